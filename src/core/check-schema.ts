@@ -1,0 +1,192 @@
+import { RE2JS } from 're2js';
+import { ToolcribError } from './errors.ts';
+import { checkReferences } from './schema-references.ts';
+
+const LIMITS = { bytes: 65_536, depth: 32, nodes: 2_000 };
+
+const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
+const DIALECTS = new Set([
+  'https://json-schema.org/draft/2020-12/schema',
+  'http://json-schema.org/draft-07/schema#',
+]);
+
+type Shape =
+  | 'schema'
+  | 'schemas'
+  | 'schemaMap'
+  | 'string'
+  | 'number'
+  | 'count'
+  | 'boolean'
+  | 'array'
+  | 'strings'
+  | 'pattern'
+  | 'type'
+  | 'ref'
+  | 'dialect'
+  | 'patternMap'
+  | 'refused';
+
+const KEYWORDS: Readonly<Record<string, Shape>> = {
+  $schema: 'dialect',
+  $ref: 'ref',
+  $anchor: 'string',
+  $comment: 'string',
+  $defs: 'schemaMap',
+  definitions: 'schemaMap',
+  $id: 'refused',
+  $dynamicRef: 'refused',
+  $dynamicAnchor: 'refused',
+  $data: 'refused',
+  type: 'type',
+  enum: 'array',
+  title: 'string',
+  description: 'string',
+  format: 'string',
+  pattern: 'pattern',
+  minLength: 'count',
+  maxLength: 'count',
+  minimum: 'number',
+  maximum: 'number',
+  exclusiveMinimum: 'number',
+  exclusiveMaximum: 'number',
+  multipleOf: 'number',
+  minItems: 'count',
+  maxItems: 'count',
+  minContains: 'count',
+  maxContains: 'count',
+  minProperties: 'count',
+  maxProperties: 'count',
+  uniqueItems: 'boolean',
+  deprecated: 'boolean',
+  readOnly: 'boolean',
+  writeOnly: 'boolean',
+  required: 'strings',
+  examples: 'array',
+  properties: 'schemaMap',
+  patternProperties: 'patternMap',
+  dependentSchemas: 'schemaMap',
+  additionalProperties: 'schema',
+  unevaluatedProperties: 'schema',
+  unevaluatedItems: 'schema',
+  propertyNames: 'schema',
+  items: 'schema',
+  prefixItems: 'schemas',
+  contains: 'schema',
+  not: 'schema',
+  if: 'schema',
+  then: 'schema',
+  else: 'schema',
+  allOf: 'schemas',
+  anyOf: 'schemas',
+  oneOf: 'schemas',
+};
+
+/** Refuses a schema that is broken, too large, reaches outside itself or cannot be checked in linear time. */
+export function checkSchema(schema: object, label: string): void {
+  if (checked.has(schema)) return;
+  const size = JSON.stringify(schema)?.length ?? 0;
+  if (size > LIMITS.bytes) refuse(label, `is ${size} characters long; the limit is ${LIMITS.bytes}`);
+  checkNode(schema, label, { nodes: 0, depth: 0 });
+  const problem = checkReferences(schema);
+  if (problem) refuse(label, problem);
+  checked.add(schema);
+}
+
+const checked = new WeakSet<object>();
+
+interface Walk {
+  nodes: number;
+  depth: number;
+}
+
+function checkNode(node: unknown, path: string, walk: Walk): void {
+  if (typeof node === 'boolean') return;
+  if (!isObject(node)) refuse(path, `must be a schema (an object, true or false), not ${describe(node)}`);
+  if (++walk.nodes > LIMITS.nodes) refuse(path, `is part of a schema with over ${LIMITS.nodes} subschemas`);
+  if (++walk.depth > LIMITS.depth) refuse(path, `is nested deeper than ${LIMITS.depth} levels`);
+  for (const [keyword, value] of Object.entries(node)) {
+    const shape = Object.hasOwn(KEYWORDS, keyword) ? KEYWORDS[keyword] : undefined;
+    if (shape) checks[shape](value, `${path}.${keyword}`, walk);
+  }
+  walk.depth--;
+}
+
+const checks: Record<Shape, (value: unknown, path: string, walk: Walk) => void> = {
+  schema: checkNode,
+  schemas(value, path, walk) {
+    if (!Array.isArray(value) || value.length === 0) refuse(path, 'must be a list of at least one schema');
+    value.forEach((item, index) => checkNode(item, `${path}[${index}]`, walk));
+  },
+  schemaMap(value, path, walk) {
+    if (!isObject(value)) refuse(path, `must be an object of schemas by name, not ${describe(value)}`);
+    for (const [name, item] of Object.entries(value)) checkNode(item, `${path}.${name}`, walk);
+  },
+  patternMap(value, path, walk) {
+    checks.schemaMap(value, path, walk);
+    for (const pattern of Object.keys(value as object)) checks.pattern(pattern, path, walk);
+  },
+  string(value, path) {
+    if (typeof value !== 'string') refuse(path, `must be a string, not ${describe(value)}`);
+  },
+  number(value, path) {
+    if (typeof value !== 'number' || !Number.isFinite(value))
+      refuse(path, `must be a number, not ${describe(value)}`);
+  },
+  count(value, path) {
+    if (!Number.isInteger(value) || (value as number) < 0)
+      refuse(path, `must be a whole number from 0, not ${describe(value)}`);
+  },
+  boolean(value, path) {
+    if (typeof value !== 'boolean') refuse(path, `must be true or false, not ${describe(value)}`);
+  },
+  array(value, path) {
+    if (!Array.isArray(value)) refuse(path, `must be a list, not ${describe(value)}`);
+  },
+  strings(value, path) {
+    if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) {
+      refuse(path, `must be a list of names, not ${describe(value)}`);
+    }
+  },
+  type(value, path) {
+    const types: readonly unknown[] = Array.isArray(value) ? value : [value];
+    const unknown = types.find((type) => !TYPES.has(type as string));
+    if (types.length === 0 || unknown !== undefined) {
+      refuse(path, `must be one of ${[...TYPES].join(', ')}, not ${describe(unknown)}`);
+    }
+  },
+  pattern(value, path) {
+    if (typeof value !== 'string') refuse(path, `must be a string, not ${describe(value)}`);
+    try {
+      RE2JS.compile(RE2JS.translateRegExp(value));
+    } catch {
+      refuse(
+        path,
+        `is not a pattern that can be checked in linear time (no look-around, no back-references): ${value}`,
+      );
+    }
+  },
+  ref(value, path) {
+    if (typeof value !== 'string' || !value.startsWith('#')) {
+      refuse(path, `must point inside this schema ("#/$defs/name"); nothing is fetched: ${describe(value)}`);
+    }
+  },
+  dialect(value, path) {
+    if (!DIALECTS.has(value as string)) refuse(path, `must be one of ${[...DIALECTS].join(', ')}`);
+  },
+  refused(_value, path) {
+    refuse(path, 'is not supported: use "$defs" with "$ref": "#/$defs/name"');
+  },
+};
+
+function refuse(path: string, problem: string): never {
+  throw new ToolcribError('invalid_tool', `The schema at ${path} ${problem}.`);
+}
+
+function describe(value: unknown): string {
+  return JSON.stringify(value)?.slice(0, 60) ?? typeof value;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,17 @@
+/** Where time comes from, so that tests can own it. */
+export interface Clock {
+  /** Wall time in milliseconds since 1970. */
+  now(): number;
+  /** Runs `task` after `ms`; the returned function cancels it. A pending task never keeps the process alive. */
+  after(ms: number, task: () => void): () => void;
+}
+
+/** The machine's own time. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(ms, task) {
+    const timer = setTimeout(task, ms);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};

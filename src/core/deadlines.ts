@@ -1,0 +1,49 @@
+import type { Clock } from './clock.ts';
+
+interface Waiting {
+  readonly due: number;
+  readonly expire: () => void;
+}
+
+/** Ends overdue work with one timer for all of it: a timer per call would cost more than the call. */
+export class Deadlines {
+  readonly #clock: Clock;
+  readonly #waiting = new Set<Waiting>();
+  #armedFor = Infinity;
+  #disarm: () => void = () => {};
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls `expire` once after `ms`, unless the returned function is called first. */
+  start(ms: number, expire: () => void): () => void {
+    const entry = { due: this.#clock.now() + ms, expire };
+    this.#waiting.add(entry);
+    if (entry.due < this.#armedFor) this.#arm(entry.due);
+    return () => {
+      this.#waiting.delete(entry);
+    };
+  }
+
+  #arm(due: number): void {
+    this.#disarm();
+    this.#armedFor = due;
+    this.#disarm = this.#clock.after(Math.max(1, due - this.#clock.now()), () => this.#sweep());
+  }
+
+  #sweep(): void {
+    const now = this.#clock.now();
+    let next = Infinity;
+    for (const entry of this.#waiting) {
+      if (entry.due > now) {
+        next = Math.min(next, entry.due);
+        continue;
+      }
+      this.#waiting.delete(entry);
+      entry.expire();
+    }
+    this.#armedFor = Infinity;
+    if (next < Infinity) this.#arm(next);
+  }
+}

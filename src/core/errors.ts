@@ -1,0 +1,78 @@
+/** Who an error speaks to: the model, the client program, the client's sign-in code, or the developer who starts the process. */
+export type Audience = 'result' | 'error' | 'challenge' | 'developer';
+
+interface Row {
+  readonly reply: Audience;
+  /** The JSON-RPC number, for those that cross the wire as an error. */
+  readonly number?: number;
+  /** The HTTP status on 2026-07-28 and for refusals before a message is read. */
+  readonly status?: number;
+}
+
+/** Every way Toolcrib says no: one row a code, the same rows as docs/errors.md. */
+export const errorTable = {
+  invalid_arguments: { reply: 'result' },
+  invalid_output: { reply: 'result' },
+  timed_out: { reply: 'result' },
+  tool_failed: { reply: 'result' },
+
+  parse_error: { reply: 'error', number: -32700, status: 400 },
+  invalid_request: { reply: 'error', number: -32600, status: 400 },
+  unknown_method: { reply: 'error', number: -32601, status: 404 },
+  invalid_params: { reply: 'error', number: -32602 },
+  unknown_tool: { reply: 'error', number: -32602 },
+  incomplete_meta: { reply: 'error', number: -32602, status: 400 },
+  internal: { reply: 'error', number: -32603 },
+  header_mismatch: { reply: 'error', number: -32020, status: 400 },
+  unsupported_version: { reply: 'error', number: -32022, status: 400 },
+  cancelled: { reply: 'error', number: -32603 },
+
+  refused_origin: { reply: 'error', number: -32600, status: 403 },
+  not_found: { reply: 'error', number: -32600, status: 404 },
+  method_not_allowed: { reply: 'error', number: -32600, status: 405 },
+  not_acceptable: { reply: 'error', number: -32600, status: 406 },
+  too_large: { reply: 'error', number: -32600, status: 413 },
+  unsupported_media: { reply: 'error', number: -32600, status: 415 },
+
+  unauthenticated: { reply: 'challenge', number: -32600, status: 401 },
+
+  invalid_tool: { reply: 'developer' },
+  invalid_setup: { reply: 'developer' },
+} as const satisfies Record<string, Row>;
+
+/** A code from the error table. */
+export type ErrorCode = keyof typeof errorTable;
+
+/** Extra facts of an error: `data` goes to the client, `cause` only to the log. */
+export interface ErrorDetails {
+  readonly data?: Readonly<Record<string, unknown>>;
+  readonly cause?: unknown;
+  /** Ties an answer that says nothing to the log entry that says everything. */
+  readonly incident?: string;
+}
+
+/** The one error class: its message is written for whoever receives it and holds no path, stack, host or secret. */
+export class ToolcribError extends Error {
+  override readonly name = 'ToolcribError';
+  readonly code: ErrorCode;
+  readonly data: Readonly<Record<string, unknown>> | undefined;
+  readonly incident: string | undefined;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message, 'cause' in details ? { cause: details.cause } : undefined);
+    this.code = code;
+    this.data = details.data;
+    this.incident = details.incident;
+  }
+}
+
+/** The table row of a code, as plain data. */
+export function rowOf(code: ErrorCode): Row {
+  return errorTable[code];
+}
+
+/** An unexpected exception as an answer that reveals nothing; the incident id is in the answer and in the log. */
+export function accident(code: 'tool_failed' | 'internal', what: string, cause: unknown): ToolcribError {
+  const incident = crypto.randomUUID().slice(0, 8);
+  return new ToolcribError(code, `${what} (incident ${incident}).`, { cause, incident });
+}

@@ -1,0 +1,84 @@
+import { isContentBlock, type ContentBlock } from './content.ts';
+
+/** How a call ended. */
+export type Result = Done | Failed;
+
+interface Ending {
+  /** Blocks in order; absent when the result is data alone, whose JSON text then stands in for them. */
+  readonly content?: readonly ContentBlock[];
+  /** The structured value; `undefined` means there is none, `null` is a value. */
+  readonly data?: unknown;
+  readonly meta?: Readonly<Record<string, unknown>>;
+  /** Fields this version does not know, kept as they came. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+}
+
+/** The tool did what it was asked. */
+export interface Done extends Ending {
+  readonly kind: 'done';
+}
+
+/** The tool could not; its content tells the model why. */
+export interface Failed extends Ending {
+  readonly kind: 'failed';
+}
+
+/** A result that says only why the call failed. */
+export function failed(text: string): Failed {
+  return { kind: 'failed', content: [{ type: 'text', text }] };
+}
+
+/**
+ * Turns whatever a handler returned into a result: a plain value, a block, blocks, a full result or an error envelope.
+ * Text is data only for a tool that declares an output schema.
+ */
+export function toResult(value: unknown, hasOutputSchema = false): Result {
+  if (value === undefined) return { kind: 'done', content: [] };
+  if (typeof value === 'string' && !hasOutputSchema)
+    return { kind: 'done', content: [{ type: 'text', text: value }] };
+  if (typeof value !== 'object' || value === null) return { kind: 'done', data: value };
+  if (isContentBlock(value)) return { kind: 'done', content: [value] };
+  if (Array.isArray(value))
+    return isBlockList(value) && value.length > 0
+      ? { kind: 'done', content: value }
+      : { kind: 'done', data: value };
+  if (isFullResult(value)) return fromFullResult(value);
+  return { kind: isErrorEnvelope(value) ? 'failed' : 'done', data: value };
+}
+
+interface FullResult {
+  readonly content: readonly ContentBlock[];
+  readonly structuredContent?: unknown;
+  readonly isError?: unknown;
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}
+
+function isFullResult(value: object): value is FullResult {
+  return 'content' in value && Array.isArray(value.content) && value.content.every(isTyped);
+}
+
+function fromFullResult(value: FullResult): Result {
+  const { content, structuredContent, isError, _meta, ...extra } = value;
+  return {
+    kind: isError === true ? 'failed' : 'done',
+    content,
+    ...(structuredContent !== undefined && { data: structuredContent }),
+    ...(_meta && { meta: _meta }),
+    ...(Object.keys(extra).length > 0 && { extra }),
+  };
+}
+
+// `{ error }` and `{ success: false }` are how many handlers report failure; a null error means there was none.
+function isErrorEnvelope(value: object): boolean {
+  if ('success' in value && value.success === false) return true;
+  return 'error' in value && value.error !== null && value.error !== undefined && value.error !== false;
+}
+
+function isBlockList(value: readonly unknown[]): value is readonly ContentBlock[] {
+  return value.every(isContentBlock);
+}
+
+// Block types of later revisions pass through unchanged.
+function isTyped(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
+}

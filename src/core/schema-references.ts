@@ -1,0 +1,92 @@
+// How many subschemas may apply to one value: shared references can double at every level.
+const MAX_APPLIED = 5_000;
+
+type Node = Readonly<Record<string, unknown>>;
+
+/** Finds a reference that points at nothing, never ends, or multiplies beyond reason; returns the complaint. */
+export function checkReferences(root: unknown): string | undefined {
+  const nodes = collect(root);
+  const anchors = new Map(
+    nodes.filter((node) => '$anchor' in node).map((node) => [`#${String(node['$anchor'])}`, node]),
+  );
+  const follow = (pointer: string): unknown =>
+    isPointer(pointer) ? resolvePointer(root, pointer) : anchors.get(pointer);
+
+  const costs = new Map<Node, number>();
+  for (const node of nodes) {
+    const problem = measure(node, { follow, costs });
+    if (typeof problem === 'string') return problem;
+  }
+  return undefined;
+}
+
+interface Measuring {
+  readonly follow: (pointer: string) => unknown;
+  readonly costs: Map<Node, number>;
+}
+
+// Counts what applies to the same value as `node`; recursion through properties and items is bounded by the value itself.
+function measure(node: Node, measuring: Measuring): number | string {
+  const known = measuring.costs.get(node);
+  if (known === -1) return 'has a reference that leads back to itself with no property or item between';
+  if (known !== undefined) return known;
+  measuring.costs.set(node, -1);
+
+  let total = 1;
+  for (const next of appliedInPlace(node, measuring.follow)) {
+    if (typeof next === 'string') return `points at nothing: ${next}`;
+    const cost = measure(next, measuring);
+    if (typeof cost === 'string') return cost;
+    total += cost;
+  }
+  if (total > MAX_APPLIED)
+    return `applies over ${MAX_APPLIED} subschemas to one value; use fewer nested references`;
+  measuring.costs.set(node, total);
+  return total;
+}
+
+function appliedInPlace(node: Node, follow: Measuring['follow']): (Node | string)[] {
+  const applied: unknown[] = [node['not'], node['if'], node['then'], node['else']];
+  for (const keyword of ['allOf', 'anyOf', 'oneOf']) applied.push(...asList(node[keyword]));
+  if (isNode(node['dependentSchemas'])) applied.push(...Object.values(node['dependentSchemas']));
+  const found: (Node | string)[] = applied.filter(isNode);
+  if (typeof node['$ref'] === 'string') {
+    const target = follow(node['$ref']);
+    if (isNode(target)) found.push(target);
+    else if (target === undefined) found.push(node['$ref']);
+  }
+  return found;
+}
+
+function collect(value: unknown, found: Node[] = []): Node[] {
+  if (Array.isArray(value)) for (const item of value) collect(item, found);
+  if (!isNode(value)) return found;
+  found.push(value);
+  for (const [keyword, item] of Object.entries(value)) {
+    // These hold data, which may look like a schema without being one.
+    if (!['enum', 'const', 'default', 'examples'].includes(keyword)) collect(item, found);
+  }
+  return found;
+}
+
+function resolvePointer(root: unknown, pointer: string): unknown {
+  let node = root;
+  for (const part of pointer.split('/').slice(1)) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined;
+    node = (node as Record<string, unknown>)[key];
+  }
+  return node;
+}
+
+function isPointer(pointer: string): boolean {
+  return pointer === '#' || pointer.startsWith('#/');
+}
+
+function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

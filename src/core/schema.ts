@@ -1,0 +1,103 @@
+import { checkSchema } from './check-schema.ts';
+import { ToolcribError } from './errors.ts';
+
+/** A JSON Schema, as plain data; every keyword is kept. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}
+
+/** A schema with an object at its root, which is what a tool's input always is. */
+export interface ObjectSchema extends JsonSchema {
+  readonly type: 'object';
+  readonly properties: Readonly<Record<string, unknown>>;
+}
+
+/** What a check of a value found: the value to go on with, or what is wrong with it. */
+export type Outcome = { readonly value: unknown } | { readonly issues: readonly Issue[] };
+
+/** One thing wrong with a value, and where. */
+export interface Issue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** Checks a value and fills in defaults. */
+export type Parse = (value: unknown) => Outcome | Promise<Outcome>;
+
+/** The part of the Standard Schema and Standard JSON Schema interfaces that Toolcrib reads (Zod, ArkType and others offer it). */
+export interface SelfDescribing<In = unknown, Out = In> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Out> | Promise<StandardResult<Out>>;
+    readonly types?: { readonly input: In; readonly output: Out } | undefined;
+    readonly jsonSchema: {
+      readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
+      readonly output: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
+    };
+  };
+}
+
+type StandardResult<Out> =
+  | { readonly value: Out; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] };
+
+/** Anything an author may give as a schema. */
+export type SchemaLike = SelfDescribing | JsonSchema;
+
+/** A schema read from what the author wrote: the JSON form, and the author's own check where there is one. */
+export interface ReadSchema {
+  readonly json: JsonSchema;
+  readonly parse?: Parse;
+}
+
+/** Reads an input schema; the JSON form always has an object at its root and a `properties` object. */
+export function readInputSchema(
+  schema: SchemaLike | undefined,
+): ReadSchema & { readonly json: ObjectSchema } {
+  const read = readSchema(schema ?? {}, 'input');
+  const json = toObjectSchema(read.json);
+  checkSchema(json, 'input');
+  return { ...read, json };
+}
+
+/** Reads an output schema; any root is allowed. */
+export function readOutputSchema(schema: SchemaLike): ReadSchema {
+  const read = readSchema(schema, 'output');
+  checkSchema(read.json, 'output');
+  return read;
+}
+
+/** Completes a partial schema (`properties` and `required` are enough) to an object schema, losing no keyword. */
+export function toObjectSchema(schema: JsonSchema): ObjectSchema {
+  const { type = 'object', properties = {}, ...rest } = schema;
+  const complete = { type, properties, ...rest };
+  requireObjectRoot(complete);
+  return complete;
+}
+
+/** Refuses an input schema whose root is not an object. */
+export function requireObjectRoot(schema: JsonSchema): asserts schema is ObjectSchema {
+  if (schema['type'] === 'object') return;
+  throw new ToolcribError(
+    'invalid_tool',
+    `An input schema must have type "object" at its root, not ${JSON.stringify(schema['type'])}.`,
+  );
+}
+
+function readSchema(schema: SchemaLike, direction: 'input' | 'output'): ReadSchema {
+  if (!isSelfDescribing(schema)) return { json: schema };
+  const standard = schema['~standard'];
+  if (!standard.jsonSchema) {
+    throw new ToolcribError(
+      'invalid_tool',
+      `This ${standard.vendor} schema cannot describe itself as JSON Schema; pass plain JSON Schema instead.`,
+    );
+  }
+  const { $schema: _dialect, ...json } = standard.jsonSchema[direction]({ target: 'draft-2020-12' });
+  return { json, parse: (value) => standard.validate(value) };
+}
+
+function isSelfDescribing(schema: SchemaLike): schema is SelfDescribing {
+  return '~standard' in schema;
+}

@@ -1,0 +1,152 @@
+import type { ToolContext } from './context.ts';
+import { ToolcribError } from './errors.ts';
+import type { Received, Returned } from './infer-schema.ts';
+import {
+  readInputSchema,
+  readOutputSchema,
+  type JsonSchema,
+  type ObjectSchema,
+  type Parse,
+  type SchemaLike,
+} from './schema.ts';
+
+/** Hints about what a tool does; unknown keys are kept. */
+export interface ToolAnnotations {
+  /** Shown instead of the name; the tool's own `title` wins. */
+  readonly title?: string;
+  /** It changes nothing. */
+  readonly readOnlyHint?: boolean;
+  /** It may do something that cannot be undone. */
+  readonly destructiveHint?: boolean;
+  /** Calling it twice with the same arguments is the same as calling it once. */
+  readonly idempotentHint?: boolean;
+  /** It reaches beyond this system. */
+  readonly openWorldHint?: boolean;
+  readonly [key: string]: unknown;
+}
+
+/** A picture that stands for the tool. */
+export interface Icon {
+  readonly src: string;
+  readonly mimeType?: string;
+  readonly sizes?: readonly string[];
+  readonly theme?: 'light' | 'dark';
+}
+
+/** A description and a function: what a model can find and run. */
+export interface Tool<Input = Record<string, unknown>> {
+  readonly name: string;
+  readonly title?: string;
+  readonly description: string;
+  readonly inputSchema: ObjectSchema;
+  readonly outputSchema?: JsonSchema;
+  readonly annotations?: ToolAnnotations;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: Readonly<Record<string, unknown>>;
+  /** The author's own check of the arguments, run instead of the JSON Schema. */
+  readonly parseInput?: Parse;
+  /** The author's own check of what the handler returned, run instead of the JSON Schema. */
+  readonly parseOutput?: Parse;
+  handler(args: Input, context: ToolContext): unknown;
+}
+
+/** A tool as `tools/list` shows it. */
+export type ListedTool = Omit<Tool, 'handler' | 'parseInput' | 'parseOutput'>;
+
+/** What an author writes down about a tool. */
+export interface ToolDefinition<I extends SchemaLike = SchemaLike, O extends SchemaLike = SchemaLike> {
+  readonly name: string;
+  readonly title?: string;
+  /** What it does, what it returns, when to use it: this is what the model chooses by. */
+  readonly description: string;
+  /** Zod, ArkType or another Standard Schema that describes itself as JSON Schema, or JSON Schema. Left out: no arguments. */
+  readonly input?: I;
+  /** As `input`, for what the handler returns. */
+  readonly output?: O;
+  readonly annotations?: ToolAnnotations;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: Readonly<Record<string, unknown>>;
+}
+
+type Handler<I, O> = (
+  args: Received<I>,
+  context: ToolContext,
+) => SchemaLike extends O ? unknown : MaybePromise<Returned<O> | ErrorEnvelope | FullOutcome<Returned<O>>>;
+
+type MaybePromise<T> = T | Promise<T>;
+type ErrorEnvelope = { readonly error: string } | { readonly success: false };
+type FullOutcome<T> = {
+  readonly content: readonly unknown[];
+  readonly structuredContent?: T;
+  readonly isError?: boolean;
+};
+
+const NO_ARGUMENTS = { type: 'object', properties: {}, additionalProperties: false } as const;
+
+/** Makes a tool from its definition and a function; the function's types follow from the schemas. */
+export function defineTool<
+  const I extends SchemaLike = typeof NO_ARGUMENTS,
+  const O extends SchemaLike = SchemaLike,
+>(definition: ToolDefinition<I, O>, handler: Handler<I, O>): Tool<Received<I>> {
+  const { input, output, ...described } = definition;
+  return labelled(described.name, () => {
+    const readInput = readInputSchema(input ?? NO_ARGUMENTS);
+    const readOutput = output && readOutputSchema(output);
+    return Object.freeze({
+      ...described,
+      inputSchema: readInput.json,
+      ...(readInput.parse && { parseInput: readInput.parse }),
+      ...(readOutput && { outputSchema: readOutput.json }),
+      ...(readOutput?.parse && { parseOutput: readOutput.parse }),
+      handler,
+    });
+  });
+}
+
+/** The part of a tool that may be shown; nothing else an instance holds, such as a credential, ever is. */
+export function describeTool(tool: Tool): ListedTool {
+  const { name, title, description, inputSchema, outputSchema, annotations, icons, _meta } = tool;
+  return {
+    name,
+    ...(title !== undefined && { title }),
+    description,
+    inputSchema,
+    ...(outputSchema && { outputSchema }),
+    ...(annotations && Object.keys(annotations).length > 0 && { annotations }),
+    ...(icons && { icons }),
+    ...(_meta && { _meta }),
+  };
+}
+
+/** The name to show to people: the title, else the annotation's title, else the name. */
+export function displayName(tool: Pick<Tool, 'name' | 'title' | 'annotations'>): string {
+  return tool.title ?? tool.annotations?.title ?? tool.name;
+}
+
+/** Refuses a name that clients or models could not use, and says what to change. */
+export function checkToolName(name: unknown, maxLength: number): asserts name is string {
+  if (typeof name !== 'string' || name === '')
+    throw new ToolcribError('invalid_tool', 'A tool needs a name.');
+  if (name.length > maxLength) {
+    throw new ToolcribError(
+      'invalid_tool',
+      `The tool name "${name.slice(0, 80)}" has ${name.length} characters; the limit is ${maxLength}.`,
+    );
+  }
+  if (!/^[A-Za-z0-9_.-]+$/.test(name)) {
+    throw new ToolcribError(
+      'invalid_tool',
+      `The tool name ${JSON.stringify(name)} may only hold letters, digits, "_", "-" and ".".`,
+    );
+  }
+}
+
+/** Runs `make` and puts the tool's name in front of any complaint about its definition. */
+export function labelled<T>(name: unknown, make: () => T): T {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof ToolcribError)) throw error;
+    throw new ToolcribError(error.code, `Tool "${String(name)}": ${error.message}`, { cause: error });
+  }
+}

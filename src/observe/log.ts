@@ -1,0 +1,21 @@
+/** How bad a log entry is. */
+export type LogLevel = 'info' | 'warn' | 'error';
+
+/** Where a server writes what its operator should know; a message, and facts beside it. */
+export type Log = (level: LogLevel, message: string, facts?: Readonly<Record<string, unknown>>) => void;
+
+/** One JSON line per entry on standard error: standard output belongs to the protocol. */
+export const stderrLog: Log = (level, message, facts) => {
+  process.stderr.write(
+    `${JSON.stringify({ time: new Date().toISOString(), level, message, ...flatten(facts) })}\n`,
+  );
+};
+
+function flatten(facts: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(facts).map(([key, value]) => [
+      key,
+      value instanceof Error ? (value.stack ?? value.message) : value,
+    ]),
+  );
+}

@@ -1,0 +1,123 @@
+import { rowOf, ToolcribError } from '../core/errors.ts';
+import type { JsonScanner } from './json-scan.ts';
+
+/** A JSON object whose members are not known yet. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** A message that wants an answer. */
+export interface RequestMessage {
+  readonly kind: 'request';
+  readonly id: string | number;
+  /** The id as it was written, so that it is echoed to the letter. */
+  readonly idText: string;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}
+
+/** A message that wants none. */
+export interface NotificationMessage {
+  readonly kind: 'notification';
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}
+
+/** The other side's answer to a question of ours. */
+export interface ResponseMessage {
+  readonly kind: 'response';
+}
+
+/** A message that could not be read, and whose request it seems to have been. */
+export interface InvalidMessage {
+  readonly kind: 'invalid';
+  readonly idText: string | undefined;
+  readonly error: ToolcribError;
+}
+
+/** What arrived on the wire. */
+export type Message = RequestMessage | NotificationMessage | ResponseMessage | InvalidMessage;
+
+const MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
+const MAX_ID_BYTES = 128;
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Reads one message; never throws, so that a refusal can still carry the request's id. */
+export function parseMessage(bytes: Uint8Array, scanner: JsonScanner): Message {
+  const problem = scanner.scan(bytes);
+  if (problem) return invalid('invalid_request', `The message ${problem}.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(decode(bytes, scanner.ascii));
+  } catch {
+    return invalid('parse_error', 'The message is not valid JSON in UTF-8.');
+  }
+  if (Array.isArray(value))
+    return invalid('invalid_request', 'Send one message at a time; this endpoint takes no batches.');
+  if (!isObject(value)) return invalid('invalid_request', 'A message must be a JSON object.');
+  return readMessage(value, scanner.idStart < 0 ? undefined : latin1(bytes, scanner.idStart, scanner.idEnd));
+}
+
+/** The bytes of a successful answer around an already encoded result. */
+export function encodeResult(idText: string, result: string): string {
+  return `{"jsonrpc":"2.0","id":${idText},"result":${result}}`;
+}
+
+/** The bytes of an error answer; the id is left out where it could not be read. */
+export function encodeError(idText: string | undefined, error: ToolcribError): string {
+  const body = {
+    code: rowOf(error.code).number ?? -32603,
+    message: error.message,
+    ...(error.data && { data: error.data }),
+  };
+  return `{"jsonrpc":"2.0",${idText === undefined ? '' : `"id":${idText},`}"error":${JSON.stringify(body)}}`;
+}
+
+/** The bytes of a notification. */
+export function encodeNotification(method: string, params?: JsonObject): string {
+  return JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) });
+}
+
+/** Whether a value is a JSON object, and not a list or null. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function readMessage(value: JsonObject, rawId: string | undefined): Message {
+  const idText = isGoodId(value['id']) ? (rawId ?? JSON.stringify(value['id'])) : undefined;
+  const problem = findProblem(value);
+  if (problem) return { ...invalid('invalid_request', problem), idText };
+  const { id, method, params } = value;
+  if (typeof method !== 'string') return { kind: 'response' };
+  if (params !== undefined && !isObject(params))
+    return { ...invalid('invalid_params', '"params" must be an object.'), idText };
+  if (id === undefined) return { kind: 'notification', method, params };
+  return { kind: 'request', id: id as string | number, idText: idText!, method, params };
+}
+
+function findProblem(value: JsonObject): string | undefined {
+  if (value['jsonrpc'] !== '2.0') return '"jsonrpc" must be "2.0".';
+  for (const key of Object.keys(value))
+    if (!MEMBERS.has(key)) return `A message has no member "${key.slice(0, 40)}".`;
+  if ('id' in value && !isGoodId(value['id']))
+    return '"id" must be a finite number or a string of at most 128 bytes.';
+  if ('method' in value)
+    return typeof value['method'] === 'string' ? undefined : '"method" must be a string.';
+  return 'id' in value && ('result' in value || 'error' in value) ? undefined : 'A request needs a "method".';
+}
+
+function isGoodId(id: unknown): id is string | number {
+  return typeof id === 'string' ? Buffer.byteLength(id) <= MAX_ID_BYTES : Number.isFinite(id);
+}
+
+function invalid(code: 'parse_error' | 'invalid_request' | 'invalid_params', text: string): InvalidMessage {
+  return { kind: 'invalid', idText: undefined, error: new ToolcribError(code, text) };
+}
+
+function decode(bytes: Uint8Array, ascii: boolean): string {
+  return ascii ? latin1(bytes, 0, bytes.length) : strictUtf8.decode(bytes);
+}
+
+function latin1(bytes: Uint8Array, start: number, end: number): string {
+  const buffer =
+    bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return buffer.toString('latin1', start, end);
+}

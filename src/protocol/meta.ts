@@ -1,0 +1,46 @@
+import type { ClientFacts } from '../core/call.ts';
+import { ToolcribError } from '../core/errors.ts';
+import { isObject, type JsonObject } from './json-rpc.ts';
+
+/** The `_meta` keys of 2026-07-28. */
+export const metaKeys = {
+  protocolVersion: 'io.modelcontextprotocol/protocolVersion',
+  clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
+  clientInfo: 'io.modelcontextprotocol/clientInfo',
+  serverInfo: 'io.modelcontextprotocol/serverInfo',
+} as const;
+
+/** A request's `_meta`, or an empty object. */
+export function metaOf(params: JsonObject | undefined): JsonObject {
+  const meta = params?.['_meta'];
+  return isObject(meta) ? meta : {};
+}
+
+/** What a modern request must say of itself; throws naming each missing or malformed key. */
+export function readModernMeta(params: JsonObject | undefined): {
+  readonly version: string;
+  readonly client: ClientFacts;
+} {
+  const meta = metaOf(params);
+  const version = meta[metaKeys.protocolVersion];
+  const capabilities = meta[metaKeys.clientCapabilities];
+  const missing = [];
+  if (typeof version !== 'string') missing.push(metaKeys.protocolVersion);
+  if (!isObject(capabilities)) missing.push(metaKeys.clientCapabilities);
+  if (missing.length > 0) {
+    throw new ToolcribError('incomplete_meta', `"params._meta" must hold ${missing.join(' and ')}.`);
+  }
+  const client = clientFacts(version as string, meta[metaKeys.clientInfo], capabilities);
+  return { version: version as string, client };
+}
+
+/** What a client says of itself; unknown shapes are ignored, since nothing may depend on them. */
+export function clientFacts(protocolVersion: string, info?: unknown, capabilities?: unknown): ClientFacts {
+  const facts = isObject(info) ? info : {};
+  return {
+    protocolVersion,
+    name: typeof facts['name'] === 'string' ? facts['name'] : undefined,
+    version: typeof facts['version'] === 'string' ? facts['version'] : undefined,
+    capabilities: isObject(capabilities) ? capabilities : {},
+  };
+}

@@ -1,0 +1,69 @@
+import { localCaller, type Caller } from '../core/caller.ts';
+import { accident, ToolcribError } from '../core/errors.ts';
+import type { Awaitable } from '../core/source.ts';
+import { admit, corsHeaders, requireJsonPost, type EndpointOptions, type Head } from './endpoint.ts';
+import { refuse } from './exchange.ts';
+import type { Answer } from './link.ts';
+import type { ServerOptions } from './options.ts';
+
+/** What goes back over HTTP, head included. */
+export interface HttpAnswer extends Answer {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The way in from HTTP: who may come through, before any byte of the body is read. */
+export class Gate {
+  readonly #options: ServerOptions;
+  readonly #endpoint: EndpointOptions;
+
+  constructor(options: ServerOptions, endpoint: Pick<EndpointOptions, 'path' | 'allowedHosts'>) {
+    this.#options = options;
+    this.#endpoint = {
+      ...endpoint,
+      allowedOrigins: options.allowedOrigins ?? [],
+      open: options.authenticate === undefined,
+    };
+  }
+
+  /** What a browser may do here, asked before the real request. */
+  preflight(head: Head): Record<string, string> {
+    admit(head, this.#endpoint);
+    return corsHeaders(head);
+  }
+
+  /** Names the caller of a request that may go on; throws otherwise. */
+  enter(head: Head): Awaitable<Caller> {
+    admit(head, this.#endpoint);
+    const { authenticate } = this.#options;
+    if (!authenticate) return passed(head, localCaller);
+    const answer = authenticate(head);
+    return answer instanceof Promise ? answer.then((caller) => passed(head, caller)) : passed(head, answer);
+  }
+
+  /** The answer to a request that was not let in. */
+  refuse(head: Head, error: unknown): HttpAnswer {
+    const known = error instanceof ToolcribError ? error : this.#report(error);
+    return {
+      ...refuse(undefined, known),
+      headers: { ...corsHeaders(head), ...EXTRA_HEADERS.get(known.code) },
+    };
+  }
+
+  // A sign-in check that breaks lets nobody in.
+  #report(error: unknown): ToolcribError {
+    const known = accident('internal', 'The server failed unexpectedly', error);
+    this.#options.log?.('error', known.message, { incident: known.incident, cause: error });
+    return known;
+  }
+}
+
+const EXTRA_HEADERS = new Map<string, Record<string, string>>([
+  ['unauthenticated', { 'www-authenticate': 'Bearer' }],
+  ['method_not_allowed', { allow: 'POST' }],
+]);
+
+function passed(head: Head, caller: Caller | undefined): Caller {
+  if (!caller) throw new ToolcribError('unauthenticated', 'Sign in first: this endpoint does not know you.');
+  requireJsonPost(head);
+  return caller;
+}

@@ -1,0 +1,36 @@
+import type { Caller } from '../core/caller.ts';
+import type { Clock } from '../core/clock.ts';
+import type { Awaitable, ToolSource } from '../core/source.ts';
+import type { Log } from '../observe/log.ts';
+import type { JsonText } from '../protocol/revision.ts';
+import type { Head } from './endpoint.ts';
+
+/** Everything a server can be told; only a source is needed. */
+export interface ServerOptions {
+  readonly source: ToolSource;
+  /** How the server names itself; `toolcrib` unless set. */
+  readonly name?: string;
+  readonly version?: string;
+  readonly title?: string;
+  /** A hint for the model on how to use these tools together. */
+  readonly instructions?: string;
+  /**
+   * Who is calling, from the request's head; `undefined` or an exception means nobody, and the request is refused. Return the same
+   * object for the same caller. Left out, the server is open to this machine alone.
+   */
+  readonly authenticate?: (head: Head) => Awaitable<Caller | undefined>;
+  /** Allowed `Host` values; needed when listening beyond loopback. */
+  readonly allowedHosts?: readonly string[];
+  /** Web pages that may call, beside those of this machine: `https://app.example`. */
+  readonly allowedOrigins?: readonly string[];
+  /** The longest a call may take, 30 seconds unless set. */
+  readonly deadlineMs?: number;
+  /** Tools per page of a list, 1,000 unless set: many clients read only the first page. */
+  readonly pageSize?: number;
+  /** How structured data looks as text, `pretty` unless set. */
+  readonly jsonText?: JsonText;
+  /** The largest message taken, 1 MiB unless set. */
+  readonly maxBodyBytes?: number;
+  readonly log?: Log;
+  readonly clock?: Clock;
+}

@@ -1,0 +1,95 @@
+import type { Readable, Writable } from 'node:stream';
+import { localCaller, type Caller } from '../core/caller.ts';
+import { ToolcribError } from '../core/errors.ts';
+import { encodeNotification } from '../protocol/json-rpc.ts';
+import type { Server } from './create-server.ts';
+import { refuse } from './exchange.ts';
+import { LineReader } from './line-reader.ts';
+import { createLink, textOf, type Connection } from './link.ts';
+
+/** What to talk through, and who is at the other end. */
+export interface StdioOptions {
+  readonly input?: Readable;
+  readonly output?: Writable;
+  /** Whoever started the process, unless told otherwise. */
+  readonly caller?: Caller;
+}
+
+const MAX_LINE_BYTES = 4_194_304;
+
+/** Serves one client over standard input and output; resolves when the client has closed its end and every answer is out. */
+export async function serveStdio(server: Server, options: StdioOptions = {}): Promise<void> {
+  const { input = process.stdin, output = process.stdout, caller = localCaller } = options;
+  const connection: Connection = {
+    revision: undefined,
+    client: undefined,
+    ready: false,
+    underWay: new Map(),
+  };
+  const out = new LineWriter(output, input);
+  const working = new Set<Promise<void>>();
+
+  const answer = (line: Buffer): void => {
+    const link = { ...createLink(caller, (message) => out.write(message)), connection };
+    const work: Promise<void> = server.exchange.answer(line, link).then(({ body }) => {
+      working.delete(work);
+      if (body !== undefined) out.write(textOf(body));
+    });
+    working.add(work);
+  };
+  const reader = new LineReader(MAX_LINE_BYTES, answer, () => {
+    const tooLong = new ToolcribError('too_large', `A line may have at most ${MAX_LINE_BYTES} bytes.`);
+    out.write(textOf(refuse(undefined, tooLong).body!));
+  });
+  const unwatch = server.source.watch?.(() => {
+    if (connection.ready) out.write(encodeNotification('notifications/tools/list_changed'));
+  });
+
+  try {
+    for await (const chunk of input) reader.push(chunk as Buffer);
+    reader.end();
+    await Promise.all(working);
+    await out.flushed();
+  } finally {
+    unwatch?.();
+    for (const cancellation of connection.underWay.values()) {
+      cancellation.abort(new ToolcribError('cancelled', 'The client hung up.'));
+    }
+  }
+}
+
+/** Writes lines in batches: one write per turn of the event loop, and no reading while the client does not read. */
+class LineWriter {
+  readonly #output: Writable;
+  readonly #input: Readable;
+  #pending: string[] = [];
+  #broken = false;
+
+  constructor(output: Writable, input: Readable) {
+    this.#output = output;
+    this.#input = input;
+    output.on('error', () => {
+      this.#broken = true;
+    });
+    output.on('drain', () => input.resume());
+  }
+
+  write(line: string): void {
+    if (this.#pending.push(line) === 1) setImmediate(() => this.#flush());
+  }
+
+  flushed(): Promise<void> {
+    this.#flush();
+    if (this.#broken) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#output.write('', () => resolve());
+    });
+  }
+
+  #flush(): void {
+    if (this.#pending.length === 0 || this.#broken) return;
+    const text = `${this.#pending.join('\n')}\n`;
+    this.#pending = [];
+    if (!this.#output.write(text)) this.#input.pause();
+  }
+}

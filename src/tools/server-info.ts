@@ -1,0 +1,61 @@
+import { AbstractTool } from '../core/abstract-tool.ts';
+import { systemClock, type Clock } from '../core/clock.ts';
+import type { ToolContext } from '../core/context.ts';
+import type { ToolSource } from '../core/source.ts';
+
+/** What the tool reports about; nothing else of the server is ever shown. */
+export interface ServerInfoConfig {
+  readonly name: string;
+  readonly version: string;
+  /** Counts the tools its caller can see. */
+  readonly source: ToolSource;
+  readonly clock?: Clock;
+}
+
+/** Tells which server this is, which revision is spoken with it and how many tools it offers its caller. */
+export class ServerInfoTool extends AbstractTool<{ include_context: boolean }> {
+  readonly #config: ServerInfoConfig;
+  readonly #clock: Clock;
+  readonly #startedAt: number;
+
+  constructor(config: ServerInfoConfig) {
+    super(
+      'server_info',
+      'Describes this server. Returns its name, version, protocol version, tool count and uptime. Use it to see what you are connected to.',
+      {
+        properties: {
+          include_context: {
+            type: 'boolean',
+            description: 'Also tell which context facts exist, by name only.',
+            default: false,
+          },
+        },
+      },
+      { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    );
+    this.#config = config;
+    this.#clock = config.clock ?? systemClock;
+    this.#startedAt = this.#clock.now();
+  }
+
+  async execute(
+    { include_context: includeContext }: { include_context: boolean },
+    context: ToolContext,
+  ): Promise<unknown> {
+    const { name, version, source } = this.#config;
+    const keys = Object.keys(context.tenant.data);
+    return {
+      server: { name, version },
+      protocol_version: context.client.protocolVersion ?? null,
+      capabilities: { tools: {} },
+      tool_count: (await source.list(context.caller)).length,
+      uptime_seconds: Math.floor((this.#clock.now() - this.#startedAt) / 1000),
+      ...(includeContext && { context: { has_context: keys.length > 0, context_keys: keys } }),
+    };
+  }
+}
+
+/** The `server_info` tool. */
+export function serverInfoTool(config: ServerInfoConfig): ServerInfoTool {
+  return new ServerInfoTool(config);
+}
