@@ -30,7 +30,6 @@ export const errorTable = {
   refused_origin: { reply: 'error', number: -32600, status: 403 },
   not_found: { reply: 'error', number: -32600, status: 404 },
   method_not_allowed: { reply: 'error', number: -32600, status: 405 },
-  not_acceptable: { reply: 'error', number: -32600, status: 406 },
   too_large: { reply: 'error', number: -32600, status: 413 },
   unsupported_media: { reply: 'error', number: -32600, status: 415 },
 
