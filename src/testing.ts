@@ -3,7 +3,7 @@ import { localCaller, type Caller } from './core/caller.ts';
 import type { Clock } from './core/clock.ts';
 import { ToolRegistry } from './core/registry.ts';
 import type { Result } from './core/result.ts';
-import type { ToolSource } from './core/source.ts';
+import type { Awaitable, ToolSource } from './core/source.ts';
 import type { ListedTool, Tool } from './core/tool.ts';
 import type { ContentBlock } from './core/content.ts';
 import { metaKeys } from './protocol/meta.ts';
@@ -110,7 +110,7 @@ export function recordingSource(...tools: readonly Tool<never>[]): RecordingSour
     calls,
     list: () => registry.list(),
     find: (name) => registry.find(name),
-    call(call): Promise<Result> {
+    call(call): Awaitable<Result> {
       calls.push(call);
       return registry.call(call);
     },

@@ -33,7 +33,6 @@ async function serveHttp(
       ? cause
       : new ToolcribError('invalid_setup', explain(cause, address), { cause });
   });
-  process.stdout.write(greeting(listening.url, registry.getToolNames()));
   await new Promise<void>((resolve) => {
     const stop = (): void => {
       // A second signal means now.
@@ -42,6 +41,8 @@ async function serveHttp(
       void listening.close().then(resolve);
     };
     process.once('SIGINT', stop).once('SIGTERM', stop);
+    // Last, because whoever has read it may already want to stop the server.
+    process.stdout.write(greeting(listening.url, registry.getToolNames()));
   });
 }
 

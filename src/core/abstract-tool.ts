@@ -1,6 +1,6 @@
 import type { ToolContext } from './context.ts';
 import { ToolcribError } from './errors.ts';
-import { readInputSchema, type ObjectSchema, type SchemaLike } from './schema.ts';
+import { readInputSchema, type ObjectSchema, type Parse, type SchemaLike } from './schema.ts';
 import { labelled, type Tool, type ToolAnnotations } from './tool.ts';
 import { describeIssues, validatorOf } from './validator.ts';
 
@@ -10,23 +10,23 @@ export abstract class AbstractTool<Input = Record<string, unknown>> implements T
   readonly description: string;
   readonly inputSchema: ObjectSchema;
   readonly annotations: ToolAnnotations;
+  readonly parseInput?: Parse;
+  /** What a server runs: hands over to `execute`. A property, so that a changed copy of the tool still runs. */
+  readonly handler = (args: Input, context: ToolContext): unknown => this.execute(args, context);
 
   /** `schema` may be partial: `properties` and `required` are enough. `annotations` win over the class's own. */
   // oxlint-disable-next-line max-params -- the four parts and their order are the documented class style.
   constructor(name: string, description: string, schema: SchemaLike = {}, annotations: ToolAnnotations = {}) {
     this.name = name;
     this.description = description;
-    this.inputSchema = labelled(name, () => readInputSchema(schema).json);
+    const { json, parse } = labelled(name, () => readInputSchema(schema));
+    this.inputSchema = json;
+    if (parse) this.parseInput = parse;
     this.annotations = { ...this.getDefaultAnnotations(), ...annotations };
   }
 
   /** Does the work; may return anything a handler may return. */
   abstract execute(parameters: Input, context: ToolContext): unknown;
-
-  /** What a server runs: hands over to `execute`. */
-  handler(args: Input, context: ToolContext): unknown {
-    return this.execute(args, context);
-  }
 
   /** The hints of every instance of a class; override it instead of repeating them. */
   protected getDefaultAnnotations(): ToolAnnotations {

@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 import { ToolcribError } from './errors.ts';
 import { checkReferences } from './schema-references.ts';
 
-const LIMITS = { bytes: 65_536, depth: 32, nodes: 2_000 };
+const LIMITS = { bytes: 65_536, depth: 32, nodes: 2_000, dataDepth: 128 };
 
 const TYPES = new Set(['string', 'number', 'integer', 'boolean', 'object', 'array', 'null']);
 const DIALECTS = new Set([
@@ -16,30 +16,29 @@ type Shape =
   | 'schemaMap'
   | 'string'
   | 'number'
+  | 'positive'
   | 'count'
   | 'boolean'
   | 'array'
+  | 'choices'
   | 'strings'
+  | 'stringsMap'
   | 'pattern'
   | 'type'
   | 'ref'
   | 'dialect'
-  | 'patternMap'
-  | 'refused';
+  | 'anchor'
+  | 'patternMap';
 
 const KEYWORDS: Readonly<Record<string, Shape>> = {
   $schema: 'dialect',
   $ref: 'ref',
-  $anchor: 'string',
+  $anchor: 'anchor',
   $comment: 'string',
   $defs: 'schemaMap',
   definitions: 'schemaMap',
-  $id: 'refused',
-  $dynamicRef: 'refused',
-  $dynamicAnchor: 'refused',
-  $data: 'refused',
   type: 'type',
-  enum: 'array',
+  enum: 'choices',
   title: 'string',
   description: 'string',
   format: 'string',
@@ -50,7 +49,7 @@ const KEYWORDS: Readonly<Record<string, Shape>> = {
   maximum: 'number',
   exclusiveMinimum: 'number',
   exclusiveMaximum: 'number',
-  multipleOf: 'number',
+  multipleOf: 'positive',
   minItems: 'count',
   maxItems: 'count',
   minContains: 'count',
@@ -62,6 +61,7 @@ const KEYWORDS: Readonly<Record<string, Shape>> = {
   readOnly: 'boolean',
   writeOnly: 'boolean',
   required: 'strings',
+  dependentRequired: 'stringsMap',
   examples: 'array',
   properties: 'schemaMap',
   patternProperties: 'patternMap',
@@ -82,13 +82,31 @@ const KEYWORDS: Readonly<Record<string, Shape>> = {
   oneOf: 'schemas',
 };
 
+const USE_DEFS = 'use "$defs" with "$ref": "#/$defs/name"';
+
+// The validator would act on each of these: look elsewhere, never end, or pass everything.
+const REFUSED: Readonly<Record<string, string>> = {
+  $id: USE_DEFS,
+  id: USE_DEFS,
+  $dynamicRef: USE_DEFS,
+  $dynamicAnchor: USE_DEFS,
+  $recursiveRef: USE_DEFS,
+  $recursiveAnchor: USE_DEFS,
+  $data: 'write the value itself',
+  $async: 'leave it out',
+  dependencies: 'use "dependentRequired" or "dependentSchemas"',
+};
+
 /** Refuses a schema that is broken, too large, reaches outside itself or cannot be checked in linear time. */
 export function checkSchema(schema: object, label: string): void {
   if (checked.has(schema)) return;
-  const size = JSON.stringify(schema)?.length ?? 0;
+  const size = sizeOf(schema, label);
   if (size > LIMITS.bytes) refuse(label, `is ${size} characters long; the limit is ${LIMITS.bytes}`);
-  checkNode(schema, label, { nodes: 0, depth: 0 });
-  const problem = checkReferences(schema);
+  if (isDeeperThan(LIMITS.dataDepth, schema))
+    refuse(label, `holds data nested deeper than ${LIMITS.dataDepth} levels`);
+  const walk: Walk = { nodes: 0, depth: 0, subschemas: new Set() };
+  checkNode(schema, label, walk);
+  const problem = checkReferences(schema, walk.subschemas);
   if (problem) refuse(label, problem);
   checked.add(schema);
 }
@@ -98,18 +116,44 @@ const checked = new WeakSet<object>();
 interface Walk {
   nodes: number;
   depth: number;
+  readonly subschemas: Set<Record<string, unknown>>;
+}
+
+function sizeOf(schema: object, label: string): number {
+  try {
+    return JSON.stringify(schema).length;
+  } catch {
+    refuse(label, 'must be plain JSON data, without circles and big integers');
+  }
+}
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeperThan(levels - 1, item));
 }
 
 function checkNode(node: unknown, path: string, walk: Walk): void {
   if (typeof node === 'boolean') return;
   if (!isObject(node)) refuse(path, `must be a schema (an object, true or false), not ${describe(node)}`);
+  if ('~standard' in node) refuse(path, 'must be plain JSON Schema, as everything around it');
   if (++walk.nodes > LIMITS.nodes) refuse(path, `is part of a schema with over ${LIMITS.nodes} subschemas`);
   if (++walk.depth > LIMITS.depth) refuse(path, `is nested deeper than ${LIMITS.depth} levels`);
+  walk.subschemas.add(node);
   for (const [keyword, value] of Object.entries(node)) {
+    if (Object.hasOwn(REFUSED, keyword))
+      refuse(`${path}.${keyword}`, `is not supported: ${REFUSED[keyword]}`);
     const shape = Object.hasOwn(KEYWORDS, keyword) ? KEYWORDS[keyword] : undefined;
     if (shape) checks[shape](value, `${path}.${keyword}`, walk);
   }
+  if (isUnclearAboutNull(node))
+    refuse(`${path}.nullable`, 'is not supported like this: write "type": ["string", "null"]');
   walk.depth--;
+}
+
+// The validator reads this keyword although JSON Schema has none of that name.
+function isUnclearAboutNull({ type, nullable }: Record<string, unknown>): boolean {
+  if (nullable === undefined) return false;
+  return type === undefined || (nullable === false && [type].flat().includes('null'));
 }
 
 const checks: Record<Shape, (value: unknown, path: string, walk: Walk) => void> = {
@@ -133,6 +177,10 @@ const checks: Record<Shape, (value: unknown, path: string, walk: Walk) => void> 
     if (typeof value !== 'number' || !Number.isFinite(value))
       refuse(path, `must be a number, not ${describe(value)}`);
   },
+  positive(value, path) {
+    if (typeof value !== 'number' || !Number.isFinite(value) || value <= 0)
+      refuse(path, `must be a number above 0, not ${describe(value)}`);
+  },
   count(value, path) {
     if (!Number.isInteger(value) || (value as number) < 0)
       refuse(path, `must be a whole number from 0, not ${describe(value)}`);
@@ -143,10 +191,17 @@ const checks: Record<Shape, (value: unknown, path: string, walk: Walk) => void> 
   array(value, path) {
     if (!Array.isArray(value)) refuse(path, `must be a list, not ${describe(value)}`);
   },
+  choices(value, path) {
+    if (!Array.isArray(value) || value.length === 0) refuse(path, 'must be a list of at least one value');
+  },
   strings(value, path) {
     if (!Array.isArray(value) || value.some((item) => typeof item !== 'string')) {
       refuse(path, `must be a list of names, not ${describe(value)}`);
     }
+  },
+  stringsMap(value, path, walk) {
+    if (!isObject(value)) refuse(path, `must be an object of lists by name, not ${describe(value)}`);
+    for (const [name, item] of Object.entries(value)) checks.strings(item, `${path}.${name}`, walk);
   },
   type(value, path) {
     const types: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -174,8 +229,9 @@ const checks: Record<Shape, (value: unknown, path: string, walk: Walk) => void> 
   dialect(value, path) {
     if (!DIALECTS.has(value as string)) refuse(path, `must be one of ${[...DIALECTS].join(', ')}`);
   },
-  refused(_value, path) {
-    refuse(path, 'is not supported: use "$defs" with "$ref": "#/$defs/name"');
+  anchor(value, path) {
+    if (typeof value !== 'string' || !/^[A-Za-z_][\w.-]*$/.test(value))
+      refuse(path, `must be a name of letters, digits, "_", "-" and ".", not ${describe(value)}`);
   },
 };
 

@@ -155,9 +155,11 @@ function annotate(input: AnnotationInput | undefined): { annotations?: ContentAn
   };
 }
 
+const ISO_DATE = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?$/;
+
 function toIsoDate(date: string | Date): string {
   const time = typeof date === 'string' ? Date.parse(date) : date.getTime();
-  if (Number.isNaN(time))
+  if (Number.isNaN(time) || (typeof date === 'string' && !ISO_DATE.test(date)))
     throw new ToolcribError('tool_failed', 'A lastModified annotation must be an ISO 8601 date.');
   return typeof date === 'string' ? date : date.toISOString();
 }
@@ -187,6 +189,10 @@ function toMarkdownTable(rows: readonly Readonly<Record<string, unknown>>[]): st
 
 function toCell(value: unknown): string {
   if (value === null || value === undefined) return '';
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  return text.replaceAll('\\', '\\\\').replaceAll('|', '\\|').replaceAll(/\r?\n/g, '<br>');
+  const isText = typeof value === 'string' || typeof value === 'bigint';
+  const text = isText ? String(value) : (JSON.stringify(value) ?? '');
+  return text
+    .replaceAll('\\', '\\\\')
+    .replaceAll('|', '\\|')
+    .replaceAll(/\r\n|\r|\n/g, '<br>');
 }

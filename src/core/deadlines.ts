@@ -1,5 +1,8 @@
 import type { Clock } from './clock.ts';
 
+// A timer set for longer fires at once.
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 interface Waiting {
   readonly due: number;
   readonly expire: () => void;
@@ -29,7 +32,8 @@ export class Deadlines {
   #arm(due: number): void {
     this.#disarm();
     this.#armedFor = due;
-    this.#disarm = this.#clock.after(Math.max(1, due - this.#clock.now()), () => this.#sweep());
+    const wait = Math.min(LONGEST_TIMER_MS, Math.max(1, due - this.#clock.now()));
+    this.#disarm = this.#clock.after(wait, () => this.#sweep());
   }
 
   #sweep(): void {

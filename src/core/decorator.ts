@@ -9,11 +9,13 @@ type Method = (this: never, ...args: never[]) => unknown;
 
 /** Marks a method as a tool; works as a standard decorator and as TypeScript's older one. */
 export function tool(options: MethodToolOptions = {}) {
-  return function mark(target: unknown, _member: unknown, descriptor?: PropertyDescriptor): void {
-    // The older convention passes the prototype and a descriptor, the standard one passes the method itself.
-    const method: unknown = descriptor ? descriptor.value : target;
+  return function mark(target: unknown, member: unknown, descriptor?: PropertyDescriptor): void {
+    // The older convention passes prototype, name and descriptor, the standard one the method itself and what it is.
+    const legacy = descriptor && descriptorOf(target as object, member as PropertyKey, descriptor);
+    const method: unknown = descriptor ? legacy?.value : isMethod(member) && target;
     if (typeof method !== 'function') throw new TypeError('@tool() belongs on a method.');
     marked.set(method as Method, options);
+    return legacy as unknown as void;
   };
 }
 
@@ -23,6 +25,19 @@ export function toolsFrom(instance: object): Tool[] {
     const options = marked.get(method);
     return options ? [toTool(instance, method, { name, options })] : [];
   });
+}
+
+// jiti hands on the prototype in place of the descriptor and would then define that as the method; the real one undoes it.
+function descriptorOf(
+  target: object,
+  member: PropertyKey,
+  given: PropertyDescriptor,
+): PropertyDescriptor | undefined {
+  return given === target ? Object.getOwnPropertyDescriptor(target, member) : given;
+}
+
+function isMethod(member: unknown): boolean {
+  return typeof member === 'object' && member !== null && 'kind' in member && member.kind === 'method';
 }
 
 const marked = new WeakMap<Method, MethodToolOptions>();

@@ -1,7 +1,9 @@
-import type { SelfDescribing } from './schema.ts';
-
 /** The type a handler receives for a schema: a Standard Schema's output, or what the JSON Schema says. */
-export type Received<S> = S extends SelfDescribing<never, infer Out> ? Out : FromJsonSchema<S>;
+export type Received<S> = S extends {
+  readonly '~standard': { readonly types?: { readonly output: infer Out } | undefined };
+}
+  ? Out
+  : FromJsonSchema<S>;
 
 /** The type a handler may return for a schema: a Standard Schema's input, or what the JSON Schema says. */
 export type Returned<S> = S extends {
@@ -45,8 +47,8 @@ type FromType<T, S> = T extends 'string'
 
 type FromProperties<S> = S extends { readonly properties: infer P }
   ? Simplify<
-      { [K in keyof P as IsPresent<S, P, K> extends true ? K : never]: FromJsonSchema<P[K]> } & {
-        [K in keyof P as IsPresent<S, P, K> extends true ? never : K]?: FromJsonSchema<P[K]>;
+      { -readonly [K in keyof P as IsPresent<S, P, K> extends true ? K : never]: FromJsonSchema<P[K]> } & {
+        -readonly [K in keyof P as IsPresent<S, P, K> extends true ? never : K]?: FromJsonSchema<P[K]>;
       }
     >
   : Record<string, unknown>;

@@ -1,4 +1,4 @@
-import type { ToolCall } from './call.ts';
+import type { ClientFacts, ToolCall } from './call.ts';
 import { localCaller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
 import { checkSchema } from './check-schema.ts';
@@ -7,7 +7,7 @@ import { accident, ToolcribError } from './errors.ts';
 import { mirrorsOf } from './mirrors.ts';
 import { toResult, type Result } from './result.ts';
 import { readInputSchema, readOutputSchema, requireObjectRoot, type SchemaLike } from './schema.ts';
-import type { Change, ToolSource } from './source.ts';
+import { attempt, type Awaitable, type Change, type ToolSource } from './source.ts';
 import {
   checkToolName,
   describeTool,
@@ -146,24 +146,16 @@ export class ToolRegistry implements ToolSource {
     if (!tool) throw unknownTool(name);
     // Defaults are filled into the arguments, which belong to whoever called.
     const args = await checkArguments(tool, structuredClone(parameters));
-    const call: ToolCall = {
-      kind: 'tool',
-      tool,
-      arguments: args,
-      caller: context.caller ?? localCaller,
-      client: context.client ?? {
-        name: undefined,
-        version: undefined,
-        protocolVersion: undefined,
-        capabilities: {},
-      },
-      meta: context.meta ?? {},
-      cancellation: new Cancellation(),
-      report: undefined,
-    };
-    const signal = context.signal;
-    signal?.addEventListener('abort', () => call.cancellation.abort(signal.reason as Error), { once: true });
-    return tool.handler(args, contextOf(call));
+    const call = localCall(tool, args, context);
+    const { signal } = context;
+    const stop = (): void => call.cancellation.abort(signal?.reason as Error);
+    if (signal?.aborted) stop();
+    signal?.addEventListener('abort', stop);
+    try {
+      return await tool.handler(args, contextOf(call));
+    } finally {
+      signal?.removeEventListener('abort', stop);
+    }
   }
 
   list(): readonly Tool[] {
@@ -179,14 +171,20 @@ export class ToolRegistry implements ToolSource {
     return this.#visible(name);
   }
 
-  async call(call: ToolCall): Promise<Result> {
+  call(call: ToolCall): Awaitable<Result> {
     const { tool } = call;
-    try {
-      return toResult(await tool.handler(call.arguments, contextOf(call)), tool.outputSchema !== undefined);
-    } catch (error) {
-      if (error instanceof ToolcribError) throw error;
-      throw accident('tool_failed', `${tool.name} failed unexpectedly`, error);
-    }
+    const hasOutputSchema = tool.outputSchema !== undefined;
+    return attempt(
+      () => {
+        const value = tool.handler(call.arguments, contextOf(call));
+        if (!isThenable(value)) return toResult(value, hasOutputSchema);
+        return Promise.resolve(value).then((later) => toResult(later, hasOutputSchema));
+      },
+      (error) => {
+        if (error instanceof ToolcribError) throw error;
+        throw accident('tool_failed', `${tool.name} failed unexpectedly`, error);
+      },
+    );
   }
 
   watch(listener: (change: Change) => void): () => void {
@@ -265,6 +263,31 @@ export class ToolRegistry implements ToolSource {
 /** The answer for a tool that does not exist, and equally for one the caller may not see. */
 export function unknownTool(name: string): ToolcribError {
   return new ToolcribError('unknown_tool', `Unknown tool: ${name}`, { data: { reason: 'tool_not_found' } });
+}
+
+const NO_CLIENT: ClientFacts = {
+  name: undefined,
+  version: undefined,
+  protocolVersion: undefined,
+  capabilities: {},
+};
+
+function localCall(tool: Tool, args: ToolCall['arguments'], context: Partial<ToolContext>): ToolCall {
+  const { caller = localCaller, tenant = caller.tenant, client = NO_CLIENT, meta = {}, progress } = context;
+  return {
+    kind: 'tool',
+    tool,
+    arguments: args,
+    caller: tenant === caller.tenant ? caller : { ...caller, tenant },
+    client,
+    meta,
+    cancellation: new Cancellation(),
+    report: progress && ((done) => progress(done.progress, done.total, done.message)),
+  };
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
 function requireDescription(name: string, description: unknown): void {

@@ -3,17 +3,25 @@ const MAX_APPLIED = 5_000;
 
 type Node = Readonly<Record<string, unknown>>;
 
-/** Finds a reference that points at nothing, never ends, or multiplies beyond reason; returns the complaint. */
-export function checkReferences(root: unknown): string | undefined {
-  const nodes = collect(root);
-  const anchors = new Map(
-    nodes.filter((node) => '$anchor' in node).map((node) => [`#${String(node['$anchor'])}`, node]),
-  );
-  const follow = (pointer: string): unknown =>
-    isPointer(pointer) ? resolvePointer(root, pointer) : anchors.get(pointer);
+/**
+ * Finds a reference that points at nothing, never ends, or multiplies beyond reason; returns the complaint.
+ * `subschemas` are the places where a schema may stand: anything else may look like one without having been checked.
+ */
+export function checkReferences(root: unknown, subschemas: ReadonlySet<Node>): string | undefined {
+  const anchors = new Map<string, Node>();
+  for (const node of subschemas) {
+    if (!('$anchor' in node)) continue;
+    const anchor = `#${String(node['$anchor'])}`;
+    if (anchors.has(anchor)) return `names two places ${anchor}`;
+    anchors.set(anchor, node);
+  }
+  const follow = (pointer: string): unknown => {
+    const target = isPointer(pointer) ? resolvePointer(root, pointer) : anchors.get(pointer);
+    return typeof target === 'boolean' || subschemas.has(target as Node) ? target : undefined;
+  };
 
   const costs = new Map<Node, number>();
-  for (const node of nodes) {
+  for (const node of subschemas) {
     const problem = measure(node, { follow, costs });
     if (typeof problem === 'string') return problem;
   }
@@ -58,25 +66,23 @@ function appliedInPlace(node: Node, follow: Measuring['follow']): (Node | string
   return found;
 }
 
-function collect(value: unknown, found: Node[] = []): Node[] {
-  if (Array.isArray(value)) for (const item of value) collect(item, found);
-  if (!isNode(value)) return found;
-  found.push(value);
-  for (const [keyword, item] of Object.entries(value)) {
-    // These hold data, which may look like a schema without being one.
-    if (!['enum', 'const', 'default', 'examples'].includes(keyword)) collect(item, found);
-  }
-  return found;
-}
-
 function resolvePointer(root: unknown, pointer: string): unknown {
   let node = root;
   for (const part of pointer.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+    const key = decode(part).replaceAll('~1', '/').replaceAll('~0', '~');
     if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined;
     node = (node as Record<string, unknown>)[key];
   }
   return node;
+}
+
+// A pointer in a reference is part of a URI, and the validator reads it as one.
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function isPointer(pointer: string): boolean {

@@ -86,7 +86,7 @@ export function requireObjectRoot(schema: JsonSchema): asserts schema is ObjectS
 }
 
 function readSchema(schema: SchemaLike, direction: 'input' | 'output'): ReadSchema {
-  if (!isSelfDescribing(schema)) return { json: schema };
+  if (!isSelfDescribing(schema)) return { json: requirePlain(schema) };
   const standard = schema['~standard'];
   if (!standard.jsonSchema) {
     throw new ToolcribError(
@@ -94,10 +94,44 @@ function readSchema(schema: SchemaLike, direction: 'input' | 'output'): ReadSche
       `This ${standard.vendor} schema cannot describe itself as JSON Schema; pass plain JSON Schema instead.`,
     );
   }
-  const { $schema: _dialect, ...json } = standard.jsonSchema[direction]({ target: 'draft-2020-12' });
+  const { $schema: _dialect, ...json } = toJsonSchema(standard, direction);
   return { json, parse: (value) => standard.validate(value) };
 }
 
-function isSelfDescribing(schema: SchemaLike): schema is SelfDescribing {
-  return '~standard' in schema;
+function toJsonSchema(
+  { jsonSchema, vendor }: SelfDescribing['~standard'],
+  direction: 'input' | 'output',
+): Record<string, unknown> {
+  try {
+    return jsonSchema[direction]({ target: 'draft-2020-12' });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ToolcribError(
+      'invalid_tool',
+      `This ${vendor} schema cannot be shown as JSON Schema: ${reason}.`,
+      { cause },
+    );
+  }
+}
+
+function requirePlain(schema: JsonSchema): JsonSchema {
+  if (typeof schema !== 'object' || Array.isArray(schema)) {
+    throw new ToolcribError(
+      'invalid_tool',
+      `A schema must be an object, not ${JSON.stringify(schema) ?? typeof schema}.`,
+    );
+  }
+  // Without this, fields given bare would count as unknown keywords, and nothing would be checked.
+  if (Object.values(schema).some(isSelfDescribing)) {
+    throw new ToolcribError(
+      'invalid_tool',
+      'Put the fields into an object schema, such as z.object({ ... }).',
+    );
+  }
+  return schema;
+}
+
+function isSelfDescribing(schema: unknown): schema is SelfDescribing {
+  const isHolder = (typeof schema === 'object' && schema !== null) || typeof schema === 'function';
+  return isHolder && '~standard' in schema;
 }

@@ -6,6 +6,21 @@ import type { Tool } from './tool.ts';
 /** A value now or later: local sources answer at once, connected ones cannot. */
 export type Awaitable<T> = T | Promise<T>;
 
+/** Goes on with a value, at once if it is there: a promise for what is there already would cost more than the step it is for. */
+export function andThen<T, U>(value: Awaitable<T>, use: (value: T) => Awaitable<U>): Awaitable<U> {
+  return value instanceof Promise ? value.then(use) : use(value);
+}
+
+/** Does something that may fail at once or later, and recovers from either. */
+export function attempt<T>(work: () => Awaitable<T>, recover: (error: unknown) => T): Awaitable<T> {
+  try {
+    const value = work();
+    return value instanceof Promise ? value.catch(recover) : value;
+  } catch (error) {
+    return recover(error);
+  }
+}
+
 /** Which tools came, went or changed. */
 export interface Change {
   readonly added: readonly string[];

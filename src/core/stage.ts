@@ -1,7 +1,7 @@
 import type { ToolCall } from './call.ts';
 import type { Caller } from './caller.ts';
 import type { Result } from './result.ts';
-import type { Awaitable, ToolSource } from './source.ts';
+import { andThen, type Awaitable, type ToolSource } from './source.ts';
 import type { Tool } from './tool.ts';
 
 /** The rest of the line, from a stage's point of view. */
@@ -57,9 +57,9 @@ function withExposure(source: ToolSource, stages: readonly Stage[]): Views {
     return remember(known, all, () => Object.freeze(all.flatMap((tool) => exposeTo(tool, caller) ?? [])));
   };
   return {
-    list: (caller) => then(source.list(caller), (all) => viewOf(all, caller)),
+    list: (caller) => andThen(source.list(caller), (all) => viewOf(all, caller)),
     find: (name, caller) =>
-      then(source.find(name, caller), (tool) => (tool && exposeTo(tool, caller)) ?? undefined),
+      andThen(source.find(name, caller), (tool) => (tool && exposeTo(tool, caller)) ?? undefined),
   };
 }
 
@@ -68,9 +68,4 @@ function remember<K extends object, V>(memory: WeakMap<K, V>, key: K, make: () =
   const value = make();
   memory.set(key, value);
   return value;
-}
-
-// A source that answers at once should not cost a turn of the event loop.
-function then<T, U>(value: Awaitable<T>, use: (value: T) => U): Awaitable<U> {
-  return value instanceof Promise ? value.then(use) : use(value);
 }

@@ -47,6 +47,7 @@ function createAjv(): Ajv2020 {
     ownProperties: true,
     validateSchema: false,
     meta: false,
+    logger: false,
     code: { regExp: Object.assign(linearRegExp, { code: 'linearRegExp' }) },
   });
   for (const [name, format] of Object.entries(fullFormats)) ajv.addFormat(name, bounded(format));

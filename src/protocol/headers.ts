@@ -32,19 +32,26 @@ export function checkParamMirrors(inputSchema: JsonObject, args: JsonObject, hea
   for (const { header, path } of mirrorsOf(inputSchema)) {
     const name = `Mcp-Param-${header}`;
     const sent = decodeHeader(name, headerValue(headers, name.toLowerCase()));
-    const value = path.reduce<unknown>((node, key) => (isObject(node) ? node[key] : undefined), args);
+    const value = path.reduce<unknown>(
+      (node, key) => (isObject(node) && Object.hasOwn(node, key) ? node[key] : undefined),
+      args,
+    );
     if (value === undefined || value === null) {
       if (sent !== undefined) mismatch(`${name} is set, but its argument is not`);
       continue;
     }
     if (sent === undefined) mismatch(`${name} is missing`);
-    const equal =
-      typeof value === 'number'
-        ? sent.trim() !== '' && Number(sent) === value
-        : sent === (typeof value === 'string' ? value : JSON.stringify(value));
-    if (!equal) mismatch(`${name} differs from its argument`);
+    if (!isSame(sent, value)) mismatch(`${name} differs from its argument`);
   }
 }
+
+function isSame(sent: string, value: unknown): boolean {
+  if (sent === (typeof value === 'string' ? value : JSON.stringify(value))) return true;
+  // 42 and 42.0 are one integer; forms that only JavaScript reads as a number are not.
+  return typeof value === 'number' && INTEGER.test(sent) && Number(sent) === value;
+}
+
+const INTEGER = /^-?\d+(?:\.0+)?$/;
 
 /** Decodes the base64 form that carries values a header cannot; anything that only looks like it is refused. */
 export function decodeHeader(name: string, value: string | undefined): string | undefined {

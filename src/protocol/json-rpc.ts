@@ -53,7 +53,7 @@ export function parseMessage(bytes: Uint8Array, scanner: JsonScanner): Message {
   if (Array.isArray(value))
     return invalid('invalid_request', 'Send one message at a time; this endpoint takes no batches.');
   if (!isObject(value)) return invalid('invalid_request', 'A message must be a JSON object.');
-  return readMessage(value, scanner.idStart < 0 ? undefined : latin1(bytes, scanner.idStart, scanner.idEnd));
+  return readMessage(value, rawIdOf(bytes, scanner));
 }
 
 /** The bytes of a successful answer around an already encoded result. */
@@ -95,13 +95,13 @@ function readMessage(value: JsonObject, rawId: string | undefined): Message {
 
 function findProblem(value: JsonObject): string | undefined {
   if (value['jsonrpc'] !== '2.0') return '"jsonrpc" must be "2.0".';
-  for (const key of Object.keys(value))
-    if (!MEMBERS.has(key)) return `A message has no member "${key.slice(0, 40)}".`;
+  for (const key in value) if (!MEMBERS.has(key)) return `A message has no member "${key.slice(0, 40)}".`;
   if ('id' in value && !isGoodId(value['id']))
     return '"id" must be a finite number or a string of at most 128 bytes.';
-  if ('method' in value)
-    return typeof value['method'] === 'string' ? undefined : '"method" must be a string.';
-  return 'id' in value && ('result' in value || 'error' in value) ? undefined : 'A request needs a "method".';
+  const isAnswer = 'result' in value || 'error' in value;
+  if (!('method' in value)) return 'id' in value && isAnswer ? undefined : 'A request needs a "method".';
+  if (typeof value['method'] !== 'string') return '"method" must be a string.';
+  return isAnswer ? 'A message is either a request or an answer.' : undefined;
 }
 
 function isGoodId(id: unknown): id is string | number {
@@ -110,6 +110,11 @@ function isGoodId(id: unknown): id is string | number {
 
 function invalid(code: 'parse_error' | 'invalid_request' | 'invalid_params', text: string): InvalidMessage {
   return { kind: 'invalid', idText: undefined, error: new ToolcribError(code, text) };
+}
+
+function rawIdOf(bytes: Uint8Array, { ascii, idStart, idEnd }: JsonScanner): string | undefined {
+  if (idStart < 0) return undefined;
+  return ascii ? latin1(bytes, idStart, idEnd) : strictUtf8.decode(bytes.subarray(idStart, idEnd));
 }
 
 function decode(bytes: Uint8Array, ascii: boolean): string {

@@ -26,6 +26,13 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
+const DIGIT_9 = 0x39;
+const UPPER_E = 0x45;
+const LOWER_E = 0x65;
+const MAX_FINITE_DIGITS = 308;
+
+// Odd and drawn anew for every process, so that nobody can send a thousand keys that all hash alike.
+const MULTIPLIER = crypto.getRandomValues(new Int32Array(1))[0]! | 1;
 
 /**
  * Walks the bytes of a JSON text once, before they are parsed, and refuses what parsing would hide or choke on: repeated keys,
@@ -150,18 +157,28 @@ export class JsonScanner {
     const bytes = this.#bytes;
     const start = this.#position;
     let position = start + 1;
+    let hasExponent = false;
     for (; position < bytes.length; position++) {
       const byte = bytes[position]!;
       if (byte <= COMMA || byte >= OPEN_BRACKET) {
         if (byte <= 0x20 || STOPS.has(byte)) break;
+        if (byte === LOWER_E) hasExponent = true;
         if (byte >= 0x80) this.ascii = false;
       } else if (byte === COLON) break;
+      else if (byte === UPPER_E) hasExponent = true;
     }
     if (bytes[start]! >= 0x80) this.ascii = false;
     this.#position = position;
-    return position - start > this.#limits.numberBytes
-      ? `has a number of over ${this.#limits.numberBytes} digits`
-      : undefined;
+    const length = position - start;
+    if (length > this.#limits.numberBytes) return `has a number of over ${this.#limits.numberBytes} digits`;
+    if ((hasExponent || length > MAX_FINITE_DIGITS) && this.#overflows(start, position))
+      return 'has a number beyond the range of a double';
+    return undefined;
+  }
+
+  // Such a number would reach a tool as Infinity and be passed on as null.
+  #overflows(start: number, end: number): boolean {
+    return this.#bytes[start]! <= DIGIT_9 && Math.abs(Number(this.#text(start, end))) === Infinity;
   }
 
   #readString(): string | undefined {
@@ -179,7 +196,7 @@ export class JsonScanner {
         position++;
       }
       highest |= byte;
-      hash = (hash * 31 + byte) | 0;
+      hash = Math.imul(hash ^ byte, MULTIPLIER);
     }
     if (highest >= 0x80) this.ascii = false;
     this.#hash = hash;
@@ -264,6 +281,6 @@ const STOPS = new Set([COMMA, QUOTE, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOS
 
 function hashOf(text: string): number {
   let hash = 0;
-  for (const byte of Buffer.from(text)) hash = (hash * 31 + byte) | 0;
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, MULTIPLIER);
   return hash;
 }

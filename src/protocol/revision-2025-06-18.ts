@@ -1,7 +1,8 @@
 import { describeTool, type Tool } from '../core/tool.ts';
 import type { JsonSchema } from '../core/schema.ts';
+import { isObject } from './json-rpc.ts';
 import type { Revision } from './revision.ts';
-import { blocksOf, dataOf } from './tool-result.ts';
+import { dataOf, writeToolResult } from './tool-result.ts';
 
 /** The first revision with structured output: a handshake first, then requests that rely on it. */
 export const revision20250618: Revision = {
@@ -23,27 +24,38 @@ export const revision20250618: Revision = {
 
   encodeToolPage: ({ tools, nextCursor }) => ({ tools, ...(nextCursor !== undefined && { nextCursor }) }),
 
-  encodeToolResult(result, tool, { jsonText }) {
-    return {
-      ...result.extra,
-      content: blocksOf(result, jsonText),
-      structuredContent: toObjectData(dataOf(result), tool),
-      isError: result.kind === 'failed',
-      _meta: result.meta,
-    };
-  },
+  encodeToolResult: (result, tool, { jsonText }) =>
+    writeToolResult(result, {
+      lead: '',
+      data: toObjectData(dataOf(result), tool),
+      meta: result.meta && JSON.stringify(result.meta),
+      jsonText,
+    }),
 };
 
 // This revision knows only objects as structured output; other values travel as the one member of an object.
 function toObjectRoot(schema: JsonSchema): JsonSchema {
   if (schema['type'] === 'object') return schema;
-  const { $defs, ...inner } = schema;
+  const { $schema, ...inner } = schema;
   return {
+    ...($schema !== undefined && { $schema }),
     type: 'object',
-    properties: { result: inner },
+    properties: { result: moveReferences(inner) },
     required: ['result'],
-    ...($defs !== undefined && { $defs }),
   };
+}
+
+// A reference is a path from the root, and the schema it was written for now lies two steps below it.
+function moveReferences(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(moveReferences);
+  if (!isObject(node)) return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) =>
+      key === '$ref' && typeof value === 'string'
+        ? [key, value.replace(/^#(?=\/|$)/, '#/properties/result')]
+        : [key, moveReferences(value)],
+    ),
+  );
 }
 
 function toObjectData(data: unknown, tool: Tool): unknown {

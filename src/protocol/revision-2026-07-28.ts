@@ -2,7 +2,7 @@ import { describeTool } from '../core/tool.ts';
 import type { JsonObject } from './json-rpc.ts';
 import { metaKeys } from './meta.ts';
 import type { Implementation, Revision } from './revision.ts';
-import { blocksOf, dataOf } from './tool-result.ts';
+import { dataOf, writeToolResult } from './tool-result.ts';
 
 // Lists depend on who asks, so nobody may share them; a change is not announced here, so they are fresh only briefly.
 const CACHE = { ttlMs: 5_000, cacheScope: 'private' };
@@ -32,17 +32,22 @@ export const revision20260728: Revision = {
     _meta: serverMeta(info),
   }),
 
-  encodeToolResult(result, _tool, { info, jsonText }) {
-    return {
-      ...result.extra,
-      resultType: 'complete',
-      content: blocksOf(result, jsonText),
-      structuredContent: dataOf(result),
-      isError: result.kind === 'failed',
-      _meta: result.meta ? { ...result.meta, ...serverMeta(info) } : serverMeta(info),
-    };
-  },
+  encodeToolResult: (result, _tool, { info, jsonText }) =>
+    writeToolResult(result, {
+      lead: '"resultType":"complete",',
+      data: dataOf(result),
+      meta: result.meta ? JSON.stringify({ ...result.meta, ...serverMeta(info) }) : serverMetaText(info),
+      jsonText,
+    }),
 };
+
+function serverMetaText(info: Implementation): string {
+  let text = serverMetaTexts.get(info);
+  if (text === undefined) serverMetaTexts.set(info, (text = JSON.stringify(serverMeta(info))));
+  return text;
+}
+
+const serverMetaTexts = new WeakMap<Implementation, string>();
 
 function serverMeta(info: Implementation): JsonObject {
   return { [metaKeys.serverInfo]: info };

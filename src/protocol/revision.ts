@@ -37,8 +37,8 @@ export interface Revision {
   introduce(introduction: Introduction): JsonObject;
   encodeTool(tool: Tool): JsonObject;
   encodeToolPage(page: ToolPage, info: Implementation): JsonObject;
-  /** The result as an object; members that are `undefined` are not sent. */
-  encodeToolResult(result: Result, tool: Tool, style: ResultStyle): JsonObject;
+  /** The result as JSON text. */
+  encodeToolResult(result: Result, tool: Tool, style: ResultStyle): string;
 }
 
 /** What shapes the encoding of a result besides the result. */

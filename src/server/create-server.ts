@@ -76,10 +76,10 @@ async function answerMessage(
   options: HandleOptions,
 ): Promise<JsonRpcMessage | undefined> {
   const { caller, notify, signal } = options;
+  if (signal?.aborted) return undefined;
   const link = createLink(caller, (text) => notify?.(JSON.parse(text) as JsonRpcMessage));
   const cancel = (): void =>
     link.cancellation.abort(new ToolcribError('cancelled', 'The caller cancelled the request.'));
-  if (signal?.aborted) cancel();
   signal?.addEventListener('abort', cancel, { once: true });
   const { body } = await exchange.answer(Buffer.from(JSON.stringify(message)), link);
   signal?.removeEventListener('abort', cancel);

@@ -4,7 +4,7 @@ import { Deadlines } from '../core/deadlines.ts';
 import { accident, rowOf, ToolcribError } from '../core/errors.ts';
 import { unknownTool } from '../core/registry.ts';
 import { failed, type Result } from '../core/result.ts';
-import type { ToolSource } from '../core/source.ts';
+import { attempt, andThen, type Awaitable, type ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Log } from '../observe/log.ts';
 import { checkParamMirrors } from '../protocol/headers.ts';
@@ -47,52 +47,53 @@ export class Dispatch {
   }
 
   /** The encoded result of `tools/list`. */
-  async listTools({ message, revision, link }: Settled): Promise<Buffer> {
+  listTools({ message, revision, link }: Settled): Awaitable<Buffer> {
     const cursor = readCursor(message.params);
-    return this.#lists.page(await this.#options.source.list(link.caller), revision, cursor);
+    return andThen(this.#options.source.list(link.caller), (tools) =>
+      this.#lists.page(tools, revision, cursor),
+    );
   }
 
   /** The encoded result of `tools/call`. */
-  async callTool(settled: Settled): Promise<string> {
+  callTool(settled: Settled): Awaitable<string> {
     const { message, revision, link } = settled;
     const params = readCallParams(message.params);
-    const found = this.#options.source.find(params.name, link.caller);
-    const tool = found instanceof Promise ? await found : found;
-    if (!tool) throw unknownTool(params.name);
-    if (link.headers && revision.era === 'modern')
-      checkParamMirrors(tool.inputSchema, params.arguments, link.headers);
-    const result = await this.#run(this.#toCall(settled, tool, params));
-    return this.#encode(result, tool, revision);
+    return andThen(this.#options.source.find(params.name, link.caller), (tool) => {
+      if (!tool) throw unknownTool(params.name);
+      if (link.headers && revision.era === 'modern') {
+        checkParamMirrors(tool.inputSchema, params.arguments, link.headers);
+      }
+      const call = this.#toCall(settled, tool, params);
+      const result = attempt(
+        () => this.#run(call),
+        (error) => this.#fail(error, tool),
+      );
+      return andThen(result, (ended) => this.#encode(ended, tool, revision));
+    });
   }
 
-  async #run(call: ToolCall): Promise<Result> {
+  // Only work that takes time needs a deadline.
+  #run(call: ToolCall): Awaitable<Result> {
+    const work = this.#options.source.call(call);
+    if (!(work instanceof Promise)) return work;
     const { cancellation, tool } = call;
-    const { deadlineMs, source, log } = this.#options;
+    const { deadlineMs } = this.#options;
     const stop = this.#deadlines.start(deadlineMs, () => {
-      cancellation.abort(
-        new ToolcribError('timed_out', `${tool.name} took over ${deadlineMs / 1000} s and was stopped.`),
-      );
+      const text = `${tool.name} took over ${deadlineMs / 1000} s and was stopped.`;
+      cancellation.abort(new ToolcribError('timed_out', text));
     });
-    try {
-      return await cancellation.race(Promise.resolve(source.call(call)));
-    } catch (error) {
-      const known =
-        error instanceof ToolcribError
-          ? error
-          : accident('internal', 'The server failed unexpectedly', error);
-      if (known.cause !== undefined) {
-        log('error', known.message, {
-          tool: tool.name,
-          code: known.code,
-          incident: known.incident,
-          cause: known.cause,
-        });
-      }
-      if (rowOf(known.code).reply !== 'result') throw known;
-      return failed(known.message);
-    } finally {
-      stop();
-    }
+    return cancellation.race(work).finally(stop);
+  }
+
+  // What the model can act on becomes a result; the rest is for the client program.
+  #fail(error: unknown, { name }: Tool): Result {
+    const known =
+      error instanceof ToolcribError ? error : accident('internal', 'The server failed unexpectedly', error);
+    const { code, message, cause, incident } = known;
+    if (cause !== undefined || incident !== undefined)
+      this.#options.log('error', message, { tool: name, code, incident, cause });
+    if (rowOf(code).reply !== 'result') throw known;
+    return failed(message);
   }
 
   #toCall({ message, client, link }: Settled, tool: Tool, params: CallParams): ToolCall {
@@ -110,23 +111,22 @@ export class Dispatch {
   }
 
   #encode(result: Result, tool: Tool, revision: Revision): string {
-    const { info, jsonText, log } = this.#options;
     try {
-      return JSON.stringify(revision.encodeToolResult(result, tool, { info, jsonText }));
+      return revision.encodeToolResult(result, tool, this.#options);
     } catch (cause) {
       // A cycle or a BigInt in what the handler returned is the tool's failure, not the protocol's.
       const error = accident('tool_failed', `${tool.name} returned something that is not JSON`, cause);
-      log('error', error.message, { tool: tool.name, incident: error.incident, cause });
-      return JSON.stringify(revision.encodeToolResult(failed(error.message), tool, { info, jsonText }));
+      this.#options.log('error', error.message, { tool: tool.name, incident: error.incident, cause });
+      return revision.encodeToolResult(failed(error.message), tool, this.#options);
     }
   }
 }
 
-// Progress must grow, whatever the handler reports.
+// Progress must grow, whatever the handler reports, and ends with the call, however that ends.
 function reporter(link: Link, progressToken: string | number): (progress: Progress) => void {
   let last = -Infinity;
   return (progress) => {
-    if (!(progress.progress > last) || link.answered) return;
+    if (!(progress.progress > last) || link.answered || link.cancellation.reason) return;
     last = progress.progress;
     link.notify(encodeNotification('notifications/progress', { progressToken, ...progress }));
   };

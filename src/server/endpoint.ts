@@ -49,14 +49,13 @@ export function admit(head: Head, options: EndpointOptions): void {
   if (options.path !== undefined && pathOf(head.target) !== options.path) {
     throw new ToolcribError('not_found', `There is nothing here; the endpoint is ${options.path}.`);
   }
-  const origin = headerValue(headers, 'origin');
-  if (origin !== undefined && !isAllowedOrigin(origin, options)) {
+  if (!hasAllowedOrigin(head, options)) {
     throw new ToolcribError('refused_origin', 'Requests from this origin are not allowed.');
   }
-  if (origin === undefined && headers['sec-fetch-site'] === 'cross-site') {
+  if (headers['origin'] === undefined && headers['sec-fetch-site'] === 'cross-site') {
     throw new ToolcribError('refused_origin', 'Cross-site requests are not allowed.');
   }
-  if (options.open && FORWARDING.some((name) => headers[name] !== undefined)) {
+  if (options.open && isForwarded(headers)) {
     throw new ToolcribError(
       'refused_origin',
       'This endpoint serves this machine only and takes no forwarded requests.',
@@ -72,9 +71,18 @@ export function requireJsonPost({ method, headers }: Head): void {
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new ToolcribError('unsupported_media', 'Send the body uncompressed.');
   }
-  if (!JSON_TYPE.test(headerValue(headers, 'content-type') ?? '')) {
+  const type = headerValue(headers, 'content-type') ?? '';
+  if (type !== 'application/json' && !JSON_TYPE.test(type)) {
     throw new ToolcribError('unsupported_media', 'The content type must be application/json.');
   }
+}
+
+/** Refuses a version or a transfer coding by which another reader of the same bytes could find other requests in them. */
+export function checkFraming(httpVersion: string, headers: Headers): void {
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined && (httpVersion === '1.1' || httpVersion === '1.0')) return;
+  if (httpVersion === '1.1' && typeof coding === 'string' && coding.toLowerCase() === 'chunked') return;
+  throw new ToolcribError('invalid_request', 'Send HTTP/1.1, with no transfer coding but "chunked".');
 }
 
 /** Refuses a head with too many fields, or with a repeated one that two readers could read differently. */
@@ -93,6 +101,12 @@ export function checkRawHeaders(raw: readonly string[]): void {
       if (SINGLE.has(lower)) throw new ToolcribError('invalid_request', `The header ${lower} is repeated.`);
     }
   }
+}
+
+/** Whether a request comes from a page that may call, or from no page at all. */
+export function hasAllowedOrigin({ headers }: Head, options: EndpointOptions): boolean {
+  const origin = headerValue(headers, 'origin');
+  return origin === undefined || isAllowedOrigin(origin, options);
 }
 
 /** What a browser needs to hear to let an allowed page read the answer. */
@@ -114,7 +128,8 @@ export function corsHeaders(head: Head): Record<string, string> {
 export function acceptedForms(headers: Headers): { readonly json: boolean; readonly stream: boolean } {
   const accept = headerValue(headers, 'accept');
   // Many clients send none or a wildcard; only an explicit choice limits the answer.
-  if (accept === undefined || accept.includes('*/*')) return BOTH;
+  if (accept === undefined || accept === 'application/json, text/event-stream' || accept.includes('*/*'))
+    return BOTH;
   const json = accept.includes('application/json') || accept.includes('application/*');
   const stream = accept.includes('text/event-stream') || accept.includes('text/*');
   return json === stream ? BOTH : { json, stream };
@@ -129,9 +144,15 @@ export const STREAM_HEADERS = {
   'x-accel-buffering': 'no',
 } as const;
 
+function isForwarded(headers: Headers): boolean {
+  for (const name of FORWARDING) if (headers[name] !== undefined) return true;
+  return false;
+}
+
 function checkHost({ target, headers }: Head, { allowedHosts }: EndpointOptions): void {
   const host = headerValue(headers, 'host')?.toLowerCase();
-  if (host === undefined || !(allowedHosts ? allowedHosts.includes(host) : LOOPBACK_HOST.test(host))) {
+  if (host === undefined) throw new ToolcribError('invalid_request', 'A request needs a Host header.');
+  if (!(allowedHosts ? allowedHosts.includes(host) : LOOPBACK_HOST.test(host))) {
     throw new ToolcribError(
       'refused_origin',
       'This host name is not served here; its operator can add it to allowedHosts.',

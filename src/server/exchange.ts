@@ -1,5 +1,6 @@
 import type { Cancellation } from '../core/cancellation.ts';
 import { accident, rowOf, ToolcribError } from '../core/errors.ts';
+import { attempt, andThen, type Awaitable } from '../core/source.ts';
 import type { Log } from '../observe/log.ts';
 import { eraOf, type Era } from '../protocol/era.ts';
 import { checkMirrors, headerValue } from '../protocol/headers.ts';
@@ -40,8 +41,8 @@ export class Exchange {
     this.#options = options;
   }
 
-  /** Answers a message; never fails, and answers a notification with nothing. */
-  async answer(bytes: Uint8Array, link: Link): Promise<Answer> {
+  /** Answers a message, at once where it can; never fails, and answers a notification with nothing. */
+  answer(bytes: Uint8Array, link: Link): Awaitable<Answer> {
     const message = parseMessage(bytes, this.#scanner);
     switch (message.kind) {
       case 'request':
@@ -58,36 +59,33 @@ export class Exchange {
     }
   }
 
-  async #answerRequest(message: RequestMessage, link: Link): Promise<Answer> {
+  #answerRequest(message: RequestMessage, link: Link): Awaitable<Answer> {
     const { idText } = message;
     let era: Era | undefined;
-    try {
-      era = eraOf(message, versionHeader(link));
-      link.hangUpCancels = era === 'modern';
-      const settled = era === 'modern' ? settleModern(message, link) : settleLegacy(message, link);
-      if (!settled.revision.methods.has(message.method)) {
-        throw new ToolcribError(
-          'unknown_method',
-          `${settled.revision.version} has no method "${message.method.slice(0, 80)}".`,
-        );
-      }
-      const result = await this.#perform(settled);
-      if (typeof result === 'string') return { status: 200, body: encodeResult(idText, result) };
-      return { status: 200, body: [`{"jsonrpc":"2.0","id":${idText},"result":`, result, '}'] };
-    } catch (error) {
-      const known = error instanceof ToolcribError ? error : this.#report(error);
-      if (known.code === 'cancelled') return CANCELLED;
-      // Clients of the older revisions take a 404 or 400 for the loss of their session.
-      return {
-        status: era === 'legacy' && known.code !== 'invalid_request' ? 200 : statusOf(known),
-        body: encodeError(idText, known),
-      };
-    } finally {
-      link.answered = true;
-    }
+    return attempt(
+      () => {
+        era = eraOf(message, versionHeader(link));
+        link.hangUpCancels = era === 'modern';
+        const settled = era === 'modern' ? settleModern(message, link) : settleLegacy(message, link);
+        if (!settled.revision.methods.has(message.method)) throw unknownMethod(settled);
+        return andThen(this.#perform(settled), (result) => {
+          link.answered = true;
+          if (typeof result === 'string') return { status: 200, body: encodeResult(idText, result) };
+          return { status: 200, body: [`{"jsonrpc":"2.0","id":${idText},"result":`, result, '}'] };
+        });
+      },
+      (error) => {
+        link.answered = true;
+        const known = error instanceof ToolcribError ? error : this.#report(error);
+        if (known.code === 'cancelled') return CANCELLED;
+        // Clients of the older revisions take a 404 or 400 for the loss of their session.
+        const status = era === 'legacy' && known.code !== 'invalid_request' ? 200 : statusOf(known);
+        return { status, body: encodeError(idText, known) };
+      },
+    );
   }
 
-  #perform(settled: Settled): Promise<string | Buffer> | string {
+  #perform(settled: Settled): Awaitable<string | Buffer> {
     const { message, link } = settled;
     switch (message.method) {
       case 'tools/call':
@@ -102,22 +100,27 @@ export class Exchange {
       case 'server/discover':
         return this.#introduce(settled);
       default:
-        throw new ToolcribError('unknown_method', `There is no method "${message.method.slice(0, 80)}".`);
+        throw unknownMethod(settled);
     }
   }
 
   // On a lasting connection the client cancels by id, so calls under way are kept by id.
-  async #tracked<T>({ message, link }: Settled, run: () => Promise<T>): Promise<T> {
+  #tracked<T>({ message, link }: Settled, run: () => Awaitable<T>): Awaitable<T> {
     const underWay = link.connection?.underWay;
     if (!underWay) return run();
-    if (underWay.has(message.id))
+    if (underWay.has(message.id)) {
       throw new ToolcribError('invalid_request', 'A request with this id is still under way.');
-    underWay.set(message.id, link.cancellation);
-    try {
-      return await run();
-    } finally {
-      underWay.delete(message.id);
     }
+    underWay.set(message.id, link.cancellation);
+    const done = (): boolean => underWay.delete(message.id);
+    const result = attempt(run, (error) => {
+      done();
+      throw error;
+    });
+    return andThen(result, (value) => {
+      done();
+      return value;
+    });
   }
 
   #introduce({ revision, link }: Settled): string {
@@ -142,6 +145,13 @@ export class Exchange {
     this.#options.log('error', known.message, { incident: known.incident, cause: error });
     return known;
   }
+}
+
+function unknownMethod({ message, revision }: Settled): ToolcribError {
+  return new ToolcribError(
+    'unknown_method',
+    `${revision.version} has no method "${message.method.slice(0, 80)}".`,
+  );
 }
 
 /** The answer to a request that is refused before or instead of being dispatched. */

@@ -1,4 +1,5 @@
 import { ToolcribError } from '../core/errors.ts';
+import { andThen } from '../core/source.ts';
 import { encodeEvent } from '../protocol/event-stream.ts';
 import { acceptedForms, corsHeaders, STREAM_HEADERS, type Head } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
@@ -29,7 +30,7 @@ export async function answerFetch(request: Request, face: FetchFace): Promise<Re
       };
       reply.onCancel = hangUp;
       request.signal.addEventListener('abort', hangUp, { once: true });
-      void face.exchange.answer(bytes, link).then((answer) => reply.finish(answer));
+      void andThen(face.exchange.answer(bytes, link), (answer) => reply.finish(answer));
     });
   } catch (error) {
     const { status, body, headers } = face.gate.refuse(head, error);
@@ -46,6 +47,7 @@ class FetchReply {
   readonly #resolve: (response: Response) => void;
   readonly #forms: { readonly json: boolean; readonly stream: boolean };
   #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #readerIsGone = false;
   onCancel: () => void = () => {};
 
   constructor(head: Head, resolve: (response: Response) => void) {
@@ -55,10 +57,11 @@ class FetchReply {
   }
 
   notify(message: string): void {
-    if (this.#forms.stream) this.#write(message);
+    if (this.#forms.stream && !this.#readerIsGone) this.#write(message);
   }
 
   finish({ status, body }: Answer): void {
+    if (this.#readerIsGone) return;
     if (this.#stream || (!this.#forms.json && status === 200 && body !== undefined)) {
       if (body !== undefined) this.#write(textOf(body));
       this.#stream?.close();
@@ -82,7 +85,10 @@ class FetchReply {
       start: (controller) => {
         opened = controller;
       },
-      cancel: () => this.onCancel(),
+      cancel: () => {
+        this.#readerIsGone = true;
+        this.onCancel();
+      },
     });
     const headers = { ...corsHeaders(this.#head), ...STREAM_HEADERS };
     this.#resolve(new Response(stream, { status: 200, headers }));

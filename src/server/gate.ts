@@ -1,7 +1,14 @@
 import { localCaller, type Caller } from '../core/caller.ts';
 import { accident, ToolcribError } from '../core/errors.ts';
 import type { Awaitable } from '../core/source.ts';
-import { admit, corsHeaders, requireJsonPost, type EndpointOptions, type Head } from './endpoint.ts';
+import {
+  admit,
+  corsHeaders,
+  hasAllowedOrigin,
+  requireJsonPost,
+  type EndpointOptions,
+  type Head,
+} from './endpoint.ts';
 import { refuse } from './exchange.ts';
 import type { Answer } from './link.ts';
 import type { ServerOptions } from './options.ts';
@@ -34,22 +41,35 @@ export class Gate {
   /** Names the caller of a request that may go on; throws otherwise. */
   enter(head: Head): Awaitable<Caller> {
     admit(head, this.#endpoint);
-    const { authenticate } = this.#options;
-    if (!authenticate) return passed(head, localCaller);
-    const answer = authenticate(head);
-    return answer instanceof Promise ? answer.then((caller) => passed(head, caller)) : passed(head, answer);
+    const caller = this.#identify(head);
+    return caller instanceof Promise ? caller.then((known) => passed(head, known)) : passed(head, caller);
   }
 
   /** The answer to a request that was not let in. */
   refuse(head: Head, error: unknown): HttpAnswer {
     const known = error instanceof ToolcribError ? error : this.#report(error);
-    return {
-      ...refuse(undefined, known),
-      headers: { ...corsHeaders(head), ...EXTRA_HEADERS.get(known.code) },
-    };
+    // A page that may not call may not read why, either.
+    const cors = hasAllowedOrigin(head, this.#endpoint) ? corsHeaders(head) : {};
+    return { ...refuse(undefined, known), headers: { ...cors, ...EXTRA_HEADERS.get(known.code) } };
+  }
+
+  #identify(head: Head): Awaitable<Caller | undefined> {
+    const { authenticate } = this.#options;
+    if (!authenticate) return localCaller;
+    try {
+      const answer = authenticate(head);
+      return answer instanceof Promise ? answer.catch((error: unknown) => this.#nobody(error)) : answer;
+    } catch (error) {
+      return this.#nobody(error);
+    }
   }
 
   // A sign-in check that breaks lets nobody in.
+  #nobody(cause: unknown): undefined {
+    this.#options.log?.('error', 'authenticate failed, so its caller was refused.', { cause });
+    return undefined;
+  }
+
   #report(error: unknown): ToolcribError {
     const known = accident('internal', 'The server failed unexpectedly', error);
     this.#options.log?.('error', known.message, { incident: known.incident, cause: error });
@@ -63,7 +83,13 @@ const EXTRA_HEADERS = new Map<string, Record<string, string>>([
 ]);
 
 function passed(head: Head, caller: Caller | undefined): Caller {
-  if (!caller) throw new ToolcribError('unauthenticated', 'Sign in first: this endpoint does not know you.');
+  if (!isCaller(caller))
+    throw new ToolcribError('unauthenticated', 'Sign in first: this endpoint does not know you.');
   requireJsonPost(head);
   return caller;
+}
+
+// Whatever else a sign-in check hands back is nobody: an empty object must not pass for a caller.
+function isCaller(caller: Partial<Caller> | undefined): caller is Caller {
+  return typeof caller?.id === 'string' && typeof caller.tenant?.id === 'string';
 }

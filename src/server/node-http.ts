@@ -4,11 +4,12 @@ import {
   type Server as HttpServer,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Caller } from '../core/caller.ts';
 import { ToolcribError } from '../core/errors.ts';
+import { andThen } from '../core/source.ts';
 import type { Server } from './create-server.ts';
-import { checkRawHeaders, type Head } from './endpoint.ts';
+import { checkFraming, checkRawHeaders, type Head } from './endpoint.ts';
 import { Gate, type HttpAnswer } from './gate.ts';
 import { NodeLink } from './node-link.ts';
 
@@ -34,6 +35,8 @@ const LIMITS = {
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16_384,
+  // The gate refuses a request without a Host, as it refuses everything else.
+  requireHostHeader: false,
 };
 const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
 
@@ -62,6 +65,7 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
 class NodeEndpoint {
   readonly #server: Server;
   readonly #gate: Gate;
+  readonly #closing = new WeakSet<Socket>();
 
   constructor(server: Server, gate: Gate) {
     this.#server = server;
@@ -71,6 +75,7 @@ class NodeEndpoint {
   take(request: IncomingMessage, response: ServerResponse): void {
     const head: Head = { method: request.method!, target: request.url!, headers: request.headers };
     try {
+      checkFraming(request.httpVersion, head.headers);
       checkRawHeaders(request.rawHeaders);
       if (head.method === 'OPTIONS') {
         response.writeHead(204, this.#gate.preflight(head)).end();
@@ -90,6 +95,8 @@ class NodeEndpoint {
   }
 
   #read(request: IncomingMessage, response: ServerResponse, caller: Caller): void {
+    // What was sent behind a refused request is not run: its client was told that the connection ends there.
+    if (this.#closing.has(request.socket)) return;
     const { maxBodyBytes } = this.#server.options;
     if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) {
       this.#refuseLarge(request, response);
@@ -110,7 +117,7 @@ class NodeEndpoint {
     request.on('end', () => {
       const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
       const link = new NodeLink(request, response, caller);
-      void this.#server.exchange.answer(bytes, link).then((answer) => link.finish(answer));
+      void andThen(this.#server.exchange.answer(bytes, link), (answer) => link.finish(answer));
     });
   }
 
@@ -130,6 +137,7 @@ class NodeEndpoint {
   #refuse(head: Head, response: ServerResponse, error: unknown): void {
     const { status, body, headers }: HttpAnswer = this.#gate.refuse(head, error);
     const text = body as string;
+    this.#closing.add(response.req.socket);
     response
       .writeHead(status, {
         ...headers,

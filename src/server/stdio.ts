@@ -5,7 +5,7 @@ import { encodeNotification } from '../protocol/json-rpc.ts';
 import type { Server } from './create-server.ts';
 import { refuse } from './exchange.ts';
 import { LineReader } from './line-reader.ts';
-import { createLink, textOf, type Connection } from './link.ts';
+import { createLink, textOf, type Answer, type Connection } from './link.ts';
 
 /** What to talk through, and who is at the other end. */
 export interface StdioOptions {
@@ -26,16 +26,21 @@ export async function serveStdio(server: Server, options: StdioOptions = {}): Pr
     ready: false,
     underWay: new Map(),
   };
-  const out = new LineWriter(output, input);
+  const out = new LineWriter(output);
   const working = new Set<Promise<void>>();
 
   const answer = (line: Buffer): void => {
     const link = { ...createLink(caller, (message) => out.write(message)), connection };
-    const work: Promise<void> = server.exchange.answer(line, link).then(({ body }) => {
-      working.delete(work);
+    const say = ({ body }: Answer): void => {
       if (body !== undefined) out.write(textOf(body));
-    });
-    working.add(work);
+    };
+    const work = server.exchange.answer(line, link);
+    if (!(work instanceof Promise)) {
+      say(work);
+      return;
+    }
+    const said: Promise<void> = work.then(say).finally(() => working.delete(said));
+    working.add(said);
   };
   const reader = new LineReader(MAX_LINE_BYTES, answer, () => {
     const tooLong = new ToolcribError('too_large', `A line may have at most ${MAX_LINE_BYTES} bytes.`);
@@ -46,7 +51,11 @@ export async function serveStdio(server: Server, options: StdioOptions = {}): Pr
   });
 
   try {
-    for await (const chunk of input) reader.push(chunk as Buffer);
+    for await (const chunk of input) {
+      reader.push(chunk as Buffer);
+      // No reading while the client does not read, or the answers would pile up here.
+      if (out.backlog) await out.backlog;
+    }
     reader.end();
     await Promise.all(working);
     await out.flushed();
@@ -58,20 +67,26 @@ export async function serveStdio(server: Server, options: StdioOptions = {}): Pr
   }
 }
 
-/** Writes lines in batches: one write per turn of the event loop, and no reading while the client does not read. */
+/** Writes lines in batches: one write per turn of the event loop. */
 class LineWriter {
   readonly #output: Writable;
-  readonly #input: Readable;
   #pending: string[] = [];
   #broken = false;
+  #release: () => void = () => {};
 
-  constructor(output: Writable, input: Readable) {
+  /** Settles once the client has read on; absent while it keeps up. */
+  backlog: Promise<void> | undefined;
+
+  constructor(output: Writable) {
     this.#output = output;
-    this.#input = input;
-    output.on('error', () => {
+    const end = (): void => {
       this.#broken = true;
-    });
-    output.on('drain', () => input.resume());
+      this.#release();
+    };
+    output
+      .on('error', end)
+      .on('close', end)
+      .on('drain', () => this.#release());
   }
 
   write(line: string): void {
@@ -90,6 +105,12 @@ class LineWriter {
     if (this.#pending.length === 0 || this.#broken) return;
     const text = `${this.#pending.join('\n')}\n`;
     this.#pending = [];
-    if (!this.#output.write(text)) this.#input.pause();
+    if (this.#output.write(text)) return;
+    this.backlog ??= new Promise((resolve) => {
+      this.#release = () => {
+        this.backlog = undefined;
+        resolve();
+      };
+    });
   }
 }

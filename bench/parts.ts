@@ -1,0 +1,16 @@
+import type { Bench } from './measure.ts';
+import { callPart } from './parts/call.ts';
+import { growthPart } from './parts/growth.ts';
+import { listPart } from './parts/list.ts';
+import { startPart } from './parts/start.ts';
+import { stdioPart } from './parts/stdio.ts';
+import type { PartResult } from './report.ts';
+
+/** Every part of the bench, by the name that `--only` takes, in the order of the report. */
+export const parts: Readonly<Record<string, (bench: Bench) => Promise<PartResult>>> = {
+  call: callPart,
+  list: listPart,
+  growth: growthPart,
+  stdio: stdioPart,
+  start: startPart,
+};

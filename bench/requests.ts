@@ -1,0 +1,85 @@
+import { request as httpRequest } from 'node:http';
+
+/** A POST that the load generator repeats. */
+export interface BenchRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** What came back to one POST. */
+export interface BenchAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** The revisions the targets are called on. */
+export type Revision = '2026-07-28' | '2025-06-18';
+
+/** The two tools that are called. */
+export type EchoTool = 'echo' | 'echo_object';
+
+/** The text that the calls carry. */
+export const echoText = 'The quick brown fox jumps over the lazy dog.';
+
+/** A `tools/call` of an echo tool on one revision. */
+export function callRequest(tool: EchoTool, revision: Revision): BenchRequest {
+  const body = JSON.stringify(callMessage(1, tool, revision));
+  const headers = { ...commonHeaders, 'mcp-protocol-version': revision };
+  if (revision === '2025-06-18') return { headers, body };
+  return { headers: { ...headers, 'mcp-method': 'tools/call', 'mcp-name': tool }, body };
+}
+
+/** The same request from a client that accepts JSON only, although the specification has clients accept event streams, too. */
+export function acceptingJsonOnly({ headers, body }: BenchRequest): BenchRequest {
+  return { headers: { ...headers, accept: 'application/json' }, body };
+}
+
+/** A `tools/list` on 2026-07-28. */
+export function listRequest(): BenchRequest {
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: modernMeta } };
+  return {
+    headers: { ...commonHeaders, 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' },
+    body: JSON.stringify(message),
+  };
+}
+
+/** The JSON-RPC message of a `tools/call`. */
+export function callMessage(id: number, tool: EchoTool, revision: Revision): object {
+  const params = { name: tool, arguments: { text: echoText } };
+  const meta = revision === '2026-07-28' ? { _meta: modernMeta } : {};
+  return { jsonrpc: '2.0', id, method: 'tools/call', params: { ...params, ...meta } };
+}
+
+/** Sends one request and reads the whole answer. */
+export function post(url: string, { headers, body }: BenchRequest): Promise<BenchAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest(
+      url,
+      { method: 'POST', headers, agent: false, timeout: 10_000 },
+      (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const contentType = response.headers['content-type'] ?? '';
+          resolve({ status: response.statusCode ?? 0, contentType, body: Buffer.concat(chunks).toString() });
+        });
+      },
+    );
+    outgoing.on('error', reject);
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`${url} did not answer within 10 s.`)));
+    outgoing.end(body);
+  });
+}
+
+const commonHeaders = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+};
+
+const modernMeta = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};

@@ -1,0 +1,20 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** Writes a file that other processes of this run read, and returns its path. */
+export function scratchFile(name: string, text: string): string {
+  const path = join(scratchFolder(), name);
+  writeFileSync(path, text);
+  return path;
+}
+
+let folder: string | undefined;
+
+function scratchFolder(): string {
+  if (folder !== undefined) return folder;
+  const made = mkdtempSync(join(tmpdir(), 'toolcrib-bench-'));
+  process.on('exit', () => rmSync(made, { recursive: true, force: true }));
+  folder = made;
+  return made;
+}

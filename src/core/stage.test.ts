@@ -1,0 +1,179 @@
+import { expect, test } from 'vitest';
+import { recordingSource } from '../testing.ts';
+import type { ToolCall } from './call.ts';
+import { localCaller, type Caller } from './caller.ts';
+import { Cancellation } from './cancellation.ts';
+import { ToolRegistry } from './registry.ts';
+import type { Change, ToolSource } from './source.ts';
+import { withStages, type Stage } from './stage.ts';
+import type { Tool } from './tool.ts';
+
+const ada: Caller = { ...localCaller, id: 'ada', roles: ['admin'] };
+const bob: Caller = { ...localCaller, id: 'bob' };
+const open = toolCalled('open');
+const secret = toolCalled('secret');
+
+const hideFromOthers: Stage = {
+  name: 'hideFromOthers',
+  expose: (tool, caller) => (tool.name === 'secret' && !caller.roles.includes('admin') ? null : tool),
+};
+
+test('without stages a source behaves as before', async () => {
+  const source = recordingSource(open);
+  const staged = withStages(source, []);
+  expect(staged.list(bob)).toBe(source.list(bob));
+  expect(staged.find('open', bob)).toBe(open);
+  expect(await staged.call(callOf(open))).toEqual({ kind: 'done', data: { by: 'open' } });
+  expect(source.calls).toHaveLength(1);
+});
+
+test('a hidden tool is neither listed nor found', async () => {
+  const staged = withStages(recordingSource(open, secret), [hideFromOthers]);
+  expect(await staged.list(bob)).toEqual([open]);
+  expect(await staged.find('secret', bob)).toBeUndefined();
+  expect(await staged.list(ada)).toEqual([open, secret]);
+  expect(await staged.find('secret', ada)).toBe(secret);
+});
+
+test('a tool that does not exist is not found either', async () => {
+  const staged = withStages(recordingSource(open), [hideFromOthers]);
+  expect(await staged.find('missing', ada)).toBeUndefined();
+});
+
+test('a stage may show another definition, the same when listing and when finding', async () => {
+  const confirm: Stage = {
+    name: 'confirm',
+    expose: (tool) => ({ ...tool, description: `${tool.description} Asks first.` }),
+  };
+  const staged = withStages(recordingSource(open), [confirm]);
+  const [listed] = await staged.list(bob);
+  expect(listed?.description).toBe('Does open. Asks first.');
+  expect(await staged.find('open', bob)).toBe(listed);
+});
+
+test('what one stage shows is what the next one sees, and what is hidden stays hidden', async () => {
+  const seen: string[] = [];
+  const rename: Stage = { name: 'rename', expose: (tool) => ({ ...tool, title: 'Renamed' }) };
+  const watch: Stage = { name: 'watch', expose: (tool) => (seen.push(`${tool.name} ${tool.title}`), tool) };
+  await withStages(recordingSource(open, secret), [rename, hideFromOthers, watch]).list(bob);
+  expect(seen).toEqual(['open Renamed']);
+});
+
+test('each caller gets the same frozen list until the source changes', async () => {
+  const registry = new ToolRegistry().registerTool(open, secret);
+  const staged = withStages(registry, [hideFromOthers]);
+  const before = await staged.list(bob);
+  expect(await staged.list(bob)).toBe(before);
+  expect(Object.isFrozen(before)).toBe(true);
+  expect(await staged.list(ada)).not.toBe(before);
+  registry.registerTool(toolCalled('third'));
+  expect((await staged.list(bob)).map(({ name }) => name)).toEqual(['open', 'third']);
+});
+
+test('a stage decides once about a tool and a caller', async () => {
+  const asked: string[] = [];
+  const count: Stage = { name: 'count', expose: (tool, caller) => (asked.push(caller.id), tool) };
+  const staged = withStages(recordingSource(open), [count]);
+  await staged.list(bob);
+  await staged.list(bob);
+  await staged.find('open', bob);
+  await staged.list(ada);
+  expect(asked).toEqual(['bob', 'ada']);
+});
+
+test('the first stage is the outermost', async () => {
+  const order: string[] = [];
+  const staged = withStages(recordingSource(toolCalled('open', () => order.push('tool'))), [
+    logging('first', order),
+    logging('second', order),
+  ]);
+  await staged.call(callOf(await findOpen(staged)));
+  expect(order).toEqual(['first in', 'second in', 'tool', 'second out', 'first out']);
+});
+
+test('stages are put around a tool once, not at every call', async () => {
+  const wrapped: string[] = [];
+  const note: Stage = { name: 'note', wrap: (tool, next) => (wrapped.push(tool.name), next) };
+  const staged = withStages(recordingSource(open, secret), [note]);
+  for (const tool of [open, open, secret, open]) await staged.call(callOf(tool));
+  expect(wrapped).toEqual(['open', 'secret']);
+});
+
+test('a stage may change the call or answer it itself', async () => {
+  const source = recordingSource(toolCalled('open', (args) => args));
+  const change: Stage = {
+    name: 'change',
+    wrap: (_tool, next) => (call) => next({ ...call, arguments: { ...call.arguments, added: true } }),
+  };
+  const answer: Stage = {
+    name: 'answer',
+    wrap: (_tool, next) => (call) => (call.arguments['cached'] ? { kind: 'done', data: 'kept' } : next(call)),
+  };
+  const staged = withStages(source, [answer, change]);
+  const tool = await findOpen(staged);
+  expect(await staged.call(callOf(tool))).toEqual({ kind: 'done', data: { added: true } });
+  expect(await staged.call({ ...callOf(tool), arguments: { cached: true } })).toEqual({
+    kind: 'done',
+    data: 'kept',
+  });
+  expect(source.calls).toHaveLength(1);
+});
+
+test('changes of the source are told through the stages', async () => {
+  const registry = new ToolRegistry();
+  const changes: Change[] = [];
+  withStages(registry, [hideFromOthers]).watch?.((change) => changes.push(change));
+  registry.registerTool(open);
+  await Promise.resolve();
+  expect(changes).toEqual([{ added: ['open'], removed: [], modified: [] }]);
+});
+
+test('a source that cannot be watched cannot be watched behind stages either', () => {
+  const { watch: _watch, ...still } = recordingSource(open);
+  expect(withStages(still, [])).not.toHaveProperty('watch');
+});
+
+test('a source that takes time to answer may be staged', async () => {
+  const slow: ToolSource = {
+    list: () => Promise.resolve([open, secret]),
+    find: (name) => Promise.resolve(name === 'secret' ? secret : undefined),
+    call: () => Promise.resolve({ kind: 'done' }),
+  };
+  const staged = withStages(slow, [hideFromOthers]);
+  expect(await staged.list(bob)).toEqual([open]);
+  expect(await staged.find('secret', bob)).toBeUndefined();
+  expect(await staged.find('secret', ada)).toBe(secret);
+});
+
+function logging(name: string, order: string[]): Stage {
+  return {
+    name,
+    wrap: (_tool, next) => async (call) => {
+      order.push(`${name} in`);
+      const result = await next(call);
+      order.push(`${name} out`);
+      return result;
+    },
+  };
+}
+
+function toolCalled(name: string, handler: Tool['handler'] = () => ({ by: name })): Tool {
+  return { name, description: `Does ${name}.`, inputSchema: { type: 'object', properties: {} }, handler };
+}
+
+async function findOpen(source: ToolSource): Promise<Tool> {
+  return (await source.find('open', bob)) as Tool;
+}
+
+function callOf(tool: Tool): ToolCall {
+  return {
+    kind: 'tool',
+    tool,
+    arguments: {},
+    caller: bob,
+    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
+    meta: {},
+    cancellation: new Cancellation(),
+    report: undefined,
+  };
+}

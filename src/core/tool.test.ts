@@ -1,0 +1,234 @@
+import { expect, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+import {
+  checkToolName,
+  defineTool,
+  describeTool,
+  displayName,
+  type ListedTool,
+  type Tool,
+  type ToolAnnotations,
+  type ToolDefinition,
+} from './tool.ts';
+
+const described = { name: 'search_pages', description: 'Search for pages by title or content' };
+
+test('000-04 a tool is shown as exactly the document that describes it', () => {
+  const tool = defineTool(
+    {
+      ...described,
+      input: {
+        type: 'object',
+        properties: {
+          query: { type: 'string', description: 'Search query' },
+          limit: { type: 'integer', description: 'Maximum results', default: 10 },
+        },
+        required: ['query'],
+      },
+    },
+    () => ({ results: [] }),
+  );
+  expect(JSON.stringify(describeTool(tool as Tool), null, 2)).toBe(`{
+  "name": "search_pages",
+  "description": "Search for pages by title or content",
+  "inputSchema": {
+    "type": "object",
+    "properties": {
+      "query": {
+        "type": "string",
+        "description": "Search query"
+      },
+      "limit": {
+        "type": "integer",
+        "description": "Maximum results",
+        "default": 10
+      }
+    },
+    "required": [
+      "query"
+    ]
+  }
+}`);
+});
+
+test('004-13 delete_file is shown with all five hints', () => {
+  const tool = defineTool(
+    {
+      name: 'delete_file',
+      description: 'Deletes a file for good.',
+      input: { properties: { path: { type: 'string' } }, required: ['path'] },
+      annotations: {
+        title: 'Delete File',
+        readOnlyHint: false,
+        destructiveHint: true,
+        idempotentHint: false,
+        openWorldHint: false,
+      },
+    },
+    () => undefined,
+  );
+  expect(JSON.parse(JSON.stringify(describeTool(tool as Tool)))).toEqual({
+    name: 'delete_file',
+    description: 'Deletes a file for good.',
+    inputSchema: { type: 'object', properties: { path: { type: 'string' } }, required: ['path'] },
+    annotations: {
+      title: 'Delete File',
+      readOnlyHint: false,
+      destructiveHint: true,
+      idempotentHint: false,
+      openWorldHint: false,
+    },
+  });
+});
+
+test('004-12 annotations have a display title and four hints', () => {
+  expectTypeOf<ToolAnnotations['title']>().toEqualTypeOf<string | undefined>();
+  expectTypeOf<ToolAnnotations['readOnlyHint']>().toEqualTypeOf<boolean | undefined>();
+  expectTypeOf<ToolAnnotations['destructiveHint']>().toEqualTypeOf<boolean | undefined>();
+  expectTypeOf<ToolAnnotations['idempotentHint']>().toEqualTypeOf<boolean | undefined>();
+  expectTypeOf<ToolAnnotations['openWorldHint']>().toEqualTypeOf<boolean | undefined>();
+  expectTypeOf<{ readOnlyHint: 'yes' }>().not.toExtend<ToolAnnotations>();
+  expect(displayName({ name: 'delete_file', annotations: { title: 'Delete File' } })).toBe('Delete File');
+});
+
+test('001-01 a tool has a name, a description, an input schema, a handler and maybe annotations', () => {
+  const handler = (): string => 'done';
+  const annotations = { readOnlyHint: true };
+  const input = { type: 'object', properties: {} } as const;
+  expect(defineTool({ ...described, input, annotations }, handler)).toEqual({
+    ...described,
+    inputSchema: input,
+    annotations,
+    handler,
+  });
+  expect(defineTool({ ...described, input }, handler)).not.toHaveProperty('annotations');
+});
+
+test('004-02 a tool needs a name and an input schema; title, output schema and annotations may be missing', () => {
+  expectTypeOf<Omit<Tool, 'inputSchema'>>().not.toExtend<Tool>();
+  expectTypeOf<Omit<Tool, 'title' | 'outputSchema' | 'annotations'>>().toExtend<Tool>();
+  const tool = defineTool(described, () => undefined);
+  expect(Object.keys(describeTool(tool as Tool))).toEqual(['name', 'description', 'inputSchema']);
+});
+
+test('000-06 a definition without a description does not compile', () => {
+  expectTypeOf<{ name: string }>().not.toExtend<ToolDefinition>();
+  expectTypeOf<{ name: string; description: string }>().toExtend<ToolDefinition>();
+});
+
+test('000-07 the input schema is always there, with an object at its root', () => {
+  const tool = defineTool(described, () => undefined);
+  expect(describeTool(tool as Tool).inputSchema).toEqual({
+    type: 'object',
+    properties: {},
+    additionalProperties: false,
+  });
+  expectTypeOf<ListedTool['inputSchema']['type']>().toEqualTypeOf<'object'>();
+});
+
+test('003-06 a tool without parameters lists an empty object of properties', () => {
+  const tools = [
+    defineTool(described, () => undefined),
+    defineTool({ ...described, input: {} }, () => undefined),
+    defineTool({ ...described, input: z.object({}) }, () => undefined),
+  ];
+  for (const tool of tools) {
+    expect(JSON.stringify(describeTool(tool as Tool).inputSchema)).toContain('"properties":{}');
+  }
+});
+
+test('002-08 a title is shown where there is one', () => {
+  const titled = defineTool({ ...described, title: 'Find pages' }, () => undefined);
+  const untitled = defineTool(described, () => undefined);
+  expect(describeTool(titled as Tool)).toHaveProperty('title', 'Find pages');
+  expect(describeTool(untitled as Tool)).not.toHaveProperty('title');
+});
+
+test('000-08 people see the title, else the title among the annotations, else the name', () => {
+  const annotations = { title: 'From annotations' };
+  expect(displayName({ name: 'search', title: 'Search', annotations })).toBe('Search');
+  expect(displayName({ name: 'search', annotations })).toBe('From annotations');
+  expect(displayName({ name: 'search' })).toBe('search');
+});
+
+test('002-10 an output schema is shown as JSON Schema', () => {
+  const tool = defineTool({ ...described, output: z.object({ count: z.number() }) }, () => ({ count: 1 }));
+  expect(describeTool(tool as Tool).outputSchema).toEqual({
+    type: 'object',
+    properties: { count: { type: 'number' } },
+    required: ['count'],
+    additionalProperties: false,
+  });
+});
+
+test('002-11 annotations that describe behaviour are shown, and an empty set of them is not', () => {
+  const careful = defineTool({ ...described, annotations: { readOnlyHint: true } }, () => undefined);
+  const silent = defineTool({ ...described, annotations: {} }, () => undefined);
+  expect(describeTool(careful as Tool).annotations).toEqual({ readOnlyHint: true });
+  expect(describeTool(silent as Tool)).not.toHaveProperty('annotations');
+});
+
+test('000-09 audience and priority among the annotations are passed on', () => {
+  const annotations = { audience: ['user'], priority: 0.5, readOnlyHint: true };
+  const tool = defineTool({ ...described, annotations }, () => undefined);
+  expect(describeTool(tool as Tool).annotations).toEqual({
+    audience: ['user'],
+    priority: 0.5,
+    readOnlyHint: true,
+  });
+});
+
+test('003-02 annotations are open-ended: keys nobody knows yet are kept', () => {
+  const annotations: ToolAnnotations = { 'acme/cost': 3, reviewHint: { by: 'legal' } };
+  const tool = defineTool({ ...described, annotations }, () => undefined);
+  expect(describeTool(tool as Tool).annotations).toEqual({ 'acme/cost': 3, reviewHint: { by: 'legal' } });
+});
+
+test('icons and metadata are shown, and nothing else that the object holds', () => {
+  const tool = {
+    ...described,
+    inputSchema: { type: 'object', properties: {} } as const,
+    icons: [{ src: 'https://example.com/icon.svg', mimeType: 'image/svg+xml' }],
+    _meta: { 'acme/team': 'search' },
+    apiKey: 'secret',
+    handler: () => undefined,
+  };
+  expect(describeTool(tool)).toEqual({
+    ...described,
+    inputSchema: tool.inputSchema,
+    icons: tool.icons,
+    _meta: tool._meta,
+  });
+});
+
+test('a defined tool cannot be changed', () => {
+  const tool = defineTool(described, () => undefined) as Tool;
+  expect(() => Object.assign(tool, { name: 'other' })).toThrow(TypeError);
+});
+
+test.each([
+  ['input', { ...described, input: { properties: { limit: { type: 'int' } } } }],
+  ['output', { ...described, output: { properties: { limit: { type: 'int' } } } }],
+])('a broken %s schema is refused with the name of the tool and the place', (place, definition) => {
+  expect(() => defineTool(definition as ToolDefinition, () => undefined)).toThrow(
+    `Tool "search_pages": The schema at ${place}.properties.limit.type must be one of`,
+  );
+});
+
+test.each<[problem: string, name: unknown, says: string]>([
+  ['nothing', '', 'A tool needs a name.'],
+  ['no text', 7, 'A tool needs a name.'],
+  ['a space', 'get page', '"get page" may only hold letters, digits, "_", "-" and "."'],
+  ['a slash', 'get/it', 'may only hold letters'],
+  ['a line break at the end', 'get_it\n', 'may only hold letters'],
+  ['a letter that is not ASCII', 'größe', 'may only hold letters'],
+  ['one character too many', 'abcdefghi', 'has 9 characters; the limit is 8'],
+])('a name with %s is refused', (_problem, name, says) => {
+  expect(() => checkToolName(name, 8)).toThrow(
+    expect.objectContaining({ code: 'invalid_tool', message: expect.stringContaining(says) }),
+  );
+});
+
+test.each(['a', 'get-page', 'Get_it.2'])('the name %s is allowed', (name) => {
+  expect(() => checkToolName(name, 8)).not.toThrow();
+});

@@ -1,0 +1,200 @@
+import * as fc from 'fast-check';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { JsonSchema } from './schema.ts';
+import { describeIssues, validatorOf } from './validator.ts';
+
+test.each<[schema: JsonSchema, bad: unknown, says: string]>([
+  [{ properties: { city: { type: 'string' } } }, { city: 7 }, 'city: must be of type string'],
+  [{ properties: { units: { enum: ['metric', 'kelvin'] } } }, { units: 'ell' }, '"metric", "kelvin"'],
+  [{ properties: { limit: { minimum: 1 } } }, { limit: 0 }, 'limit: must be >= 1'],
+  [{ properties: { limit: { maximum: 100 } } }, { limit: 101 }, 'limit: must be <= 100'],
+  [{ properties: { ids: { items: { type: 'string' } } } }, { ids: ['a', 1] }, 'ids[1]: must be of type'],
+  [{ required: ['table'] }, {}, 'table: is required'],
+])('001-25 the schema %j is enforced', (schema, bad, says) => {
+  expect(complaint(schema, bad)).toContain(says);
+});
+
+test('001-25 a default is filled in, also inside objects and lists', () => {
+  const schema = {
+    properties: {
+      limit: { type: 'integer', default: 10 },
+      page: { type: 'object', properties: { size: { default: 20 } } },
+      rows: { type: 'array', items: { type: 'object', properties: { kept: { default: true } } } },
+    },
+  };
+  expect(validatorOf(schema)({ page: {}, rows: [{}, { kept: false }] })).toEqual({
+    value: { limit: 10, page: { size: 20 }, rows: [{ kept: true }, { kept: false }] },
+  });
+});
+
+test('001-25 a description changes nothing about the check', () => {
+  expect(complaint({ description: 'Anything at all.' }, { any: 'thing' })).toBe('');
+});
+
+test.each<[schema: JsonSchema, good: unknown, bad: unknown]>([
+  [{ const: 'v1' }, 'v1', 'v2'],
+  [{ exclusiveMinimum: 0 }, 0.1, 0],
+  [{ exclusiveMaximum: 1 }, 0.9, 1],
+  [{ multipleOf: 5 }, 10, 11],
+  [{ minLength: 2 }, 'ab', 'a'],
+  [{ maxLength: 1 }, '😀', 'ab'],
+  [{ pattern: '^[A-Z]{3}$' }, 'EUR', 'euro'],
+  [{ minItems: 1 }, [1], []],
+  [{ maxItems: 1 }, [1], [1, 2]],
+  [{ uniqueItems: true }, [1, 2], [1, 1]],
+  [{ prefixItems: [{ type: 'string' }] }, ['a', 1], [1]],
+  [{ contains: { const: 1 } }, [0, 1], [0]],
+  [{ contains: { const: 1 }, maxContains: 1 }, [1], [1, 1]],
+  [{ minProperties: 1 }, { a: 1 }, {}],
+  [{ maxProperties: 1 }, { a: 1 }, { a: 1, b: 2 }],
+  [{ propertyNames: { pattern: '^[a-z]+$' } }, { a: 1 }, { A: 1 }],
+  [{ patternProperties: { '^n_': { type: 'number' } } }, { n_a: 1 }, { n_a: 'x' }],
+  [{ properties: { a: {} }, additionalProperties: false }, { a: 1 }, { b: 1 }],
+  [{ allOf: [{ properties: { a: {} } }], unevaluatedProperties: false }, { a: 1 }, { b: 1 }],
+  [{ prefixItems: [{}], unevaluatedItems: false }, [1], [1, 2]],
+  [{ dependentRequired: { a: ['b'] } }, { a: 1, b: 1 }, { a: 1 }],
+  [{ dependentSchemas: { a: { required: ['b'] } } }, { a: 1, b: 1 }, { a: 1 }],
+  [{ if: { required: ['a'] }, then: { required: ['b'] } }, { a: 1, b: 1 }, { a: 1 }],
+  [{ if: { required: ['a'] }, else: { required: ['b'] } }, { a: 1 }, {}],
+  [{ allOf: [{ minimum: 1 }, { maximum: 2 }] }, 1, 3],
+  [{ anyOf: [{ type: 'string' }, { type: 'null' }] }, null, 1],
+  [{ oneOf: [{ minimum: 5 }, { maximum: 6 }] }, 7, 5],
+  [{ not: { type: 'null' } }, 1, null],
+])('the schema %j is enforced', (schema, good, bad) => {
+  expect(complaint(schema, good)).toBe('');
+  expect(complaint(schema, bad)).not.toBe('');
+});
+
+test('003-04 a list of types accepts each of them and nothing else', () => {
+  const schema = { type: 'array', items: { type: ['string', 'number', 'boolean', 'null'] } };
+  expect(complaint(schema, ['a', 1, true, null])).toBe('');
+  expect(complaint(schema, [{}])).toBe('[0]: must be of type string or number or boolean or null');
+});
+
+test.each<[format: string, good: string, bad: string]>([
+  ['email', 'ada@example.com', 'ada at example.com'],
+  ['date-time', '2026-01-01T12:00:00Z', '2026-01-01 noon'],
+  ['date', '2024-02-29', '2025-02-29'],
+  ['uri', 'https://example.com/a?b=c', '//example.com'],
+  ['uuid', '123e4567-e89b-12d3-a456-426614174000', '123e4567'],
+  ['ipv4', '127.0.0.1', '127.0.0.256'],
+])('the format %s is enforced, not only shown', (format, good, bad) => {
+  expect(complaint({ type: 'string', format }, good)).toBe('');
+  expect(complaint({ type: 'string', format }, bad)).toBe(`must match format "${format}"`);
+});
+
+test('a format of numbers is enforced', () => {
+  expect(complaint({ type: 'integer', format: 'int32' }, 2 ** 31 - 1)).toBe('');
+  expect(complaint({ type: 'integer', format: 'int32' }, 2 ** 31)).toBe('must match format "int32"');
+});
+
+test('a text too long to be of any format is not of that format', () => {
+  expect(complaint({ format: 'email' }, `${'a'.repeat(5_000)}@example.com`)).toContain('must match format');
+});
+
+test.each(['__proto__', 'constructor', 'of-our-own'])(
+  'the unknown format %s accepts everything, and nobody is bothered with it',
+  (format) => {
+    const warn = vi.spyOn(console, 'warn');
+    onTestFinished(() => warn.mockRestore());
+    expect(complaint({ format }, 'anything')).toBe('');
+    expect(warn).not.toHaveBeenCalled();
+  },
+);
+
+test.each([
+  ['^(a+)+$', `${'a'.repeat(100_000)}!`],
+  ['^(a|a)*$', `${'a'.repeat(100_000)}!`],
+  ['(.*a){12}$', 'b'.repeat(20_000)],
+  ['^(\\w+\\s?)*$', `${'word '.repeat(5_000)}!`],
+])('the pattern %s, which stalls a backtracking engine, answers for a long text', (pattern, text) => {
+  expect(complaint({ pattern }, text)).toContain('must match pattern');
+});
+
+test('a property pattern that stalls a backtracking engine answers for a long name', () => {
+  const schema = { patternProperties: { '^(a+)+$': false }, additionalProperties: true };
+  expect(complaint(schema, { [`${'a'.repeat(50_000)}!`]: 1 })).toBe('');
+});
+
+test('on printable text, patterns mean what they mean in JavaScript', () => {
+  const patterns = [
+    '^[a-c]{1,3}$',
+    '\\d+',
+    '^\\w*$',
+    'a|b',
+    '^[^x]$',
+    '(?:ab)+',
+    '^.{2}$',
+    '\\.',
+    '\\$',
+    '[-.]',
+  ];
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...patterns),
+      fc.string({ unit: 'grapheme-ascii', maxLength: 6 }),
+      (pattern, text) => {
+        expect(complaint({ pattern }, text) === '').toBe(new RegExp(pattern, 'u').test(text));
+      },
+    ),
+  );
+});
+
+test('fields that every object inherits do not count as given', () => {
+  const schema = { required: ['toString', '__proto__'], properties: { constructor: { type: 'string' } } };
+  expect(complaint(schema, {})).toBe('toString: is required; __proto__: is required');
+});
+
+test('all problems are told at once, each with its place', () => {
+  const schema = {
+    type: 'object',
+    properties: { to: { format: 'email' }, tags: { items: { type: 'string' } }, kind: { const: 'mail' } },
+    required: ['subject'],
+    additionalProperties: false,
+  };
+  expect(
+    complaint(schema, { to: 'x', tags: ['a', 1], kind: 'fax', cc: 'y' })
+      .split('; ')
+      .toSorted(),
+  ).toEqual([
+    'cc: is not a known field',
+    'kind: must be "mail"',
+    'subject: is required',
+    'tags[1]: must be of type string',
+    'to: must match format "email"',
+  ]);
+});
+
+test('a condition tells what it asks for, not that there is a condition', () => {
+  const schema = { if: { required: ['a'] }, then: { required: ['b'] } };
+  expect(complaint(schema, { a: 1 })).toBe('b: is required');
+});
+
+test('over eight problems are counted instead of listed', () => {
+  const issues = Array.from({ length: 10 }, (_, index) => ({ path: [index], message: 'is bad' }));
+  expect(describeIssues(issues)).toMatch(/^\[0\]: is bad; .*\[7\]: is bad; and 2 more$/);
+});
+
+test('places may be given as keys or as objects that hold a key', () => {
+  expect(describeIssues([{ path: [{ key: 'rows' }, 0, { key: 'id' }], message: 'is bad' }])).toBe(
+    'rows[0].id: is bad',
+  );
+  expect(describeIssues([{ message: 'is bad' }])).toBe('is bad');
+});
+
+test('field names with slashes and tildes are told as they are', () => {
+  expect(complaint({ properties: { 'a/b~c': { type: 'string' } } }, { 'a/b~c': 1 })).toBe(
+    'a/b~c: must be of type string',
+  );
+});
+
+test('a schema is compiled once for all its checks', () => {
+  const schema = { type: 'string' };
+  expect(validatorOf(schema)).toBe(validatorOf(schema));
+});
+
+/** What a model would be told about the value; nothing when it is fine. */
+function complaint(schema: JsonSchema, value: unknown): string {
+  const outcome = validatorOf(schema)(value);
+  return 'issues' in outcome ? describeIssues(outcome.issues) : '';
+}

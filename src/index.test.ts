@@ -1,0 +1,17 @@
+import { expect, expectTypeOf, test } from 'vitest';
+import { defineTool, type Tool, type ToolContext } from './index.ts';
+
+test('000-01 a tool is a description and a function that a model can run', () => {
+  const tool: Tool<{ city: string }> = defineTool(
+    {
+      name: 'get_weather',
+      description: 'Tells the weather of a city.',
+      input: { properties: { city: { type: 'string' } }, required: ['city'] },
+    },
+    ({ city }) => `Sunny in ${city}`,
+  );
+  expect(tool.handler({ city: 'Oslo' }, {} as ToolContext)).toBe('Sunny in Oslo');
+  expectTypeOf<Tool>()
+    .toHaveProperty('handler')
+    .toBeCallableWith({}, {} as ToolContext);
+});

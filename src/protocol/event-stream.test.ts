@@ -1,0 +1,41 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { encodeEvent } from './event-stream.ts';
+
+test('a message is one event with one line of data', () => {
+  expect(encodeEvent('{"a":1}')).toBe('event: message\ndata: {"a":1}\n\n');
+});
+
+test('every run of messages comes out of an independent parser as it went in', () => {
+  fc.assert(
+    fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), fc.nat(40), (values, size) => {
+      const messages = values.map((value) => JSON.stringify({ jsonrpc: '2.0', result: value }));
+      expect(read(messages.map(encodeEvent).join(''), size + 1)).toEqual(messages);
+    }),
+  );
+});
+
+test('a message cannot smuggle a second event, whatever separators its texts hold', () => {
+  const text = fc.string({
+    unit: fc.constantFrom('\n', '\r', '\u2028', '\u2029', '\u0085', 'data: x', ':', 'id: 1', 'a'),
+  });
+  fc.assert(
+    fc.property(text, (value) => {
+      const message = JSON.stringify({ result: value });
+      expect(read(encodeEvent(message), 7)).toEqual([message]);
+    }),
+  );
+});
+
+test('a raw line break would smuggle a second event, so the tests above can fail', () => {
+  expect(read(encodeEvent('{}\n\ndata: {"forged":true}'), 7)).toEqual(['{}', '{"forged":true}']);
+});
+
+function read(stream: string, pieceLength: number): string[] {
+  const events: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: (event) => events.push(event) });
+  for (let at = 0; at < stream.length; at += pieceLength) parser.feed(stream.slice(at, at + pieceLength));
+  for (const { event, id } of events) if (id !== undefined || (event ?? 'message') !== 'message') return [];
+  return events.map(({ data }) => data);
+}

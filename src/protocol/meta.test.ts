@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { clientFacts, metaKeys, metaOf, readModernMeta } from './meta.ts';
+
+const VERSION = '2026-07-28';
+const { protocolVersion, clientCapabilities, clientInfo } = metaKeys;
+
+test('a modern request says its version, its client and what that can do', () => {
+  const _meta = {
+    [protocolVersion]: VERSION,
+    [clientCapabilities]: { elicitation: {} },
+    [clientInfo]: { name: 'desk', version: '1.2' },
+  };
+  expect(readModernMeta({ _meta })).toEqual({
+    version: VERSION,
+    client: { protocolVersion: VERSION, name: 'desk', version: '1.2', capabilities: { elicitation: {} } },
+  });
+});
+
+test.each<[name: string, meta: unknown, missing: string]>([
+  ['no _meta', undefined, `${protocolVersion} and ${clientCapabilities}`],
+  ['a list as _meta', [], `${protocolVersion} and ${clientCapabilities}`],
+  ['no version', { [clientCapabilities]: {} }, protocolVersion],
+  ['a version that is a number', { [protocolVersion]: 1, [clientCapabilities]: {} }, protocolVersion],
+  ['no capabilities', { [protocolVersion]: VERSION }, clientCapabilities],
+  ['a list of capabilities', { [protocolVersion]: VERSION, [clientCapabilities]: [] }, clientCapabilities],
+])('a modern request with %s is told what is missing', (_name, meta, missing) => {
+  expect(() => readModernMeta({ _meta: meta })).toThrow(`"params._meta" must hold ${missing}.`);
+});
+
+test('what a client says of itself is taken only where it has the right shape', () => {
+  const nobody = { protocolVersion: VERSION, name: undefined, version: undefined, capabilities: {} };
+  expect(clientFacts(VERSION, 'desk', 'everything')).toEqual(nobody);
+  expect(clientFacts(VERSION, { name: 1, version: {} }, null)).toEqual(nobody);
+});
+
+test('a request without a proper _meta has an empty one', () => {
+  expect([metaOf(undefined), metaOf({}), metaOf({ _meta: null }), metaOf({ _meta: 'x' })]).toEqual([
+    {},
+    {},
+    {},
+    {},
+  ]);
+});

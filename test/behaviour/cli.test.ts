@@ -1,0 +1,111 @@
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { cli, startNode } from './child.ts';
+import { talkInLines } from './lines.ts';
+import { revisions } from './matrix.ts';
+import { openPeer } from './peer.ts';
+import { legacyPost, modernPost, sendTo } from './web.ts';
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+
+async function serve() {
+  const child = startNode([cli, 'serve', '--listen', '127.0.0.1:0']);
+  const greeting = await child.outputUntil('Ctrl-C');
+  return { child, greeting, url: /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(greeting)![0] };
+}
+
+test('serve tells where it is, what to put into a client and how to look around', async () => {
+  const { greeting, url } = await serve();
+  expect(greeting).toContain(`serves ping, server_info at ${url}\n`);
+  const entry = JSON.parse(/\{"mcpServers".*\}/.exec(greeting)![0]);
+  expect(entry).toEqual({ mcpServers: { toolcrib: { type: 'http', url } } });
+  expect(greeting).toContain(`npx @modelcontextprotocol/inspector --cli ${url} --method tools/list\n`);
+});
+
+test('serve answers at the address it tells, in both eras', async () => {
+  const { url } = await serve();
+  const send = sendTo(url);
+  for (const post of [modernPost, legacyPost]) {
+    expect(await (await send(post('tools/list'))).json()).toMatchObject({
+      result: { tools: [{ name: 'ping' }, { name: 'server_info' }] },
+    });
+    const pong = await send(post('tools/call', { name: 'ping', arguments: { message: 'hello' } }));
+    expect(await pong.json()).toMatchObject({
+      result: { structuredContent: { status: 'pong', message: 'hello' } },
+    });
+  }
+});
+
+test.each(['SIGINT', 'SIGTERM'] as const)('serve ends well on %s', async (signal) => {
+  const { child } = await serve();
+  child.process.kill(signal);
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+  expect(child.complaints()).toBe('');
+});
+
+test('a port that is in use is told in one line', async () => {
+  const taken = createTcpServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void taken.close());
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const child = startNode([cli, 'serve', '--listen', `127.0.0.1:${port}`]);
+  expect(await child.exit).toEqual({ code: 1, signal: null });
+  expect(child.complaints()).toBe(
+    `toolcrib: 127.0.0.1:${port} is in use; choose another with --listen HOST:PORT.\n`,
+  );
+});
+
+test.each(['nowhere', '127.0.0.1:', '127.0.0.1:65536', '127.0.0.1:http', ':::', '127.0.0.1:80:80'])(
+  '--listen %s is told what it should look like',
+  async (address) => {
+    const child = startNode([cli, 'serve', '--listen', address]);
+    expect(await child.exit).toEqual({ code: 1, signal: null });
+    expect(child.complaints()).toBe(
+      `toolcrib: --listen takes HOST:PORT or PORT, such as 127.0.0.1:8484, not "${address}".\n`,
+    );
+  },
+);
+
+test('serve does not open this machine to the network', async () => {
+  const child = startNode([cli, 'serve', '--listen', '0.0.0.0:0']);
+  expect(await child.exit).toEqual({ code: 1, signal: null });
+  expect(child.complaints()).toMatch(/^toolcrib: Listening on 0\.0\.0\.0 .*\n$/);
+});
+
+test('a bare port is one of this machine', async () => {
+  const child = startNode([cli, 'serve', '--listen', '0']);
+  expect(await child.outputUntil('Ctrl-C')).toMatch(/at http:\/\/127\.0\.0\.1:\d+\/mcp\n/);
+});
+
+test('--version tells the version of the package', async () => {
+  const child = startNode([cli, '--version']);
+  expect(await child.outputUntil('\n')).toBe(`${version}\n`);
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test.each([['serv'], ['serve', '--lisen', '8484']])(
+  '%s is not a command, and told where to look',
+  async (...args) => {
+    const child = startNode([cli, ...args]);
+    expect(await child.exit).toEqual({ code: 1, signal: null });
+    expect(child.complaints()).toContain('toolcrib --help');
+  },
+);
+
+describe.each(revisions)('$version:', ({ version: revision, era }) => {
+  test('serve --stdio talks over standard input and output until its input ends', async () => {
+    const child = startNode([cli, 'serve', '--stdio']);
+    const talk = talkInLines(child.process.stdin, child.process.stdout);
+    const peer = await openPeer({ ...talk, close: async () => {} }, { version: revision, era });
+    expect((await peer.list()).tools).toMatchObject([{ name: 'ping' }, { name: 'server_info' }]);
+    expect(await peer.call('server_info')).toMatchObject({
+      structuredContent: { server: { name: 'toolcrib', version }, protocol_version: revision, tool_count: 2 },
+    });
+    child.process.stdin.end();
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    // Every line so far was parsed as a message, so nothing else was on standard output.
+    expect(child.complaints()).toBe('');
+  });
+});

@@ -1,0 +1,128 @@
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { Agent, request as httpRequest } from 'node:http';
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { createServer, defineTool, ToolRegistry } from '../../src/index.ts';
+import { listen, serveStdio } from '../../src/node.ts';
+import { deferred } from './deferred.ts';
+import { legacyPost, modernPost, sendTo } from './web.ts';
+
+/** A server whose one tool ends when the test says so. */
+function holding() {
+  const started = deferred();
+  const release = deferred();
+  const hold = defineTool({ name: 'hold', description: 'Holds on.' }, async (_args, { progress }) => {
+    progress(1);
+    started.resolve();
+    await release.promise;
+    return 'held';
+  });
+  const server = createServer({ source: new ToolRegistry().registerTool(hold) });
+  return { server, started: started.promise, release: release.resolve };
+}
+
+test.each([
+  ['one answer', modernPost('tools/call', { name: 'hold' })],
+  ['one answer of the older revision', legacyPost('tools/call', { name: 'hold' })],
+  ['a stream', modernPost('tools/call', { name: 'hold', _meta: { progressToken: 1 } })],
+])('a server that is closed lets the calls under way finish: %s', async (_what, call) => {
+  const { server, started, release } = holding();
+  const listening = await listen(server, { port: 0 });
+  const send = sendTo(listening.url);
+  const answer = send(call).then((response) => response.text());
+  await started;
+
+  const closed = listening.close();
+  await expect(send(call)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  release();
+  expect(await answer).toContain('"held"');
+  await closed;
+});
+
+test('connections that are kept for later do not keep a server open', async () => {
+  const { server } = holding();
+  const listening = await listen(server, { port: 0 });
+  const agent = new Agent({ keepAlive: true });
+  onTestFinished(() => agent.destroy());
+  const { headers, body } = legacyPost('ping');
+  const request = httpRequest(listening.url, {
+    method: 'POST',
+    headers,
+    agent,
+  });
+  request.end(body);
+  const [response] = await once(request, 'response');
+  expect(await text(response)).toContain('"result":{}');
+  await listening.close();
+});
+
+test('a call that outlasts the time to finish is cut off', async () => {
+  const { server, started } = holding();
+  const listening = await listen(server, { port: 0 });
+  const answer = sendTo(listening.url)(modernPost('tools/call', { name: 'hold' }));
+  const cutOff = answer.catch((error: unknown) => error);
+  await started;
+  await listening.close(0);
+  expect(await cutOff).toMatchObject({ code: 'ECONNRESET' });
+});
+
+test('serveStdio answers what is under way when its input ends, and then ends itself', async () => {
+  const { server, started, release } = holding();
+  const input = new PassThrough();
+  const output = new PassThrough();
+  const served = serveStdio(server, { input, output });
+  const call = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'hold' } });
+  // The last line has no line feed: the end of the input ends it too.
+  input.end(`${call}\n{"jsonrpc":"2.0","id":2,"method":"ping"}`);
+  let ended = false;
+  void served.then(() => {
+    ended = true;
+  });
+  await started;
+  for (let turn = 0; turn < 10; turn++) await setImmediate();
+  expect(ended).toBe(false);
+  release();
+  await served;
+  output.end();
+  const answers = (await text(output))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(answers.toSorted((a, b) => a.id - b.id)).toMatchObject([
+    { id: 1, result: { content: [{ text: 'held' }] } },
+    { id: 2, result: {} },
+  ]);
+});
+
+test('serveStdio no longer listens to its source when it has ended', async () => {
+  const source = new ToolRegistry();
+  const watching = new Set<unknown>();
+  const { watch } = source;
+  source.watch = (listener) => {
+    watching.add(listener);
+    const unwatch = watch.call(source, listener);
+    return () => {
+      watching.delete(listener);
+      unwatch();
+    };
+  };
+  const input = new PassThrough();
+  const served = serveStdio(createServer({ source }), { input, output: new PassThrough() });
+  expect(watching.size).toBe(1);
+  input.end();
+  await served;
+  expect(watching.size).toBe(0);
+});
+
+test('serveStdio ends when nobody reads its output any more', async () => {
+  const { server } = holding();
+  const input = new PassThrough();
+  const output = new PassThrough();
+  const served = serveStdio(server, { input, output });
+  output.destroy(new Error('EPIPE'));
+  input.end('{"jsonrpc":"2.0","id":2,"method":"ping"}\n');
+  await served;
+  expect(output.destroyed).toBe(true);
+});

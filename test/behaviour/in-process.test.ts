@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { createServer, defineTool, localCaller, ToolRegistry, type JsonRpcMessage } from '../../src/index.ts';
+import { ada } from './matrix.ts';
+import { modernMeta } from './peer.ts';
+
+const getUser = defineTool(
+  { name: 'get_user', description: 'Names the caller.' },
+  (_args, { caller, progress }) => {
+    progress(1);
+    return { user: caller.id };
+  },
+);
+const server = createServer({ source: new ToolRegistry().registerTool(getUser) });
+const message = (method: string, params: object, id?: number): JsonRpcMessage => ({
+  jsonrpc: '2.0',
+  ...(id !== undefined && { id }),
+  method,
+  params,
+});
+
+test('001-74 a JSON-RPC request handed to the server object comes back wrapped, with no transport between', async () => {
+  const answer = await server.handle(message('tools/call', { name: 'get_user' }, 1), { caller: localCaller });
+  expect(answer).toEqual({
+    jsonrpc: '2.0',
+    id: 1,
+    result: {
+      content: [{ type: 'text', text: '{\n  "user": "local"\n}' }],
+      structuredContent: { user: 'local' },
+      isError: false,
+    },
+  });
+});
+
+test('001-74 the caller is whoever the program says it is', async () => {
+  const answer = await server.handle(message('tools/call', { name: 'get_user' }, 1), { caller: ada });
+  expect(answer).toMatchObject({ result: { structuredContent: { user: 'ada' } } });
+});
+
+test('001-74 each request says for itself which revision it speaks', async () => {
+  const modern = await server.handle(message('tools/list', { _meta: modernMeta() }, 1), { caller: ada });
+  const legacy = await server.handle(message('tools/list', {}, 1), { caller: ada });
+  expect(modern).toMatchObject({ result: { resultType: 'complete' } });
+  expect(legacy).not.toHaveProperty('result.resultType');
+});
+
+test('a notification has no answer', async () => {
+  expect(await server.handle(message('notifications/initialized', {}), { caller: ada })).toBeUndefined();
+});
+
+test('an object that is no message is refused', async () => {
+  const answer = await server.handle({ jsonrpc: '2.0', id: 4 }, { caller: ada });
+  expect(answer).toMatchObject({ id: 4, error: { code: -32600 } });
+});
+
+test('a call that was cancelled before it began is not made', async () => {
+  let made = false;
+  const act = defineTool({ name: 'act', description: 'Acts.' }, () => {
+    made = true;
+  });
+  const acting = createServer({ source: new ToolRegistry().registerTool(act) });
+  const options = { caller: ada, signal: AbortSignal.abort() };
+  expect(await acting.handle(message('tools/call', { name: 'act' }, 1), options)).toBeUndefined();
+  expect(made).toBe(false);
+});
+
+test('a signal that outlives its call is left without listeners', async () => {
+  const { signal } = new AbortController();
+  const listening = new Set<unknown>();
+  const { addEventListener, removeEventListener } = signal;
+  signal.addEventListener = (type: string, listener: never, options: never) => {
+    listening.add(listener);
+    addEventListener.call(signal, type, listener, options);
+  };
+  signal.removeEventListener = (type: string, listener: never) => {
+    listening.delete(listener);
+    removeEventListener.call(signal, type, listener);
+  };
+  await server.handle(message('tools/call', { name: 'get_user' }, 1), { caller: ada, signal });
+  expect(listening.size).toBe(0);
+});
+
+test.each([
+  ['no source', {}],
+  ['a source that lists nothing', { source: {} }],
+  ['a deadline of zero', { source: new ToolRegistry(), deadlineMs: 0 }],
+  ['an endless page', { source: new ToolRegistry(), pageSize: Infinity }],
+  ['a body of no bytes', { source: new ToolRegistry(), maxBodyBytes: -1 }],
+])('a server is not made with %s', (_what, options) => {
+  expect(() => createServer(options as never)).toThrow(expect.objectContaining({ code: 'invalid_setup' }));
+});

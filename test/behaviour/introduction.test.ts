@@ -1,0 +1,199 @@
+import { expect, test } from 'vitest';
+import { defineTool, ToolRegistry, type ToolSource } from '../../src/index.ts';
+import { describeMatrix } from './matrix.ts';
+import { modernMeta } from './peer.ts';
+
+const key = (name: string): string => `io.modelcontextprotocol/${name}`;
+const getTime = defineTool({ name: 'get_time', description: 'Tells the time.' }, () => 'noon');
+const crib = {
+  tools: [getTime],
+  name: 'crib',
+  version: '1.2.3',
+  title: 'The Crib',
+  instructions: 'Ask for the time.',
+};
+
+describeMatrix(
+  ({ connect }) => {
+    test('server/discover tells versions, capabilities, instructions and who answers', async () => {
+      const peer = await connect(crib);
+      expect(await peer.result('server/discover')).toEqual({
+        resultType: 'complete',
+        supportedVersions: ['2026-07-28'],
+        capabilities: { tools: {} },
+        instructions: 'Ask for the time.',
+        ttlMs: expect.any(Number),
+        cacheScope: 'private',
+        _meta: { [key('serverInfo')]: { name: 'crib', version: '1.2.3', title: 'The Crib' } },
+      });
+    });
+
+    test('clientInfo is welcome but not needed', async () => {
+      const { wire } = await connect(crib);
+      const { [key('clientInfo')]: _, ...meta } = modernMeta();
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta } };
+      expect(JSON.parse((await wire.send(JSON.stringify(message)))!)).toMatchObject({
+        result: { tools: [{}] },
+      });
+    });
+
+    test.each(['2099-01-01', '2025-06-18', '2024-11-05', 'latest', ''])(
+      'a request of version "%s" is told which versions there are',
+      async (requested) => {
+        const { wire } = await connect(crib);
+        const params = { _meta: modernMeta(requested) };
+        // Over HTTP the header has to agree, or the answer would be about that.
+        const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list', params });
+        const { error } = JSON.parse((await wire.send(text, { version: requested }))!);
+        expect(error).toMatchObject({ code: -32022, data: { supported: ['2026-07-28'], requested } });
+      },
+    );
+
+    test.each([
+      ['without capabilities', { [key('protocolVersion')]: '2026-07-28' }, /clientCapabilities/],
+      [
+        'with a list for capabilities',
+        { [key('protocolVersion')]: '2026-07-28', [key('clientCapabilities')]: [] },
+        /clientCapabilities/,
+      ],
+      [
+        'with a number for a version',
+        { [key('protocolVersion')]: 2026, [key('clientCapabilities')]: {} },
+        /protocolVersion/,
+      ],
+      [
+        'with neither in good form',
+        { [key('protocolVersion')]: null },
+        /protocolVersion.*clientCapabilities/,
+      ],
+    ])('a request %s is refused, and told what is missing', async (_what, meta, missing) => {
+      const { wire } = await connect(crib);
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta } };
+      const { id, error } = JSON.parse((await wire.send(JSON.stringify(message)))!);
+      expect({ id, code: error.code }).toEqual({ id: 1, code: -32602 });
+      expect(error.message).toMatch(missing);
+    });
+
+    test.each([
+      'initialize',
+      'ping',
+      'logging/setLevel',
+      'resources/subscribe',
+      'resources/unsubscribe',
+      'resources/list',
+      'prompts/list',
+      'subscriptions/listen',
+      'tasks/get',
+      'tools/lists',
+      'toString',
+    ])('%s is not a method of this revision, or of this server', async (method) => {
+      const peer = await connect(crib);
+      expect(await peer.error(method)).toMatchObject({
+        code: -32601,
+        message: expect.stringContaining(method),
+      });
+    });
+  },
+  ({ era }) => era === 'modern',
+);
+
+describeMatrix(
+  ({ version, transport, connect }) => {
+    const initialize = (protocolVersion: unknown) => ({
+      protocolVersion,
+      capabilities: {},
+      clientInfo: { name: 'peer', version: '1' },
+    });
+
+    test('initialize tells the version, capabilities, instructions and who answers, and no more', async () => {
+      const peer = await connect(crib);
+      expect(await peer.result('initialize', initialize(version))).toEqual({
+        protocolVersion: version,
+        capabilities: { tools: transport === 'stdio' ? { listChanged: true } : {} },
+        serverInfo: { name: 'crib', version: '1.2.3', title: 'The Crib' },
+        instructions: 'Ask for the time.',
+      });
+    });
+
+    test('changes are not promised for a source that does not tell of them', async () => {
+      const registry = new ToolRegistry().registerTool(getTime);
+      const source: ToolSource = {
+        list: () => registry.list(),
+        find: (name) => registry.find(name),
+        call: (call) => registry.call(call),
+      };
+      const peer = await connect({ source });
+      const introduction = await peer.result('initialize', initialize(version));
+      expect(introduction['capabilities']).toEqual({ tools: {} });
+    });
+
+    test.each(['2024-10-07', '2099-01-01', '2026-07-28', 'latest', '', 7, undefined])(
+      'a client that asks for version %s is offered the newest one with a handshake',
+      async (wanted) => {
+        const peer = await connect(crib);
+        expect(await peer.result('initialize', initialize(wanted))).toMatchObject({
+          protocolVersion: '2025-06-18',
+        });
+      },
+    );
+
+    test('ping is answered with an empty result', async () => {
+      const peer = await connect();
+      expect(await peer.result('ping')).toEqual({});
+    });
+
+    test.each([
+      'server/discover',
+      'logging/setLevel',
+      'resources/list',
+      'prompts/list',
+      'tools/lists',
+      'toString',
+    ])('%s is not a method of this revision, or of this server', async (method) => {
+      const peer = await connect(crib);
+      expect(await peer.error(method)).toMatchObject({
+        code: -32601,
+        message: expect.stringContaining(method),
+      });
+    });
+  },
+  ({ era }) => era === 'legacy',
+);
+
+describeMatrix(
+  ({ era, connect }) => {
+    test('one connection takes requests of both eras, in any order', async () => {
+      const peer = await connect(crib);
+      const send = async (method: string, params?: object): Promise<{ result: Record<string, unknown> }> =>
+        JSON.parse((await peer.wire.send(JSON.stringify({ jsonrpc: '2.0', id: method, method, params })))!);
+      const modern = { _meta: modernMeta() };
+      const handshake = {
+        protocolVersion: '2025-06-18',
+        capabilities: {},
+        clientInfo: { name: 'p', version: '1' },
+      };
+
+      expect((await send('server/discover', modern)).result).toMatchObject({
+        supportedVersions: ['2026-07-28'],
+      });
+      expect((await send('tools/list', modern)).result).toHaveProperty('ttlMs');
+      expect((await send('initialize', handshake)).result).toMatchObject({ protocolVersion: '2025-06-18' });
+      expect((await send('tools/list')).result).not.toHaveProperty('ttlMs');
+      expect((await send('tools/list', modern)).result).toHaveProperty('ttlMs');
+      expect((await send('tools/list')).result).not.toHaveProperty('ttlMs');
+    });
+
+    test('an unexpected first message does not end the conversation', async () => {
+      const { wire } = await connect(crib);
+      expect(JSON.parse((await wire.send('hello'))!)).toMatchObject({ error: { code: -32700 } });
+      expect(JSON.parse((await wire.send('[]'))!)).toMatchObject({ error: { code: -32600 } });
+      expect(JSON.parse((await wire.send('{"jsonrpc":"2.0","id":1,"result":{}}'))!)).toMatchObject({
+        error: { code: -32600 },
+      });
+      const params = era === 'modern' ? { _meta: modernMeta() } : {};
+      const message = JSON.stringify({ jsonrpc: '2.0', id: 'ok', method: 'tools/list', params });
+      expect(JSON.parse((await wire.send(message))!)).toMatchObject({ id: 'ok', result: {} });
+    });
+  },
+  ({ transport }) => transport === 'stdio',
+);

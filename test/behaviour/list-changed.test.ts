@@ -1,0 +1,98 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createServer, defineTool, ToolRegistry } from '../../src/index.ts';
+import { ada, describeMatrix } from './matrix.ts';
+import type { Peer } from './peer.ts';
+import { openStdio } from './wires.ts';
+
+const named = (name: string, description = 'One of several.') =>
+  defineTool({ name, description }, () => name);
+const CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+
+/** What the server has said unasked: a request is answered after whatever came before it. */
+async function news(peer: Peer): Promise<string[]> {
+  await peer.list();
+  return peer.wire.heard.filter((text) => 'method' in JSON.parse(text));
+}
+
+describeMatrix(
+  ({ connect }) => {
+    test('000-35 003-09 a client of a lasting connection is told when a tool is added, changed, hidden, shown or removed', async () => {
+      const source = new ToolRegistry().registerTool(named('first'));
+      const peer = await connect({ source });
+      expect(peer.introduction).toMatchObject({ capabilities: { tools: { listChanged: true } } });
+      const changes = [
+        () => source.registerTool(named('second')),
+        () => source.replace(named('second', 'Better described.')),
+        () => source.disable('second'),
+        () => source.enable('second'),
+        () => source.remove('second'),
+      ];
+      expect(await news(peer)).toEqual([]);
+      let told = 0;
+      for (const change of changes) {
+        change();
+        expect(await news(peer)).toEqual(Array.from({ length: ++told }, () => CHANGED));
+      }
+    });
+
+    test('000-35 changes of one turn are told once', async () => {
+      const source = new ToolRegistry().registerTool(named('first'));
+      const peer = await connect({ source });
+      expect(await news(peer)).toEqual([]);
+      source.registerTool(named('second'), named('third'));
+      source.replace(named('first', 'Better described.'));
+      source.remove('second');
+      expect(await news(peer)).toEqual([CHANGED]);
+    });
+
+    test('what comes and goes within one turn is not told', async () => {
+      const source = new ToolRegistry();
+      const peer = await connect({ source });
+      expect(await news(peer)).toEqual([]);
+      source.registerTool(named('brief'));
+      source.remove('brief');
+      expect(await news(peer)).toEqual([]);
+    });
+  },
+  ({ era, transport }) => era === 'legacy' && transport === 'stdio',
+);
+
+describeMatrix(
+  ({ era, connect }) => {
+    test('002-05 changes are neither promised nor sent where they could not be heard or were not asked for', async () => {
+      const source = new ToolRegistry().registerTool(named('first'));
+      const peer = await connect({ source });
+      const introduction = await peer.result(era === 'modern' ? 'server/discover' : 'initialize');
+      expect(introduction['capabilities']).toEqual({ tools: {} });
+      source.registerTool(named('second'));
+      expect(await news(peer)).toEqual([]);
+      expect((await peer.list()).tools).toHaveLength(2);
+    });
+  },
+  ({ era, transport }) => !(era === 'legacy' && transport === 'stdio'),
+);
+
+test('a client that has not finished its handshake is told nothing unasked', async () => {
+  const source = new ToolRegistry();
+  const wire = await openStdio(createServer({ source }), {
+    version: '2025-06-18',
+    era: 'legacy',
+    caller: ada,
+  });
+  onTestFinished(() => wire.close());
+  const request = (id: number, method: string) =>
+    wire.send(JSON.stringify({ jsonrpc: '2.0', id, method, params: {} }));
+
+  await wire.send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+  source.registerTool(named('before'));
+  await request(1, 'initialize');
+  source.registerTool(named('between'));
+  await request(2, 'ping');
+  expect(wire.heard.filter((text) => text === CHANGED)).toEqual([]);
+
+  await wire.send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
+  await request(3, 'ping');
+  source.registerTool(named('after'));
+  await request(4, 'ping');
+  expect(wire.heard.filter((text) => text === CHANGED)).toEqual([CHANGED]);
+});

@@ -1,0 +1,156 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineTool, ToolRegistry } from '../../src/index.ts';
+import { describeMatrix } from './matrix.ts';
+
+const searchPages = defineTool(
+  {
+    name: 'search_pages',
+    title: 'Page search',
+    description: 'Searches pages by text. Returns id and title of each. Use it to find a page.',
+    input: {
+      properties: { query: { type: 'string' }, limit: { type: 'integer', default: 10 } },
+      required: ['query'],
+    },
+    output: z.object({ titles: z.array(z.string()) }),
+    annotations: { readOnlyHint: true, openWorldHint: false, audience: ['user'] },
+  },
+  ({ query }) => ({ titles: [query] }),
+);
+const getTime = defineTool({ name: 'get_time', description: 'Tells the time.' }, () => 'noon');
+
+const numbered = (count: number) =>
+  Array.from({ length: count }, (_, index) =>
+    defineTool({ name: `tool_${String(index).padStart(4, '0')}`, description: 'One of many.' }, () => index),
+  );
+
+describeMatrix(({ era, connect }) => {
+  test('000-02 002-02 a tool that is added can be found and called at once', async () => {
+    const source = new ToolRegistry();
+    const peer = await connect({ source });
+    expect((await peer.list()).tools).toEqual([]);
+
+    source.registerTool(getTime);
+    expect((await peer.list()).tools).toMatchObject([{ name: 'get_time' }]);
+    expect((await peer.call('get_time')).content).toEqual([{ type: 'text', text: 'noon' }]);
+  });
+
+  test('001-02 a list shows what a model needs to choose, and nothing of how a tool works', async () => {
+    const peer = await connect({ tools: [getTime] });
+    expect((await peer.list()).tools).toEqual([
+      {
+        name: 'get_time',
+        description: 'Tells the time.',
+        inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+      },
+    ]);
+  });
+
+  test('002-08 002-10 002-11 title, output schema and annotations are listed, unknown hints included', async () => {
+    const peer = await connect({ tools: [searchPages] });
+    const [tool] = (await peer.list()).tools;
+    expect(tool).toMatchObject({
+      title: 'Page search',
+      outputSchema: { type: 'object', properties: { titles: { type: 'array', items: { type: 'string' } } } },
+      annotations: { readOnlyHint: true, openWorldHint: false, audience: ['user'] },
+    });
+  });
+
+  test('tools are listed in the order of their names, whatever the order of registration', async () => {
+    const peer = await connect({ tools: [searchPages, getTime] });
+    expect((await peer.list()).tools.map(({ name }) => name)).toEqual(['get_time', 'search_pages']);
+  });
+
+  test('002-06 002-07 003-05 004-04 a cursor leads from page to page until none is left', async () => {
+    const peer = await connect({ tools: numbered(5), pageSize: 2 });
+    const first = await peer.list();
+    const second = await peer.list({ cursor: first['nextCursor'] });
+    const third = await peer.list({ cursor: second['nextCursor'] });
+    expect([first, second, third].map(({ tools }) => tools.map(({ name }) => name))).toEqual([
+      ['tool_0000', 'tool_0001'],
+      ['tool_0002', 'tool_0003'],
+      ['tool_0004'],
+    ]);
+    expect(third).not.toHaveProperty('nextCursor');
+  });
+
+  test('002-07 a list that fills its last page exactly ends there', async () => {
+    const peer = await connect({ tools: numbered(4), pageSize: 2 });
+    const { nextCursor } = await peer.list();
+    expect(await peer.list({ cursor: nextCursor })).not.toHaveProperty('nextCursor');
+  });
+
+  test('002-07 a thousand tools are one page, and one more starts a second', async () => {
+    const source = new ToolRegistry().registerTool(...numbered(1_000));
+    const peer = await connect({ source });
+    const whole = await peer.list();
+    expect(whole.tools).toHaveLength(1_000);
+    expect(whole).not.toHaveProperty('nextCursor');
+
+    source.registerTool(getTime);
+    const first = await peer.list();
+    expect(first.tools).toHaveLength(1_000);
+    expect((await peer.list({ cursor: first['nextCursor'] })).tools).toMatchObject([{ name: 'tool_0999' }]);
+  });
+
+  test.each([
+    ['text that is no cursor', 'page-2'],
+    ['an empty cursor, which is not the same as none', ''],
+    ['the cursor of a tool that never was', Buffer.from('tool_9999').toString('base64url')],
+    ['a cursor in another spelling', `${Buffer.from('tool_0001').toString('base64url')}=`],
+    ['a number', 2],
+    ['null', null],
+  ])('002-06 %s is refused as a cursor', async (_what, cursor) => {
+    const peer = await connect({ tools: numbered(5), pageSize: 2 });
+    expect(await peer.error('tools/list', { cursor })).toMatchObject({ code: -32602 });
+  });
+
+  test('a cursor stays good while other tools come and go', async () => {
+    const source = new ToolRegistry().registerTool(...numbered(4));
+    const peer = await connect({ source, pageSize: 2 });
+    const { nextCursor } = await peer.list();
+    source.remove('tool_0000');
+    source.registerTool(getTime);
+    const { tools } = await peer.list({ cursor: nextCursor });
+    expect(tools.map(({ name }) => name)).toEqual(['tool_0002', 'tool_0003']);
+  });
+
+  test('a list says how long and for whom it may be kept, in the revision that asks for it and in no other', async () => {
+    const peer = await connect({ tools: numbered(3), pageSize: 2, name: 'crib', version: '1.2.3' });
+    const first = await peer.list();
+    const second = await peer.list({ cursor: first['nextCursor'] });
+    for (const page of [first, second]) {
+      if (era === 'legacy')
+        expect(Object.keys(page).filter((key) => !/^(tools|nextCursor)$/.test(key))).toEqual([]);
+      else {
+        expect(page).toMatchObject({
+          resultType: 'complete',
+          ttlMs: expect.any(Number),
+          cacheScope: 'private',
+          _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'crib', version: '1.2.3' } },
+        });
+      }
+    }
+  });
+});
+
+describeMatrix(
+  ({ connect }) => {
+    test('000-10 001-02 tools/list needs no params', async () => {
+      const { wire } = await connect({ tools: [getTime] });
+      const answer = await wire.send('{"jsonrpc":"2.0","id":7,"method":"tools/list"}');
+      expect(JSON.parse(answer!)).toMatchObject({ id: 7, result: { tools: [{ name: 'get_time' }] } });
+    });
+  },
+  ({ era }) => era === 'legacy',
+);
+
+describeMatrix(
+  ({ connect }) => {
+    test('000-10 tools/list needs no params but the _meta that every request has', async () => {
+      const peer = await connect({ tools: [getTime] });
+      expect(await peer.result('tools/list')).toMatchObject({ tools: [{ name: 'get_time' }] });
+    });
+  },
+  ({ era }) => era === 'modern',
+);

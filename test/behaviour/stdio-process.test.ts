@@ -1,0 +1,99 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runTypeScript, startNode, type Child } from './child.ts';
+import { talkInLines } from './lines.ts';
+import { revisions } from './matrix.ts';
+import { openPeer, type Peer } from './peer.ts';
+
+const workshop = join(import.meta.dirname, 'fixtures/workshop.ts');
+
+describe.each(revisions)('$version over the pipes of a real process:', ({ version, era }) => {
+  async function connect(): Promise<{ child: Child; peer: Peer }> {
+    const child = startNode([runTypeScript, workshop]);
+    const talk = talkInLines(child.process.stdin, child.process.stdout);
+    return { child, peer: await openPeer({ ...talk, close: async () => {} }, { version, era }) };
+  }
+
+  test('tools are listed and called, and the process ends well when its input does', async () => {
+    const { child, peer } = await connect();
+    const { tools } = await peer.list();
+    expect(tools.map(({ name }) => name)).toEqual([
+      'count_to',
+      'echo',
+      'explode',
+      'hire_apprentice',
+      'wait_forever',
+    ]);
+    expect(await peer.call('echo', { text: 'hello' })).toMatchObject({
+      structuredContent: { said: 'hello' },
+      isError: false,
+    });
+    child.process.stdin.end();
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    expect(child.complaints()).toBe('');
+  });
+
+  test('004-06 text in any script survives pipes, however it is cut', async () => {
+    const { peer } = await connect();
+    const text = '21 °C — 日本語 👩‍👩‍👧‍👦 \u2028 '.repeat(20_000);
+    expect((await peer.call('echo', { text }, { pieceBytes: 65_537 })).structuredContent).toEqual({
+      said: text,
+    });
+  });
+
+  test('a hundred calls at once are all answered, each its own', async () => {
+    const { peer } = await connect();
+    const texts = Array.from({ length: 100 }, (_, index) => `call ${index}`);
+    const results = await Promise.all(texts.map((text) => peer.call('echo', { text })));
+    expect(results.map(({ structuredContent }) => structuredContent)).toEqual(
+      texts.map((said) => ({ said })),
+    );
+  });
+
+  test('progress comes in order before the answer', async () => {
+    const { peer } = await connect();
+    const steps: unknown[] = [];
+    const params = { name: 'count_to', arguments: { n: 3 }, _meta: { progressToken: 'count' } };
+    await peer.result('tools/call', params, { onNotification: (message) => steps.push(message['params']) });
+    expect(steps).toEqual(
+      [1, 2, 3].map((step) => ({
+        progressToken: 'count',
+        progress: step,
+        total: 3,
+        message: `step ${step}`,
+      })),
+    );
+  });
+
+  test('an exception is logged to standard error and not told to the client', async () => {
+    const { child, peer } = await connect();
+    const result = await peer.call('explode');
+    const incident = /incident (\w+)/.exec(result.content[0]!.text)![1];
+    expect(peer.wire.heard.join('')).not.toContain('secret of the workshop');
+    child.process.stdin.end();
+    await child.exit;
+    const entry = JSON.parse(child.complaints());
+    expect(entry).toMatchObject({ level: 'error', tool: 'explode', incident });
+    expect(entry.cause).toContain('secret of the workshop');
+  });
+
+  test('a call is cancelled by notification', async () => {
+    const { child, peer } = await connect();
+    const controller = new AbortController();
+    const params = { name: 'wait_forever', _meta: { progressToken: 'wait' } };
+    const options = { signal: controller.signal, onNotification: () => controller.abort() };
+    expect(await peer.request('tools/call', params, options)).toBeUndefined();
+    child.process.stdin.end();
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    expect(child.complaints()).toBe('the wait was cancelled\n');
+    expect(peer.wire.heard.filter((text) => text.includes('wait'))).toHaveLength(1);
+  });
+
+  test('a tool that appears while the process runs is there at once, and announced to whom it was promised', async () => {
+    const { peer } = await connect();
+    await peer.call('hire_apprentice');
+    expect((await peer.call('apprentice')).content).toEqual([{ type: 'text', text: 'at your service' }]);
+    const announced = peer.wire.heard.filter((text) => text.includes('notifications/tools/list_changed'));
+    expect(announced).toHaveLength(era === 'legacy' ? 1 : 0);
+  });
+});

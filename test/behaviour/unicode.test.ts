@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { defineTool } from '../../src/index.ts';
+import { describeMatrix } from './matrix.ts';
+
+// Characters of two, three and four bytes, a joined emoji, and the line separators that JSON leaves raw.
+const text = '21 °C in Zürich — 日本語, 👩‍👩‍👧‍👦, \u2028\u2029, naïve, 🎉 end';
+
+const echo = defineTool(
+  {
+    name: 'echo',
+    description: `Echoes text, such as ${text}`,
+    input: { properties: { text: { type: 'string' } }, required: ['text'] },
+  },
+  ({ text: said }, { progress }) => {
+    progress(1, 1, said);
+    return { said, length: said.length };
+  },
+);
+
+describeMatrix(({ connect }) => {
+  test('004-06 text in any script comes back as it was sent', async () => {
+    const peer = await connect({ tools: [echo] });
+    const result = await peer.call('echo', { text });
+    expect(JSON.parse(result.content[0]!.text)).toEqual({ said: text, length: text.length });
+    expect(result.structuredContent).toEqual({ said: text, length: text.length });
+    expect((await peer.list()).tools).toMatchObject([{ description: `Echoes text, such as ${text}` }]);
+  });
+
+  test('004-06 text in any script survives a stream of events', async () => {
+    const peer = await connect({ tools: [echo] });
+    const messages: unknown[] = [];
+    const result = await peer.result(
+      'tools/call',
+      { name: 'echo', arguments: { text }, _meta: { progressToken: text } },
+      { onNotification: ({ params }) => messages.push(params) },
+    );
+    expect(messages).toEqual([{ progressToken: text, progress: 1, total: 1, message: text }]);
+    expect(result['structuredContent']).toEqual({ said: text, length: text.length });
+  });
+});
+
+describeMatrix(
+  ({ connect }) => {
+    test.each([1, 2, 3, 7])(
+      '004-06 a message cut every %i bytes, within characters too, is read whole',
+      async (pieceBytes) => {
+        const peer = await connect({ tools: [echo] });
+        const { structuredContent } = await peer.call('echo', { text }, { pieceBytes });
+        expect(structuredContent).toEqual({ said: text, length: text.length });
+      },
+    );
+  },
+  ({ transport }) => transport !== 'in process',
+);

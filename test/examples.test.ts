@@ -1,0 +1,79 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { runTypeScript, startNode, type Child } from './behaviour/child.ts';
+import { talkInLines } from './behaviour/lines.ts';
+import { openPeer } from './behaviour/peer.ts';
+import { legacyPost, modernPost, sendTo, type Site } from './behaviour/web.ts';
+
+const folder = join(import.meta.dirname, '../examples');
+const start = (name: string): Child =>
+  startNode([runTypeScript, join(folder, name)], { PORT: '0', API_KEY: 'open-sesame' });
+
+async function open(name: string): Promise<Site['send']> {
+  return sendTo((await start(name).outputUntil('/mcp\n')).trim());
+}
+
+test('first-tool.ts serves a tool whose arguments and results are checked', async () => {
+  const send = await open('first-tool.ts');
+  for (const post of [modernPost, legacyPost]) {
+    expect(await (await send(post('tools/list'))).json()).toMatchObject({
+      result: { tools: [{ name: 'roll_dice' }] },
+    });
+    const call = (args: object) => send(post('tools/call', { name: 'roll_dice', arguments: args }));
+    expect(await (await call({ count: 3, sides: 2 })).json()).toMatchObject({
+      result: { structuredContent: { rolls: [expect.any(Number), expect.any(Number), expect.any(Number)] } },
+    });
+    expect(await (await call({ count: 0 })).json()).toMatchObject({ result: { isError: true } });
+  }
+});
+
+describe.each(['express.ts', 'fastify.ts', 'hono.ts'])('%s', (name) => {
+  const call = (authorization?: string) => modernPost('tools/call', { name: 'who_am_i' }, { authorization });
+
+  test('mounts the endpoint for whoever sends the key', async () => {
+    const send = await open(name);
+    expect(await (await send(call('Bearer open-sesame'))).json()).toMatchObject({
+      result: { structuredContent: { id: 'ada' } },
+    });
+    const old = await send(legacyPost('tools/list', {}, { authorization: 'Bearer open-sesame' }));
+    expect(await old.json()).toMatchObject({ result: { tools: [{ name: 'who_am_i' }] } });
+    for (const authorization of [undefined, 'Bearer wrong', 'open-sesame']) {
+      const response = await send(call(authorization));
+      expect(response.status).toBe(401);
+      expect(response.headers.get('www-authenticate')).toBe('Bearer');
+    }
+    const listing = await send({ method: 'GET', headers: { authorization: 'Bearer open-sesame' } });
+    expect({ status: listing.status, allow: listing.headers.get('allow') }).toEqual({
+      status: 405,
+      allow: 'POST',
+    });
+  });
+});
+
+test('class-tool.ts serves an instance over standard input and output', async () => {
+  const child = start('class-tool.ts');
+  const talk = talkInLines(child.process.stdin, child.process.stdout);
+  const peer = await openPeer({ ...talk, close: async () => {} }, { version: '2025-06-18', era: 'legacy' });
+  expect((await peer.list()).tools).toMatchObject([
+    { name: 'search_notes', annotations: { readOnlyHint: true, openWorldHint: false } },
+  ]);
+  expect((await peer.call('search_notes', { query: 'crib', limit: 1 })).structuredContent).toEqual({
+    notes: ['Call Ada about the crib'],
+  });
+  expect(await peer.call('search_notes', { query: 'bread' })).toMatchObject({ isError: true });
+  expect(await peer.call('search_notes', { query: '' })).toMatchObject({ isError: true });
+  child.process.stdin.end();
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test('test-a-tool.ts passes', async () => {
+  const child = start('test-a-tool.ts');
+  expect(await child.outputUntil('# pass 3')).not.toContain('not ok');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test('every example is run by a test', () => {
+  const tested = ['first-tool.ts', 'express.ts', 'fastify.ts', 'hono.ts', 'class-tool.ts', 'test-a-tool.ts'];
+  expect(readdirSync(folder).toSorted()).toEqual([...tested, 'bearer-key.ts'].toSorted());
+});
