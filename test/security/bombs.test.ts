@@ -184,9 +184,10 @@ function inChunks(request: RawRequest): RawRequest {
   return withBody(chunked, Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')]));
 }
 
+// The long line is a good call behind blanks, so that nothing but its length can stop it.
 function* withLongLine(call: string, mebibytes: number): Generator<Buffer> {
-  const filler = Buffer.alloc(MIB, 'x');
-  yield Buffer.from(`${call}\n{"a":"`);
-  for (let i = 0; i < mebibytes; i++) yield filler;
-  yield Buffer.from(`"}\n${call.replace('"id":1', '"id":2')}\n`);
+  const blanks = Buffer.alloc(MIB, ' ');
+  yield Buffer.from(`${call}\n`);
+  for (let i = 0; i < mebibytes; i++) yield blanks;
+  yield Buffer.from(`${call.replace('"id":1', '"id":2')}\n${call.replace('"id":1', '"id":3')}\n`);
 }
