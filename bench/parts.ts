@@ -2,8 +2,10 @@ import type { Bench } from './measure.ts';
 import { callPart } from './parts/call.ts';
 import { growthPart } from './parts/growth.ts';
 import { listPart } from './parts/list.ts';
+import { sessionPart } from './parts/session.ts';
 import { startPart } from './parts/start.ts';
 import { stdioPart } from './parts/stdio.ts';
+import { streamsPart } from './parts/streams.ts';
 import type { PartResult } from './report.ts';
 
 /** Every part of the bench, by the name that `--only` takes, in the order of the report. */
@@ -13,4 +15,6 @@ export const parts: Readonly<Record<string, (bench: Bench) => Promise<PartResult
   growth: growthPart,
   stdio: stdioPart,
   start: startPart,
+  session: sessionPart,
+  streams: streamsPart,
 };

@@ -10,6 +10,7 @@ export interface BenchRequest {
 export interface BenchAnswer {
   readonly status: number;
   readonly contentType: string;
+  readonly sessionId: string | undefined;
   readonly body: string;
 }
 
@@ -51,6 +52,19 @@ export function callMessage(id: number, tool: EchoTool, revision: Revision): obj
   return { jsonrpc: '2.0', id, method: 'tools/call', params: { ...params, ...meta } };
 }
 
+/** Opens a session on 2025-11-25 and returns its id. */
+export async function openSession(url: string): Promise<string> {
+  const params = {
+    protocolVersion: '2025-11-25',
+    capabilities: {},
+    clientInfo: { name: 'bench', version: '1.0.0' },
+  };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
+  const { sessionId } = await post(url, { headers: commonHeaders, body });
+  if (sessionId === undefined) throw new Error('The server opened no session.');
+  return sessionId;
+}
+
 /** Sends one request and reads the whole answer. */
 export function post(url: string, { headers, body }: BenchRequest): Promise<BenchAnswer> {
   return new Promise((resolve, reject) => {
@@ -63,7 +77,13 @@ export function post(url: string, { headers, body }: BenchRequest): Promise<Benc
         response.on('error', reject);
         response.on('end', () => {
           const contentType = response.headers['content-type'] ?? '';
-          resolve({ status: response.statusCode ?? 0, contentType, body: Buffer.concat(chunks).toString() });
+          const session = response.headers['mcp-session-id'];
+          resolve({
+            status: response.statusCode ?? 0,
+            contentType,
+            sessionId: typeof session === 'string' ? session : undefined,
+            body: Buffer.concat(chunks).toString(),
+          });
         });
       },
     );
@@ -78,7 +98,8 @@ const commonHeaders = {
   accept: 'application/json, text/event-stream',
 };
 
-const modernMeta = {
+/** The `_meta` of every request on 2026-07-28. */
+export const modernMeta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
   'io.modelcontextprotocol/clientCapabilities': {},

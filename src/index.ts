@@ -1,11 +1,32 @@
 // Tools
 export { defineTool, displayName } from './core/tool.ts';
-export type { Icon, ListedTool, Tool, ToolAnnotations, ToolDefinition } from './core/tool.ts';
+export type { Icon, ListedTool, Requirement, Tool, ToolAnnotations, ToolDefinition } from './core/tool.ts';
 export { AbstractTool } from './core/abstract-tool.ts';
 export { tool, toolsFrom } from './core/decorator.ts';
 export type { MethodToolOptions } from './core/decorator.ts';
 export type { JsonSchema, ObjectSchema, SchemaLike } from './core/schema.ts';
-export type { ToolContext } from './core/context.ts';
+export type { FormRequest, SampleRequest, ToolContext, UrlRequest } from './core/context.ts';
+export type { ElicitAnswer, Root, SampleAnswer } from './core/question.ts';
+
+// Resources and prompts
+export { defineResource, defineResourceTemplate } from './core/resource.ts';
+export type {
+  ReadValue,
+  Resource,
+  ResourceDefinition,
+  ResourceTemplate,
+  ResourceTemplateDefinition,
+} from './core/resource.ts';
+export { definePrompt } from './core/prompt.ts';
+export type {
+  Complete,
+  CompletionContext,
+  Prompt,
+  PromptArgument,
+  PromptDefinition,
+  PromptMessage,
+  PromptValue,
+} from './core/prompt.ts';
 
 // Results
 export { content } from './core/content.ts';
@@ -20,15 +41,24 @@ export type {
   ResourceLinkBlock,
   TextBlock,
 } from './core/content.ts';
-export type { Done, Failed, Result } from './core/result.ts';
+export type { Done, Failed, NeedsInput, Result } from './core/result.ts';
 
 // Sources and stages
 export { ToolRegistry } from './core/registry.ts';
 export type { CallableSchema, RegistryOptions } from './core/registry.ts';
 export { withStages } from './core/stage.ts';
 export type { Next, Stage } from './core/stage.ts';
-export type { Change, ToolSource } from './core/source.ts';
-export type { Call, ClientFacts, Progress, ToolCall } from './core/call.ts';
+export type { Change, PromptFace, ResourceFace, ToolSource } from './core/source.ts';
+export type {
+  Call,
+  ClientFacts,
+  ClientLogLevel,
+  CompletionCall,
+  Progress,
+  PromptCall,
+  ResourceCall,
+  ToolCall,
+} from './core/call.ts';
 
 // Callers
 export { localCaller } from './core/caller.ts';
@@ -41,6 +71,18 @@ export type { ServerOptions } from './server/options.ts';
 export type { Head } from './server/endpoint.ts';
 export type { Log, LogLevel } from './observe/log.ts';
 export type { Clock } from './core/clock.ts';
+export type {
+  EventLog,
+  Memory,
+  SealingKey,
+  SealingKeys,
+  SessionRecord,
+  SessionRecords,
+  SpentStates,
+  StreamEvent,
+  TaskRecord,
+  TaskRecords,
+} from './core/memory.ts';
 
 // Errors
 export { ToolcribError } from './core/errors.ts';

@@ -94,7 +94,7 @@ test('a recording source answers and remembers the calls that reached it', async
   const client = createTestClient(createServer({ source }));
   await client.callTool('echo', { a: 1 });
   await client.callTool('echo', { a: 2 });
-  expect(source.calls.map((call) => call.arguments)).toEqual([{ a: 1 }, { a: 2 }]);
+  expect(source.calls.map((call) => call.kind === 'tool' && call.arguments)).toEqual([{ a: 1 }, { a: 2 }]);
 });
 
 test('a fake clock stands still until it is told to move on', () => {

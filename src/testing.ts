@@ -1,4 +1,4 @@
-import type { ToolCall } from './core/call.ts';
+import type { Call } from './core/call.ts';
 import { localCaller, type Caller } from './core/caller.ts';
 import type { Clock } from './core/clock.ts';
 import { ToolRegistry } from './core/registry.ts';
@@ -7,12 +7,18 @@ import type { Awaitable, ToolSource } from './core/source.ts';
 import type { ListedTool, Tool } from './core/tool.ts';
 import type { ContentBlock } from './core/content.ts';
 import { metaKeys } from './protocol/meta.ts';
+import { revisionOf } from './protocol/revisions.ts';
 import type { JsonRpcMessage, Server } from './server/create-server.ts';
 
 /** How a test client presents itself. */
 export interface TestClientOptions {
-  /** `2026-07-28` unless set. */
-  readonly protocolVersion?: '2026-07-28' | '2025-06-18';
+  /** `2026-07-28` unless set; a client of an older one has no session here, so it cannot be asked anything. */
+  readonly protocolVersion?: '2026-07-28' | '2025-11-25' | '2025-06-18' | '2025-03-26' | '2024-11-05';
+  /** Answers what tools ask: the request as the protocol puts it, and the question's key. Without it the client can be asked nothing. */
+  readonly answer?: (
+    question: { readonly method: string; readonly params?: unknown },
+    key: string,
+  ) => unknown;
   /** The local caller unless set. */
   readonly caller?: Caller;
 }
@@ -44,35 +50,11 @@ export interface TestClient {
   ): Promise<Record<string, unknown>>;
 }
 
+const MAX_ROUNDS = 8;
+
 /** Connects a test client to a server. */
 export function createTestClient(server: Server, options: TestClientOptions = {}): TestClient {
-  const { protocolVersion = '2026-07-28', caller = localCaller } = options;
-  const meta =
-    protocolVersion === '2026-07-28'
-      ? { [metaKeys.protocolVersion]: protocolVersion, [metaKeys.clientCapabilities]: {} }
-      : {};
-  let lastId = 0;
-
-  const request: TestClient['request'] = async (method, params = {}, { signal, onProgress } = {}) => {
-    const id = ++lastId;
-    const message: JsonRpcMessage = {
-      jsonrpc: '2.0',
-      id,
-      method,
-      params: {
-        ...params,
-        _meta: { ...meta, ...(onProgress && { progressToken: id }), ...(params['_meta'] as object) },
-      },
-    };
-    const notify = (note: JsonRpcMessage): void => {
-      if (note['method'] === 'notifications/progress') onProgress?.(note['params'] as { progress: number });
-    };
-    const answer = await server.handle(message, { caller, notify, ...(signal && { signal }) });
-    if (!answer) throw new Error(`${method} was cancelled.`);
-    if ('error' in answer) throw Object.assign(new Error('The server refused the request.'), answer['error']);
-    return answer['result'] as Record<string, unknown>;
-  };
-
+  const request = answering(createSender(server, options), options.answer);
   return {
     request,
     async listTools() {
@@ -97,15 +79,57 @@ export function createTestClient(server: Server, options: TestClientOptions = {}
   };
 }
 
+function createSender(server: Server, options: TestClientOptions): TestClient['request'] {
+  const { protocolVersion = '2026-07-28', caller = localCaller, answer } = options;
+  const revision = revisionOf(protocolVersion);
+  if (!revision) throw new TypeError(`There is no protocol version ${protocolVersion}.`);
+  const capabilities = answer ? { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} } : {};
+  const meta =
+    revision.era === 'modern'
+      ? { [metaKeys.protocolVersion]: protocolVersion, [metaKeys.clientCapabilities]: capabilities }
+      : {};
+  let lastId = 0;
+  return async (method, params = {}, { signal, onProgress } = {}) => {
+    const id = ++lastId;
+    const token = onProgress && { progressToken: id };
+    const sent = { ...params, _meta: { ...meta, ...token, ...(params['_meta'] as object) } };
+    const notify = (note: JsonRpcMessage): void => {
+      if (note['method'] === 'notifications/progress') onProgress?.(note['params'] as { progress: number });
+    };
+    const message: JsonRpcMessage = { jsonrpc: '2.0', id, method, params: sent };
+    const spoken = revision.era === 'legacy' && { protocolVersion };
+    const reply = await server.handle(message, { caller, notify, ...spoken, ...(signal && { signal }) });
+    if (!reply) throw new Error(`${method} was cancelled.`);
+    if ('error' in reply) throw Object.assign(new Error('The server refused the request.'), reply['error']);
+    return reply['result'] as Record<string, unknown>;
+  };
+}
+
+function answering(send: TestClient['request'], answer: TestClientOptions['answer']): TestClient['request'] {
+  if (!answer) return send;
+  return async (method, params = {}, options = {}) => {
+    let result = await send(method, params, options);
+    for (let round = 0; result['resultType'] === 'input_required' && round < MAX_ROUNDS; round++) {
+      const questions = Object.entries(result['inputRequests'] as Record<string, { method: string }>);
+      const answers = await Promise.all(
+        questions.map(async ([key, question]) => [key, await answer(question, key)] as const),
+      );
+      const retry = { inputResponses: Object.fromEntries(answers), requestState: result['requestState'] };
+      result = await send(method, { ...params, ...retry }, options);
+    }
+    return result;
+  };
+}
+
 /** A source that remembers every call that reached it. */
 export interface RecordingSource extends ToolSource {
-  readonly calls: readonly ToolCall[];
+  readonly calls: readonly Call[];
 }
 
 /** Makes a source of tools that records the calls it gets, to see what stages let through. */
 export function recordingSource(...tools: readonly Tool<never>[]): RecordingSource {
   const registry = new ToolRegistry().registerTool(...tools);
-  const calls: ToolCall[] = [];
+  const calls: Call[] = [];
   return {
     calls,
     list: () => registry.list(),

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { ToolcribError } from '../core/errors.ts';
 import { packageVersion } from './package-version.ts';
 import { serve } from './serve.ts';
@@ -12,7 +12,10 @@ const program = new Command('toolcrib')
 program
   .command('serve')
   .description('serve the ready-made safe tools')
-  .option('--listen <host:port>', 'where to listen', '127.0.0.1:8484')
+  .showHelpAfterError('(run toolcrib serve --help for its options)')
+  .addOption(
+    new Option('--listen <[host:]port>', 'where to listen').default('127.0.0.1:8484').conflicts('stdio'),
+  )
   .option('--stdio', 'talk over standard input and output instead')
   .action(serve);
 

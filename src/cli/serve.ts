@@ -1,7 +1,7 @@
 import { ToolcribError } from '../core/errors.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { createServer, type Server } from '../server/create-server.ts';
-import { listen } from '../server/node-http.ts';
+import { listen, LOOPBACK } from '../server/node-http.ts';
 import { serveStdio } from '../server/stdio.ts';
 import { pingTool } from '../tools/ping.ts';
 import { serverInfoTool } from '../tools/server-info.ts';
@@ -28,11 +28,13 @@ async function serveHttp(
   registry: ToolRegistry,
   address: { host: string; port: number },
 ): Promise<void> {
-  const listening = await listen(server, address).catch((cause: unknown) => {
-    throw cause instanceof ToolcribError
-      ? cause
-      : new ToolcribError('invalid_setup', explain(cause, address), { cause });
-  });
+  if (!LOOPBACK.has(address.host)) {
+    throw new ToolcribError(
+      'invalid_setup',
+      'toolcrib serve is for this machine only; to open tools to others, write a server with authenticate (docs/serving.md).',
+    );
+  }
+  const listening = await listen(server, address);
   await new Promise<void>((resolve) => {
     const stop = (): void => {
       // A second signal means now.
@@ -69,11 +71,4 @@ function parseAddress(text: string): { host: string; port: number } {
     );
   }
   return { host: (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port };
-}
-
-function explain(cause: unknown, { host, port }: { host: string; port: number }): string {
-  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
-  if (code === 'EADDRINUSE') return `${host}:${port} is in use; choose another with --listen HOST:PORT.`;
-  if (code === 'EACCES') return `No permission to listen on ${host}:${port}; choose a port above 1023.`;
-  return `Cannot listen on ${host}:${port}; choose an address of this machine with --listen HOST:PORT.`;
 }

@@ -1,5 +1,9 @@
 import type { Caller } from './caller.ts';
 import type { Cancellation } from './cancellation.ts';
+import type { ResourceLinkBlock } from './content.ts';
+import type { Interview } from './interview.ts';
+import type { Prompt } from './prompt.ts';
+import type { Resource, ResourceTemplate } from './resource.ts';
 import type { Tool } from './tool.ts';
 
 /** What the client said of itself with this request: shown and logged, never trusted. */
@@ -18,19 +22,84 @@ export interface Progress {
   readonly message?: string;
 }
 
-/** One call of a tool on its way; a stage passes on a changed copy. */
-export interface ToolCall {
-  readonly kind: 'tool';
-  readonly tool: Tool;
-  readonly arguments: Readonly<Record<string, unknown>>;
+/** How much a log entry matters, least first. */
+export const logLevels = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+] as const;
+
+/** One of the log levels. */
+export type ClientLogLevel = (typeof logLevels)[number];
+
+/** Something a tool hands out by link instead of sending it. */
+export interface Publication {
+  readonly name: string;
+  readonly data: string | Uint8Array;
+  readonly mimeType?: string;
+  readonly description?: string;
+  /** How long the link works, an hour unless set. */
+  readonly ttlMs?: number;
+}
+
+/** What a call can do towards its client while it runs; what the client did not ask for or cannot take is left out. */
+export interface Voice {
+  readonly report?: (progress: Progress) => void;
+  readonly log?: (level: ClientLogLevel, data: unknown, logger?: string) => void;
+  /** Lets the call go on as a task. */
+  readonly detach?: () => void;
+  /** Keeps something for the caller to fetch, and returns the link. */
+  readonly publish?: (publication: Publication) => ResourceLinkBlock;
+  /** Closes the stream; the client comes back for the rest. */
+  readonly closeStream?: () => void;
+}
+
+interface CallBase {
   readonly caller: Caller;
   readonly client: ClientFacts;
   /** The request's `_meta`, as sent. */
   readonly meta: Readonly<Record<string, unknown>>;
   readonly cancellation: Cancellation;
-  /** Tells the client how far the call is; absent when it did not ask. */
-  readonly report: ((progress: Progress) => void) | undefined;
+  readonly interview: Interview;
+  readonly voice: Voice;
 }
 
-/** One call on its way, by kind. */
-export type Call = ToolCall;
+/** A tool is run. */
+export interface ToolCall extends CallBase {
+  readonly kind: 'tool';
+  readonly tool: Tool;
+  readonly arguments: Readonly<Record<string, unknown>>;
+}
+
+/** A resource is read. */
+export interface ResourceCall extends CallBase {
+  readonly kind: 'resource';
+  readonly resource: Resource | ResourceTemplate;
+  readonly uri: string;
+  /** What the template's variables stand for in this address; empty for a plain resource. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** A prompt is filled in. */
+export interface PromptCall extends CallBase {
+  readonly kind: 'prompt';
+  readonly prompt: Prompt;
+  readonly arguments: Readonly<Record<string, string>>;
+}
+
+/** Values for an argument are suggested. */
+export interface CompletionCall extends CallBase {
+  readonly kind: 'completion';
+  readonly target: Prompt | ResourceTemplate;
+  readonly argument: { readonly name: string; readonly value: string };
+  /** What the user has chosen for other arguments already. */
+  readonly chosen: Readonly<Record<string, string>>;
+}
+
+/** One call on its way, by kind; a stage passes on a changed copy. */
+export type Call = ToolCall | ResourceCall | PromptCall | CompletionCall;

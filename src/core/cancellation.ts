@@ -2,7 +2,7 @@
 export class Cancellation {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
-  #listener: ((reason: Error) => void) | undefined;
+  #listeners: ((reason: Error) => void)[] | undefined;
 
   /** Why the call was stopped, once it was. */
   get reason(): Error | undefined {
@@ -21,7 +21,7 @@ export class Cancellation {
     if (this.#reason) return;
     this.#reason = reason;
     this.#controller?.abort(reason);
-    this.#listener?.(reason);
+    for (const listener of this.#listeners ?? []) listener(reason);
   }
 
   /** Settles as `work` does, or fails with the reason as soon as the call is stopped. */
@@ -32,7 +32,7 @@ export class Cancellation {
       return Promise.reject(this.#reason);
     }
     return new Promise<T>((resolve, reject) => {
-      this.#listener = reject;
+      (this.#listeners ??= []).push(reject);
       work.then(resolve, reject);
     });
   }

@@ -1,5 +1,6 @@
-import { RE2JS } from 're2js';
 import { ToolcribError } from './errors.ts';
+import { isObject } from './json.ts';
+import { linearPattern } from './linear-pattern.ts';
 import { checkReferences } from './schema-references.ts';
 
 const LIMITS = { bytes: 65_536, depth: 32, nodes: 2_000, dataDepth: 128 };
@@ -213,7 +214,7 @@ const checks: Record<Shape, (value: unknown, path: string, walk: Walk) => void> 
   pattern(value, path) {
     if (typeof value !== 'string') refuse(path, `must be a string, not ${describe(value)}`);
     try {
-      RE2JS.compile(RE2JS.translateRegExp(value));
+      linearPattern(value);
     } catch {
       refuse(
         path,
@@ -241,8 +242,4 @@ function refuse(path: string, problem: string): never {
 
 function describe(value: unknown): string {
   return JSON.stringify(value)?.slice(0, 60) ?? typeof value;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

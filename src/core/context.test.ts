@@ -1,14 +1,17 @@
-import { expect, test } from 'vitest';
-import type { Progress, ToolCall } from './call.ts';
+import { expect, expectTypeOf, test, vi } from 'vitest';
+import { z } from 'zod';
+import type { Progress, ToolCall, Voice } from './call.ts';
 import { localCaller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
-import { contextOf } from './context.ts';
+import { CallContext, type ToolContext } from './context.ts';
+import { Interview } from './interview.ts';
+import type { Question } from './question.ts';
 
 test('a handler sees who calls, for which tenant, with which client and metadata', () => {
   const tenant = { id: 'acme', name: 'Acme', data: { plan: 'gold' } };
   const caller = { ...localCaller, id: 'ada', tenant };
   const client = { name: 'cli', version: '1', protocolVersion: '2026-07-28', capabilities: {} };
-  const context = contextOf(callWith({ caller, client, meta: { trace: 'x' } }));
+  const context = new CallContext(callWith({ caller, client, meta: { trace: 'x' } }));
   expect(context.caller).toBe(caller);
   expect(context.tenant).toBe(tenant);
   expect(context.client).toBe(client);
@@ -17,14 +20,14 @@ test('a handler sees who calls, for which tenant, with which client and metadata
 
 test('the signal of the context is the one that stops the call', () => {
   const cancellation = new Cancellation();
-  const { signal } = contextOf(callWith({ cancellation }));
+  const { signal } = new CallContext(callWith({ cancellation }));
   cancellation.abort(new Error('enough'));
   expect(signal.aborted).toBe(true);
 });
 
 test('progress is told with a total and a message only where they are given', () => {
   const reports: Progress[] = [];
-  const { progress } = contextOf(callWith({ report: (report) => reports.push(report) }));
+  const { progress } = speaking({ report: (report) => reports.push(report) });
   progress(1);
   progress(2, 4);
   progress(4, 4, 'done');
@@ -35,10 +38,111 @@ test('progress is told with a total and a message only where they are given', ()
   ]);
 });
 
-test('progress nobody asked for goes nowhere', () => {
-  const { progress } = contextOf(callWith({ report: undefined }));
-  expect(() => progress(1)).not.toThrow();
+test('log entries go to the client with their level and logger', () => {
+  const log = vi.fn<NonNullable<Voice['log']>>();
+  speaking({ log }).log('warning', { left: 3 }, 'quota');
+  expect(log.mock.calls).toEqual([['warning', { left: 3 }, 'quota']]);
 });
+
+test('detaching, publishing and closing the stream reach the server', () => {
+  const link = { type: 'resource_link', uri: 'x:1', name: 'report' } as const;
+  const done: string[] = [];
+  const { detach, publish, closeStream } = speaking({
+    detach: () => done.push('detach'),
+    closeStream: () => done.push('closeStream'),
+    publish: ({ name }) => (done.push(name), link),
+  });
+  detach();
+  closeStream();
+  expect(publish({ name: 'report', data: 'x' })).toBe(link);
+  expect(done).toEqual(['detach', 'closeStream', 'report']);
+});
+
+test.each<[what: string, act: (context: ToolContext) => void]>([
+  ['progress', ({ progress }) => progress(1)],
+  ['a log entry', ({ log }) => log('info', 'x')],
+  ['detaching', ({ detach }) => detach()],
+  ['closing the stream', ({ closeStream }) => closeStream()],
+])('%s goes nowhere where nobody asked for it', (_what, act) => {
+  expect(() => act(speaking({}))).not.toThrow();
+});
+
+test('publishing on a server that publishes nothing tells how to change that', () => {
+  expect(() => speaking({}).publish({ name: 'a', data: 'x' })).toThrow(
+    'This server publishes nothing: pass publish: true to createServer.',
+  );
+});
+
+test('questions are put in the form the rest of the system knows', async () => {
+  const asked: [string, Question][] = [];
+  const interview = new Interview(new Map(), (questions) => {
+    asked.push(...questions);
+    return Promise.reject(new Error('nobody here'));
+  });
+  const { elicit, sample, roots } = new CallContext(callWith({ interview }));
+  await Promise.allSettled([
+    elicit({ message: 'Which?', schema: z.object({ page: z.string() }) }),
+    elicit({ message: 'Sign in', url: 'https://example.com/', key: 'login' }),
+    sample({ messages: [], maxTokens: 5, temperature: 0, key: 'draft' }),
+    roots(),
+  ]);
+  expect(asked).toEqual([
+    [
+      'question-1',
+      { kind: 'form', message: 'Which?', schema: expect.objectContaining({ type: 'object' }) as unknown },
+    ],
+    ['login', { kind: 'url', message: 'Sign in', url: 'https://example.com/' }],
+    ['draft', { kind: 'sample', params: { messages: [], maxTokens: 5, temperature: 0 } }],
+    ['question-4', { kind: 'roots' }],
+  ]);
+});
+
+test('a form that clients could not show is refused before anybody is asked', () => {
+  const { elicit } = speaking({});
+  const nested = { properties: { address: { type: 'object' } } };
+  expect(() => void elicit({ message: 'Where?', schema: nested })).toThrow('The form field "address"');
+});
+
+test('the answer to a form has the type its schema says', () => {
+  const ask = ({ elicit }: ToolContext) =>
+    elicit({ message: 'Sure?', schema: { properties: { ok: { type: 'boolean' } }, required: ['ok'] } });
+  type Accepted = Extract<Awaited<ReturnType<typeof ask>>, { action: 'accept' }>;
+  expectTypeOf<Accepted['content']>().toEqualTypeOf<{ ok: boolean }>();
+});
+
+test('clean-ups run once, the last one first, each after the one before', async () => {
+  const context = speaking({});
+  const ran: string[] = [];
+  context.onCleanup(() => ran.push('first'));
+  context.onCleanup(async () => {
+    await Promise.resolve();
+    ran.push('second');
+  });
+  await context.cleanUp();
+  await context.cleanUp();
+  expect(ran).toEqual(['second', 'first']);
+});
+
+test('a clean-up that fails keeps none of the others from running', async () => {
+  const context = speaking({});
+  const ran: string[] = [];
+  context.onCleanup(() => ran.push('kept'));
+  context.onCleanup(() => Promise.reject(new Error('late')));
+  context.onCleanup(() => {
+    throw new Error('at once');
+  });
+  await expect(context.cleanUp()).resolves.toBeUndefined();
+  expect(ran).toEqual(['kept']);
+});
+
+test('members may be taken apart and called alone', () => {
+  const { onCleanup, elicit, sample, roots, log } = speaking({});
+  for (const member of [onCleanup, elicit, sample, roots, log]) expect(member).toBeTypeOf('function');
+});
+
+function speaking(voice: Voice): CallContext {
+  return new CallContext(callWith({ voice }));
+}
 
 function callWith(part: Partial<ToolCall>): ToolCall {
   return {
@@ -54,7 +158,8 @@ function callWith(part: Partial<ToolCall>): ToolCall {
     client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
     meta: {},
     cancellation: new Cancellation(),
-    report: undefined,
+    interview: new Interview(),
+    voice: {},
     ...part,
   };
 }

@@ -1,7 +1,40 @@
-import type { ClientFacts, ToolCall } from './call.ts';
+import type { Call, ClientFacts, ClientLogLevel, Publication } from './call.ts';
 import type { Caller, Tenant } from './caller.ts';
+import type { ResourceLinkBlock } from './content.ts';
+import { ToolcribError } from './errors.ts';
+import { checkFormSchema } from './interview.ts';
+import type { Received } from './infer-schema.ts';
+import type { ElicitAnswer, Root, SampleAnswer } from './question.ts';
+import { readInputSchema, type ObjectSchema, type SchemaLike } from './schema.ts';
 
-/** What a handler gets beside its arguments. */
+/** A form for the user: what is asked and what for. */
+export interface FormRequest<S extends SchemaLike = SchemaLike> {
+  readonly message: string;
+  /** Flat: text, numbers, choices, yes and no. Never ask for secrets; use a page for those. */
+  readonly schema: S;
+  /** Names the question across runs; its place in the order unless given. */
+  readonly key?: string;
+}
+
+/** A page the user should visit. */
+export interface UrlRequest {
+  readonly message: string;
+  readonly url: string;
+  readonly key?: string;
+}
+
+/** A prompt for the client's model, in the protocol's own terms. */
+export interface SampleRequest {
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: unknown }[];
+  readonly maxTokens: number;
+  readonly key?: string;
+  readonly [param: string]: unknown;
+}
+
+/**
+ * What a handler gets beside its arguments. On 2026-07-28 a question (`elicit`, `sample`, `roots`) ends the request, and the client's retry runs
+ * the handler again from the top with the answer in hand: what comes before a question must be safe to repeat.
+ */
 export interface ToolContext {
   readonly caller: Caller;
   readonly tenant: Tenant;
@@ -12,17 +45,33 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Tells the client how far the work is; does nothing when it did not ask. Must grow from one report to the next. */
   readonly progress: (done: number, total?: number, message?: string) => void;
+  /** Sends a log entry to the client, if it wants entries of that level. */
+  readonly log: (level: ClientLogLevel, data: unknown, logger?: string) => void;
+  /** Asks the user. Questions asked in the same turn (`Promise.all`) go out together. */
+  readonly elicit: {
+    <const S extends SchemaLike>(request: FormRequest<S>): Promise<ElicitAnswer<Received<S>>>;
+    (request: UrlRequest): Promise<{ readonly action: ElicitAnswer['action'] }>;
+  };
+  /** Asks the client's model. */
+  readonly sample: (request: SampleRequest) => Promise<SampleAnswer>;
+  /** Asks which folders the client works in. */
+  readonly roots: (options?: { readonly key?: string }) => Promise<readonly Root[]>;
+  /** Lets the call go on as a task where the client can follow tasks; elsewhere it simply goes on. */
+  readonly detach: () => void;
+  /** Keeps something large for the caller alone to fetch, and returns a link to put into the result; needs `publish: true` on the server. */
+  readonly publish: (publication: Publication) => ResourceLinkBlock;
+  /** Runs something when the call is over, however it ended; the last one registered runs first. */
+  readonly onCleanup: (cleanup: () => unknown) => void;
+  /** Closes the event stream where the client can come back for the result (2025-11-25); elsewhere does nothing. */
+  readonly closeStream: () => void;
 }
 
-/** The context of a call; nothing in it is made before it is asked for. */
-export function contextOf(call: ToolCall): ToolContext {
-  return new CallContext(call);
-}
+/** The context of a call. Members are getters, so that nothing is made before it is asked for, and handlers can call them alone. */
+export class CallContext implements ToolContext {
+  readonly #call: Call;
+  #cleanups: (() => unknown)[] | undefined;
 
-class CallContext implements ToolContext {
-  readonly #call: ToolCall;
-
-  constructor(call: ToolCall) {
+  constructor(call: Call) {
     this.#call = call;
   }
 
@@ -46,10 +95,9 @@ class CallContext implements ToolContext {
     return this.#call.cancellation.signal;
   }
 
-  // A getter, so that handlers can take it out of the context and call it alone.
   get progress(): ToolContext['progress'] {
-    const { report } = this.#call;
-    if (!report) return () => {};
+    const { report } = this.#call.voice;
+    if (!report) return nothing;
     return (done, total, message) =>
       report({
         progress: done,
@@ -57,4 +105,86 @@ class CallContext implements ToolContext {
         ...(message !== undefined && { message }),
       });
   }
+
+  get log(): ToolContext['log'] {
+    return this.#call.voice.log ?? nothing;
+  }
+
+  get elicit(): ToolContext['elicit'] {
+    const { interview } = this.#call;
+    return (request: FormRequest | UrlRequest): Promise<never> => {
+      const { message, key } = request;
+      if ('url' in request)
+        return interview.put({ kind: 'url', message, url: request.url }, key) as Promise<never>;
+      const schema = formSchema(request.schema);
+      return interview.put({ kind: 'form', message, schema }, key) as Promise<never>;
+    };
+  }
+
+  get sample(): ToolContext['sample'] {
+    const { interview } = this.#call;
+    return ({ key, ...params }) => interview.put({ kind: 'sample', params }, key) as Promise<SampleAnswer>;
+  }
+
+  get roots(): ToolContext['roots'] {
+    const { interview } = this.#call;
+    return ({ key } = {}) => interview.put({ kind: 'roots' }, key) as Promise<readonly Root[]>;
+  }
+
+  get detach(): ToolContext['detach'] {
+    return this.#call.voice.detach ?? nothing;
+  }
+
+  get publish(): ToolContext['publish'] {
+    const { publish } = this.#call.voice;
+    if (publish) return publish;
+    throw new ToolcribError(
+      'tool_failed',
+      'This server publishes nothing: pass publish: true to createServer.',
+    );
+  }
+
+  get onCleanup(): ToolContext['onCleanup'] {
+    return (cleanup) => {
+      (this.#cleanups ??= []).push(cleanup);
+    };
+  }
+
+  /** Runs what the handler registered to be run at the end; none of it can change how the call ended. */
+  cleanUp(): Promise<void> | undefined {
+    const cleanups = this.#cleanups;
+    this.#cleanups = undefined;
+    return cleanups && runInTurn(cleanups.toReversed());
+  }
+
+  get closeStream(): ToolContext['closeStream'] {
+    return this.#call.voice.closeStream ?? nothing;
+  }
 }
+
+async function runInTurn(cleanups: readonly (() => unknown)[]): Promise<void> {
+  for (const cleanup of cleanups) {
+    try {
+      await cleanup();
+    } catch {
+      // The call has its result already, and nobody waits for this.
+    }
+  }
+}
+
+function nothing(): void {}
+
+// Handlers write their forms in place, so the same form comes as a new object every time; compiling it again would cost a millisecond.
+function formSchema(schema: SchemaLike): ObjectSchema {
+  const read = readInputSchema(schema).json;
+  const text = JSON.stringify(read);
+  const known = forms.get(text);
+  if (known) return known;
+  checkFormSchema(read);
+  if (forms.size >= MAX_FORMS) forms.clear();
+  forms.set(text, read);
+  return read;
+}
+
+const MAX_FORMS = 1_000;
+const forms = new Map<string, ObjectSchema>();

@@ -13,6 +13,7 @@ interface Row {
 export const errorTable = {
   invalid_arguments: { reply: 'result' },
   invalid_output: { reply: 'result' },
+  cannot_ask: { reply: 'result' },
   timed_out: { reply: 'result' },
   tool_failed: { reply: 'result' },
 
@@ -21,17 +22,26 @@ export const errorTable = {
   unknown_method: { reply: 'error', number: -32601, status: 404 },
   invalid_params: { reply: 'error', number: -32602 },
   unknown_tool: { reply: 'error', number: -32602 },
+  unknown_resource: { reply: 'error', number: -32602 },
+  unknown_prompt: { reply: 'error', number: -32602 },
+  unknown_task: { reply: 'error', number: -32602 },
+  invalid_state: { reply: 'error', number: -32602 },
   incomplete_meta: { reply: 'error', number: -32602, status: 400 },
   internal: { reply: 'error', number: -32603 },
   header_mismatch: { reply: 'error', number: -32020, status: 400 },
+  missing_capability: { reply: 'error', number: -32021, status: 400 },
   unsupported_version: { reply: 'error', number: -32022, status: 400 },
   cancelled: { reply: 'error', number: -32603 },
 
   refused_origin: { reply: 'error', number: -32600, status: 403 },
   not_found: { reply: 'error', number: -32600, status: 404 },
   method_not_allowed: { reply: 'error', number: -32600, status: 405 },
+  not_acceptable: { reply: 'error', number: -32600, status: 406 },
+  unknown_session: { reply: 'error', number: -32600, status: 404 },
+  stream_taken: { reply: 'error', number: -32600, status: 409 },
   too_large: { reply: 'error', number: -32600, status: 413 },
   unsupported_media: { reply: 'error', number: -32600, status: 415 },
+  too_many: { reply: 'error', number: -32600, status: 429 },
 
   unauthenticated: { reply: 'challenge', number: -32600, status: 401 },
 

@@ -1,4 +1,5 @@
 import { ToolcribError } from './errors.ts';
+import { isObject } from './json.ts';
 import type { JsonSchema } from './schema.ts';
 
 /** An argument that clients repeat in an HTTP header, so that a proxy can see it without reading the body. */
@@ -54,8 +55,4 @@ function countAnnotations(node: unknown): number {
 
 function refuse(text: string): never {
   throw new ToolcribError('invalid_tool', text);
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

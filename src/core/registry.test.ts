@@ -7,7 +7,10 @@ import { localCaller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
 import type { ToolContext } from './context.ts';
 import { ToolcribError } from './errors.ts';
+import { Interview } from './interview.ts';
+import { definePrompt } from './prompt.ts';
 import { ToolRegistry } from './registry.ts';
+import { defineResource, defineResourceTemplate } from './resource.ts';
 import type { Result } from './result.ts';
 import type { Change } from './source.ts';
 import { defineTool, type Tool } from './tool.ts';
@@ -32,7 +35,7 @@ test('001-37 a registry starts empty and manages what is put into it', () => {
 });
 
 test('001-38 a function is registered under a name, with a schema', async () => {
-  const registry = new ToolRegistry().register('add', ({ a, b }) => Number(a) + Number(b), {
+  const registry = new ToolRegistry().register('add', ({ a, b }) => a + b, {
     description: 'Adds two numbers.',
     inputSchema: { properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
   });
@@ -348,7 +351,7 @@ test('changes of one turn are told together', async () => {
     registry.remove('old');
     registry.replace(toolCalled('echo'));
   });
-  expect(changes).toEqual([{ added: ['new'], removed: ['old'], modified: ['echo'] }]);
+  expect(changes).toEqual([{ kind: 'tools', added: ['new'], removed: ['old'], modified: ['echo'] }]);
 });
 
 test('changes of later turns are told apart', async () => {
@@ -356,8 +359,8 @@ test('changes of later turns are told apart', async () => {
   const first = await changesOf(registry, () => registry.registerTool(echo));
   const second = await changesOf(registry, () => registry.remove('echo'));
   expect([...first, ...second]).toEqual([
-    { added: ['echo'], removed: [], modified: [] },
-    { added: [], removed: ['echo'], modified: [] },
+    { kind: 'tools', added: ['echo'], removed: [], modified: [] },
+    { kind: 'tools', added: [], removed: ['echo'], modified: [] },
   ]);
 });
 
@@ -366,8 +369,8 @@ test('disabling is told as a removal and enabling as an addition', async () => {
   const gone = await changesOf(registry, () => registry.disable('echo'));
   const back = await changesOf(registry, () => registry.enable('echo'));
   expect([...gone, ...back]).toEqual([
-    { added: [], removed: ['echo'], modified: [] },
-    { added: ['echo'], removed: [], modified: [] },
+    { kind: 'tools', added: [], removed: ['echo'], modified: [] },
+    { kind: 'tools', added: ['echo'], removed: [], modified: [] },
   ]);
 });
 
@@ -428,6 +431,97 @@ test('a handler that fails later is answered in the same way', async () => {
   });
 });
 
+test('C3 a description is required of authors', () => {
+  const nameless = { ...toolCalled('a'), description: ' ' };
+  expect(() => new ToolRegistry().registerTool(nameless)).toThrow('needs a description');
+  expect(() => new ToolRegistry().register('a', () => 1, { description: '' })).toThrow('needs a description');
+});
+
+test('C4 missing hints are left to the protocol, or written out as the safe ones where the registry is told so', () => {
+  const hinted = { ...toolCalled('a'), annotations: { openWorldHint: true, audience: ['user'] } };
+  expect(new ToolRegistry().registerTool(hinted).list()[0]?.annotations).toEqual(hinted.annotations);
+  expect(
+    new ToolRegistry({ annotationDefaults: 'saas' }).registerTool(hinted).list()[0]?.annotations,
+  ).toEqual({
+    readOnlyHint: true,
+    destructiveHint: false,
+    idempotentHint: true,
+    openWorldHint: true,
+    audience: ['user'],
+  });
+});
+
+test('C9 a name has 64 characters at most, or up to 128 where the registry is told so, of a set all clients know', () => {
+  const register = (name: string, options = {}): ToolRegistry =>
+    new ToolRegistry(options).registerTool(toolCalled(name));
+  expect(() => register('a'.repeat(64))).not.toThrow();
+  expect(() => register('a'.repeat(65))).toThrow('the limit is 64');
+  expect(() => register('a'.repeat(128), { maxNameLength: 128 })).not.toThrow();
+  expect(() => register('Az0_-.')).not.toThrow();
+  for (const name of ['a/b', 'a b', 'é', 'a\n', '']) expect(() => register(name)).toThrow(ToolcribError);
+});
+
+test('execute runs clean-ups before it returns, also after a failure', async () => {
+  const ran: string[] = [];
+  const registry = new ToolRegistry()
+    .register('work', (_params, { onCleanup }) => {
+      onCleanup(() => ran.push('first'));
+      onCleanup(() => ran.push('second'));
+    })
+    .register('break', (_params, { onCleanup }) => {
+      onCleanup(() => ran.push('third'));
+      throw new Error('broken');
+    });
+  await registry.execute('work');
+  await expect(registry.execute('break')).rejects.toThrow('broken');
+  expect(ran).toEqual(['second', 'first', 'third']);
+});
+
+test('a registry without resources and prompts offers none', () => {
+  const registry = new ToolRegistry();
+  expect([registry.resources, registry.prompts]).toEqual([undefined, undefined]);
+  expect([registry.removeResource('x:a'), registry.removePrompt('a')]).toEqual([false, false]);
+});
+
+test('resources, templates and prompts are registered beside tools', () => {
+  const registry = new ToolRegistry().registerTool(echo).registerResource(note, notes).registerPrompt(review);
+  expect(registry.resources?.list()).toEqual([note]);
+  expect(registry.resources?.templates()).toEqual([notes]);
+  expect(registry.prompts?.list()).toEqual([review]);
+  expect(registry.getToolNames()).toEqual(['echo']);
+  expect(registry.removeResource('note://{id}')).toBe(true);
+  expect(registry.removePrompt('review')).toBe(true);
+  expect([registry.resources?.size, registry.prompts?.size]).toEqual([1, 0]);
+});
+
+test('changes of resources and prompts are told once a turn, new content at once', async () => {
+  const registry = new ToolRegistry();
+  const changes = await changesOf(registry, () => {
+    registry.registerPrompt(review).registerResource(note, notes);
+    registry.removeResource('note://inbox');
+  });
+  expect(changes).toEqual([{ kind: 'prompts' }, { kind: 'resources' }]);
+  const told: Change[] = [];
+  registry.watch((change) => told.push(change));
+  registry.resourceUpdated('note://inbox');
+  expect(told).toEqual([{ kind: 'resource', uri: 'note://inbox' }]);
+});
+
+test('as a source it reads resources and fills in prompts', async () => {
+  const registry = new ToolRegistry().registerResource(note).registerPrompt(review);
+  const base = callOf(echo, {});
+  expect(
+    await registry.call({ ...base, kind: 'resource', resource: note, uri: 'note://inbox', variables: {} }),
+  ).toMatchObject({ data: { contents: [{ text: 'Empty.' }] } });
+  expect(await registry.call({ ...base, kind: 'prompt', prompt: review, arguments: {} })).toMatchObject({
+    data: { messages: [{ content: { text: 'Look.' } }] },
+  });
+});
+
+const note = defineResource({ uri: 'note://inbox', name: 'inbox' }, () => 'Empty.');
+const notes = defineResourceTemplate({ uriTemplate: 'note://{id}', name: 'notes' }, ({ id }) => id);
+const review = definePrompt({ name: 'review' }, () => 'Look.');
+
 function toolCalled(name: string, handler: Tool['handler'] = (args) => args): Tool {
   return { name, description: `Does ${name}.`, inputSchema: { type: 'object', properties: {} }, handler };
 }
@@ -442,7 +536,11 @@ function pick({ caller, tenant, client, meta }: ToolContext): Partial<ToolContex
 
 /** Calls a tool as a server does, through the registry as a source. */
 async function run(tool: Tool, args: ToolCall['arguments'] = {}): Promise<Result> {
-  return new ToolRegistry().registerTool(tool).call({
+  return new ToolRegistry().registerTool(tool).call(callOf(tool, args));
+}
+
+function callOf(tool: Tool, args: ToolCall['arguments']): ToolCall {
+  return {
     kind: 'tool',
     tool,
     arguments: args,
@@ -450,8 +548,9 @@ async function run(tool: Tool, args: ToolCall['arguments'] = {}): Promise<Result
     client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
     meta: {},
     cancellation: new Cancellation(),
-    report: undefined,
-  });
+    interview: new Interview(),
+    voice: {},
+  };
 }
 
 /** What a watcher is told of the changes that `act` makes, once the turn is over. */

@@ -1,15 +1,25 @@
-import type { ClientFacts, ToolCall } from './call.ts';
+import type { Call, ClientFacts, ToolCall } from './call.ts';
 import { localCaller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
 import { checkSchema } from './check-schema.ts';
-import { contextOf, type ToolContext } from './context.ts';
-import { accident, ToolcribError } from './errors.ts';
+import { CallContext, type ToolContext } from './context.ts';
+import { ChangeNotes } from './change-notes.ts';
+import { ToolcribError } from './errors.ts';
+import { InputRequired, Interview } from './interview.ts';
 import { mirrorsOf } from './mirrors.ts';
-import { toResult, type Result } from './result.ts';
-import { readInputSchema, readOutputSchema, requireObjectRoot, type SchemaLike } from './schema.ts';
-import { attempt, type Awaitable, type Change, type ToolSource } from './source.ts';
+import type { Prompt } from './prompt.ts';
+import { PromptRegistry } from './prompt-registry.ts';
+import type { Resource, ResourceTemplate } from './resource.ts';
+import { ResourceRegistry } from './resource-registry.ts';
+import type { Result } from './result.ts';
+import { runLocally } from './run-locally.ts';
+import type { Received } from './infer-schema.ts';
+import { requireObjectRoot, type JsonSchema, type SchemaLike } from './schema.ts';
+import type { Awaitable, Change, ToolSource } from './source.ts';
 import {
+  assumedReadOnly,
   checkToolName,
+  defineTool,
   describeTool,
   labelled,
   type ListedTool,
@@ -19,13 +29,16 @@ import {
 import { checkArguments } from './validate.ts';
 
 /** The third argument of `register`: the tool's description in wire terms. */
-export interface CallableSchema {
+export interface CallableSchema<I extends SchemaLike = SchemaLike> {
   readonly description: string;
   readonly title?: string;
-  readonly inputSchema?: SchemaLike;
+  readonly inputSchema?: I;
   readonly outputSchema?: SchemaLike;
   readonly annotations?: ToolAnnotations;
 }
+
+// What no schema describes is an object all the same.
+type Arguments<I> = unknown extends Received<I> ? Record<string, unknown> : Received<I>;
 
 /** How a registry treats what is put into it. */
 export interface RegistryOptions {
@@ -42,48 +55,88 @@ const SAAS_HINTS: ToolAnnotations = {
   openWorldHint: false,
 };
 
-/** Holds local tools; a source by itself, usable with or without a server. */
+/** Holds local tools, and resources and prompts beside them; a source by itself, usable with or without a server. */
 export class ToolRegistry implements ToolSource {
   readonly #options: RegistryOptions;
   readonly #tools = new Map<string, Tool>();
   readonly #disabled = new Set<string>();
-  readonly #listeners = new Set<(change: Change) => void>();
+  readonly #changes = new ChangeNotes((name) => this.find(name));
   #listed: readonly Tool[] | undefined;
-  #pending: Map<string, { readonly before: Tool | undefined }> | undefined;
+  #resources: ResourceRegistry | undefined;
+  #prompts: PromptRegistry | undefined;
 
   constructor(options: RegistryOptions = {}) {
     this.#options = options;
   }
 
+  /** The resources, once there is or was one. */
+  get resources(): ResourceRegistry | undefined {
+    return this.#resources;
+  }
+
+  /** The prompts, once there is or was one. */
+  get prompts(): PromptRegistry | undefined {
+    return this.#prompts;
+  }
+
+  /** Registers resources and resource templates. */
+  registerResource(...resources: readonly (Resource | ResourceTemplate)[]): this {
+    this.#resources ??= new ResourceRegistry(() => this.#changes.note('resources'));
+    for (const resource of resources) this.#resources.register(resource);
+    return this;
+  }
+
+  /** Takes a resource or a template away; says whether it was there. */
+  removeResource(uri: string): boolean {
+    return this.#resources?.remove(uri) ?? false;
+  }
+
+  /** Tells whoever subscribed that a resource's content is new. */
+  resourceUpdated(uri: string): void {
+    this.#changes.tell({ kind: 'resource', uri });
+  }
+
+  /** Registers prompts. */
+  registerPrompt(...prompts: readonly Prompt[]): this {
+    this.#prompts ??= new PromptRegistry(() => this.#changes.note('prompts'));
+    for (const prompt of prompts) this.#prompts.register(prompt);
+    return this;
+  }
+
+  /** Takes a prompt away; says whether it was there. */
+  removePrompt(name: string): boolean {
+    return this.#prompts?.remove(name) ?? false;
+  }
+
   /** Registers a function as a tool. Without a schema it takes any object and has no description. */
-  register(name: string, handler: Tool['handler'], schema?: CallableSchema): this {
+  register<const I extends SchemaLike = JsonSchema>(
+    name: string,
+    handler: (args: Arguments<I>, context: ToolContext) => unknown,
+    schema?: CallableSchema<I>,
+  ): this {
+    if (schema) requireDescription(name, schema.description);
     const {
       description = '',
-      inputSchema,
+      inputSchema = {},
       outputSchema,
-      ...rest
+      ...described
     } = schema ?? { inputSchema: { additionalProperties: true } };
-    if (schema) requireDescription(name, description);
-    const tool = labelled(name, (): Tool => {
-      const input = readInputSchema(inputSchema);
-      const output = outputSchema && readOutputSchema(outputSchema);
-      return {
-        name,
-        description,
-        ...rest,
-        inputSchema: input.json,
-        ...(input.parse && { parseInput: input.parse }),
-        ...(output && { outputSchema: output.json }),
-        ...(output?.parse && { parseOutput: output.parse }),
-        handler,
-      };
-    });
-    return this.#add(tool);
+    const definition = { ...described, name, description, input: inputSchema };
+    const run = handler as (args: unknown, context: ToolContext) => unknown;
+    return this.#add(
+      defineTool<SchemaLike>(outputSchema ? { ...definition, output: outputSchema } : definition, run),
+    );
   }
 
   /** Registers tools made with `defineTool`, taken with `toolsFrom`, or instances of `AbstractTool`. */
   registerTool(...tools: readonly Tool<never>[]): this {
     for (const tool of tools as readonly Tool[]) {
+      if (typeof tool !== 'object' || tool === null || Array.isArray(tool)) {
+        throw new ToolcribError(
+          'invalid_tool',
+          'registerTool takes tools one by one: registerTool(...tools).',
+        );
+      }
       requireDescription(tool.name, tool.description);
       this.#add(tool);
     }
@@ -144,17 +197,22 @@ export class ToolRegistry implements ToolSource {
   ): Promise<unknown> {
     const tool = this.#visible(name);
     if (!tool) throw unknownTool(name);
-    // Defaults are filled into the arguments, which belong to whoever called.
-    const args = await checkArguments(tool, structuredClone(parameters));
+    const args = await checkArguments(tool, parameters);
     const call = localCall(tool, args, context);
     const { signal } = context;
     const stop = (): void => call.cancellation.abort(signal?.reason as Error);
     if (signal?.aborted) stop();
     signal?.addEventListener('abort', stop);
+    const own = new CallContext(call);
     try {
-      return await tool.handler(args, contextOf(call));
+      return await tool.handler(args, given(context, own));
+    } catch (error) {
+      if (!(error instanceof InputRequired)) throw error;
+      const text = 'There is no client to ask here; pass elicit, sample or roots in the context.';
+      throw new ToolcribError('cannot_ask', text, { cause: error });
     } finally {
       signal?.removeEventListener('abort', stop);
+      await own.cleanUp();
     }
   }
 
@@ -171,25 +229,12 @@ export class ToolRegistry implements ToolSource {
     return this.#visible(name);
   }
 
-  call(call: ToolCall): Awaitable<Result> {
-    const { tool } = call;
-    const hasOutputSchema = tool.outputSchema !== undefined;
-    return attempt(
-      () => {
-        const value = tool.handler(call.arguments, contextOf(call));
-        if (!isThenable(value)) return toResult(value, hasOutputSchema);
-        return Promise.resolve(value).then((later) => toResult(later, hasOutputSchema));
-      },
-      (error) => {
-        if (error instanceof ToolcribError) throw error;
-        throw accident('tool_failed', `${tool.name} failed unexpectedly`, error);
-      },
-    );
+  call(call: Call): Awaitable<Result> {
+    return runLocally(call);
   }
 
   watch(listener: (change: Change) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#changes.watch(listener);
   }
 
   #add(tool: Tool): this {
@@ -212,13 +257,16 @@ export class ToolRegistry implements ToolSource {
       if (tool.outputSchema) checkSchema(tool.outputSchema, 'output');
     });
     if (this.#options.annotationDefaults !== 'saas') return tool;
-    return {
+    const hinted: Tool = {
       ...describeTool(tool),
       annotations: { ...SAAS_HINTS, ...tool.annotations },
+      ...(tool.requires && { requires: tool.requires }),
       ...(tool.parseInput && { parseInput: tool.parseInput }),
       ...(tool.parseOutput && { parseOutput: tool.parseOutput }),
       handler: (args, context) => tool.handler(args, context),
     };
+    if (tool.annotations?.readOnlyHint === undefined) assumedReadOnly.add(hinted);
+    return hinted;
   }
 
   #set(name: string, tool: Tool | undefined): void {
@@ -237,26 +285,9 @@ export class ToolRegistry implements ToolSource {
     return tool;
   }
 
-  // Changes of one turn are told together, so that loading a hundred tools is one notification.
   #note(name: string, before: Tool | undefined): void {
     this.#listed = undefined;
-    if (!this.#pending) {
-      this.#pending = new Map();
-      queueMicrotask(() => this.#tell());
-    }
-    if (!this.#pending.has(name)) this.#pending.set(name, { before });
-  }
-
-  #tell(): void {
-    const change = { added: [] as string[], removed: [] as string[], modified: [] as string[] };
-    for (const [name, { before }] of this.#pending ?? []) {
-      const after = this.#visible(name);
-      if (before === after) continue;
-      (before ? (after ? change.modified : change.removed) : change.added).push(name);
-    }
-    this.#pending = undefined;
-    if (change.added.length + change.removed.length + change.modified.length === 0) return;
-    for (const listener of this.#listeners) listener(change);
+    this.#changes.noteTool(name, before);
   }
 }
 
@@ -272,6 +303,14 @@ const NO_CLIENT: ClientFacts = {
   capabilities: {},
 };
 
+// What the caller gives takes the place of what a server would provide.
+function given(context: Partial<ToolContext>, own: CallContext): ToolContext {
+  return new Proxy<ToolContext>(own, {
+    get: (target, key) =>
+      (key in context ? Reflect.get(context, key) : Reflect.get(target, key, target)) as unknown,
+  });
+}
+
 function localCall(tool: Tool, args: ToolCall['arguments'], context: Partial<ToolContext>): ToolCall {
   const { caller = localCaller, tenant = caller.tenant, client = NO_CLIENT, meta = {}, progress } = context;
   return {
@@ -282,12 +321,9 @@ function localCall(tool: Tool, args: ToolCall['arguments'], context: Partial<Too
     client,
     meta,
     cancellation: new Cancellation(),
-    report: progress && ((done) => progress(done.progress, done.total, done.message)),
+    interview: new Interview(),
+    voice: progress ? { report: (done) => progress(done.progress, done.total, done.message) } : {},
   };
-}
-
-function isThenable(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
 function requireDescription(name: string, description: unknown): void {

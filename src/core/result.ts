@@ -1,7 +1,8 @@
 import { isContentBlock, type ContentBlock } from './content.ts';
+import type { Question } from './question.ts';
 
 /** How a call ended. */
-export type Result = Done | Failed;
+export type Result = Done | Failed | NeedsInput;
 
 interface Ending {
   /** Blocks in order; absent when the result is data alone, whose JSON text then stands in for them. */
@@ -23,6 +24,14 @@ export interface Failed extends Ending {
   readonly kind: 'failed';
 }
 
+/** The client must answer first; the call is then made again with the answers. */
+export interface NeedsInput {
+  readonly kind: 'needs_input';
+  readonly questions: ReadonlyMap<string, Question>;
+  /** Answers of earlier rounds, to be carried along. */
+  readonly answers: ReadonlyMap<string, unknown>;
+}
+
 /** A result that says only why the call failed. */
 export function failed(text: string): Failed {
   return { kind: 'failed', content: [{ type: 'text', text }] };
@@ -32,7 +41,7 @@ export function failed(text: string): Failed {
  * Turns whatever a handler returned into a result: a plain value, a block, blocks, a full result or an error envelope.
  * Text is data only for a tool that declares an output schema.
  */
-export function toResult(value: unknown, hasOutputSchema = false): Result {
+export function toResult(value: unknown, hasOutputSchema = false): Done | Failed {
   if (value === undefined) return { kind: 'done', content: [] };
   if (typeof value === 'string' && !hasOutputSchema)
     return { kind: 'done', content: [{ type: 'text', text: value }] };
@@ -57,7 +66,7 @@ function isFullResult(value: object): value is FullResult {
   return 'content' in value && Array.isArray(value.content) && value.content.every(isTyped);
 }
 
-function fromFullResult(value: FullResult): Result {
+function fromFullResult(value: FullResult): Done | Failed {
   const { content, structuredContent, isError, _meta, ...extra } = value;
   return {
     kind: isError === true ? 'failed' : 'done',

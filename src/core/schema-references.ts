@@ -1,7 +1,11 @@
 // How many subschemas may apply to one value: shared references can double at every level.
 const MAX_APPLIED = 5_000;
 
-type Node = Readonly<Record<string, unknown>>;
+/** A schema that is an object. */
+export type Node = Readonly<Record<string, unknown>>;
+
+/** Finds what a reference points at; `undefined` when that is nothing. */
+export type Follow = (pointer: string) => unknown;
 
 /**
  * Finds a reference that points at nothing, never ends, or multiplies beyond reason; returns the complaint.
@@ -28,8 +32,20 @@ export function checkReferences(root: unknown, subschemas: ReadonlySet<Node>): s
   return undefined;
 }
 
+/** Follows the references of a schema that has been checked. */
+export function followIn(root: Node): Follow {
+  const anchors = new Map<string, Node>();
+  const collect = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if (isNode(value) && typeof value['$anchor'] === 'string') anchors.set(`#${value['$anchor']}`, value);
+    Object.values(value).forEach(collect);
+  };
+  collect(root);
+  return (pointer) => (isPointer(pointer) ? resolvePointer(root, pointer) : anchors.get(pointer));
+}
+
 interface Measuring {
-  readonly follow: (pointer: string) => unknown;
+  readonly follow: Follow;
   readonly costs: Map<Node, number>;
 }
 
@@ -53,7 +69,8 @@ function measure(node: Node, measuring: Measuring): number | string {
   return total;
 }
 
-function appliedInPlace(node: Node, follow: Measuring['follow']): (Node | string)[] {
+/** The schemas that apply to the same value as `node`, and the references that lead nowhere. */
+export function appliedInPlace(node: Node, follow: Follow): (Node | string)[] {
   const applied: unknown[] = [node['not'], node['if'], node['then'], node['else']];
   for (const keyword of ['allOf', 'anyOf', 'oneOf']) applied.push(...asList(node[keyword]));
   if (isNode(node['dependentSchemas'])) applied.push(...Object.values(node['dependentSchemas']));
@@ -93,6 +110,7 @@ function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-function isNode(value: unknown): value is Node {
+/** Whether a schema is an object, and not true or false. */
+export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

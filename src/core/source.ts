@@ -1,5 +1,7 @@
-import type { ToolCall } from './call.ts';
+import type { Call } from './call.ts';
 import type { Caller } from './caller.ts';
+import type { Prompt } from './prompt.ts';
+import type { Resource, ResourceTemplate } from './resource.ts';
 import type { Result } from './result.ts';
 import type { Tool } from './tool.ts';
 
@@ -12,7 +14,10 @@ export function andThen<T, U>(value: Awaitable<T>, use: (value: T) => Awaitable<
 }
 
 /** Does something that may fail at once or later, and recovers from either. */
-export function attempt<T>(work: () => Awaitable<T>, recover: (error: unknown) => T): Awaitable<T> {
+export function attempt<T>(
+  work: () => Awaitable<T>,
+  recover: (error: unknown) => Awaitable<T>,
+): Awaitable<T> {
   try {
     const value = work();
     return value instanceof Promise ? value.catch(recover) : value;
@@ -21,19 +26,59 @@ export function attempt<T>(work: () => Awaitable<T>, recover: (error: unknown) =
   }
 }
 
+/** Whether a value is a promise of any make: handlers and hooks may bring their own. */
+export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
+}
+
+/** What became different in a source. */
+export type Change =
+  | ToolChange
+  | { readonly kind: 'resources' }
+  | { readonly kind: 'prompts' }
+  | ResourceUpdate;
+
 /** Which tools came, went or changed. */
-export interface Change {
+export interface ToolChange {
+  readonly kind: 'tools';
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly modified: readonly string[];
 }
 
-/** Anything that can list, find and call tools for a caller. */
+/** A resource's content is new. */
+export interface ResourceUpdate {
+  readonly kind: 'resource';
+  readonly uri: string;
+}
+
+/** A resource found for an address, with what a template's variables stand for in it. */
+export interface FoundResource {
+  readonly resource: Resource | ResourceTemplate;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** The resources of a source. */
+export interface ResourceFace {
+  list(caller: Caller): Awaitable<readonly Resource[]>;
+  templates(caller: Caller): Awaitable<readonly ResourceTemplate[]>;
+  find(uri: string, caller: Caller): Awaitable<FoundResource | undefined>;
+}
+
+/** The prompts of a source. */
+export interface PromptFace {
+  list(caller: Caller): Awaitable<readonly Prompt[]>;
+  find(name: string, caller: Caller): Awaitable<Prompt | undefined>;
+}
+
+/** Anything that can list, find and call tools for a caller; it may have resources and prompts too. */
 export interface ToolSource {
   /** The same frozen array until what this caller sees changes. */
   list(caller: Caller): Awaitable<readonly Tool[]>;
   find(name: string, caller: Caller): Awaitable<Tool | undefined>;
-  call(call: ToolCall): Awaitable<Result>;
+  call(call: Call): Awaitable<Result>;
+  readonly resources?: ResourceFace | undefined;
+  readonly prompts?: PromptFace | undefined;
   /** Tells of changes until the returned function is called. */
   watch?(listener: (change: Change) => void): () => void;
 }

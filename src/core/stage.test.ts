@@ -3,6 +3,7 @@ import { recordingSource } from '../testing.ts';
 import type { ToolCall } from './call.ts';
 import { localCaller, type Caller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
+import { Interview } from './interview.ts';
 import { ToolRegistry } from './registry.ts';
 import type { Change, ToolSource } from './source.ts';
 import { withStages, type Stage } from './stage.ts';
@@ -125,7 +126,7 @@ test('changes of the source are told through the stages', async () => {
   withStages(registry, [hideFromOthers]).watch?.((change) => changes.push(change));
   registry.registerTool(open);
   await Promise.resolve();
-  expect(changes).toEqual([{ added: ['open'], removed: [], modified: [] }]);
+  expect(changes).toEqual([{ kind: 'tools', added: ['open'], removed: [], modified: [] }]);
 });
 
 test('a source that cannot be watched cannot be watched behind stages either', () => {
@@ -174,6 +175,7 @@ function callOf(tool: Tool): ToolCall {
     client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
     meta: {},
     cancellation: new Cancellation(),
-    report: undefined,
+    interview: new Interview(),
+    voice: {},
   };
 }

@@ -1,11 +1,11 @@
-import type { ToolCall } from './call.ts';
+import type { Call, ToolCall } from './call.ts';
 import type { Caller } from './caller.ts';
 import type { Result } from './result.ts';
 import { andThen, type Awaitable, type ToolSource } from './source.ts';
 import type { Tool } from './tool.ts';
 
 /** The rest of the line, from a stage's point of view. */
-export type Next = (call: ToolCall) => Awaitable<Result>;
+export type Next<C extends Call = ToolCall> = (call: C) => Awaitable<Result>;
 
 /** A named step in front of a source. */
 export interface Stage {
@@ -32,7 +32,13 @@ export function withStages(source: ToolSource, stages: readonly Stage[]): ToolSo
   };
   return {
     ...withExposure(source, stages),
-    call: (call) => lineOf(call.tool)(call),
+    call: (call) => (call.kind === 'tool' ? lineOf(call.tool)(call) : source.call(call)),
+    get resources() {
+      return source.resources;
+    },
+    get prompts() {
+      return source.prompts;
+    },
     ...(source.watch && { watch: (listener) => source.watch!(listener) }),
   };
 }

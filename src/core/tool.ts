@@ -33,6 +33,9 @@ export interface Icon {
   readonly theme?: 'light' | 'dark';
 }
 
+/** Something only some clients can do. */
+export type Requirement = 'elicitation' | 'elicitation.url' | 'sampling' | 'roots' | 'tasks';
+
 /** A description and a function: what a model can find and run. */
 export interface Tool<Input = Record<string, unknown>> {
   readonly name: string;
@@ -43,6 +46,8 @@ export interface Tool<Input = Record<string, unknown>> {
   readonly annotations?: ToolAnnotations;
   readonly icons?: readonly Icon[];
   readonly _meta?: Readonly<Record<string, unknown>>;
+  /** What a client must be able to do for this tool to work. */
+  readonly requires?: readonly Requirement[];
   /** The author's own check of the arguments, run instead of the JSON Schema. */
   readonly parseInput?: Parse;
   /** The author's own check of what the handler returned, run instead of the JSON Schema. */
@@ -51,7 +56,7 @@ export interface Tool<Input = Record<string, unknown>> {
 }
 
 /** A tool as `tools/list` shows it. */
-export type ListedTool = Omit<Tool, 'handler' | 'parseInput' | 'parseOutput'>;
+export type ListedTool = Omit<Tool, 'handler' | 'parseInput' | 'parseOutput' | 'requires'>;
 
 /** What an author writes down about a tool. */
 export interface ToolDefinition<I extends SchemaLike = SchemaLike, O extends SchemaLike = SchemaLike> {
@@ -66,6 +71,8 @@ export interface ToolDefinition<I extends SchemaLike = SchemaLike, O extends Sch
   readonly annotations?: ToolAnnotations;
   readonly icons?: readonly Icon[];
   readonly _meta?: Readonly<Record<string, unknown>>;
+  /** What a client must be able to do; others get an error that says so. */
+  readonly requires?: readonly Requirement[];
 }
 
 type Handler<I, O> = (
@@ -90,6 +97,7 @@ export function defineTool<
 >(definition: ToolDefinition<I, O>, handler: Handler<I, O>): Tool<Received<I>> {
   const { input, output, ...described } = definition;
   return labelled(described.name, () => {
+    checkParts(definition, handler);
     const readInput = readInputSchema(input ?? NO_ARGUMENTS);
     const readOutput = output && readOutputSchema(output);
     return Object.freeze({
@@ -102,6 +110,29 @@ export function defineTool<
     });
   });
 }
+
+// Callers without types get a word instead of a tool that cannot work.
+function checkParts(definition: object, handler: unknown): void {
+  for (const [wrong, right] of [
+    ['inputSchema', 'input'],
+    ['outputSchema', 'output'],
+    ['schema', 'input'],
+  ] as const) {
+    if (wrong in definition)
+      throw new ToolcribError('invalid_tool', `defineTool takes "${right}", not "${wrong}".`);
+  }
+  if (typeof handler !== 'function') {
+    throw new ToolcribError('invalid_tool', 'needs a function: defineTool(definition, handler).');
+  }
+}
+
+/** Whether its author, and not a default, says that a tool changes nothing. */
+export function isDeclaredReadOnly(tool: Tool): boolean {
+  return tool.annotations?.readOnlyHint === true && !assumedReadOnly.has(tool);
+}
+
+/** The tools whose read-only hint is only a default. */
+export const assumedReadOnly = new WeakSet<Tool>();
 
 /** The part of a tool that may be shown; nothing else an instance holds, such as a credential, ever is. */
 export function describeTool(tool: Tool): ListedTool {

@@ -4,6 +4,8 @@ import { z } from 'zod';
 import type { ToolCall } from './call.ts';
 import { localCaller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
+import { rowOf, ToolcribError } from './errors.ts';
+import { Interview } from './interview.ts';
 import { ToolRegistry } from './registry.ts';
 import type { Result } from './result.ts';
 import type { JsonSchema, SchemaLike } from './schema.ts';
@@ -41,6 +43,29 @@ test('bad arguments never reach the handler, and the model is told each field an
     message: 'Invalid arguments for send_email: subject: is required; to: must match format "email"',
   });
   expect(calls).toEqual([]);
+});
+
+test('C6 arguments that break the schema are told to the model in a result, whatever the revision', async () => {
+  const input = { properties: { n: { type: 'integer' } } };
+  const refusal: unknown = await run(echo(input), { n: 'two' }).catch((error: unknown) => error);
+  expect(refusal).toBeInstanceOf(ToolcribError);
+  expect(rowOf((refusal as ToolcribError).code).reply).toBe('result');
+});
+
+test('C7 a value out of range is refused, and never moved into it', async () => {
+  const seen: unknown[] = [];
+  const list = defineTool(
+    {
+      name: 'list',
+      description: 'Lists.',
+      input: { properties: { limit: { type: 'integer', minimum: 1, maximum: 100 } } },
+    },
+    (args) => seen.push(args),
+  );
+  await expect(run(list, { limit: 101 })).rejects.toThrow('limit: must be <= 100');
+  await expect(run(list, { limit: 0 })).rejects.toThrow('limit: must be >= 1');
+  await run(list, { limit: 100 });
+  expect(seen).toEqual([{ limit: 100 }]);
 });
 
 test('a Zod schema answers in its own words', async () => {
@@ -155,6 +180,7 @@ async function run(tool: Tool<never>, args: ToolCall['arguments']): Promise<Resu
     client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
     meta: {},
     cancellation: new Cancellation(),
-    report: undefined,
+    interview: new Interview(),
+    voice: {},
   });
 }

@@ -1,3 +1,4 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { JsonSchema } from './schema.ts';
@@ -192,6 +193,93 @@ test('a schema is compiled once for all its checks', () => {
   const schema = { type: 'string' };
   expect(validatorOf(schema)).toBe(validatorOf(schema));
 });
+
+const expression: JsonSchema = {
+  type: 'object',
+  anyOf: ['not', 'count', 'sum', 'any'].map((kind) => ({
+    properties: { of: { $ref: '#' }, kind: { const: kind } },
+    required: ['kind'],
+  })),
+};
+
+test('a schema whose branches lead back to it is checked as deep as there is time for', () => {
+  expect(complaint(expression, nested(7, { kind: 'any' }))).toBe('');
+  expect(complaint(expression, nested(7, { kind: 'all' }))).toContain('must be "any"');
+  expect(complaint(expression, nested(8, { kind: 'any' }))).toBe(
+    'is nested deeper than the 7 levels this schema can be checked to, or holds too much on them',
+  );
+});
+
+test('no value makes a schema whose branches lead back to it take long', () => {
+  const lists: JsonSchema = {
+    type: 'object',
+    anyOf: ['a', 'b', 'c', 'd'].map((kind) => ({
+      properties: { of: { type: 'array', items: { $ref: '#' } }, kind: { const: kind } },
+    })),
+  };
+  const wide = (length: number): unknown => ({
+    kind: 'd',
+    of: Array.from({ length }, (_, index) => ({ kind: index === length - 1 ? 'z' : 'd' })),
+  });
+  const values = [10, 100, 1_000, 10_000].flatMap((length) =>
+    [0, 1, 2, 3, 4, 5, 6, 20].map((depth) => {
+      let value = wide(length);
+      for (let level = 0; level < depth; level++) value = { kind: 'd', of: [value] };
+      return value;
+    }),
+  );
+  for (const value of values) expect(timeOf(() => complaint(lists, value))).toBeLessThan(3_000);
+});
+
+test('the library alone takes four times as long with every level, so the tests above can fail', () => {
+  const alone = new Ajv2020({ strict: false, allErrors: true }).compile(expression);
+  const errorsAt = (levels: number): number => {
+    alone(nested(levels, { kind: 'all' }));
+    return alone.errors!.length;
+  };
+  expect(errorsAt(6) / errorsAt(5)).toBeGreaterThan(3.9);
+});
+
+test('a tree may be as deep as a message can be', () => {
+  const tree = { properties: { left: { $ref: '#' }, right: { $ref: '#' }, name: { type: 'string' } } };
+  let value: unknown = { name: 'a' };
+  let bad: unknown = { name: 1 };
+  for (let level = 0; level < 62; level++)
+    [value, bad] = [
+      { left: value, right: {} },
+      { left: bad, right: {} },
+    ];
+  expect(complaint(tree, value)).toBe('');
+  expect(complaint(tree, bad)).toContain('name: must be of type string');
+});
+
+test('a value with more problems than anybody would read is told the first of them, at once', () => {
+  const tree = {
+    type: 'object',
+    properties: { name: { type: 'string' }, children: { type: 'array', items: { $ref: '#' } } },
+    required: ['name'],
+  };
+  const lists = Array.from({ length: 5 }, () => ({
+    name: 'b',
+    children: Array.from({ length: 9_000 }, () => ({})),
+  }));
+  const value = { name: 'a', children: lists };
+  expect(
+    timeOf(() => expect(complaint(tree, value)).toBe('children[0].children[0].name: is required')),
+  ).toBeLessThan(1_000);
+});
+
+function nested(levels: number, innermost: object): unknown {
+  let value = innermost;
+  for (let level = 2; level <= levels; level++) value = { kind: 'any', of: value };
+  return value;
+}
+
+function timeOf(act: () => unknown): number {
+  const start = performance.now();
+  act();
+  return performance.now() - start;
+}
 
 /** What a model would be told about the value; nothing when it is fine. */
 function complaint(schema: JsonSchema, value: unknown): string {

@@ -1,6 +1,10 @@
-import { Ajv2020, type ErrorObject, type Format, type ValidateFunction } from 'ajv/dist/2020.js';
-import { fullFormats } from 'ajv-formats/dist/formats.js';
-import { RE2JS } from 're2js';
+import { createRequire } from 'node:module';
+import type * as AjvModule from 'ajv/dist/2020.js';
+import type { Ajv2020, ErrorObject, Format, ValidateFunction } from 'ajv/dist/2020.js';
+import type * as FormatsModule from 'ajv-formats/dist/formats.js';
+import { linearPattern } from './linear-pattern.ts';
+import { isCostly, nestingCosts } from './nesting-costs.ts';
+import { copyJson } from './json.ts';
 import type { Issue, JsonSchema, Outcome } from './schema.ts';
 
 // The library's format patterns are not all linear, so long text fails its format unread.
@@ -8,11 +12,18 @@ const MAX_FORMATTED_LENGTH = 4_096;
 
 const MAX_ISSUES = 8;
 
+// Finding all problems takes time that grows with the square of their number, so of large values only the first is told.
+const MAX_EXPLAINED = 5_000;
+
 /** The check of a JSON Schema: compiled on first use and kept as long as the schema object itself. */
 export function validatorOf(schema: JsonSchema): (value: unknown) => Outcome {
   const known = validators.get(schema);
   if (known) return known;
-  const validator = compile(schema);
+  const check = compile(schema);
+  // Defaults are written into what is checked, and that belongs to whoever sent it.
+  const validator = JSON.stringify(schema).includes('"default"')
+    ? (value: unknown) => check(copyJson(value))
+    : check;
   validators.set(schema, validator);
   return validator;
 }
@@ -28,34 +39,59 @@ export function describeIssues(issues: readonly Issue[]): string {
 }
 
 const validators = new WeakMap<JsonSchema, (value: unknown) => Outcome>();
-let shared: Ajv2020 | undefined;
+const libraries: Partial<Record<Thoroughness, Ajv2020>> = {};
+
+type Thoroughness = 'first' | 'all';
 
 function compile(schema: JsonSchema): (value: unknown) => Outcome {
-  shared ??= createAjv();
-  const validate: ValidateFunction = shared.compile(schema);
-  // The instance would otherwise hold every schema it ever saw.
-  shared.removeSchema(schema);
-  return (value) =>
-    validate(value) ? { value } : { issues: (validate.errors ?? []).filter(isOwnComplaint).map(toIssue) };
+  const costs = nestingCosts(schema);
+  const passes = compileFor('first', schema);
+  let explain: ValidateFunction | undefined;
+  const check = (value: unknown): Outcome => {
+    if (passes(value)) return { value };
+    if (isCostly(value, costs, MAX_EXPLAINED)) return { issues: issuesOf(passes) };
+    explain ??= compileFor('all', schema);
+    explain(value);
+    return { issues: issuesOf(explain) };
+  };
+  return costs ? bound(check, costs) : check;
 }
 
-function createAjv(): Ajv2020 {
-  const ajv = new Ajv2020({
+function bound(check: (value: unknown) => Outcome, costs: readonly number[]): (value: unknown) => Outcome {
+  const levels = costs.length - 1;
+  const message = `is nested deeper than the ${levels} levels this schema can be checked to, or holds too much on them`;
+  return (value) => (isCostly(value, costs) ? { issues: [{ message }] } : check(value));
+}
+
+function compileFor(problems: Thoroughness, schema: JsonSchema): ValidateFunction {
+  const library = (libraries[problems] ??= createAjv(problems));
+  const validate: ValidateFunction = library.compile(schema);
+  // The instance would otherwise hold every schema it ever saw.
+  library.removeSchema(schema);
+  return validate;
+}
+
+function issuesOf({ errors }: ValidateFunction): Issue[] {
+  return (errors ?? []).filter(isOwnComplaint).map(toIssue);
+}
+
+// Loaded with the first check: it takes as long to load as the rest of a small server.
+function createAjv(problems: Thoroughness): Ajv2020 {
+  const require = createRequire(import.meta.url);
+  const library = require('ajv/dist/2020.js') as typeof AjvModule;
+  const { fullFormats } = require('ajv-formats/dist/formats.js') as typeof FormatsModule;
+  const ajv = new library.Ajv2020({
     strict: false,
-    allErrors: true,
+    allErrors: problems === 'all',
     useDefaults: true,
     ownProperties: true,
     validateSchema: false,
     meta: false,
     logger: false,
-    code: { regExp: Object.assign(linearRegExp, { code: 'linearRegExp' }) },
+    code: { regExp: Object.assign((source: string) => linearPattern(source), { code: 'linearPattern' }) },
   });
   for (const [name, format] of Object.entries(fullFormats)) ajv.addFormat(name, bounded(format));
   return ajv;
-}
-
-function linearRegExp(pattern: string): { test(text: string): boolean } {
-  return RE2JS.compile(RE2JS.translateRegExp(pattern));
 }
 
 function bounded(format: Format): Format {

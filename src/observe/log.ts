@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 /** How bad a log entry is. */
 export type LogLevel = 'info' | 'warn' | 'error';
 
@@ -13,9 +15,11 @@ export const stderrLog: Log = (level, message, facts) => {
 
 function flatten(facts: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(facts).map(([key, value]) => [
-      key,
-      value instanceof Error ? (value.stack ?? value.message) : value,
-    ]),
+    Object.entries(facts).map(([key, value]) => [key, isPlain(value) ? value : inspect(value)]),
   );
+}
+
+// Whatever else was thrown may be circular, or have no JSON at all; its causes are worth reading too.
+function isPlain(value: unknown): boolean {
+  return value === null || ['string', 'number', 'boolean', 'undefined'].includes(typeof value);
 }

@@ -1,17 +1,34 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { encodeEvent } from './event-stream.ts';
+import { encodeEvent, encodePriming, KEEP_ALIVE } from './event-stream.ts';
 
 test('a message is one event with one line of data', () => {
   expect(encodeEvent('{"a":1}')).toBe('event: message\ndata: {"a":1}\n\n');
+});
+
+test('a message of a resumable stream has an id to come back to', () => {
+  expect(encodeEvent('{"a":1}', 's-1')).toBe('event: message\nid: s-1\ndata: {"a":1}\n\n');
+});
+
+test('a resumable stream begins with an id, a time to wait and no data', () => {
+  const waits: number[] = [];
+  const events: EventSourceMessage[] = [];
+  const parser = createParser({ onEvent: (event) => events.push(event), onRetry: (ms) => waits.push(ms) });
+  parser.feed(encodePriming('s-0', 3_000));
+  expect(events).toEqual([{ id: 's-0', event: undefined, data: '' }]);
+  expect(waits).toEqual([3_000]);
+});
+
+test('a comment that keeps a stream open is no event', () => {
+  expect(read(`${KEEP_ALIVE}${encodeEvent('{}')}${KEEP_ALIVE}`, 5)).toEqual(['{}']);
 });
 
 test('every run of messages comes out of an independent parser as it went in', () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), fc.nat(40), (values, size) => {
       const messages = values.map((value) => JSON.stringify({ jsonrpc: '2.0', result: value }));
-      expect(read(messages.map(encodeEvent).join(''), size + 1)).toEqual(messages);
+      expect(read(messages.map((message) => encodeEvent(message)).join(''), size + 1)).toEqual(messages);
     }),
   );
 });

@@ -1,6 +1,7 @@
 import { ToolcribError } from '../core/errors.ts';
 import { mirrorsOf } from '../core/mirrors.ts';
-import { isObject, type JsonObject, type RequestMessage } from './json-rpc.ts';
+import { isObject } from '../core/json.ts';
+import type { JsonObject, RequestMessage } from './json-rpc.ts';
 
 /** Request headers by lower-case name. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -25,6 +26,9 @@ const NAMED_BY = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId'],
 ]);
 
 /** Compares the `Mcp-Param-*` headers with the arguments that the tool's schema mirrors into them. */

@@ -1,15 +1,24 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolcribError } from '../core/errors.ts';
-import { encodeError, encodeNotification, encodeResult, parseMessage, type Message } from './json-rpc.ts';
+import { unknownTool } from '../core/registry.ts';
+import {
+  encodeError,
+  encodeNotification,
+  encodeResult,
+  parseMessage,
+  type Batch,
+  type Message,
+} from './json-rpc.ts';
 import { JsonScanner } from './json-scan.ts';
 
 const scanner = new JsonScanner();
-const parse = (text: string | Uint8Array): Message => parseMessage(Buffer.from(text as string), scanner);
+const parse = (text: string | Uint8Array): Message | Batch =>
+  parseMessage(Buffer.from(text as string), scanner);
 const withId = (id: string): string => `{"jsonrpc":"2.0","id":${id},"method":"ping"}`;
 
 describe('kinds of messages', () => {
-  test.each<[text: string, kind: Message['kind']]>([
+  test.each<[text: string, kind: string]>([
     ['{"jsonrpc":"2.0","id":1,"method":"ping"}', 'request'],
     ['{"jsonrpc":"2.0","id":1,"method":"ping","params":{}}', 'request'],
     ['{"jsonrpc":"2.0","method":"notifications/initialized"}', 'notification'],
@@ -25,7 +34,6 @@ describe('kinds of messages', () => {
     ['{"jsonrpc":"2.0","id":1,"method":"ping"}x', -32700],
     ['\u{feff}{"jsonrpc":"2.0","id":1,"method":"ping"}', -32700],
     ['[]', -32600],
-    ['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600],
     ['null', -32600],
     ['"ping"', -32600],
     ['{}', -32600],
@@ -49,6 +57,64 @@ describe('kinds of messages', () => {
     expect(encodeError(undefined, (message as { error: ToolcribError }).error)).toContain(
       `"code":${number},`,
     );
+  });
+});
+
+describe('batches', () => {
+  const ping = withId('1');
+
+  test('several messages in one body are read one by one, each with its own fate', () => {
+    const message = parse(
+      `[${ping},{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":"a","result":{}},7,[],{"id":3}]`,
+    );
+    expect(message).toMatchObject({
+      kind: 'batch',
+      messages: [
+        { kind: 'request', id: 1, idText: '1' },
+        { kind: 'notification', method: 'x' },
+        { kind: 'response', id: 'a', result: {} },
+        { kind: 'invalid', idText: undefined },
+        { kind: 'invalid', idText: undefined },
+        { kind: 'invalid', idText: '3' },
+      ],
+    });
+  });
+
+  test('an empty batch is refused', () => {
+    expect(parse('[]')).toMatchObject({ kind: 'invalid', error: { code: 'invalid_request' } });
+  });
+
+  test('A4 whatever a batch holds, every message in it is read or refused', () => {
+    fc.assert(
+      fc.property(fc.array(fc.jsonValue({ maxDepth: 2 }), { minLength: 1, maxLength: 5 }), (values) => {
+        const message = parse(JSON.stringify(values));
+        if (message.kind !== 'batch') expect(message.kind).toBe('invalid');
+        else expect(message.messages).toHaveLength(values.length);
+      }),
+    );
+  });
+});
+
+test('an answer brings its id and its result or error', () => {
+  expect(parse('{"jsonrpc":"2.0","id":"q","error":{"code":-1,"message":"no"}}')).toEqual({
+    kind: 'response',
+    id: 'q',
+    result: undefined,
+    error: { code: -1, message: 'no' },
+  });
+});
+
+test('an error may be sent under the number another revision has for it', () => {
+  const error = new ToolcribError('unknown_resource', 'Unknown resource: x:y', { data: { uri: 'x:y' } });
+  expect(JSON.parse(encodeError('1', error))).toMatchObject({ error: { code: -32602 } });
+  expect(JSON.parse(encodeError('1', error, -32002))).toMatchObject({ id: 1, error: { code: -32002 } });
+});
+
+test('C1 a tool that is not there is refused with -32602 and a reason programs can read', () => {
+  expect(JSON.parse(encodeError('1', unknownTool('missing')))).toEqual({
+    jsonrpc: '2.0',
+    id: 1,
+    error: { code: -32602, message: 'Unknown tool: missing', data: { reason: 'tool_not_found' } },
   });
 });
 
@@ -127,7 +193,7 @@ describe('agreement with JSON.parse', () => {
   test('A4 any JSON value at all is answered without throwing', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
-        expect(parse(text).kind).toMatch(/^(invalid|response|request|notification)$/);
+        expect(parse(text).kind).toMatch(/^(invalid|response|request|notification|batch)$/);
       }),
     );
   });

@@ -1,4 +1,5 @@
 import { rowOf, ToolcribError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 import type { JsonScanner } from './json-scan.ts';
 
 /** A JSON object whose members are not known yet. */
@@ -24,6 +25,15 @@ export interface NotificationMessage {
 /** The other side's answer to a question of ours. */
 export interface ResponseMessage {
   readonly kind: 'response';
+  readonly id: unknown;
+  readonly result: unknown;
+  readonly error: unknown;
+}
+
+/** Several messages in one body, which one revision has. */
+export interface Batch {
+  readonly kind: 'batch';
+  readonly messages: readonly Message[];
 }
 
 /** A message that could not be read, and whose request it seems to have been. */
@@ -41,7 +51,7 @@ const MAX_ID_BYTES = 128;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Reads one message; never throws, so that a refusal can still carry the request's id. */
-export function parseMessage(bytes: Uint8Array, scanner: JsonScanner): Message {
+export function parseMessage(bytes: Uint8Array, scanner: JsonScanner): Message | Batch {
   const problem = scanner.scan(bytes);
   if (problem) return invalid('invalid_request', `The message ${problem}.`);
   let value: unknown;
@@ -50,8 +60,7 @@ export function parseMessage(bytes: Uint8Array, scanner: JsonScanner): Message {
   } catch {
     return invalid('parse_error', 'The message is not valid JSON in UTF-8.');
   }
-  if (Array.isArray(value))
-    return invalid('invalid_request', 'Send one message at a time; this endpoint takes no batches.');
+  if (Array.isArray(value)) return readBatch(value);
   if (!isObject(value)) return invalid('invalid_request', 'A message must be a JSON object.');
   return readMessage(value, rawIdOf(bytes, scanner));
 }
@@ -62,9 +71,13 @@ export function encodeResult(idText: string, result: string): string {
 }
 
 /** The bytes of an error answer; the id is left out where it could not be read. */
-export function encodeError(idText: string | undefined, error: ToolcribError): string {
+export function encodeError(
+  idText: string | undefined,
+  error: ToolcribError,
+  number = rowOf(error.code).number,
+): string {
   const body = {
-    code: rowOf(error.code).number ?? -32603,
+    code: number ?? -32603,
     message: error.message,
     ...(error.data && { data: error.data }),
   };
@@ -76,9 +89,14 @@ export function encodeNotification(method: string, params?: JsonObject): string 
   return JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) });
 }
 
-/** Whether a value is a JSON object, and not a list or null. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+function readBatch(values: readonly unknown[]): Batch | InvalidMessage {
+  if (values.length === 0) return invalid('invalid_request', 'A batch needs at least one message.');
+  const messages = values.map((value) =>
+    isObject(value)
+      ? readMessage(value, undefined)
+      : invalid('invalid_request', 'A message must be a JSON object.'),
+  );
+  return { kind: 'batch', messages };
 }
 
 function readMessage(value: JsonObject, rawId: string | undefined): Message {
@@ -86,7 +104,8 @@ function readMessage(value: JsonObject, rawId: string | undefined): Message {
   const problem = findProblem(value);
   if (problem) return { ...invalid('invalid_request', problem), idText };
   const { id, method, params } = value;
-  if (typeof method !== 'string') return { kind: 'response' };
+  if (typeof method !== 'string')
+    return { kind: 'response', id, result: value['result'], error: value['error'] };
   if (params !== undefined && !isObject(params))
     return { ...invalid('invalid_params', '"params" must be an object.'), idText };
   if (id === undefined) return { kind: 'notification', method, params };

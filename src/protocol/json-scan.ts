@@ -242,7 +242,8 @@ export class JsonScanner {
     const key = plain ?? this.#text(start, end);
     if (key === '__proto__') return true;
     // In arguments these two may be honest names; in the protocol's own objects they never are.
-    return this.#depth <= 2 && (key === 'prototype' || key === 'constructor');
+    const protocolDepth = this.#isObject[1] === 1 ? 2 : 3;
+    return this.#depth <= protocolDepth && (key === 'prototype' || key === 'constructor');
   }
 
   #isTopLevelId(start: number): boolean {

@@ -1,6 +1,7 @@
 import type { ClientFacts } from '../core/call.ts';
 import { ToolcribError } from '../core/errors.ts';
-import { isObject, type JsonObject } from './json-rpc.ts';
+import { isObject } from '../core/json.ts';
+import type { JsonObject } from './json-rpc.ts';
 
 /** The `_meta` keys of 2026-07-28. */
 export const metaKeys = {
@@ -8,6 +9,8 @@ export const metaKeys = {
   clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
   clientInfo: 'io.modelcontextprotocol/clientInfo',
   serverInfo: 'io.modelcontextprotocol/serverInfo',
+  logLevel: 'io.modelcontextprotocol/logLevel',
+  subscriptionId: 'io.modelcontextprotocol/subscriptionId',
 } as const;
 
 /** A request's `_meta`, or an empty object. */

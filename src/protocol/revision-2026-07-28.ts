@@ -1,51 +1,78 @@
-import { describeTool } from '../core/tool.ts';
+import { TASKS_EXTENSION } from '../core/requirement.ts';
 import type { JsonObject } from './json-rpc.ts';
 import { metaKeys } from './meta.ts';
 import type { Implementation, Revision } from './revision.ts';
-import { dataOf, writeToolResult } from './tool-result.ts';
 
-// Lists depend on who asks, so nobody may share them; a change is not announced here, so they are fresh only briefly.
+// Lists depend on who asks, so nobody may share them.
 const CACHE = { ttlMs: 5_000, cacheScope: 'private' };
 
 /** The stateless revision: every request says all there is to know about it. */
 export const revision20260728: Revision = {
   version: '2026-07-28',
   era: 'modern',
-  methods: new Set(['server/discover', 'tools/list', 'tools/call']),
+  methods: new Set([
+    'server/discover',
+    'tools/list',
+    'tools/call',
+    'resources/list',
+    'resources/templates/list',
+    'resources/read',
+    'prompts/list',
+    'prompts/get',
+    'completion/complete',
+    'subscriptions/listen',
+    'tasks/get',
+    'tasks/update',
+    'tasks/cancel',
+  ]),
+  features: {
+    toolAnnotations: true,
+    titles: true,
+    structured: 'any',
+    icons: true,
+    audio: true,
+    resourceLinks: true,
+    paramHeaders: true,
+    progressMessages: true,
+    completionsCapability: true,
+    elicitation: 'modes',
+    batches: false,
+    resumableFromStart: false,
+  },
 
-  introduce: ({ info, instructions, listChanged, supportedVersions }) => ({
+  introduce({ info, instructions, capabilities, supportedVersions }) {
+    const { changes, resources, prompts } = capabilities;
+    const body = {
+      supportedVersions,
+      capabilities: {
+        tools: changes ? { listChanged: true } : {},
+        ...(resources && { resources: changes ? { subscribe: true, listChanged: true } : {} }),
+        ...(prompts && { prompts: changes ? { listChanged: true } : {} }),
+        ...((resources || prompts) && { completions: {} }),
+        logging: {},
+        extensions: { [TASKS_EXTENSION]: {} },
+      },
+      instructions,
+    };
+    return this.frame(body, info, 'cacheable');
+  },
+
+  frame: (body, info, cacheable) => ({
     resultType: 'complete',
-    supportedVersions,
-    capabilities: { tools: listChanged ? { listChanged } : {} },
-    ...(instructions !== undefined && { instructions }),
-    ...CACHE,
-    _meta: serverMeta(info),
+    ...body,
+    ...(cacheable && CACHE),
+    _meta: { ...(body['_meta'] as JsonObject | undefined), ...serverMeta(info) },
   }),
 
-  encodeTool: (tool) => ({ ...describeTool(tool) }),
+  lead: '"resultType":"complete",',
 
-  encodeToolPage: ({ tools, nextCursor }, info) => ({
-    resultType: 'complete',
-    tools,
-    ...(nextCursor !== undefined && { nextCursor }),
-    ...CACHE,
-    _meta: serverMeta(info),
-  }),
-
-  encodeToolResult: (result, _tool, { info, jsonText }) =>
-    writeToolResult(result, {
-      lead: '"resultType":"complete",',
-      data: dataOf(result),
-      meta: result.meta ? JSON.stringify({ ...result.meta, ...serverMeta(info) }) : serverMetaText(info),
-      jsonText,
-    }),
+  writeMeta(meta, info) {
+    if (meta) return JSON.stringify({ ...meta, ...serverMeta(info) });
+    let text = serverMetaTexts.get(info);
+    if (text === undefined) serverMetaTexts.set(info, (text = JSON.stringify(serverMeta(info))));
+    return text;
+  },
 };
-
-function serverMetaText(info: Implementation): string {
-  let text = serverMetaTexts.get(info);
-  if (text === undefined) serverMetaTexts.set(info, (text = JSON.stringify(serverMeta(info))));
-  return text;
-}
 
 const serverMetaTexts = new WeakMap<Implementation, string>();
 

@@ -4,13 +4,27 @@ import { ToolcribError } from '../core/errors.ts';
 import { withStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
 import { validateInput, validateOutput } from '../core/validate.ts';
-import { stderrLog } from '../observe/log.ts';
-import { Dispatch } from './dispatch.ts';
+import { stderrLog, type Log } from '../observe/log.ts';
+import { revisionOf } from '../protocol/revisions.ts';
+import { Announcer } from './announcer.ts';
 import { Exchange } from './exchange.ts';
 import { answerFetch } from './fetch.ts';
 import { Gate } from './gate.ts';
+import { createInMemory } from './in-memory.ts';
 import { createLink, textOf } from './link.ts';
+import { Subscriptions } from './listen.ts';
+import { createMethods } from './methods.ts';
 import type { ServerOptions } from './options.ts';
+import type { ServerParts } from './parts.ts';
+import { Publications } from './publications.ts';
+import { Pulse } from './pulse.ts';
+import { Seal } from './seal.ts';
+import { Session } from './session.ts';
+import { announceTo } from './session-listener.ts';
+import { SessionRequests } from './session-requests.ts';
+import { Sessions } from './sessions.ts';
+import { keepsNothing } from './stream.ts';
+import { Tasks } from './tasks.ts';
 
 /** A message as a JSON-RPC object. */
 export type JsonRpcMessage = { readonly jsonrpc: '2.0' } & Readonly<Record<string, unknown>>;
@@ -21,6 +35,8 @@ export interface HandleOptions {
   /** Hears what the server says about the request before its answer. */
   readonly notify?: (message: JsonRpcMessage) => void;
   readonly signal?: AbortSignal;
+  /** Which handshake revision a message is of that does not say so itself; the newest unless set. */
+  readonly protocolVersion?: string;
 }
 
 /** A source behind an endpoint: `listen` and `serveStdio` put it on the network, `fetch` and `handle` into another program. */
@@ -29,36 +45,83 @@ export interface Server {
   readonly options: ServerOptions & { readonly maxBodyBytes: number };
   /** What every transport calls; the place to start for one of your own. */
   readonly exchange: Exchange;
+  /** What transports with GET and DELETE call beside it. */
+  readonly sessionRequests: SessionRequests;
   /** Answers a web-standard request; needs `authenticate`, because a request does not tell where it came from. */
   fetch(request: Request): Promise<Response>;
   /** Answers one JSON-RPC message in this process; a notification gets no answer. */
   handle(message: JsonRpcMessage, options: HandleOptions): Promise<JsonRpcMessage | undefined>;
+  /** Ends every open stream properly; requests under way go on. */
+  close(): void;
 }
 
 /** Makes a server of a source; arguments and results are always validated. */
 export function createServer(options: ServerOptions): Server {
   checkOptions(options);
-  const { name = 'toolcrib', version = '0.0.0', title, instructions, log = stderrLog } = options;
-  const info = { name, version, ...(title !== undefined && { title }) };
-  const source = withStages(options.source, [validateInput, validateOutput]);
-  const dispatch = new Dispatch({
+  const { maxBodyBytes = 1_048_576, log = stderrLog } = options;
+  const parts = createParts({ ...options, log });
+  const subscriptions = new Subscriptions(parts.announcer, parts.pulse);
+  parts.tasks.onChange = (record) => subscriptions.tellTask(record);
+  const { sessions, announcer, delivery } = parts;
+  sessions.onRestore = (session) => announceTo(session, announcer);
+  const exchange = new Exchange({
+    methods: createMethods(parts, subscriptions),
+    sessions,
+    delivery,
+    log,
+    onReady: (session) => announceTo(session, announcer),
+  });
+  const sessionRequests = new SessionRequests(sessions, parts.pulse);
+  const gate = new Gate({ ...options, log }, { path: undefined, allowedHosts: options.allowedHosts });
+  return {
+    source: parts.source,
+    options: { ...options, log, maxBodyBytes },
+    exchange,
+    sessionRequests,
+    fetch: async (request) =>
+      answerFetch(request, { exchange, sessionRequests, gate: requireSignIn(gate, options), maxBodyBytes }),
+    handle: (message, handling) => answerMessage(exchange, message, handling),
+    close() {
+      subscriptions.end();
+      sessions.endStreams();
+    },
+  };
+}
+
+function createParts(options: ServerOptions & { readonly log: Log }): ServerParts {
+  const { name = 'toolcrib', version = '0.0.0', title, instructions, clock = systemClock } = options;
+  const publications = options.publish ? new Publications(clock) : undefined;
+  const source = withPublications(withStages(options.source, [validateInput, validateOutput]), publications);
+  const memory = options.memory ?? createInMemory(clock);
+  return {
     source,
-    info,
+    info: { name, version, ...(title !== undefined && { title }) },
+    instructions,
     jsonText: options.jsonText ?? 'pretty',
     deadlineMs: options.deadlineMs ?? 30_000,
     pageSize: options.pageSize ?? 1_000,
-    clock: options.clock ?? systemClock,
-    log,
-  });
-  const exchange = new Exchange({ dispatch, info, instructions, watches: source.watch !== undefined, log });
-  const { maxBodyBytes = 1_048_576 } = options;
-  const gate = new Gate({ ...options, log }, { path: undefined, allowedHosts: options.allowedHosts });
+    clock,
+    log: options.log,
+    seal: new Seal({ keys: memory.keys, spent: memory.spent, clock }),
+    sessions: new Sessions(memory, clock),
+    tasks: new Tasks(memory.tasks, clock),
+    announcer: new Announcer(source),
+    pulse: new Pulse(clock),
+    publications,
+    delivery: options.delivery ?? 'direct',
+  };
+}
+
+function withPublications(source: ToolSource, publications: Publications | undefined): ToolSource {
+  if (!publications) return source;
   return {
-    source,
-    options: { ...options, log, maxBodyBytes },
-    exchange,
-    fetch: (request) => answerFetch(request, { exchange, gate: requireSignIn(gate, options), maxBodyBytes }),
-    handle: (message, handling) => answerMessage(exchange, message, handling),
+    ...source,
+    get resources() {
+      return publications.beside(source.resources);
+    },
+    get prompts() {
+      return source.prompts;
+    },
   };
 }
 
@@ -70,14 +133,25 @@ function requireSignIn(gate: Gate, { authenticate }: ServerOptions): Gate {
   );
 }
 
+function sessionOf(caller: Caller, protocolVersion: string): Session {
+  const session = new Session('in process', caller, keepsNothing);
+  session.revision = revisionOf(protocolVersion);
+  return session;
+}
+
 async function answerMessage(
   exchange: Exchange,
   message: JsonRpcMessage,
   options: HandleOptions,
 ): Promise<JsonRpcMessage | undefined> {
-  const { caller, notify, signal } = options;
+  const { caller, notify, signal, protocolVersion } = options;
   if (signal?.aborted) return undefined;
-  const link = createLink(caller, (text) => notify?.(JSON.parse(text) as JsonRpcMessage));
+  const say = (text: string): void => notify?.(JSON.parse(text) as JsonRpcMessage);
+  const link = createLink(
+    caller,
+    say,
+    protocolVersion === undefined ? undefined : sessionOf(caller, protocolVersion),
+  );
   const cancel = (): void =>
     link.cancellation.abort(new ToolcribError('cancelled', 'The caller cancelled the request.'));
   signal?.addEventListener('abort', cancel, { once: true });

@@ -63,14 +63,18 @@ export function admit(head: Head, options: EndpointOptions): void {
   }
 }
 
-/** Refuses a request that is not a POST of uncompressed JSON. */
-export function requireJsonPost({ method, headers }: Head): void {
-  if (method !== 'POST') throw new ToolcribError('method_not_allowed', 'Send messages with POST.');
+/** Refuses a request that declares a compressed body, whether it needs a body or not. */
+export function requireUncompressed({ headers }: Head): void {
   const encoding = headerValue(headers, 'content-encoding');
   // Nothing compressed is ever decoded: a decoder is an attack surface, and a small body can unfold without end.
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new ToolcribError('unsupported_media', 'Send the body uncompressed.');
   }
+}
+
+/** Refuses a request that is not a POST of JSON. */
+export function requireJsonPost({ method, headers }: Head): void {
+  if (method !== 'POST') throw new ToolcribError('method_not_allowed', 'Send messages with POST.');
   const type = headerValue(headers, 'content-type') ?? '';
   if (type !== 'application/json' && !JSON_TYPE.test(type)) {
     throw new ToolcribError('unsupported_media', 'The content type must be application/json.');
@@ -114,12 +118,13 @@ export function corsHeaders(head: Head): Record<string, string> {
   const origin = headerValue(head.headers, 'origin');
   if (origin === undefined) return {};
   const shared = { 'access-control-allow-origin': origin, vary: 'Origin' };
-  if (head.method !== 'OPTIONS') return { ...shared, 'access-control-expose-headers': 'www-authenticate' };
+  if (head.method !== 'OPTIONS')
+    return { ...shared, 'access-control-expose-headers': 'mcp-session-id, www-authenticate' };
   return {
     ...shared,
-    'access-control-allow-methods': 'POST',
+    'access-control-allow-methods': 'POST, GET, DELETE',
     'access-control-allow-headers':
-      'authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name',
+      'authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id',
     'access-control-max-age': '600',
   };
 }

@@ -1,36 +1,42 @@
-import type { Cancellation } from '../core/cancellation.ts';
 import { accident, rowOf, ToolcribError } from '../core/errors.ts';
 import { attempt, andThen, type Awaitable } from '../core/source.ts';
 import type { Log } from '../observe/log.ts';
 import { eraOf, type Era } from '../protocol/era.ts';
-import { checkMirrors, headerValue } from '../protocol/headers.ts';
+import { headerValue } from '../protocol/headers.ts';
 import {
   encodeError,
   encodeResult,
   parseMessage,
+  type Batch,
+  type Message,
   type NotificationMessage,
   type RequestMessage,
+  type ResponseMessage,
 } from '../protocol/json-rpc.ts';
 import { JsonScanner } from '../protocol/json-scan.ts';
-import { clientFacts, readModernMeta } from '../protocol/meta.ts';
-import type { Implementation, Revision } from '../protocol/revision.ts';
-import { modernVersions, newestLegacy, revisionOf } from '../protocol/revisions.ts';
-import type { Dispatch, Settled } from './dispatch.ts';
-import type { Answer, Connection, Link } from './link.ts';
+import { metaKeys, metaOf } from '../protocol/meta.ts';
+import { besideLink, textOf, type Answer, type Link } from './link.ts';
+import type { Method } from './methods.ts';
+import type { Session } from './session.ts';
+import type { Sessions } from './sessions.ts';
+import { settleLegacy, settleModern, versionHeader, type Settled } from './settled.ts';
 
 /** What an exchange needs to know about the server. */
 export interface ExchangeOptions {
-  readonly dispatch: Dispatch;
-  readonly info: Implementation;
-  readonly instructions: string | undefined;
-  /** Whether the source tells of changes, so that a lasting connection can be told too. */
-  readonly watches: boolean;
+  readonly methods: ReadonlyMap<string, Method>;
+  readonly sessions: Sessions;
+  readonly delivery: 'direct' | 'queued';
   readonly log: Log;
+  /** Called for every session whose handshake is complete. */
+  readonly onReady: (session: Session) => void;
 }
 
+const MAX_BATCH = 50;
+const MAX_UNDER_WAY = 1_000;
 const ACCEPTED: Answer = { status: 202, body: undefined };
 // A client that cancelled wants to hear nothing more of the request.
 const CANCELLED: Answer = { status: 202, body: undefined };
+const QUEUED: Answer = { status: 202, body: '{"status":"queued"}' };
 
 /** One message in, one answer out: the same function behind every transport. */
 export class Exchange {
@@ -44,16 +50,30 @@ export class Exchange {
   /** Answers a message, at once where it can; never fails, and answers a notification with nothing. */
   answer(bytes: Uint8Array, link: Link): Awaitable<Answer> {
     const message = parseMessage(bytes, this.#scanner);
+    const sessionId = link.headers && headerValue(link.headers, 'mcp-session-id');
+    if (sessionId === undefined || isModern(message)) return this.#route(message, link);
+    const opened = this.#options.sessions.find(sessionId, link.caller).then((session) => {
+      link.session = session;
+    });
+    return attempt(
+      () => opened.then(() => this.#route(message, link)),
+      // A client that lost its session starts over, often with the old id still in its headers.
+      (error) => (isHandshake(message) ? this.#route(message, link) : this.#refuse(message, error)),
+    );
+  }
+
+  #route(message: Message | Batch, link: Link): Awaitable<Answer> {
     switch (message.kind) {
       case 'request':
-        return this.#answerRequest(message, link);
+        return this.#queues(message, link)
+          ? this.#queue(message, link.session!, link)
+          : this.#answerRequest(message, link);
       case 'notification':
         return this.#takeNotification(message, link);
       case 'response':
-        return refuse(
-          undefined,
-          new ToolcribError('invalid_request', 'Nothing was asked, so there is nothing to answer.'),
-        );
+        return takeResponse(message, link);
+      case 'batch':
+        return this.#answerBatch(message, link);
       case 'invalid':
         return refuse(message.idText, message.error);
     }
@@ -67,77 +87,123 @@ export class Exchange {
         era = eraOf(message, versionHeader(link));
         link.hangUpCancels = era === 'modern';
         const settled = era === 'modern' ? settleModern(message, link) : settleLegacy(message, link);
-        if (!settled.revision.methods.has(message.method)) throw unknownMethod(settled);
         return andThen(this.#perform(settled), (result) => {
           link.answered = true;
-          if (typeof result === 'string') return { status: 200, body: encodeResult(idText, result) };
-          return { status: 200, body: [`{"jsonrpc":"2.0","id":${idText},"result":`, result, '}'] };
+          const body =
+            typeof result === 'string'
+              ? encodeResult(idText, result)
+              : [`{"jsonrpc":"2.0","id":${idText},"result":`, result, '}'];
+          return message.method === 'initialize' ? introduced(body, link) : { status: 200, body };
         });
       },
       (error) => {
         link.answered = true;
-        const known = error instanceof ToolcribError ? error : this.#report(error);
-        if (known.code === 'cancelled') return CANCELLED;
-        // Clients of the older revisions take a 404 or 400 for the loss of their session.
-        const status = era === 'legacy' && known.code !== 'invalid_request' ? 200 : statusOf(known);
-        return { status, body: encodeError(idText, known) };
+        return this.#refuse(message, error, era);
       },
     );
   }
 
   #perform(settled: Settled): Awaitable<string | Buffer> {
-    const { message, link } = settled;
-    switch (message.method) {
-      case 'tools/call':
-        return this.#tracked(settled, () => this.#options.dispatch.callTool(settled));
-      case 'tools/list':
-        return this.#options.dispatch.listTools(settled);
-      case 'ping':
-        return '{}';
-      case 'initialize':
-        if (link.connection) shakeHands(link.connection, settled);
-        return this.#introduce(settled);
-      case 'server/discover':
-        return this.#introduce(settled);
-      default:
-        throw unknownMethod(settled);
+    const { message, revision, link } = settled;
+    const method = revision.methods.has(message.method)
+      ? this.#options.methods.get(message.method)
+      : undefined;
+    if (!method)
+      throw new ToolcribError(
+        'unknown_method',
+        `${revision.version} has no method "${message.method.slice(0, 80)}".`,
+      );
+    if (message.method === 'initialize') return this.#shakeHands(settled).then(() => method(settled));
+    return link.session ? tracked(settled, method) : method(settled);
+  }
+
+  // Over HTTP a handshake opens a session; over stdio the process is one.
+  async #shakeHands({ revision, client, link }: Settled): Promise<void> {
+    if (link.headers) link.session = await this.#options.sessions.open(link.caller, revision, client);
+    else if (link.session) {
+      link.session.revision = revision;
+      link.session.client = client;
     }
   }
 
-  // On a lasting connection the client cancels by id, so calls under way are kept by id.
-  #tracked<T>({ message, link }: Settled, run: () => Awaitable<T>): Awaitable<T> {
-    const underWay = link.connection?.underWay;
-    if (!underWay) return run();
-    if (underWay.has(message.id)) {
-      throw new ToolcribError('invalid_request', 'A request with this id is still under way.');
+  #takeNotification(message: NotificationMessage, { session }: Link): Answer {
+    if (message.method === 'notifications/cancelled') {
+      const id = message.params?.['requestId'] as string | number;
+      session?.underWay.get(id)?.abort(new ToolcribError('cancelled', 'The client cancelled the request.'));
     }
-    underWay.set(message.id, link.cancellation);
-    const done = (): boolean => underWay.delete(message.id);
-    const result = attempt(run, (error) => {
-      done();
-      throw error;
-    });
-    return andThen(result, (value) => {
-      done();
-      return value;
-    });
+    if (message.method === 'notifications/initialized' && session?.revision && !session.ready) {
+      session.ready = true;
+      this.#options.onReady(session);
+    }
+    return ACCEPTED;
   }
 
-  #introduce({ revision, link }: Settled): string {
-    const { info, instructions, watches } = this.#options;
-    // Changes are announced only where they are delivered: unasked, on a lasting connection of the older revisions.
-    const listChanged = watches && revision.era === 'legacy' && link.connection !== undefined;
-    return JSON.stringify(
-      revision.introduce({ info, instructions, listChanged, supportedVersions: modernVersions }),
+  async #answerBatch({ messages }: Batch, link: Link): Promise<Answer> {
+    if (!link.session?.revision?.features.batches) {
+      return refuse(
+        undefined,
+        new ToolcribError(
+          'invalid_request',
+          'Send one message at a time; only sessions of 2025-03-26 take batches.',
+        ),
+      );
+    }
+    if (
+      messages.length > MAX_BATCH ||
+      messages.some((message) => isModern(message) || isHandshake(message))
+    ) {
+      return refuse(
+        undefined,
+        new ToolcribError(
+          'invalid_request',
+          `A batch holds at most ${MAX_BATCH} messages, and no handshake.`,
+        ),
+      );
+    }
+    const answers = await Promise.all(
+      messages.map(async (message) =>
+        this.#route(
+          message,
+          besideLink(link, (text) => link.notify(text)),
+        ),
+      ),
+    );
+    const bodies = answers.flatMap((answer) =>
+      answer.body === undefined || answer === QUEUED ? [] : [textOf(answer.body)],
+    );
+    if (bodies.length > 0) return { status: 200, body: `[${bodies.join(',')}]` };
+    return answers.includes(QUEUED) ? QUEUED : ACCEPTED;
+  }
+
+  #queues(message: RequestMessage, { session, headers }: Link): boolean {
+    return (
+      this.#options.delivery === 'queued' &&
+      session !== undefined &&
+      headers !== undefined &&
+      !isModern(message) &&
+      !isHandshake(message)
     );
   }
 
-  #takeNotification(message: NotificationMessage, link: Link): Answer {
-    const { connection } = link;
-    if (message.method === 'notifications/cancelled')
-      cancelCall(connection?.underWay, message.params?.['requestId']);
-    if (message.method === 'notifications/initialized' && connection?.revision) connection.ready = true;
-    return ACCEPTED;
+  #queue(message: RequestMessage, session: Session, link: Link): Answer {
+    const background = besideLink(link, (text) => session.unasked.send(text));
+    void andThen(this.#answerRequest(message, background), ({ body }) => {
+      if (body !== undefined) session.unasked.send(textOf(body));
+    });
+    return QUEUED;
+  }
+
+  #refuse(message: Message | Batch, error: unknown, era?: Era): Answer {
+    const known = error instanceof ToolcribError ? error : this.#report(error);
+    if (known.code === 'cancelled') return CANCELLED;
+    const idText = 'idText' in message ? message.idText : undefined;
+    if (era !== 'legacy') return refuse(idText, known);
+    // Clients of these revisions take a 404 or 400 for the loss of their session, and know an own number for resources.
+    const status = known.code === 'invalid_request' ? 400 : 200;
+    return {
+      status,
+      body: encodeError(idText, known, known.code === 'unknown_resource' ? -32002 : undefined),
+    };
   }
 
   #report(error: unknown): ToolcribError {
@@ -147,77 +213,54 @@ export class Exchange {
   }
 }
 
-function unknownMethod({ message, revision }: Settled): ToolcribError {
-  return new ToolcribError(
-    'unknown_method',
-    `${revision.version} has no method "${message.method.slice(0, 80)}".`,
-  );
-}
-
-/** The answer to a request that is refused before or instead of being dispatched. */
+/** The answer to a request that is refused before or instead of being performed. */
 export function refuse(idText: string | undefined, error: ToolcribError): Answer {
-  return { status: statusOf(error), body: encodeError(idText, error) };
+  return { status: rowOf(error.code).status ?? 200, body: encodeError(idText, error) };
 }
 
-function statusOf(error: ToolcribError): number {
-  return rowOf(error.code).status ?? 200;
+function introduced(body: Answer['body'], { session, headers }: Link): Answer {
+  if (!session || !headers) return { status: 200, body };
+  return { status: 200, body, headers: { 'mcp-session-id': session.id } };
 }
 
-function versionHeader(link: Link): string | undefined {
-  return link.headers && headerValue(link.headers, 'mcp-protocol-version');
-}
-
-function settleModern(message: RequestMessage, link: Link): Settled {
-  const { version, client } = readModernMeta(message.params);
-  const header = versionHeader(link);
-  if (header !== undefined && header !== version) {
-    throw new ToolcribError(
-      'header_mismatch',
-      'MCP-Protocol-Version differs from the version in "params._meta".',
+function takeResponse(message: ResponseMessage, { session }: Link): Answer {
+  if (!session) {
+    return refuse(
+      undefined,
+      new ToolcribError('invalid_request', 'Nothing was asked, so there is nothing to answer.'),
     );
   }
-  const revision = revisionOf(version);
-  if (revision?.era !== 'modern') {
-    throw new ToolcribError(
-      'unsupported_version',
-      `Protocol version ${version.slice(0, 40)} is not supported here.`,
-      {
-        data: { supported: modernVersions, requested: version },
-      },
-    );
-  }
-  if (link.headers) checkMirrors(message, version, link.headers);
-  return { message, revision, client, link };
+  session.take(message);
+  return ACCEPTED;
 }
 
-function settleLegacy(message: RequestMessage, link: Link): Settled {
-  if (message.method === 'initialize') {
-    const { protocolVersion, clientInfo, capabilities } = message.params ?? {};
-    const wanted = typeof protocolVersion === 'string' ? revisionOf(protocolVersion) : undefined;
-    const revision = wanted?.era === 'legacy' ? wanted : newestLegacy;
-    return { message, revision, client: clientFacts(revision.version, clientInfo, capabilities), link };
+// A session's client cancels by id, so what is under way is kept by id.
+function tracked(settled: Settled, method: Method): Awaitable<string | Buffer> {
+  const { message, link } = settled;
+  const { underWay } = link.session!;
+  if (underWay.has(message.id))
+    throw new ToolcribError('invalid_request', 'A request with this id is still under way.');
+  if (underWay.size >= MAX_UNDER_WAY) {
+    throw new ToolcribError('too_many', `At most ${MAX_UNDER_WAY} requests of a session may be under way.`);
   }
-  const { connection } = link;
-  const revision = connection?.revision ?? legacyRevision(versionHeader(link));
-  return { message, revision, client: connection?.client ?? clientFacts(revision.version), link };
-}
-
-function legacyRevision(version: string | undefined): Revision {
-  const revision = version === undefined ? newestLegacy : revisionOf(version);
-  if (revision?.era === 'legacy') return revision;
-  throw new ToolcribError(
-    'invalid_request',
-    `MCP-Protocol-Version names ${version!.slice(0, 40)}, which is not supported here.`,
+  underWay.set(message.id, link.cancellation);
+  const result = attempt(
+    () => method(settled),
+    (error) => {
+      underWay.delete(message.id);
+      throw error;
+    },
   );
+  return andThen(result, (value) => {
+    underWay.delete(message.id);
+    return value;
+  });
 }
 
-function shakeHands(connection: Connection, { revision, client }: Settled): void {
-  connection.revision = revision;
-  connection.client = client;
+function isModern(message: Message | Batch): boolean {
+  return 'params' in message && metaOf(message.params)[metaKeys.protocolVersion] !== undefined;
 }
 
-function cancelCall(underWay: ReadonlyMap<string | number, Cancellation> | undefined, id: unknown): void {
-  underWay
-    ?.get(id as string | number)
-    ?.abort(new ToolcribError('cancelled', 'The client cancelled the request.'));
+function isHandshake(message: Message | Batch): boolean {
+  return 'method' in message && message.method === 'initialize';
 }

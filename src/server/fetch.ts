@@ -1,14 +1,17 @@
 import { ToolcribError } from '../core/errors.ts';
 import { andThen } from '../core/source.ts';
-import { encodeEvent } from '../protocol/event-stream.ts';
-import { acceptedForms, corsHeaders, STREAM_HEADERS, type Head } from './endpoint.ts';
+import type { Head } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import type { Gate } from './gate.ts';
-import { createLink, textOf, type Answer, type Link } from './link.ts';
+import { HttpLink, type Port } from './http-link.ts';
+import { textOf, type Body } from './link.ts';
+import { ReadingPace } from './reading-pace.ts';
+import type { SessionRequests } from './session-requests.ts';
 
 /** What the web-standard face works with. */
 export interface FetchFace {
   readonly exchange: Exchange;
+  readonly sessionRequests: SessionRequests;
   readonly gate: Gate;
   readonly maxBodyBytes: number;
 }
@@ -20,17 +23,14 @@ export async function answerFetch(request: Request, face: FetchFace): Promise<Re
     if (head.method === 'OPTIONS')
       return new Response(null, { status: 204, headers: face.gate.preflight(head) });
     const caller = await face.gate.enter(head);
-    const bytes = await readBody(request, face.maxBodyBytes);
-    return await new Promise((resolve) => {
-      const reply = new FetchReply(head, resolve);
-      const link: Link = { ...createLink(caller, (message) => reply.notify(message)), headers: head.headers };
-      const hangUp = (): void => {
-        if (link.hangUpCancels)
-          link.cancellation.abort(new ToolcribError('cancelled', 'The client hung up.'));
-      };
-      reply.onCancel = hangUp;
-      request.signal.addEventListener('abort', hangUp, { once: true });
-      void andThen(face.exchange.answer(bytes, link), (answer) => reply.finish(answer));
+    const bytes = head.method === 'POST' ? await readBody(request, face.maxBodyBytes) : undefined;
+    return await new Promise<Response>((resolve, reject) => {
+      const port = new FetchPort(resolve);
+      const link = new HttpLink(head, port, caller);
+      port.onCancel = () => link.hangUp();
+      request.signal.addEventListener('abort', () => port.abort(request.signal.reason), { once: true });
+      if (bytes) void andThen(face.exchange.answer(bytes, link), (answer) => link.finish(answer));
+      else face.sessionRequests.answer(head, link).catch(reject);
     });
   } catch (error) {
     const { status, body, headers } = face.gate.refuse(head, error);
@@ -41,58 +41,62 @@ export async function answerFetch(request: Request, face: FetchFace): Promise<Re
   }
 }
 
-/** One answer as a `Response`: JSON, unless something is said first or the client wants only a stream. */
-class FetchReply {
-  readonly #head: Head;
+/** A web-standard response. */
+class FetchPort implements Port {
   readonly #resolve: (response: Response) => void;
-  readonly #forms: { readonly json: boolean; readonly stream: boolean };
   #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #readerIsGone = false;
+  readonly #pace = new ReadingPace(() => -this.#stream!.desiredSize!);
+  isOpen = true;
   onCancel: () => void = () => {};
 
-  constructor(head: Head, resolve: (response: Response) => void) {
-    this.#head = head;
+  constructor(resolve: (response: Response) => void) {
     this.#resolve = resolve;
-    this.#forms = acceptedForms(head.headers);
   }
 
-  notify(message: string): void {
-    if (this.#forms.stream && !this.#readerIsGone) this.#write(message);
+  startStream(headers: Readonly<Record<string, string>>): void {
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#stream = controller;
+        },
+        cancel: () => this.cancel(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
+    );
+    this.#resolve(new Response(stream, { status: 200, headers }));
   }
 
-  finish({ status, body }: Answer): void {
-    if (this.#readerIsGone) return;
-    if (this.#stream || (!this.#forms.json && status === 200 && body !== undefined)) {
-      if (body !== undefined) this.#write(textOf(body));
-      this.#stream?.close();
-      return;
+  write(text: string): void {
+    if (text === '') return;
+    if (this.#pace.keepsUp) this.#stream!.enqueue(new TextEncoder().encode(text));
+    else {
+      this.#stream!.error(new ToolcribError('cancelled', 'The stream was cut because nobody read it.'));
+      this.cancel();
     }
-    const headers = {
-      ...corsHeaders(this.#head),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    };
+  }
+
+  end(): void {
+    this.isOpen = false;
+    this.#stream?.close();
+  }
+
+  send(status: number, headers: Record<string, string>, body: Body | undefined): void {
+    this.isOpen = false;
+    if (body !== undefined) headers['content-type'] = 'application/json';
     this.#resolve(new Response(body === undefined ? null : textOf(body), { status, headers }));
   }
 
-  #write(message: string): void {
-    this.#stream ??= this.#open();
-    this.#stream.enqueue(new TextEncoder().encode(encodeEvent(message)));
+  /** The reader is gone. Whoever called `fetch` is still owed a response, unless it has one. */
+  cancel(): void {
+    if (!this.isOpen) return;
+    this.isOpen = this.#stream === undefined;
+    this.onCancel();
   }
 
-  #open(): ReadableStreamDefaultController<Uint8Array> {
-    let opened!: ReadableStreamDefaultController<Uint8Array>;
-    const stream = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        opened = controller;
-      },
-      cancel: () => {
-        this.#readerIsGone = true;
-        this.onCancel();
-      },
-    });
-    const headers = { ...corsHeaders(this.#head), ...STREAM_HEADERS };
-    this.#resolve(new Response(stream, { status: 200, headers }));
-    return opened;
+  /** The request was given up, and with it whatever has begun to come back. */
+  abort(reason: unknown): void {
+    this.cancel();
+    this.#stream?.error(reason);
   }
 }
 

@@ -1,11 +1,12 @@
 import { localCaller, type Caller } from '../core/caller.ts';
 import { accident, ToolcribError } from '../core/errors.ts';
-import type { Awaitable } from '../core/source.ts';
+import { isThenable, type Awaitable } from '../core/source.ts';
 import {
   admit,
   corsHeaders,
   hasAllowedOrigin,
   requireJsonPost,
+  requireUncompressed,
   type EndpointOptions,
   type Head,
 } from './endpoint.ts';
@@ -58,7 +59,8 @@ export class Gate {
     if (!authenticate) return localCaller;
     try {
       const answer = authenticate(head);
-      return answer instanceof Promise ? answer.catch((error: unknown) => this.#nobody(error)) : answer;
+      if (!isThenable(answer)) return answer;
+      return Promise.resolve(answer).catch((error: unknown) => this.#nobody(error));
     } catch (error) {
       return this.#nobody(error);
     }
@@ -85,7 +87,8 @@ const EXTRA_HEADERS = new Map<string, Record<string, string>>([
 function passed(head: Head, caller: Caller | undefined): Caller {
   if (!isCaller(caller))
     throw new ToolcribError('unauthenticated', 'Sign in first: this endpoint does not know you.');
-  requireJsonPost(head);
+  requireUncompressed(head);
+  if (head.method !== 'GET' && head.method !== 'DELETE') requireJsonPost(head);
   return caller;
 }
 

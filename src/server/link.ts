@@ -1,8 +1,7 @@
-import type { ClientFacts } from '../core/call.ts';
 import type { Caller } from '../core/caller.ts';
 import { Cancellation } from '../core/cancellation.ts';
 import type { Headers } from '../protocol/headers.ts';
-import type { Revision } from '../protocol/revision.ts';
+import type { Session } from './session.ts';
 
 /** One message's way back to its client: who it is, what may be said before the answer, and how it is stopped. */
 export interface Link {
@@ -10,29 +9,29 @@ export interface Link {
   readonly cancellation: Cancellation;
   /** The request's headers, where the transport has any. */
   readonly headers?: Headers;
-  /** The lasting connection the message came in on, where there is one. */
-  readonly connection?: Connection;
+  /** Set by a transport of the handshake revisions, on which a modern request would escape the check of its headers. */
+  readonly handshakeOnly?: boolean;
+  /** What a handshake established: over HTTP found by the request's session id, over stdio the process itself. */
+  session: Session | undefined;
   /** Set once the era is known: in the modern one a client that hangs up has cancelled. */
   hangUpCancels: boolean;
   /** Set with the answer: nothing may be said of the request after it. */
   answered: boolean;
+  /** Whether the client takes messages before the answer. */
+  readonly canStream: boolean;
   /** Sends a message about this request before its answer. */
   notify(message: string): void;
+  /** Closes the stream early, where the client can come back to it. */
+  closeStream?(): void;
+  /** Keeps a quiet stream open. */
+  keepAlive?(): void;
 }
 
-/** What a lasting connection (stdio) remembers: the handshake, and the calls under way by id. */
-export interface Connection {
-  revision: Revision | undefined;
-  client: ClientFacts | undefined;
-  /** Whether the handshake is complete, so that unasked notifications may be sent. */
-  ready: boolean;
-  readonly underWay: Map<string | number, Cancellation>;
-}
-
-/** What goes back: a status for HTTP, and the bytes of one message in pieces, or none. */
+/** What goes back: a status and headers for HTTP, and the text of one message, or none. */
 export interface Answer {
   readonly status: number;
   readonly body: Body | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** A message's text, whole or in pieces: long lists are kept encoded and never joined. */
@@ -43,7 +42,21 @@ export function textOf(body: Body): string {
   return typeof body === 'string' ? body : body.map(String).join('');
 }
 
-/** The link of a transport that has neither headers nor a lasting connection. */
-export function createLink(caller: Caller, notify: (message: string) => void): Link {
-  return { caller, cancellation: new Cancellation(), hangUpCancels: false, answered: false, notify };
+/** A link for another message of the same client, with its own way back. */
+export function besideLink({ caller, headers, session }: Link, notify: (message: string) => void): Link {
+  const beside = createLink(caller, notify, session);
+  return headers ? { ...beside, headers } : beside;
+}
+
+/** The link of a transport that has no headers. */
+export function createLink(caller: Caller, notify: (message: string) => void, session?: Session): Link {
+  return {
+    caller,
+    cancellation: new Cancellation(),
+    session,
+    hangUpCancels: false,
+    answered: false,
+    canStream: true,
+    notify,
+  };
 }

@@ -5,13 +5,11 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Caller } from '../core/caller.ts';
 import { ToolcribError } from '../core/errors.ts';
-import { andThen } from '../core/source.ts';
 import type { Server } from './create-server.ts';
-import { checkFraming, checkRawHeaders, type Head } from './endpoint.ts';
-import { Gate, type HttpAnswer } from './gate.ts';
-import { NodeLink } from './node-link.ts';
+import { Gate } from './gate.ts';
+import { NodeEndpoint } from './node-endpoint.ts';
+import { SseEndpoint, ssePaths } from './sse-endpoint.ts';
 
 /** Where to listen. */
 export interface ListenOptions {
@@ -21,12 +19,14 @@ export interface ListenOptions {
   readonly port?: number;
   /** `/mcp` unless set. */
   readonly path?: string;
+  /** Also serve clients of 2024-11-05 over HTTP with server-sent events, at `/sse` and `/messages`. */
+  readonly sse?: boolean;
 }
 
 /** A server that listens. */
 export interface Listening {
   readonly url: string;
-  /** Stops accepting, lets calls under way finish for up to `graceMs` (5 seconds unless set), then closes what is left. */
+  /** Stops accepting, ends open streams, lets calls under way finish for up to `graceMs` (5 seconds unless set), then closes what is left. */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -38,115 +38,64 @@ const LIMITS = {
   // The gate refuses a request without a Host, as it refuses everything else.
   requireHostHeader: false,
 };
-const LOOPBACK = new Set(['127.0.0.1', '::1', 'localhost']);
+/** The addresses only this machine can reach. */
+export const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /** Puts a server on the network, straight on `node:http`. */
 export async function listen(server: Server, options: ListenOptions = {}): Promise<Listening> {
-  const { host = '127.0.0.1', port = 8484, path = '/mcp' } = options;
+  const { host = '127.0.0.1', port = 8484, path = '/mcp', sse = false } = options;
+  checkAddress(port, path);
   checkExposure(server, host);
   const http = createHttpServer(LIMITS);
+  const sockets = socketsOf(http);
   await new Promise<void>((resolve, reject) => {
-    http.once('error', reject);
+    http.once('error', (cause: NodeJS.ErrnoException) =>
+      reject(new ToolcribError('invalid_setup', explain(cause, host, port), { cause })),
+    );
     http.listen(port, host, resolve);
   });
   const bound = (http.address() as AddressInfo).port;
   const allowedHosts = server.options.allowedHosts ?? loopbackHosts(bound);
   const endpoint = new NodeEndpoint(server, new Gate(server.options, { path, allowedHosts }));
-  http.on('request', (request, response) => endpoint.take(request, response));
-  // Answered here, so that a refused client is never told to go on with its body.
-  http.on('checkContinue', (request, response) => endpoint.take(request, response));
+  const old = sse ? new SseEndpoint(server, allowedHosts) : undefined;
+  const take = (request: IncomingMessage, response: ServerResponse): void => {
+    if (old && ssePaths.has(request.url!.split('?')[0]!)) old.take(request, response);
+    else endpoint.take(request, response);
+  };
+  http.on('request', take);
+  // Answered by us, so that a refused client is never told to go on with its body.
+  http.on('checkContinue', take);
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}${path}`,
-    close: (graceMs = 5_000) => closeGently(http, graceMs),
+    async close(graceMs = 5_000) {
+      const closed = closeGently(http, sockets, graceMs);
+      server.close();
+      old?.close();
+      await closed;
+    },
   };
 }
 
-/** Takes requests off `node:http` and brings answers back. */
-class NodeEndpoint {
-  readonly #server: Server;
-  readonly #gate: Gate;
-  readonly #closing = new WeakSet<Socket>();
-
-  constructor(server: Server, gate: Gate) {
-    this.#server = server;
-    this.#gate = gate;
-  }
-
-  take(request: IncomingMessage, response: ServerResponse): void {
-    const head: Head = { method: request.method!, target: request.url!, headers: request.headers };
-    try {
-      checkFraming(request.httpVersion, head.headers);
-      checkRawHeaders(request.rawHeaders);
-      if (head.method === 'OPTIONS') {
-        response.writeHead(204, this.#gate.preflight(head)).end();
-        return;
-      }
-      const entered = this.#gate.enter(head);
-      if (!(entered instanceof Promise)) this.#read(request, response, entered);
-      else {
-        entered.then(
-          (caller) => this.#read(request, response, caller),
-          (error: unknown) => this.#refuse(head, response, error),
-        );
-      }
-    } catch (error) {
-      this.#refuse(head, response, error);
-    }
-  }
-
-  #read(request: IncomingMessage, response: ServerResponse, caller: Caller): void {
-    // What was sent behind a refused request is not run: its client was told that the connection ends there.
-    if (this.#closing.has(request.socket)) return;
-    const { maxBodyBytes } = this.#server.options;
-    if (Number(request.headers['content-length'] ?? 0) > maxBodyBytes) {
-      this.#refuseLarge(request, response);
-      return;
-    }
-    if (request.headers.expect !== undefined) response.writeContinue();
-    let chunks: Buffer[] | undefined;
-    let first: Buffer | undefined;
-    let size = 0;
-    request.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size > maxBodyBytes) {
-        request.removeAllListeners('data').removeAllListeners('end');
-        this.#refuseLarge(request, response);
-      } else if (first) (chunks ??= [first]).push(chunk);
-      else first = chunk;
-    });
-    request.on('end', () => {
-      const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
-      const link = new NodeLink(request, response, caller);
-      void andThen(this.#server.exchange.answer(bytes, link), (answer) => link.finish(answer));
-    });
-  }
-
-  #refuseLarge(request: IncomingMessage, response: ServerResponse): void {
-    const head = { method: request.method!, target: request.url!, headers: request.headers };
-    this.#refuse(
-      head,
-      response,
-      new ToolcribError(
-        'too_large',
-        `A message may have at most ${this.#server.options.maxBodyBytes} bytes.`,
-      ),
+function checkAddress(port: unknown, path: unknown): void {
+  if (!Number.isInteger(port) || (port as number) < 0 || (port as number) > 65_535) {
+    throw new ToolcribError(
+      'invalid_setup',
+      `port must be a whole number from 0 to 65535, not ${JSON.stringify(port)}.`,
     );
   }
-
-  // The rest of a refused body is not read: the connection ends with the answer.
-  #refuse(head: Head, response: ServerResponse, error: unknown): void {
-    const { status, body, headers }: HttpAnswer = this.#gate.refuse(head, error);
-    const text = body as string;
-    this.#closing.add(response.req.socket);
-    response
-      .writeHead(status, {
-        ...headers,
-        'content-type': 'application/json',
-        'content-length': Buffer.byteLength(text),
-        connection: 'close',
-      })
-      .end(text);
+  if (typeof path !== 'string' || !path.startsWith('/')) {
+    throw new ToolcribError(
+      'invalid_setup',
+      `path must start with "/", such as "/mcp", not ${JSON.stringify(path)}.`,
+    );
   }
+}
+
+function explain({ code }: NodeJS.ErrnoException, host: string, port: number): string {
+  if (code === 'EADDRINUSE')
+    return `${host}:${port} is in use; choose another port (toolcrib serve --listen 8485).`;
+  if (code === 'EACCES') return `No permission to listen on ${host}:${port}; choose a port above 1023.`;
+  return `Cannot listen on ${host}:${port}; choose an address of this machine.`;
 }
 
 function checkExposure({ options }: Server, host: string): void {
@@ -170,12 +119,25 @@ function loopbackHosts(port: number): string[] {
   return port === 80 ? names : names.map((name) => `${name}:${port}`);
 }
 
-async function closeGently(http: HttpServer, graceMs: number): Promise<void> {
+function socketsOf(http: HttpServer): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  http.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
+}
+
+async function closeGently(http: HttpServer, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     http.close(() => resolve());
   });
   // Connections that finish their last answer from now on are idle, and idle ones would hold the server open.
-  const sweep = setInterval(() => http.closeIdleConnections(), 20);
+  const sweep = setInterval(() => {
+    http.closeIdleConnections();
+    // Node takes a connection for busy until its first request; clients open some in advance.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  }, 20);
   const force = setTimeout(() => http.closeAllConnections(), graceMs);
   await closed;
   clearInterval(sweep);

@@ -1,5 +1,6 @@
 import type { Caller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
+import type { Memory } from '../core/memory.ts';
 import type { Awaitable, ToolSource } from '../core/source.ts';
 import type { Log } from '../observe/log.ts';
 import type { JsonText } from '../protocol/revision.ts';
@@ -31,6 +32,12 @@ export interface ServerOptions {
   readonly jsonText?: JsonText;
   /** The largest message taken, 1 MiB unless set. */
   readonly maxBodyBytes?: number;
+  /** Lets tools hand out large results by link (`ctx.publish`); off unless set, because it makes the server offer resources. */
+  readonly publish?: boolean;
+  /** How results reach clients with a session: with the request, or queued for the session's own stream. `direct` unless set. */
+  readonly delivery?: 'direct' | 'queued';
+  /** Where what must outlast a request is kept; this process unless set. */
+  readonly memory?: Memory;
   readonly log?: Log;
   readonly clock?: Clock;
 }

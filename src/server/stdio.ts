@@ -1,11 +1,12 @@
 import type { Readable, Writable } from 'node:stream';
 import { localCaller, type Caller } from '../core/caller.ts';
 import { ToolcribError } from '../core/errors.ts';
-import { encodeNotification } from '../protocol/json-rpc.ts';
 import type { Server } from './create-server.ts';
 import { refuse } from './exchange.ts';
 import { LineReader } from './line-reader.ts';
-import { createLink, textOf, type Answer, type Connection } from './link.ts';
+import { createLink, textOf, type Answer } from './link.ts';
+import { Session } from './session.ts';
+import { keepsNothing } from './stream.ts';
 
 /** What to talk through, and who is at the other end. */
 export interface StdioOptions {
@@ -20,17 +21,12 @@ const MAX_LINE_BYTES = 4_194_304;
 /** Serves one client over standard input and output; resolves when the client has closed its end and every answer is out. */
 export async function serveStdio(server: Server, options: StdioOptions = {}): Promise<void> {
   const { input = process.stdin, output = process.stdout, caller = localCaller } = options;
-  const connection: Connection = {
-    revision: undefined,
-    client: undefined,
-    ready: false,
-    underWay: new Map(),
-  };
+  const session = new Session('stdio', caller, keepsNothing);
   const out = new LineWriter(output);
   const working = new Set<Promise<void>>();
 
   const answer = (line: Buffer): void => {
-    const link = { ...createLink(caller, (message) => out.write(message)), connection };
+    const link = createLink(caller, (message) => out.write(message), session);
     const say = ({ body }: Answer): void => {
       if (body !== undefined) out.write(textOf(body));
     };
@@ -46,9 +42,7 @@ export async function serveStdio(server: Server, options: StdioOptions = {}): Pr
     const tooLong = new ToolcribError('too_large', `A line may have at most ${MAX_LINE_BYTES} bytes.`);
     out.write(textOf(refuse(undefined, tooLong).body!));
   });
-  const unwatch = server.source.watch?.(() => {
-    if (connection.ready) out.write(encodeNotification('notifications/tools/list_changed'));
-  });
+  session.unasked.attach({ event: (text) => out.write(text), end: () => {} });
 
   try {
     for await (const chunk of input) {
@@ -57,13 +51,11 @@ export async function serveStdio(server: Server, options: StdioOptions = {}): Pr
       if (out.backlog) await out.backlog;
     }
     reader.end();
+    session.hangUp();
     await Promise.all(working);
     await out.flushed();
   } finally {
-    unwatch?.();
-    for (const cancellation of connection.underWay.values()) {
-      cancellation.abort(new ToolcribError('cancelled', 'The client hung up.'));
-    }
+    session.end();
   }
 }
 
@@ -90,6 +82,7 @@ class LineWriter {
   }
 
   write(line: string): void {
+    if (this.#broken) return;
     if (this.#pending.push(line) === 1) setImmediate(() => this.#flush());
   }
 

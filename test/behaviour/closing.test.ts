@@ -1,3 +1,4 @@
+import { connect as connectSocket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { Agent, request as httpRequest } from 'node:http';
@@ -58,6 +59,19 @@ test('connections that are kept for later do not keep a server open', async () =
   await listening.close();
 });
 
+test('a connection on which nothing was sent yet does not keep a server open', async () => {
+  const { server } = holding();
+  const listening = await listen(server, { port: 0 });
+  const silent = connectSocket(Number(new URL(listening.url).port), '127.0.0.1');
+  await once(silent, 'connect');
+  // One answered request later, the server has surely seen the connection before it.
+  await sendTo(listening.url)(legacyPost('ping'));
+  const gone = once(silent, 'close');
+  await listening.close(60_000);
+  await gone;
+  expect(silent.bytesRead).toBe(0);
+});
+
 test('a call that outlasts the time to finish is cut off', async () => {
   const { server, started } = holding();
   const listening = await listen(server, { port: 0 });
@@ -109,7 +123,11 @@ test('serveStdio no longer listens to its source when it has ended', async () =>
     };
   };
   const input = new PassThrough();
-  const served = serveStdio(createServer({ source }), { input, output: new PassThrough() });
+  const output = new PassThrough();
+  const served = serveStdio(createServer({ source }), { input, output });
+  for (const message of ['"id":1,"method":"initialize"', '"method":"notifications/initialized"'])
+    input.write(`{"jsonrpc":"2.0",${message}}\n`);
+  await once(output, 'data');
   expect(watching.size).toBe(1);
   input.end();
   await served;

@@ -126,7 +126,7 @@ describeMatrix(({ connect }) => {
     const [, incident] = /^query failed unexpectedly \(incident ([0-9a-f]{8})\)\.$/.exec(
       result.content[0]!.text,
     )!;
-    expect(peer.logged).toMatchObject([{ level: 'error', facts: { tool: 'query', incident, cause } }]);
+    expect(peer.logged).toMatchObject([{ level: 'error', facts: { target: 'query', incident, cause } }]);
     expect(peer.wire.heard.join('\n')).not.toMatch(/ECONNREFUSED|hunter2/);
   });
 

@@ -8,8 +8,28 @@ interface Waiting {
   readonly onNotification: SendOptions['onNotification'];
 }
 
+/** One end of a connection that carries messages both ways, in any order. */
+export interface Conversation {
+  readonly talk: Omit<Wire, 'close'>;
+  /** Takes a message that came in. */
+  hear(text: string): void;
+  /** Nothing more will come in. */
+  end(): void;
+}
+
 /** Talks to a server one line a message, as a client over standard input and output does. */
 export function talkInLines(to: Writable, from: Readable): Omit<Wire, 'close'> {
+  const { talk, hear, end } = conversation((text, pieceBytes) =>
+    writeInPieces(to, Buffer.from(`${text}\n`), pieceBytes),
+  );
+  eachLine(from, hear, end);
+  return talk;
+}
+
+/** Finds the request to each answer; `write` puts a message on its way. */
+export function conversation(
+  write: (text: string, pieceBytes: number | undefined) => Promise<void>,
+): Conversation {
   const heard: string[] = [];
   const waiting = new Map<string, Waiting>();
 
@@ -17,36 +37,44 @@ export function talkInLines(to: Writable, from: Readable): Omit<Wire, 'close'> {
     waiting.get(key)?.resolve(answer);
     waiting.delete(key);
   };
-  const hear = (line: string): void => {
-    heard.push(line);
-    const message = parsed(line);
+  const hear = (text: string): void => {
+    heard.push(text);
+    const message = parsed(text);
     if ('method' in message)
       for (const { onNotification } of waiting.values()) onNotification?.(message as JsonRpcMessage);
     // An answer without an id, or that is no JSON, is for whoever has waited longest.
-    else settle('id' in message ? JSON.stringify(message['id']) : [...waiting.keys()][0]!, line);
+    else settle('id' in message ? JSON.stringify(message['id']) : [...waiting.keys()][0]!, text);
   };
-  eachLine(from, hear, () => {
-    for (const key of waiting.keys()) settle(key, undefined);
-  });
 
   const send: Wire['send'] = async (text, { onNotification, signal, pieceBytes } = {}) => {
     const message = parsed(text);
     const key = JSON.stringify(message['id'] ?? 'unreadable');
-    const wantsAnswer = 'id' in message || !('method' in message);
     const answer = new Promise<string | undefined>((resolve) => {
-      if (wantsAnswer) waiting.set(key, { resolve, onNotification });
+      if (wantsAnswer(message)) waiting.set(key, { resolve, onNotification });
       else resolve(undefined);
     });
     const cancel = (): void => {
       const params = { requestId: message['id'], reason: 'The user lost interest.' };
-      to.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params })}\n`);
+      void write(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params }), undefined);
       settle(key, undefined);
     };
     signal?.addEventListener('abort', cancel, { once: true });
-    await writeInPieces(to, Buffer.from(`${text}\n`), pieceBytes);
+    await write(text, pieceBytes);
     return answer;
   };
-  return { lasting: true, carriesText: true, heard, send };
+  return {
+    talk: { lasting: true, carriesText: true, heard, send },
+    hear,
+    end: () => {
+      for (const key of waiting.keys()) settle(key, undefined);
+    },
+  };
+}
+
+// A request does, and so does what nobody could read; a notification and an answer do not.
+function wantsAnswer(message: Record<string, unknown>): boolean {
+  if ('method' in message) return 'id' in message;
+  return !('result' in message || 'error' in message);
 }
 
 // Not node:readline, which also takes U+2028 within a message for the end of a line.

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createServer, defineTool, ToolRegistry } from '../../src/index.ts';
+import { createServer, defineTool, ToolRegistry, type JsonRpcMessage } from '../../src/index.ts';
+import { deferred } from './deferred.ts';
 import { ada, describeMatrix } from './matrix.ts';
 import type { Peer } from './peer.ts';
 import { openStdio } from './wires.ts';
@@ -54,22 +55,57 @@ describeMatrix(
       expect(await news(peer)).toEqual([]);
     });
   },
-  ({ era, transport }) => era === 'legacy' && transport === 'stdio',
+  ({ era, transport }) => era === 'legacy' && (transport === 'stdio' || transport === 'HTTP with SSE'),
 );
 
 describeMatrix(
   ({ era, connect }) => {
-    test('002-05 changes are neither promised nor sent where they could not be heard or were not asked for', async () => {
+    test('000-35 002-05 003-09 003-10 changes are promised where they are delivered, and delivered once they are asked for', async () => {
       const source = new ToolRegistry().registerTool(named('first'));
       const peer = await connect({ source });
-      const introduction = await peer.result(era === 'modern' ? 'server/discover' : 'initialize');
-      expect(introduction['capabilities']).toEqual({ tools: {} });
+      const introduction = peer.introduction ?? (await peer.result('server/discover'));
+      expect(introduction).toMatchObject({ capabilities: { tools: { listChanged: true } } });
+      const told = deferred<unknown>();
+      const onNotification = ({ method }: JsonRpcMessage): void => {
+        if (method === 'notifications/subscriptions/acknowledged') source.registerTool(named('second'));
+        else told.resolve(method);
+      };
+      if (era === 'modern') {
+        const notifications = { toolsListChanged: true };
+        void peer.request('subscriptions/listen', { notifications }, { onNotification });
+      } else {
+        await peer.wire.follow!(onNotification);
+        source.registerTool(named('second'));
+      }
+      expect(await told.promise).toBe('notifications/tools/list_changed');
+    });
+  },
+  ({ era, transport, hasSession }) =>
+    era === 'modern' || (hasSession && transport !== 'stdio' && transport !== 'HTTP with SSE'),
+);
+
+describeMatrix(
+  ({ connect }) => {
+    test('002-05 changes are not sent to a client that did not ask for them', async () => {
+      const source = new ToolRegistry().registerTool(named('first'));
+      const peer = await connect({ source });
       source.registerTool(named('second'));
       expect(await news(peer)).toEqual([]);
       expect((await peer.list()).tools).toHaveLength(2);
     });
   },
-  ({ era, transport }) => !(era === 'legacy' && transport === 'stdio'),
+  ({ transport, era }) => era === 'modern' || (transport !== 'stdio' && transport !== 'HTTP with SSE'),
+);
+
+describeMatrix(
+  ({ connect }) => {
+    test('002-05 changes are not promised where they could not be heard', async () => {
+      const peer = await connect({ source: new ToolRegistry().registerTool(named('first')) });
+      expect(await peer.result('initialize')).toMatchObject({ capabilities: { tools: {} } });
+      expect(await peer.result('initialize')).not.toHaveProperty('capabilities.tools.listChanged');
+    });
+  },
+  ({ era, transport }) => era === 'legacy' && transport === 'in process',
 );
 
 test('a client that has not finished its handshake is told nothing unasked', async () => {

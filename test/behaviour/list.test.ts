@@ -14,6 +14,8 @@ const searchPages = defineTool(
     },
     output: z.object({ titles: z.array(z.string()) }),
     annotations: { readOnlyHint: true, openWorldHint: false, audience: ['user'] },
+    icons: [{ src: 'https://example.com/search.png', sizes: ['48x48'] }],
+    _meta: { 'com.example/team': 'search' },
   },
   ({ query }) => ({ titles: [query] }),
 );
@@ -24,7 +26,7 @@ const numbered = (count: number) =>
     defineTool({ name: `tool_${String(index).padStart(4, '0')}`, description: 'One of many.' }, () => index),
   );
 
-describeMatrix(({ era, connect }) => {
+describeMatrix(({ era, titles, structured, annotations, icons, connect }) => {
   test('000-02 002-02 a tool that is added can be found and called at once', async () => {
     const source = new ToolRegistry();
     const peer = await connect({ source });
@@ -46,13 +48,22 @@ describeMatrix(({ era, connect }) => {
     ]);
   });
 
-  test('002-08 002-10 002-11 title, output schema and annotations are listed, unknown hints included', async () => {
+  test('002-08 002-10 002-11 a list shows everything the revision knows of a tool, unknown hints included, and nothing else', async () => {
     const peer = await connect({ tools: [searchPages] });
     const [tool] = (await peer.list()).tools;
-    expect(tool).toMatchObject({
-      title: 'Page search',
-      outputSchema: { type: 'object', properties: { titles: { type: 'array', items: { type: 'string' } } } },
-      annotations: { readOnlyHint: true, openWorldHint: false, audience: ['user'] },
+    expect(tool).toEqual({
+      name: 'search_pages',
+      description: searchPages.description,
+      inputSchema: expect.objectContaining({ type: 'object', required: ['query'] }),
+      ...(titles && { title: 'Page search', _meta: { 'com.example/team': 'search' } }),
+      ...(structured !== 'none' && {
+        outputSchema: expect.objectContaining({
+          type: 'object',
+          properties: { titles: { type: 'array', items: { type: 'string' } } },
+        }),
+      }),
+      ...(annotations && { annotations: { readOnlyHint: true, openWorldHint: false, audience: ['user'] } }),
+      ...(icons && { icons: [{ src: 'https://example.com/search.png', sizes: ['48x48'] }] }),
     });
   });
 

@@ -44,19 +44,22 @@ export interface PeerOptions {
   readonly version: string;
   readonly era: 'modern' | 'legacy';
   readonly logged?: Peer['logged'];
+  /** What the client says it can do; nothing unless told. */
+  readonly capabilities?: Json;
 }
 
 /** Speaks a revision over a wire, handshake included where there is one. */
-export async function openPeer(wire: Wire, { version, era, logged = [] }: PeerOptions): Promise<Peer> {
+export async function openPeer(wire: Wire, options: PeerOptions): Promise<Peer> {
+  const { version, era, logged = [], capabilities = {} } = options;
   let lastId = 0;
-  const send = async (message: JsonRpcMessage, options?: SendOptions): Promise<Answer | undefined> => {
-    const answer = await wire.send(JSON.stringify(message), options);
+  const send = async (message: JsonRpcMessage, sending?: SendOptions): Promise<Answer | undefined> => {
+    const answer = await wire.send(JSON.stringify(message), sending);
     return answer === undefined ? undefined : (JSON.parse(answer) as Answer);
   };
-  const request: Peer['request'] = (method, params, options) =>
-    send({ jsonrpc: '2.0', id: ++lastId, method, ...withMeta(params, { version, era }) }, options);
-  const result: Peer['result'] = async (method, params, options) => {
-    const answer = await request(method, params, options);
+  const request: Peer['request'] = (method, params, sending) =>
+    send({ jsonrpc: '2.0', id: ++lastId, method, ...withMeta(params, options) }, sending);
+  const result: Peer['result'] = async (method, params, sending) => {
+    const answer = await request(method, params, sending);
     if (answer?.result) return answer.result;
     throw new Error(`${method} has no result: ${JSON.stringify(answer)}`);
   };
@@ -75,8 +78,8 @@ export async function openPeer(wire: Wire, { version, era, logged = [] }: PeerOp
       if (answer?.error) return answer.error;
       throw new Error(`${method} was not refused: ${JSON.stringify(answer)}`);
     },
-    call: async (name, args = {}, options) =>
-      (await result('tools/call', { name, arguments: args }, options)) as ToolResult,
+    call: async (name, args = {}, sending) =>
+      (await result('tools/call', { name, arguments: args }, sending)) as ToolResult,
     list: async (params) => (await result('tools/list', params)) as Json & { tools: readonly Json[] },
     notify,
   };
@@ -85,7 +88,7 @@ export async function openPeer(wire: Wire, { version, era, logged = [] }: PeerOp
     const clientInfo = { name: 'peer', version: '1.0.0' };
     const introduction = await result('initialize', {
       protocolVersion: version,
-      capabilities: {},
+      capabilities,
       clientInfo,
     });
     await notify('notifications/initialized');
@@ -94,15 +97,16 @@ export async function openPeer(wire: Wire, { version, era, logged = [] }: PeerOp
 }
 
 /** The `_meta` of a modern request. */
-export function modernMeta(version = '2026-07-28'): Json {
+export function modernMeta(version = '2026-07-28', capabilities: Json = {}): Json {
   return {
     'io.modelcontextprotocol/protocolVersion': version,
-    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
     'io.modelcontextprotocol/clientInfo': { name: 'peer', version: '1.0.0' },
   };
 }
 
-function withMeta(params: Json | undefined, { version, era }: PeerOptions): { params?: Json } {
-  if (era === 'legacy') return params ? { params } : {};
-  return { params: { ...params, _meta: { ...modernMeta(version), ...(params?.['_meta'] as Json) } } };
+function withMeta(params: Json | undefined, options: PeerOptions): { params?: Json } {
+  if (options.era === 'legacy') return params ? { params } : {};
+  const meta = modernMeta(options.version, options.capabilities);
+  return { params: { ...params, _meta: { ...meta, ...(params?.['_meta'] as Json) } } };
 }

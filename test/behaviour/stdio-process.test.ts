@@ -3,11 +3,19 @@ import { describe, expect, test } from 'vitest';
 import { runTypeScript, startNode, type Child } from './child.ts';
 import { talkInLines } from './lines.ts';
 import { revisions } from './matrix.ts';
-import { openPeer, type Peer } from './peer.ts';
+import { openPeer, type Peer, type ToolResult } from './peer.ts';
 
+const said = ({ content }: ToolResult): unknown => (JSON.parse(content[0]!.text) as { said: unknown }).said;
 const workshop = join(import.meta.dirname, 'fixtures/workshop.ts');
 
-describe.each(revisions)('$version over the pipes of a real process:', ({ version, era }) => {
+// Starting processes takes time; what differs between the others does not depend on pipes.
+const newestAndOldest = revisions.filter(
+  ({ version }) => version !== '2025-06-18' && version !== '2025-03-26',
+);
+
+describe.each(newestAndOldest)('$version over the pipes of a real process:', (revision) => {
+  const { version, era, messages } = revision;
+
   async function connect(): Promise<{ child: Child; peer: Peer }> {
     const child = startNode([runTypeScript, workshop]);
     const talk = talkInLines(child.process.stdin, child.process.stdout);
@@ -24,10 +32,7 @@ describe.each(revisions)('$version over the pipes of a real process:', ({ versio
       'hire_apprentice',
       'wait_forever',
     ]);
-    expect(await peer.call('echo', { text: 'hello' })).toMatchObject({
-      structuredContent: { said: 'hello' },
-      isError: false,
-    });
+    expect(said(await peer.call('echo', { text: 'hello' }))).toBe('hello');
     child.process.stdin.end();
     expect(await child.exit).toEqual({ code: 0, signal: null });
     expect(child.complaints()).toBe('');
@@ -36,18 +41,14 @@ describe.each(revisions)('$version over the pipes of a real process:', ({ versio
   test('004-06 text in any script survives pipes, however it is cut', async () => {
     const { peer } = await connect();
     const text = '21 °C — 日本語 👩‍👩‍👧‍👦 \u2028 '.repeat(20_000);
-    expect((await peer.call('echo', { text }, { pieceBytes: 65_537 })).structuredContent).toEqual({
-      said: text,
-    });
+    expect(said(await peer.call('echo', { text }, { pieceBytes: 65_537 }))).toBe(text);
   });
 
   test('a hundred calls at once are all answered, each its own', async () => {
     const { peer } = await connect();
     const texts = Array.from({ length: 100 }, (_, index) => `call ${index}`);
     const results = await Promise.all(texts.map((text) => peer.call('echo', { text })));
-    expect(results.map(({ structuredContent }) => structuredContent)).toEqual(
-      texts.map((said) => ({ said })),
-    );
+    expect(results.map(said)).toEqual(texts);
   });
 
   test('progress comes in order before the answer', async () => {
@@ -60,7 +61,7 @@ describe.each(revisions)('$version over the pipes of a real process:', ({ versio
         progressToken: 'count',
         progress: step,
         total: 3,
-        message: `step ${step}`,
+        ...(messages && { message: `step ${step}` }),
       })),
     );
   });
@@ -73,7 +74,7 @@ describe.each(revisions)('$version over the pipes of a real process:', ({ versio
     child.process.stdin.end();
     await child.exit;
     const entry = JSON.parse(child.complaints());
-    expect(entry).toMatchObject({ level: 'error', tool: 'explode', incident });
+    expect(entry).toMatchObject({ level: 'error', target: 'explode', incident });
     expect(entry.cause).toContain('secret of the workshop');
   });
 

@@ -2,15 +2,16 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { content, defineTool, type JsonSchema } from '../../src/index.ts';
-import { describeMatrix } from './matrix.ts';
+import { describeMatrix, type Cell } from './matrix.ts';
 
 const promising = (output: JsonSchema, value: unknown) =>
   defineTool({ name: 'report', description: 'Reports.', output }, () => value as never);
 
+const hasStructured = ({ structured }: Cell): boolean => structured !== 'none';
 const tree = { name: 'root', children: [{ name: 'leaf', children: [] }] };
 
-describeMatrix(({ era, connect }) => {
-  const onWire = (value: unknown): unknown => (era === 'modern' ? value : { result: value });
+describeMatrix(({ structured, connect }) => {
+  const onWire = (value: unknown): unknown => (structured === 'any' ? value : { result: value });
 
   test.each([
     ['a list', { type: 'array', items: { type: 'integer' } }, [1, 2, 3]],
@@ -82,7 +83,7 @@ describeMatrix(({ era, connect }) => {
     const { structuredContent } = await peer.call('report');
     expect(validate(structuredContent)).toBe(true);
     expect(validate(onWire({ unexpected: true }))).toBe(false);
-    if (era === 'legacy') expect(tool!['outputSchema']).toMatchObject({ type: 'object' });
+    if (structured === 'objects') expect(tool!['outputSchema']).toMatchObject({ type: 'object' });
   });
 
   test.each<[string, unknown]>([
@@ -94,11 +95,26 @@ describeMatrix(({ era, connect }) => {
       const free = defineTool({ name: 'free', description: 'Promises nothing.' }, () => value);
       const peer = await connect({ tools: [free] });
       const result = await peer.call('free');
-      expect(result.structuredContent).toEqual(era === 'modern' ? value : undefined);
+      expect(result.structuredContent).toEqual(structured === 'any' ? value : undefined);
       expect(JSON.parse(result.content[0]!.text)).toEqual(value);
     },
   );
 
+  test('structured output that a handler writes out beside its own blocks is checked and kept', async () => {
+    const output = z.object({ n: z.number() });
+    const both = defineTool({ name: 'both', description: 'Writes both.', output }, () => ({
+      content: [content.text('one')],
+      structuredContent: { n: 1 },
+    }));
+    const peer = await connect({ tools: [both] });
+    expect(await peer.call('both')).toMatchObject({
+      content: [{ type: 'text', text: 'one' }],
+      structuredContent: { n: 1 },
+    });
+  });
+}, hasStructured);
+
+describeMatrix(({ structured, connect }) => {
   test('a failure carries no structured output, whatever the tool promised', async () => {
     const output = { type: 'object', properties: { rows: { type: 'array' } }, required: ['rows'] };
     const failures = [
@@ -128,21 +144,19 @@ describeMatrix(({ era, connect }) => {
     expect(peer.logged).toMatchObject([
       {
         level: 'error',
-        facts: { tool: 'report', cause: { message: expect.stringContaining('rows: is required') } },
+        facts: { target: 'report', cause: { message: expect.stringContaining('rows: is required') } },
       },
     ]);
   });
 
-  test('structured output that a handler writes out beside its own blocks is checked and kept', async () => {
+  test('data comes as text to a client whose revision has nothing else, and the promise is kept to itself', async () => {
     const output = z.object({ n: z.number() });
-    const both = defineTool({ name: 'both', description: 'Writes both.', output }, () => ({
-      content: [content.text('one')],
-      structuredContent: { n: 1 },
-    }));
-    const peer = await connect({ tools: [both] });
-    expect(await peer.call('both')).toMatchObject({
-      content: [{ type: 'text', text: 'one' }],
-      structuredContent: { n: 1 },
-    });
+    const count = defineTool({ name: 'count', description: 'Counts.', output }, () => ({ n: 1 }));
+    const peer = await connect({ tools: [count] });
+    const [tool] = (await peer.list()).tools;
+    const result = await peer.call('count');
+    expect(JSON.parse(result.content[0]!.text)).toEqual({ n: 1 });
+    expect('outputSchema' in tool!).toBe(structured !== 'none');
+    expect('structuredContent' in result).toBe(structured !== 'none');
   });
 });

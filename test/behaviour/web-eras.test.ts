@@ -103,10 +103,10 @@ describeWeb((open) => {
     ['the version header of the older revision', legacyPost('initialize', handshake)],
     ['an older claim in _meta', legacyPost('initialize', { ...handshake, _meta: legacyClaim }, noVersion)],
     ['a stale session id', legacyPost('initialize', handshake, { ...noVersion, 'mcp-session-id': 'stale' })],
-  ])('initialize with %s is a handshake, without a session', async (_what, request) => {
+  ])('initialize with %s is a handshake that opens a session', async (_what, request) => {
     const site = await open({ tools: [getTime] });
     const response = await site.send(request);
-    expect(response.headers.get('mcp-session-id')).toBeNull();
+    expect(response.headers.get('mcp-session-id')).toMatch(/^[!-~]{22,}$/);
     expect(await see(response)).toMatchObject({ status: 200, result: { protocolVersion: '2025-06-18' } });
   });
 
@@ -118,12 +118,35 @@ describeWeb((open) => {
   });
 
   test('server/discover of a client without _meta or session is told that there is no such method, never that it lacks a session', async () => {
-    for (const headers of [noVersion, {}, { 'mcp-session-id': 'stale' }]) {
+    for (const headers of [noVersion, {}]) {
       expect(await send(legacyPost('server/discover', {}, headers))).toMatchObject({
         status: 200,
         code: -32601,
       });
     }
+  });
+
+  test('a session that is over has status 404, whatever is asked of it; a modern request does not look at it', async () => {
+    const stale = { 'mcp-session-id': 'stale' };
+    for (const method of ['tools/list', 'ping', 'server/discover', 'no/such'])
+      expect(await send(legacyPost(method, {}, stale))).toMatchObject({ status: 404, code: -32600 });
+    expect(await send(modernPost('tools/list', {}, stale))).toMatchObject({ status: 200 });
+  });
+
+  test.each(['GET', 'DELETE'])('%s of a session that never was has status 404', async (method) => {
+    expect(await send({ method, headers: { 'mcp-session-id': 'stale' } })).toMatchObject({ status: 404 });
+  });
+
+  test('an answer posted on a session is accepted with nothing to say, though nothing was asked', async () => {
+    const site = await open();
+    const { headers } = await site.send(legacyPost('initialize', handshake));
+    const session = { 'mcp-session-id': headers.get('mcp-session-id')! };
+    const { headers: json } = legacyPost('ping', {}, session);
+    const response = await site.send({
+      ...(json && { headers: json }),
+      body: '{"jsonrpc":"2.0","id":1,"result":{}}',
+    });
+    expect({ status: response.status, text: await response.text() }).toEqual({ status: 202, text: '' });
   });
 
   test('requests of the older revision need no handshake, no session and no version header', async () => {
@@ -132,7 +155,15 @@ describeWeb((open) => {
     expect(seen.result).not.toHaveProperty('resultType');
   });
 
-  test.each(['2024-11-05', '1999-01-01', 'latest'])(
+  test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
+    'a version header of %s is enough',
+    async (version) => {
+      const headers = { 'mcp-protocol-version': version };
+      expect(await send(legacyPost('tools/list', {}, headers))).toMatchObject({ status: 200 });
+    },
+  );
+
+  test.each(['2024-10-07', '1999-01-01', 'latest'])(
     'a version header of %s has status 400',
     async (version) => {
       const headers = { 'mcp-protocol-version': version };

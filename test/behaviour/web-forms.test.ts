@@ -76,12 +76,15 @@ describeWeb((open) => {
     expect(await messagesOf(response)).toEqual({ form: 'application/json', methods: ['error'] });
   });
 
-  test.each(['GET', 'DELETE', 'PUT', 'PATCH'])('%s is not allowed, and told what is', async (method) => {
-    const site = await open();
-    const response = await site.send({ method, headers: { accept: 'text/event-stream' } });
-    expect(response.status).toBe(405);
-    expect(response.headers.get('allow')).toBe('POST');
-  });
+  test.each(['GET', 'DELETE', 'PUT', 'PATCH'])(
+    '%s without a session is not allowed, and told what is',
+    async (method) => {
+      const site = await open();
+      const response = await site.send({ method, headers: { accept: 'text/event-stream' } });
+      expect(response.status).toBe(405);
+      expect(response.headers.get('allow')).toBe('POST');
+    },
+  );
 
   test.each([
     ['no type', undefined],
@@ -120,7 +123,7 @@ describeWeb((open) => {
     expect(response.status).toBe(204);
     expect(response.headers.get('access-control-allow-origin')).toBe(origin);
     expect(response.headers.get('vary')).toBe('Origin');
-    expect(response.headers.get('access-control-allow-methods')).toBe('POST');
+    expect(response.headers.get('access-control-allow-methods')).toBe('POST, GET, DELETE');
     expect(response.headers.get('access-control-allow-credentials')).toBeNull();
     const allowed = response.headers.get('access-control-allow-headers')!.split(', ');
     for (const header of [
@@ -130,6 +133,8 @@ describeWeb((open) => {
       'mcp-protocol-version',
       'mcp-method',
       'mcp-name',
+      'mcp-session-id',
+      'last-event-id',
     ]) {
       expect(allowed).toContain(header);
     }

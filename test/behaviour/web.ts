@@ -1,9 +1,9 @@
 import { request as httpRequest } from 'node:http';
 import { Readable } from 'node:stream';
 import { describe, onTestFinished } from 'vitest';
-import { createServer, ToolRegistry, type Server } from '../../src/index.ts';
+import { createServer, type Server } from '../../src/index.ts';
 import { listen } from '../../src/node.ts';
-import { ada, type Setup } from './matrix.ts';
+import { toServerOptions, type Setup } from './matrix.ts';
 import { modernMeta, type Json } from './peer.ts';
 import { headersFor } from './wires.ts';
 
@@ -52,13 +52,10 @@ export function legacyPost(method: string, params?: Json, headers: WebRequest['h
 type Send = Site['send'];
 
 async function openSite(setup: Setup = {}, open: (server: Server) => Promise<Send>): Promise<Site> {
-  const { tools = [], ...options } = setup;
   const logged: Site['logged'] = [];
   const server = createServer({
-    source: new ToolRegistry().registerTool(...tools),
-    authenticate: () => ada,
     log: (_level, message, facts) => logged.push({ message, facts }),
-    ...options,
+    ...toServerOptions(setup),
   });
   return { server, logged, send: await open(server) };
 }

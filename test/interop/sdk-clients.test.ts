@@ -1,38 +1,13 @@
-import { join } from 'node:path';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { cli, runNode, runTypeScript } from '../behaviour/child.ts';
+import { cli } from '../behaviour/child.ts';
 import { deferred } from '../behaviour/deferred.ts';
-import { connectV1, connectV2, type Address, type ConnectSdk, type SdkClient } from './clients.ts';
-
-const shopFile = join(import.meta.dirname, 'fixtures/tool-shop.ts');
-
-const clients: readonly { readonly kind: string; readonly version: string; readonly connect: ConnectSdk }[] =
-  [
-    { kind: 'SDK v2 pinned to 2026-07-28', version: '2026-07-28', connect: connectV2({ pin: '2026-07-28' }) },
-    { kind: 'SDK v2 that finds out', version: '2026-07-28', connect: connectV2('auto') },
-    { kind: 'SDK v2 with a handshake', version: '2025-06-18', connect: connectV2('legacy') },
-    { kind: 'SDK v1', version: '2025-06-18', connect: connectV1 },
-  ];
-const transports = ['HTTP', 'stdio'] as const;
-const cells = clients.flatMap((client) => transports.map((transport) => ({ ...client, transport })));
-
-async function openShop(
-  transport: (typeof transports)[number],
-): Promise<{ address: Address; close(): Promise<void> }> {
-  if (transport === 'stdio') {
-    return {
-      address: { command: process.execPath, args: [runTypeScript, shopFile, '--stdio'] },
-      close: async () => {},
-    };
-  }
-  const child = runNode([runTypeScript, shopFile]);
-  return { address: { url: (await child.outputUntil('\n')).trim() }, close: () => child.kill() };
-}
+import { cells, kinds, openFixture } from './cells.ts';
+import type { SdkClient } from './clients.ts';
 
 describe.each(cells)('$kind over $transport:', ({ version, transport, connect }) => {
   let client: SdkClient;
   beforeAll(async () => {
-    const shop = await openShop(transport);
+    const shop = await openFixture('tool-shop', transport);
     client = await connect(shop.address);
     return async () => {
       await client.close();
@@ -42,10 +17,8 @@ describe.each(cells)('$kind over $transport:', ({ version, transport, connect })
 
   test('knows the server and is known to it', async () => {
     expect(client.serverName).toBe('tool-shop');
-    // Without a connection to remember it by, a client of the older revision has no name.
-    const name = version === '2025-06-18' && transport === 'HTTP' ? null : 'interop';
     expect((await client.callTool('describe_client')).structuredContent).toEqual({
-      name,
+      name: 'interop',
       protocolVersion: version,
     });
   });
@@ -132,16 +105,13 @@ describe.each(cells)('$kind over $transport:', ({ version, transport, connect })
     expect(content).toEqual([{ type: 'text', text: 'no issues in größe inc./crib' }]);
   });
 
-  // Over HTTP the older revision cancels by a notification, which finds no session here.
-  if (version === '2026-07-28' || transport === 'stdio') {
-    test('cancels', async () => {
-      const controller = new AbortController();
-      const options = { signal: controller.signal, onprogress: () => controller.abort() };
-      await expect(client.callTool('wait_forever', {}, options)).rejects.toThrow();
-      const { content } = await client.callTool('hear_of_cancellation');
-      expect(content).toEqual([{ type: 'text', text: 'the wait was cancelled' }]);
-    });
-  }
+  test('cancels', async () => {
+    const controller = new AbortController();
+    const options = { signal: controller.signal, onprogress: () => controller.abort() };
+    await expect(client.callTool('wait_forever', {}, options)).rejects.toThrow();
+    const { content } = await client.callTool('hear_of_cancellation');
+    expect(content).toEqual([{ type: 'text', text: 'the wait was cancelled' }]);
+  });
 
   test('is refused an unknown tool with an error, not a result', async () => {
     await expect(client.callTool('no_such_tool')).rejects.toMatchObject({
@@ -151,7 +121,7 @@ describe.each(cells)('$kind over $transport:', ({ version, transport, connect })
   });
 });
 
-describe.each(clients)('$kind', ({ connect }) => {
+describe.each(kinds)('$kind', ({ connect }) => {
   test('talks to toolcrib serve --stdio', async () => {
     const client = await connect({ command: process.execPath, args: [cli, 'serve', '--stdio'] });
     onTestFinished(() => client.close());

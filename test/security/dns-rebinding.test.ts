@@ -6,6 +6,7 @@ import {
   deliver,
   goodCall,
   gotThrough,
+  knock,
   launch,
   versions,
   withExtra,
@@ -13,7 +14,9 @@ import {
   without,
   type Attack,
 } from './attack.ts';
+import { signsIn } from './people.ts';
 import { leakedAnswers, type RawRequest } from './raw-http.ts';
+import { routes } from './routes.ts';
 import { careless, danger, product } from './target.ts';
 
 const foreignHosts: readonly [name: string, host: (port: number) => string][] = [
@@ -85,26 +88,29 @@ const wireAttacks: readonly Attack[] = [
   },
   {
     name: 'a foreign absolute target',
-    change: (good) => ({ ...good, line: 'POST http://evil.example/mcp HTTP/1.1' }),
+    change: (good) => ({ ...good, line: good.line.replace(' /', ' http://evil.example/') }),
     status: 403,
     code: -32600,
   },
   {
     name: 'a foreign absolute target with our name as its user',
-    change: (good, port) => ({ ...good, line: `POST http://localhost:${port}@evil.example/mcp HTTP/1.1` }),
+    change: (good, port) => ({
+      ...good,
+      line: good.line.replace(' /', ` http://localhost:${port}@evil.example/`),
+    }),
     status: 403,
     code: -32600,
   },
   {
     name: 'an absolute target and a Host that are both foreign',
     change: (good) =>
-      withHeader({ ...good, line: 'POST http://evil.example/mcp HTTP/1.1' }, 'Host', 'evil.example'),
+      withHeader({ ...good, line: good.line.replace(' /', ' http://evil.example/') }, 'Host', 'evil.example'),
     status: 403,
     code: -32600,
   },
   {
     name: 'HTTP/1.0 without a Host',
-    change: (good) => without({ ...good, line: 'POST /mcp HTTP/1.0' }, 'Host'),
+    change: (good) => without({ ...good, line: good.line.replace('HTTP/1.1', 'HTTP/1.0') }, 'Host'),
     status: 400,
     code: -32600,
   },
@@ -144,11 +150,43 @@ for (const version of versions) {
   });
 }
 
+for (const route of routes) {
+  for (const attack of attacks) {
+    test(`A1 ${attack.name} is refused for ${route.name}, and the good request is served afterwards`, async () => {
+      const target = await product({ ...signsIn, sse: true });
+      const good = await route.good(target);
+      const outcome = await knock(target, attack.change(good, target.port));
+      expect(outcome).toEqual({ status: attack.status, ran: 0 });
+      expect((await knock(target, good)).status).toBe(route.status);
+    });
+  }
+
+  test(`A1 every attack on ${route.name} gets through to a server that does not check, so the table can fail`, async () => {
+    const good = await route.good(await product({ ...signsIn, sse: true }));
+    const { port, runs } = await careless(() => ({}));
+    for (const { change } of attacks)
+      expect((await knock({ port, runs }, change(good, port))).status).toBe(200);
+  });
+}
+
+test('A1 there is no old transport unless it is asked for', async () => {
+  const target = await product();
+  for (const line of ['GET /sse HTTP/1.1', 'POST /messages?sessionId=1 HTTP/1.1'])
+    expect((await deliver(target, { ...goodCall('2024-11-05', target.port), line })).answer.status).toBe(404);
+});
+
 test.each(['GET', 'DELETE', 'OPTIONS', 'PUT'])(
   'A1 a foreign Host is refused for %s on every path, before anything else is said',
   async (method) => {
-    const target = await product();
-    for (const path of ['/mcp', '/', '/metrics', '/.well-known/oauth-protected-resource']) {
+    const target = await product({ sse: true });
+    for (const path of [
+      '/mcp',
+      '/sse',
+      '/messages',
+      '/',
+      '/metrics',
+      '/.well-known/oauth-protected-resource',
+    ]) {
       const request = withHeader(goodCall('2026-07-28', target.port), 'Host', 'evil.example');
       const { answer, ran } = await deliver(target, { ...request, line: `${method} ${path} HTTP/1.1` });
       expect({ status: answer.status, ran }).toEqual({ status: 403, ran: 0 });

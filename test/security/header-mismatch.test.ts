@@ -3,6 +3,7 @@ import {
   deliver,
   goodCall,
   gotThrough,
+  handshakeVersions,
   launch,
   modernMeta,
   withBody,
@@ -13,7 +14,9 @@ import {
   type GoodCall,
 } from './attack.ts';
 import { metaKeys } from '../../src/protocol/meta.ts';
+import { Client, Events } from './client.ts';
 import { leakedAnswers, type RawRequest } from './raw-http.ts';
+import { richTarget } from './rich-target.ts';
 import { careless, product } from './target.ts';
 
 const MODERN = '2026-07-28';
@@ -180,6 +183,103 @@ describe('what must be accepted', () => {
     expect(target.source.calls[0]?.arguments).toEqual(JSON.parse(args));
   });
 });
+
+describe('every method that names something', () => {
+  const named: readonly [method: string, member: string, value: string][] = [
+    ['prompts/get', 'name', 'greet'],
+    ['resources/read', 'uri', 'note://shared'],
+    ['tasks/get', 'taskId', 'abc'],
+    ['tasks/update', 'taskId', 'abc'],
+    ['tasks/cancel', 'taskId', 'abc'],
+  ];
+  const changes: readonly [name: string, change: (headers: Record<string, string>, value: string) => void][] =
+    [
+      ['another name', (headers) => (headers['mcp-name'] = 'other')],
+      ['another name, encoded', (headers) => (headers['mcp-name'] = base64('other'))],
+      ['no name', (headers) => delete headers['mcp-name']],
+      ['an empty name', (headers) => (headers['mcp-name'] = '')],
+      ['the name in another case', (headers, value) => (headers['mcp-name'] = value.toUpperCase())],
+      ['an encoding that is not canonical', (headers) => (headers['mcp-name'] += '====?=')],
+      ['another method', (headers) => (headers['mcp-method'] = 'tools/call')],
+      ['no method', (headers) => delete headers['mcp-method']],
+      ['another version', (headers) => (headers['mcp-protocol-version'] = '2025-11-25')],
+      ['no version', (headers) => delete headers['mcp-protocol-version']],
+    ];
+
+  for (const [method, member, value] of named) {
+    test.each(changes)(
+      `A3 ${method} with %s in its headers is refused with -32020`,
+      async (_name, change) => {
+        const client = new Client(await richTarget());
+        const request = client.modern(method, { [member]: value, arguments: { who: 'x' } });
+        const headers = { ...request.headers };
+        change(headers, value);
+        const { status, json } = await client.send({ ...request, headers });
+        expect([status, json?.error?.code]).toEqual([400, -32020]);
+      },
+    );
+
+    test(`A3 ${method} with the right headers gets its own answer, so the table can fail`, async () => {
+      const client = new Client(await richTarget());
+      const plain = client.modern(method, { [member]: value, arguments: { who: 'x' } });
+      for (const name of [value, base64(value)]) {
+        const { json } = await client.send({ ...plain, headers: { ...plain.headers, 'mcp-name': name } });
+        expect(json?.error?.code).not.toBe(-32020);
+        expect(method.startsWith('tasks/') ? json?.error?.message : json?.error).toBe(
+          method.startsWith('tasks/') ? 'There is no such task.' : undefined,
+        );
+      }
+    });
+  }
+
+  test.each([
+    'tools/list',
+    'resources/list',
+    'prompts/list',
+    'completion/complete',
+    'subscriptions/listen',
+    'server/discover',
+  ])('A3 %s under the name of another method is refused', async (method) => {
+    const client = new Client(await richTarget());
+    const { headers, ...request } = client.modern(method, {});
+    for (const sent of ['tools/call', '', undefined]) {
+      const { 'mcp-method': _method, ...others } = headers!;
+      const changed = sent === undefined ? others : { ...others, 'mcp-method': sent };
+      const { status, json } = await client.send({ ...request, headers: changed });
+      expect([status, json?.error?.code]).toEqual([400, -32020]);
+    }
+  });
+
+  test('A3 a modern request is held to its headers even when it names a session', async () => {
+    const client = new Client(await richTarget());
+    const session = await client.startSession('2025-06-18');
+    const { headers, ...request } = client.modern('tools/call', { name: 'danger' });
+    const changed = { ...headers, 'mcp-session-id': session, 'mcp-name': 'ask' };
+    expect((await client.send({ ...request, headers: changed })).json?.error?.code).toBe(-32020);
+  });
+
+  test('A3 a modern request cannot slip past the headers beside the old stream', async () => {
+    const target = await richTarget();
+    const client = new Client(target);
+    const events = new Events(await client.open({ method: 'GET', path: '/sse' }));
+    const path = (await events.nextData())!;
+    const { body } = client.modern('tools/call', { name: 'danger' });
+    await client.send({ path, body });
+    expect((await events.next())?.error?.code).toBeLessThan(0);
+    expect(target.ran).toEqual([]);
+  });
+});
+
+for (const version of handshakeVersions) {
+  test(`A3 on a session of ${version} mirrored headers are ignored and the body is run`, async () => {
+    const target = await richTarget();
+    const client = new Client(target);
+    const session = await client.startSession(version);
+    const { headers, ...request } = client.old('tools/call', { name: 'danger' }, { session });
+    await client.send({ ...request, headers: { ...headers, 'mcp-name': 'ask', 'mcp-method': 'tools/list' } });
+    expect(target.ran).toEqual(['danger by ada']);
+  });
+}
 
 test('A3 an older revision ignores mirrored headers and runs what the body says', async () => {
   const target = await product();

@@ -167,7 +167,8 @@ describe('one view', () => {
       expect(ran).toBe(1);
       expect(JSON.parse(JSON.stringify(seen))).toEqual(seen);
       expect(seen).toEqual(JSON.parse(args));
-      expect(answer.json?.result?.['structuredContent']).toEqual({ ran: true, args: seen });
+      const [block] = answer.json!.result!['content'] as { text: string }[];
+      expect(JSON.parse(block!.text)).toEqual({ ran: true, args: seen });
     }
   });
 });

@@ -66,6 +66,26 @@ export async function talk(port: number, bytes: Uint8Array, { end = false } = {}
 
 const SLICE = 65_536;
 
+/** Sends a request and hangs up as soon as the first answer has begun: for streams, which do not end of themselves. */
+export async function peek(
+  port: number,
+  bytes: Uint8Array,
+): Promise<{ status: number; type: string | undefined }> {
+  const head = await new Promise<string>((resolve) => {
+    let text = '';
+    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(bytes));
+    socket.on('data', (chunk: Buffer) => {
+      text += chunk.toString('latin1');
+      if (text.includes('\r\n\r\n')) socket.destroy();
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => resolve(text));
+  });
+  if (leaksIn(head).length > 0) leakedAnswers.push(head);
+  const type = /^content-type: (.*?)\r?$/im.exec(head)?.[1];
+  return { status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]), type };
+}
+
 /** Reads all answers off what a server sent before it closed. */
 export function readAnswers(bytes: Buffer): RawAnswer[] {
   const answers: RawAnswer[] = [];

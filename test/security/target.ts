@@ -1,6 +1,7 @@
 import { createServer as createHttpServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
+import type { ToolCall } from '../../src/core/call.ts';
 import { defineTool, type Tool } from '../../src/core/tool.ts';
 import { createServer, type Server } from '../../src/server/create-server.ts';
 import { listen } from '../../src/server/node-http.ts';
@@ -15,7 +16,7 @@ export interface Target {
 
 /** The product, with a count of the calls that reached its tools. */
 export interface Product extends Target {
-  readonly source: RecordingSource;
+  readonly source: Omit<RecordingSource, 'calls'> & { readonly calls: readonly ToolCall[] };
   readonly server: Server;
 }
 
@@ -48,12 +49,13 @@ export const mirrored = defineTool(
 
 /** Starts the product on a free port for the length of one test. */
 export async function product(
-  options: Partial<ServerOptions> = {},
+  { sse = false, ...options }: Partial<ServerOptions> & { readonly sse?: boolean } = {},
   tools: readonly Tool<never>[] = [danger, mirrored],
 ): Promise<Product> {
-  const source = recordingSource(...tools);
+  // It has nothing but tools.
+  const source = recordingSource(...tools) as Product['source'];
   const server = createServer({ source, log: () => {}, ...options });
-  const listening = await listen(server, { port: 0 });
+  const listening = await listen(server, { port: 0, sse });
   onTestFinished(() => listening.close(0));
   return { port: Number(new URL(listening.url).port), runs: () => source.calls.length, source, server };
 }

@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { Caller } from './caller.ts';
+import { describeTool, type Tool } from './tool.ts';
+
+/** A short fingerprint of any JSON value, the same however its keys are ordered. */
+export function digest(value: unknown): string {
+  return createHash('sha256')
+    .update(canonicalize(value) ?? '')
+    .digest('base64url')
+    .slice(0, 22);
+}
+
+/** The fingerprint of what a tool promises; it changes when any part of the definition does. */
+export function definitionDigest(tool: Tool): string {
+  let known = definitions.get(tool);
+  if (known === undefined) definitions.set(tool, (known = digest(describeTool(tool))));
+  return known;
+}
+
+const definitions = new WeakMap<Tool, string>();
+
+/** The key under which everything kept for a caller is kept; length first, so that no two callers can share one. */
+export function ownerOf({ tenant, id }: Caller): string {
+  return `${tenant.id.length}:${tenant.id}/${id}`;
+}

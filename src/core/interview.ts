@@ -1,0 +1,169 @@
+import { ToolcribError } from './errors.ts';
+import { isObject } from './json.ts';
+import type { Question } from './question.ts';
+import { validatorOf } from './validator.ts';
+
+/** Carries questions to the client and brings the raw answers back, while the call waits. */
+export type Ask = (questions: ReadonlyMap<string, Question>) => Promise<ReadonlyMap<string, unknown>>;
+
+/** Ends a handler's run because the client must answer first; the handler is run again with the answer in hand. */
+export class InputRequired extends Error {
+  override readonly name = 'InputRequired';
+
+  constructor() {
+    super('The client has to answer first; this call ends here and runs again with the answer.');
+  }
+}
+
+/**
+ * The questions of one call. Those asked in one turn go out together. Where the client can be reached while the call runs, they wait for the
+ * answer; where it cannot, they end the run, and the next run finds the answers here.
+ */
+export class Interview {
+  readonly #given: ReadonlyMap<string, unknown>;
+  #accepted: Map<string, unknown> | undefined;
+  #asked = 0;
+  #keys: Set<string> | undefined;
+  #pending: Map<string, Pending> | undefined;
+  #raised: Map<string, Question> | undefined;
+  /** Set while the client can be reached. */
+  ask: Ask | undefined;
+
+  constructor(given: ReadonlyMap<string, unknown> = NONE, ask?: Ask) {
+    this.#given = given;
+    this.ask = ask;
+  }
+
+  /** The questions that ended the run, even if the handler swallowed the exception. */
+  get raised(): ReadonlyMap<string, Question> | undefined {
+    if (!this.#pending || this.ask) return this.#raised;
+    return new Map([...(this.#raised ?? []), ...questionsOf(this.#pending)]);
+  }
+
+  /** The answers used so far, for the next run. */
+  get accepted(): ReadonlyMap<string, unknown> {
+    return this.#accepted ?? NONE;
+  }
+
+  /** Puts a question; the key names it across runs, and is its place in the order unless given. */
+  put(question: Question, key = `question-${this.#asked + 1}`): Promise<unknown> {
+    this.#asked++;
+    // An answer is found by its key: a second question of that name would be answered by a yes to the first.
+    if (this.#keys?.has(key))
+      throw new ToolcribError('tool_failed', `Two questions are called "${key}"; give each its own key.`);
+    (this.#keys ??= new Set()).add(key);
+    const given = this.#given.get(key);
+    const answer = given === undefined ? undefined : readAnswer(question, given);
+    if (answer !== undefined) {
+      (this.#accepted ??= new Map<string, unknown>()).set(key, given);
+      return Promise.resolve(answer);
+    }
+    if (!this.#pending) {
+      this.#pending = new Map();
+      queueMicrotask(() => void this.#flush());
+    }
+    const pending = this.#pending;
+    const waiting = new Promise((resolve, reject) => pending.set(key, { question, resolve, reject }));
+    // A handler that waits for one question may never come to hear that another failed too.
+    waiting.catch(() => {});
+    return waiting;
+  }
+
+  async #flush(): Promise<void> {
+    const pending = this.#pending!;
+    this.#pending = undefined;
+    const questions = questionsOf(pending);
+    if (!this.ask) {
+      this.#raised = new Map([...(this.#raised ?? []), ...questions]);
+      for (const { reject } of pending.values()) reject(new InputRequired());
+      return;
+    }
+    try {
+      const answers = await this.ask(questions);
+      for (const [key, { question, resolve, reject }] of pending) {
+        const answer = readAnswer(question, answers.get(key));
+        if (answer !== undefined) resolve(answer);
+        else
+          reject(
+            new ToolcribError(
+              'cannot_ask',
+              'The client answered a question with something else than was asked for.',
+            ),
+          );
+      }
+    } catch (error) {
+      for (const { reject } of pending.values()) reject(error);
+    }
+  }
+}
+
+const NONE: ReadonlyMap<string, unknown> = new Map();
+
+interface Pending {
+  readonly question: Question;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+function questionsOf(pending: ReadonlyMap<string, Pending>): Map<string, Question> {
+  return new Map([...pending].map(([key, { question }]) => [key, question]));
+}
+
+/** The answer in the form the handler gets it, or `undefined` when it is none: then the question is asked again. */
+export function readAnswer(question: Question, raw: unknown): unknown {
+  if (!isObject(raw)) return undefined;
+  switch (question.kind) {
+    case 'form':
+      return readFormAnswer(question.schema, raw);
+    case 'url':
+      return isAction(raw['action']) ? { action: raw['action'] } : undefined;
+    case 'sample':
+      return isSample(raw) ? raw : undefined;
+    case 'roots':
+      return Array.isArray(raw['roots']) &&
+        raw['roots'].every((root) => isObject(root) && typeof root['uri'] === 'string')
+        ? raw['roots']
+        : undefined;
+  }
+}
+
+function readFormAnswer(
+  schema: Readonly<Record<string, unknown>>,
+  raw: Readonly<Record<string, unknown>>,
+): unknown {
+  const { action, content } = raw;
+  if (!isAction(action)) return undefined;
+  if (action !== 'accept') return { action };
+  const outcome = validatorOf(schema)(content ?? {});
+  return 'value' in outcome ? { action, content: outcome.value } : undefined;
+}
+
+const FORM_TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'array']);
+
+/** Refuses a form schema that clients could not show: forms are flat. */
+export function checkFormSchema(schema: Readonly<Record<string, unknown>>): void {
+  const properties = schema['properties'];
+  if (schema['type'] !== 'object' || !isObject(properties)) {
+    throw new ToolcribError('tool_failed', 'A form needs a schema of type "object" with "properties".');
+  }
+  for (const [name, property] of Object.entries(properties)) {
+    if (
+      !isObject(property) ||
+      !(FORM_TYPES.has(property['type']) || 'enum' in property || 'oneOf' in property)
+    ) {
+      throw new ToolcribError(
+        'tool_failed',
+        `The form field "${name}" must be text, a number, a choice or yes and no; forms are flat.`,
+      );
+    }
+  }
+}
+
+function isSample({ role, content, model }: Readonly<Record<string, unknown>>): boolean {
+  const isSaid = isObject(content) || Array.isArray(content);
+  return isSaid && (role === 'user' || role === 'assistant') && typeof model === 'string';
+}
+
+function isAction(action: unknown): action is 'accept' | 'decline' | 'cancel' {
+  return action === 'accept' || action === 'decline' || action === 'cancel';
+}

@@ -1,0 +1,13 @@
+/** Whether a value is a JSON object, and not a list or null. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A copy of JSON data; faster than the general clone, which knows of much that JSON does not have. */
+export function copyJson<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(copyJson) as T;
+  if (!isObject(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const key of Object.keys(value)) copy[key] = copyJson(value[key]);
+  return copy as T;
+}

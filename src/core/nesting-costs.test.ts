@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { isCostly, nestingCosts } from './nesting-costs.ts';
+import type { JsonSchema } from './schema.ts';
+
+const self = { $ref: '#' };
+
+describe('schemas that any value can be checked against', () => {
+  test.each<[what: string, schema: JsonSchema]>([
+    ['no reference', { properties: { a: { anyOf: [{ type: 'string' }, { type: 'null' }] } } }],
+    ['a list of itself', { properties: { children: { type: 'array', items: self } } }],
+    ['two members that are itself', { properties: { left: self, right: self } }],
+    [
+      'branches that go on by different members',
+      { anyOf: [{ properties: { not: self } }, { properties: { and: self } }] },
+    ],
+    ['all other members being itself', { properties: { name: {} }, additionalProperties: self }],
+    ['one branch of four that goes on', { anyOf: [{}, {}, {}, { properties: { of: self } }] }],
+    ['places of a list that are itself', { prefixItems: [self, self], items: self }],
+    [
+      'a reference many use',
+      { properties: { a: { $ref: '#/$defs/w' }, b: { $ref: '#/$defs/w' } }, $defs: { w: {} } },
+    ],
+    ['definitions that use each other', pair({ properties: { b: { $ref: '#/$defs/b' } } })],
+  ])('%s', (_what, schema) => {
+    expect(nestingCosts(schema)).toBeUndefined();
+  });
+});
+
+describe('schemas that multiply with every level', () => {
+  const branches = (keyword: string, branch: object, count = 4): JsonSchema => ({
+    [keyword]: Array.from({ length: count }, () => branch),
+  });
+
+  test('four branches that go on by the same member cost four times as much on every level', () => {
+    expect(nestingCosts(branches('anyOf', { properties: { of: self } }))).toEqual(
+      Array.from({ length: 8 }, (_, level) => (level === 0 ? 5 : 6 * 4 ** level)),
+    );
+  });
+
+  test.each<[what: string, schema: JsonSchema, levels: number]>([
+    ['any of', branches('anyOf', { properties: { of: self } }), 7],
+    ['one of', branches('oneOf', { properties: { of: self } }), 7],
+    ['all of', branches('allOf', { properties: { of: self } }), 7],
+    ['two of', branches('anyOf', { properties: { of: self } }, 2), 14],
+    ['a list in every branch', branches('anyOf', { properties: { of: { items: self } } }), 15],
+    ['any other member', branches('anyOf', { additionalProperties: self }), 7],
+    ['members by pattern', branches('anyOf', { patternProperties: { '^o': self } }), 7],
+    ['members nobody looked at', branches('anyOf', { unevaluatedProperties: self }), 7],
+    ['something in a list', branches('anyOf', { contains: self }), 7],
+    ['the first of a list', branches('anyOf', { prefixItems: [self] }), 7],
+    ['a member and the pattern it fits', { properties: { of: self }, patternProperties: { '^o': self } }, 15],
+    ['a condition', { if: { properties: { of: self } }, then: { properties: { of: self } } }, 14],
+    [
+      'a member that is present',
+      { properties: { of: self }, dependentSchemas: { of: { properties: { of: self } } } },
+      15,
+    ],
+    [
+      'definitions that use each other',
+      pair(branches('anyOf', { properties: { b: { $ref: '#/$defs/b' } } })),
+      15,
+    ],
+    ['a name for the place', { $anchor: 'me', anyOf: [0, 1].map(() => ({ items: { $ref: '#me' } })) }, 14],
+    ['levels that are written out', doubling(20), 14],
+  ])('%s', (_what, schema, levels) => {
+    const costs = nestingCosts(schema)!;
+    expect(Math.abs(costs.length - 1 - levels)).toBeLessThanOrEqual(1);
+    expect(costs.every((cost) => cost <= 100_000)).toBe(true);
+  });
+
+  test('chains of harmless recursions multiply only with the number of levels, which is counted too', () => {
+    const costs = nestingCosts(chain(3))!;
+    expect(costs).toHaveLength(65);
+    expect(costs.at(-1)).toBeLessThan(20_000);
+    expect(nestingCosts(chain(6))!.length).toBeLessThan(65);
+  });
+});
+
+describe('the cost of a value', () => {
+  const costs = [1, 4, 16];
+
+  test('is that of all its values, each on its level', () => {
+    const value = { a: [1, 2], b: 3 };
+    expect(isCostly(value, costs, 1 + 4 + 16 + 16 + 4)).toBe(false);
+    expect(isCostly(value, costs, 1 + 4 + 16 + 16 + 4 - 1)).toBe(true);
+  });
+
+  test('is too high below the last level that is known', () => {
+    expect(isCostly([[1]], costs)).toBe(false);
+    expect(isCostly([[[]]], costs)).toBe(false);
+    expect(isCostly([[[1]]], costs)).toBe(true);
+  });
+
+  test('is the number of values where levels cost nothing', () => {
+    expect(isCostly([[[[1]]]], undefined, 5)).toBe(false);
+    expect(isCostly([[[[1]]]], undefined, 4)).toBe(true);
+  });
+
+  test('of a circle is too high, and is found out in time', () => {
+    const circle: unknown[] = [];
+    circle.push(circle, circle);
+    expect(isCostly(circle, undefined, 1_000)).toBe(true);
+    expect(isCostly(circle, costs)).toBe(true);
+  });
+});
+
+/** Two definitions, of which the second refers back to the first. */
+function pair(a: JsonSchema): JsonSchema {
+  return { $ref: '#/$defs/a', $defs: { a, b: { properties: { b: { $ref: '#/$defs/a' } } } } };
+}
+
+/** Each of so many recursions leads to itself and to the next, by the same member. */
+function chain(length: number): JsonSchema {
+  const at = (index: number): object => ({ properties: { x: { $ref: `#/$defs/d${index}` } } });
+  const $defs = Object.fromEntries(
+    Array.from({ length }, (_, index) => [
+      `d${index}`,
+      { allOf: index === length - 1 ? [at(index)] : [at(index), at(index + 1)] },
+    ]),
+  );
+  return { $ref: '#/$defs/d0', $defs };
+}
+
+/** Every level applies the next one twice to the same member; nothing refers back. */
+function doubling(levels: number): JsonSchema {
+  const step = (index: number): object => ({ properties: { x: { $ref: `#/$defs/level${index}` } } });
+  const $defs = Object.fromEntries(
+    Array.from({ length: levels }, (_, index) => [
+      `level${index}`,
+      index === levels - 1 ? {} : { allOf: [step(index + 1), step(index + 1)] },
+    ]),
+  );
+  return { ...step(0), $defs };
+}

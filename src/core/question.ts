@@ -1,0 +1,49 @@
+import type { JsonSchema } from './schema.ts';
+
+/** Something a running call wants from the client, its user or its model. */
+export type Question = FormQuestion | UrlQuestion | SampleQuestion | RootsQuestion;
+
+/** A form for the user to fill in; the schema is flat. */
+export interface FormQuestion {
+  readonly kind: 'form';
+  readonly message: string;
+  readonly schema: JsonSchema;
+}
+
+/** A page for the user to visit, for what must not pass through the client. */
+export interface UrlQuestion {
+  readonly kind: 'url';
+  readonly message: string;
+  readonly url: string;
+}
+
+/** A prompt for the client's model. */
+export interface SampleQuestion {
+  readonly kind: 'sample';
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** The folders the client works in. */
+export interface RootsQuestion {
+  readonly kind: 'roots';
+}
+
+/** How the user answered a form or a page. */
+export type ElicitAnswer<T = Record<string, unknown>> =
+  | { readonly action: 'accept'; readonly content: T }
+  | { readonly action: 'decline' }
+  | { readonly action: 'cancel' };
+
+/** What the client's model said. */
+export interface SampleAnswer {
+  readonly role: 'user' | 'assistant';
+  readonly content: unknown;
+  readonly model: string;
+  readonly stopReason?: string;
+}
+
+/** A folder the client works in. */
+export interface Root {
+  readonly uri: string;
+  readonly name?: string;
+}

@@ -1,0 +1,88 @@
+import type { Call, CompletionCall, PromptCall, ResourceCall } from './call.ts';
+import { CallContext } from './context.ts';
+import { accident, ToolcribError } from './errors.ts';
+import { checkPromptArguments, toCompletion, toMessages } from './prompt.ts';
+import { toContents } from './resource.ts';
+import { toResult, type Result } from './result.ts';
+import { andThen, attempt, isThenable, type Awaitable } from './source.ts';
+
+/** Runs what an author wrote: a handler, a read, a prompt or a completer; what it throws unexpectedly is told to nobody but the log. */
+export function runLocally(call: Call): Awaitable<Result> {
+  const { interview } = call;
+  const context = new CallContext(call);
+  const ended = attempt(
+    () => run(call, context),
+    (error): Result => {
+      void context.cleanUp();
+      if (interview.raised) return needsInput(call);
+      if (error instanceof ToolcribError) throw error;
+      throw accident(
+        call.kind === 'tool' ? 'tool_failed' : 'internal',
+        `${nameOf(call)} failed unexpectedly`,
+        error,
+      );
+    },
+  );
+  // A question ends the run even if the handler swallowed the exception.
+  return andThen(ended, (result) => {
+    void context.cleanUp();
+    return interview.raised ? needsInput(call) : result;
+  });
+}
+
+function run(call: Call, context: CallContext): Awaitable<Result> {
+  switch (call.kind) {
+    case 'tool': {
+      const { tool } = call;
+      const hasOutputSchema = tool.outputSchema !== undefined;
+      const value = tool.handler(call.arguments, context);
+      if (!isThenable(value)) return toResult(value, hasOutputSchema);
+      return Promise.resolve(value).then((later) => toResult(later, hasOutputSchema));
+    }
+    case 'resource':
+      return readResource(call, context);
+    case 'prompt':
+      return fillPrompt(call, context);
+    case 'completion':
+      return complete(call, context);
+  }
+}
+
+async function readResource(call: ResourceCall, context: CallContext): Promise<Result> {
+  const { resource, uri, variables } = call;
+  const value = await ('uriTemplate' in resource
+    ? resource.read(variables, context, uri)
+    : resource.read(uri, context));
+  return { kind: 'done', data: { contents: toContents(value, { uri, mimeType: resource.mimeType }) } };
+}
+
+async function fillPrompt(call: PromptCall, context: CallContext): Promise<Result> {
+  const args = checkPromptArguments(call.prompt, call.arguments);
+  return { kind: 'done', data: toMessages(await call.prompt.get(args, context)) };
+}
+
+async function complete(call: CompletionCall, context: CallContext): Promise<Result> {
+  const { target, argument, chosen } = call;
+  const completers = 'uriTemplate' in target ? (target.complete ?? {}) : target.arguments;
+  const found = Object.hasOwn(completers, argument.name) ? completers[argument.name] : undefined;
+  const completer = typeof found === 'function' ? found : found?.complete;
+  const values = completer ? await completer(argument.value, { arguments: chosen, context }) : [];
+  return { kind: 'done', data: toCompletion(values) };
+}
+
+function needsInput({ interview }: Call): Result {
+  return { kind: 'needs_input', questions: interview.raised!, answers: interview.accepted };
+}
+
+function nameOf(call: Call): string {
+  switch (call.kind) {
+    case 'tool':
+      return call.tool.name;
+    case 'resource':
+      return call.resource.name;
+    case 'prompt':
+      return call.prompt.name;
+    case 'completion':
+      return call.target.name;
+  }
+}

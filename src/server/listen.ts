@@ -1,0 +1,162 @@
+import { ownerOf } from '../core/digest.ts';
+import { ToolcribError } from '../core/errors.ts';
+import type { TaskRecord } from '../core/memory.ts';
+import type { Change } from '../core/source.ts';
+import { isObject } from '../core/json.ts';
+import { encodeNotification, type JsonObject } from '../protocol/json-rpc.ts';
+import { metaKeys } from '../protocol/meta.ts';
+import { requireCapabilities } from './asking.ts';
+import type { Announcer, Listener } from './announcer.ts';
+import type { Pulse } from './pulse.ts';
+import { Seats } from './seats.ts';
+import type { Settled } from './settled.ts';
+import { encodeTask } from './tasks.ts';
+
+/** Which sources of change exist on this server. */
+export interface Audible {
+  readonly tools: boolean;
+  readonly prompts: boolean;
+  readonly resources: boolean;
+}
+
+interface Filter {
+  readonly toolsListChanged?: true;
+  readonly promptsListChanged?: true;
+  readonly resourcesListChanged?: true;
+  readonly resourceSubscriptions?: readonly string[];
+  readonly taskIds?: readonly string[];
+}
+
+/** The open `subscriptions/listen` requests: each hears what it asked for and may see, until it ends. */
+export class Subscriptions {
+  readonly #announcer: Announcer;
+  readonly #pulse: Pulse;
+  readonly #open = new Set<Subscription>();
+  readonly #seats = new Seats('subscriptions');
+
+  constructor(announcer: Announcer, pulse: Pulse) {
+    this.#announcer = announcer;
+    this.#pulse = pulse;
+  }
+
+  /** Opens a subscription; resolves with its closing result when the server ends it. */
+  async listen(settled: Settled, audible: Audible): Promise<JsonObject> {
+    const { link } = settled;
+    if (!link.canStream)
+      throw new ToolcribError('not_acceptable', 'A subscription needs "Accept: text/event-stream".');
+    const filter = readFilter(settled, audible);
+    const leave = this.#seats.take(link.caller);
+    const subscription = new Subscription(settled, filter);
+    this.#open.add(subscription);
+    link.session?.onHangUp.add(subscription.end);
+    const quit = this.#announcer.join(subscription);
+    const still = this.#pulse.add(() => link.keepAlive?.());
+    try {
+      subscription.acknowledge();
+      await link.cancellation.race(subscription.over);
+      return { _meta: { [metaKeys.subscriptionId]: settled.message.id } };
+    } finally {
+      still();
+      quit();
+      leave();
+      this.#open.delete(subscription);
+      link.session?.onHangUp.delete(subscription.end);
+    }
+  }
+
+  /** Tells of a task to those of its owner's subscriptions that follow it. */
+  tellTask(record: TaskRecord): void {
+    for (const subscription of this.#open) subscription.hearTask(record);
+  }
+
+  /** Ends every subscription properly. */
+  end(): void {
+    for (const subscription of this.#open) subscription.end();
+  }
+}
+
+/** One open subscription. */
+class Subscription implements Listener {
+  readonly over: Promise<void>;
+  end!: () => void;
+  readonly #settled: Settled;
+  readonly #filter: Filter;
+
+  constructor(settled: Settled, filter: Filter) {
+    this.#settled = settled;
+    this.#filter = filter;
+    this.over = new Promise((resolve) => {
+      this.end = resolve;
+    });
+  }
+
+  get caller(): Listener['caller'] {
+    return this.#settled.link.caller;
+  }
+
+  acknowledge(): void {
+    this.#send('notifications/subscriptions/acknowledged', { notifications: this.#filter });
+  }
+
+  follows(uri: string): boolean {
+    return this.#filter.resourceSubscriptions?.includes(uri) ?? false;
+  }
+
+  hear(change: Change): void {
+    const { toolsListChanged, promptsListChanged, resourcesListChanged } = this.#filter;
+    switch (change.kind) {
+      case 'tools':
+        if (toolsListChanged) this.#send('notifications/tools/list_changed');
+        break;
+      case 'prompts':
+        if (promptsListChanged) this.#send('notifications/prompts/list_changed');
+        break;
+      case 'resources':
+        if (resourcesListChanged) this.#send('notifications/resources/list_changed');
+        break;
+      case 'resource':
+        this.#send('notifications/resources/updated', { uri: change.uri });
+        break;
+    }
+  }
+
+  hearTask(record: TaskRecord): void {
+    if (record.owner !== ownerOf(this.caller) || !this.#filter.taskIds?.includes(record.id)) return;
+    this.#send('notifications/tasks', encodeTask(record));
+  }
+
+  #send(method: string, params: JsonObject = {}): void {
+    const { link, message } = this.#settled;
+    // What is cancelled is silent at once, not only when it has been cleaned up.
+    if (link.cancellation.reason) return;
+    link.notify(encodeNotification(method, { ...params, _meta: { [metaKeys.subscriptionId]: message.id } }));
+  }
+}
+
+function readFilter(settled: Settled, audible: Audible): Filter {
+  const wanted = settled.message.params?.['notifications'];
+  if (!isObject(wanted))
+    throw new ToolcribError('invalid_params', '"params.notifications" must say what to listen to.');
+  const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions, taskIds } =
+    wanted;
+  if (taskIds !== undefined) requireCapabilities(['tasks'], settled);
+  return {
+    ...(toolsListChanged === true && audible.tools && { toolsListChanged }),
+    ...(promptsListChanged === true && audible.prompts && { promptsListChanged }),
+    ...(resourcesListChanged === true && audible.resources && { resourcesListChanged }),
+    ...(resourceSubscriptions !== undefined &&
+      audible.resources && {
+        resourceSubscriptions: readStrings(resourceSubscriptions, 'resourceSubscriptions'),
+      }),
+    ...(taskIds !== undefined && { taskIds: readStrings(taskIds, 'taskIds') }),
+  };
+}
+
+function readStrings(value: unknown, name: string): readonly string[] {
+  if (Array.isArray(value) && value.length <= 1_000 && value.every((item) => typeof item === 'string'))
+    return value;
+  throw new ToolcribError(
+    'invalid_params',
+    `"params.notifications.${name}" must be a list of at most 1,000 texts.`,
+  );
+}

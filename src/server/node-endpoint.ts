@@ -1,0 +1,151 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Caller } from '../core/caller.ts';
+import { ToolcribError } from '../core/errors.ts';
+import { andThen } from '../core/source.ts';
+import type { Server } from './create-server.ts';
+import { checkFraming, checkRawHeaders, type Head } from './endpoint.ts';
+import type { Gate } from './gate.ts';
+import { HttpLink } from './http-link.ts';
+import { NodePort } from './node-port.ts';
+
+/** Takes requests off `node:http` and brings answers back. */
+export class NodeEndpoint {
+  readonly #server: Server;
+  readonly #gate: Gate;
+
+  constructor(server: Server, gate: Gate) {
+    this.#server = server;
+    this.#gate = gate;
+  }
+
+  /** Takes one request; it is answered sooner or later, whatever happens. */
+  take(request: IncomingMessage, response: ServerResponse): void {
+    const head = headOf(request);
+    try {
+      checkFraming(request.httpVersion, head.headers);
+      checkRawHeaders(request.rawHeaders);
+      if (head.method === 'OPTIONS') {
+        response.writeHead(204, this.#gate.preflight(head)).end();
+        return;
+      }
+      const entered = this.#gate.enter(head);
+      if (!(entered instanceof Promise)) this.#go(request, response, { head, caller: entered });
+      else {
+        entered.then(
+          (caller) => this.#go(request, response, { head, caller }),
+          (error: unknown) => refuseWith(response, this.#gate, { head, error }),
+        );
+      }
+    } catch (error) {
+      refuseWith(response, this.#gate, { head, error });
+    }
+  }
+
+  #go(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { head, caller }: { head: Head; caller: Caller },
+  ): void {
+    // What was sent behind a refused request is not run: its client was told that the connection ends there.
+    if (isClosing(request)) return;
+    const refuse = (error: unknown): void => refuseWith(response, this.#gate, { head, error });
+    if (head.method !== 'POST') {
+      const link = openLink(head, request, { response, caller });
+      this.#server.sessionRequests.answer(head, link).catch(refuse);
+      return;
+    }
+    readBody(request, response, {
+      maxBytes: this.#server.options.maxBodyBytes,
+      refuse,
+      use: (bytes) => {
+        const link = openLink(head, request, { response, caller });
+        void andThen(this.#server.exchange.answer(bytes, link), (answer) => {
+          closeLink(request.socket, link);
+          link.finish(answer);
+        });
+      },
+    });
+  }
+}
+
+/** The head of a `node:http` request. */
+export function headOf(request: IncomingMessage): Head {
+  return { method: request.method!, target: request.url!, headers: request.headers };
+}
+
+interface BodyOptions {
+  readonly maxBytes: number;
+  readonly use: (bytes: Buffer) => void;
+  readonly refuse: (error: ToolcribError) => void;
+}
+
+/** Reads a body within its limit; most come in one piece. */
+export function readBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { maxBytes, use, refuse }: BodyOptions,
+): void {
+  const tooLarge = (): ToolcribError =>
+    new ToolcribError('too_large', `A message may have at most ${maxBytes} bytes.`);
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
+    refuse(tooLarge());
+    return;
+  }
+  if (request.headers.expect !== undefined) response.writeContinue();
+  let chunks: Buffer[] | undefined;
+  let first: Buffer | undefined;
+  let size = 0;
+  request.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > maxBytes) {
+      request.removeAllListeners('data').removeAllListeners('end');
+      refuse(tooLarge());
+    } else if (first) (chunks ??= [first]).push(chunk);
+    else first = chunk;
+  });
+  request.on('end', () => use(chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0))));
+}
+
+/** Sends a refusal; the rest of a refused body is not read, so the connection ends with the answer. */
+export function refuseWith(
+  response: ServerResponse,
+  gate: Gate,
+  { head, error }: { head: Head; error: unknown },
+): void {
+  const { status, body, headers } = gate.refuse(head, error);
+  closing.add(response.req.socket);
+  new NodePort(response).send(status, { ...headers, connection: 'close' }, body);
+}
+
+/** Whether an earlier request on the same connection was refused. */
+export function isClosing({ socket }: IncomingMessage): boolean {
+  return closing.has(socket);
+}
+
+const closing = new WeakSet<Socket>();
+const openLinks = Symbol('openLinks');
+type LinkedSocket = Socket & { [openLinks]?: Set<HttpLink> };
+
+/** A link that hears when its connection is gone. One listener per connection, not per request: a listener costs more than the rest. */
+export function openLink(
+  head: Head,
+  request: IncomingMessage,
+  { response, caller }: { response: ServerResponse; caller: Caller },
+): HttpLink {
+  const link = new HttpLink(head, new NodePort(response), caller);
+  const socket: LinkedSocket = request.socket;
+  let links = socket[openLinks];
+  if (!links) {
+    links = socket[openLinks] = new Set();
+    socket.once('close', () => {
+      for (const open of links!) open.hangUp();
+    });
+  }
+  links.add(link);
+  return link;
+}
+
+function closeLink(socket: LinkedSocket, link: HttpLink): void {
+  socket[openLinks]?.delete(link);
+}

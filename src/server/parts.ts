@@ -1,0 +1,31 @@
+import type { Clock } from '../core/clock.ts';
+import type { ToolSource } from '../core/source.ts';
+import type { Log } from '../observe/log.ts';
+import type { Implementation, JsonText } from '../protocol/revision.ts';
+import type { Announcer } from './announcer.ts';
+import type { Publications } from './publications.ts';
+import type { Pulse } from './pulse.ts';
+import type { Seal } from './seal.ts';
+import type { Sessions } from './sessions.ts';
+import type { Tasks } from './tasks.ts';
+
+/** What a server is put together from. */
+export interface ServerParts {
+  readonly source: ToolSource;
+  readonly info: Implementation;
+  readonly instructions: string | undefined;
+  readonly jsonText: JsonText;
+  readonly deadlineMs: number;
+  readonly pageSize: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly seal: Seal;
+  readonly sessions: Sessions;
+  readonly tasks: Tasks;
+  readonly announcer: Announcer;
+  readonly pulse: Pulse;
+  /** Absent unless the server publishes. */
+  readonly publications: Publications | undefined;
+  /** Whether results of session requests come on the session's own stream instead of with the request. */
+  readonly delivery: 'direct' | 'queued';
+}

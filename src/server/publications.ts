@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import type { Caller } from '../core/caller.ts';
+import type { Clock } from '../core/clock.ts';
+import { content, type ResourceLinkBlock } from '../core/content.ts';
+import { ownerOf } from '../core/digest.ts';
+import { ToolcribError } from '../core/errors.ts';
+import { defineResource } from '../core/resource.ts';
+import type { ResourceFace } from '../core/source.ts';
+import type { Publication } from '../core/call.ts';
+import { Shelf } from './shelf.ts';
+
+const SCHEME = 'toolcrib-published://';
+const DEFAULT_TTL_MS = 60 * 60_000;
+const MAX_PUBLICATIONS = 1_000;
+const MAX_PER_OWNER = 100;
+const MAX_LENGTH = 16 * 1_048_576;
+const MAX_TOTAL_LENGTH = 128 * 1_048_576;
+
+interface Published extends Publication {
+  readonly uri: string;
+  readonly owner: string;
+  readonly expiresAt: number;
+}
+
+/** What tools published instead of sending it: each is for its caller alone, behind an address nobody can guess, for a while. */
+export class Publications {
+  readonly #clock: Clock;
+  readonly #published = new Shelf<Published>(
+    { total: MAX_PUBLICATIONS, perOwner: MAX_PER_OWNER },
+    (_uri, { data }) => {
+      this.#size -= data.length;
+    },
+  );
+  #size = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Keeps something for a caller and returns the link to it. */
+  publish(publication: Publication, caller: Caller): ResourceLinkBlock {
+    const { name, mimeType, description, ttlMs = DEFAULT_TTL_MS } = publication;
+    const uri = `${SCHEME}${randomBytes(16).toString('base64url')}`;
+    const expiresAt = this.#clock.now() + ttlMs;
+    this.#sweep();
+    if (publication.data.length > MAX_LENGTH || this.#size + publication.data.length > MAX_TOTAL_LENGTH) {
+      throw new ToolcribError(
+        'tool_failed',
+        'This is too large to be published here, or too much is published already.',
+      );
+    }
+    const owner = ownerOf(caller);
+    this.#published.set(uri, owner, { ...publication, uri, owner, expiresAt });
+    this.#size += publication.data.length;
+    const until = `Available until ${new Date(expiresAt).toISOString()}.`;
+    return content.resourceLink({
+      uri,
+      name,
+      description: description === undefined ? until : `${description} ${until}`,
+      ...(mimeType !== undefined && { mimeType }),
+    });
+  }
+
+  /** The resources of a source, with what was published for whoever asks beside them; links are not listed. */
+  beside(face: ResourceFace | undefined): ResourceFace {
+    return {
+      list: (caller) => face?.list(caller) ?? NONE,
+      templates: (caller) => face?.templates(caller) ?? NONE,
+      find: (uri, caller) => (uri.startsWith(SCHEME) ? this.#find(uri, caller) : face?.find(uri, caller)),
+    };
+  }
+
+  #find(uri: string, caller: Caller): ReturnType<ResourceFace['find']> {
+    const published = this.#published.get(uri);
+    if (!published || published.owner !== ownerOf(caller) || published.expiresAt <= this.#clock.now())
+      return undefined;
+    const { name, mimeType, data } = published;
+    return {
+      resource: defineResource({ uri, name, ...(mimeType !== undefined && { mimeType }) }, () => data),
+      variables: {},
+    };
+  }
+
+  #sweep(): void {
+    for (const { uri, data, expiresAt } of this.#published.values()) {
+      if (expiresAt > this.#clock.now()) continue;
+      this.#published.delete(uri);
+      this.#size -= data.length;
+    }
+  }
+}
+
+const NONE = Object.freeze([]);

@@ -1,0 +1,35 @@
+import type { Clock } from '../core/clock.ts';
+
+/** How often a quiet stream is kept open. */
+export const KEEP_ALIVE_MS = 15_000;
+
+/** Keeps quiet streams open, with one timer for all of them. */
+export class Pulse {
+  readonly #clock: Clock;
+  readonly #beats = new Set<() => void>();
+  #stop: (() => void) | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls `beat` regularly until the returned function is called. */
+  add(beat: () => void): () => void {
+    this.#beats.add(beat);
+    this.#schedule();
+    return () => {
+      this.#beats.delete(beat);
+      if (this.#beats.size > 0) return;
+      this.#stop?.();
+      this.#stop = undefined;
+    };
+  }
+
+  #schedule(): void {
+    this.#stop ??= this.#clock.after(KEEP_ALIVE_MS, () => {
+      this.#stop = undefined;
+      for (const beat of this.#beats) beat();
+      if (this.#beats.size > 0) this.#schedule();
+    });
+  }
+}

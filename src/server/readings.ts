@@ -1,0 +1,123 @@
+import type { CompletionCall, PromptCall, ResourceCall } from '../core/call.ts';
+import { digest } from '../core/digest.ts';
+import { describePrompt, unknownPrompt, type Prompt, type PromptMessages } from '../core/prompt.ts';
+import { resourceNotFound, type ResourceTemplate } from '../core/resource.ts';
+import type { Call } from '../core/call.ts';
+import { encodeBlock } from '../protocol/encode-result.ts';
+import type { JsonObject } from '../protocol/json-rpc.ts';
+import {
+  readCompletionParams,
+  readPromptParams,
+  readUri,
+  type CompletionParams,
+} from '../protocol/params.ts';
+import { faceOf } from './face.ts';
+import type { ServerParts } from './parts.ts';
+import { encodeInputRequired } from './questions.ts';
+import type { Runner, Subject } from './runner.ts';
+import type { Settled } from './settled.ts';
+
+/** Answers `resources/read`, `prompts/get` and `completion/complete`. */
+export class Readings {
+  readonly #parts: ServerParts;
+  readonly #runner: Runner;
+
+  constructor(parts: ServerParts, runner: Runner) {
+    this.#parts = parts;
+    this.#runner = runner;
+  }
+
+  /** The encoded contents of a resource. */
+  async readResource(settled: Settled): Promise<string> {
+    const resources = faceOf(this.#parts.source.resources, settled);
+    const uri = readUri(settled.message.params);
+    const found = await resources.find(uri, settled.link.caller);
+    if (!found) throw resourceNotFound(uri);
+    const { resource, variables } = found;
+    const subject: Subject<ResourceCall> = {
+      name: resource.name,
+      bind: () => ({ target: uri, arguments: '' }),
+      answers: 'again',
+      toCall: (base) => ({ ...base, kind: 'resource', resource, uri, variables }),
+    };
+    return this.#perform(settled, subject, (data) =>
+      settled.revision.frame(data, this.#parts.info, 'cacheable'),
+    );
+  }
+
+  /** The encoded messages of a prompt. */
+  async getPrompt(settled: Settled): Promise<string> {
+    const prompts = faceOf(this.#parts.source.prompts, settled);
+    const params = readPromptParams(settled.message.params);
+    const prompt = await prompts.find(params.name, settled.link.caller);
+    if (!prompt) throw unknownPrompt(params.name);
+    const subject: Subject<PromptCall> = {
+      name: prompt.name,
+      bind: () => ({
+        target: `${prompt.name} ${digest(describePrompt(prompt))}`,
+        arguments: digest(params.arguments),
+      }),
+      answers: 'again',
+      toCall: (base) => ({ ...base, kind: 'prompt', prompt, arguments: params.arguments }),
+    };
+    const { features } = settled.revision;
+    return this.#perform(settled, subject, (data) => {
+      const { description, messages } = data as unknown as PromptMessages;
+      const shown = messages.map(({ role, content }) => ({ role, content: encodeBlock(content, features) }));
+      return settled.revision.frame({ description, messages: shown }, this.#parts.info);
+    });
+  }
+
+  /** The encoded suggestions for an argument. */
+  async complete(settled: Settled): Promise<string> {
+    const { resources, prompts } = this.#parts.source;
+    faceOf(resources ?? prompts, settled);
+    const params = readCompletionParams(settled.message.params);
+    const target = await this.#completionTarget(params, settled);
+    const subject: Subject<CompletionCall> = {
+      name: target.name,
+      bind: () => ({ target: target.name, arguments: '' }),
+      answers: 'again',
+      toCall: (base) => ({
+        ...base,
+        kind: 'completion',
+        target,
+        argument: params.argument,
+        chosen: params.chosen,
+      }),
+    };
+    return this.#perform(settled, subject, (completion) =>
+      settled.revision.frame({ completion }, this.#parts.info),
+    );
+  }
+
+  async #completionTarget(
+    { target }: CompletionParams,
+    { link }: Settled,
+  ): Promise<Prompt | ResourceTemplate> {
+    const { resources, prompts } = this.#parts.source;
+    if ('prompt' in target) {
+      const prompt = await prompts?.find(target.prompt, link.caller);
+      if (!prompt) throw unknownPrompt(target.prompt);
+      return prompt;
+    }
+    const templates = (await resources?.templates(link.caller)) ?? [];
+    const template = templates.find(({ uriTemplate }) => uriTemplate === target.template);
+    if (!template) throw resourceNotFound(target.template);
+    return template;
+  }
+
+  async #perform<C extends Call>(
+    settled: Settled,
+    subject: Subject<C>,
+    encode: (data: JsonObject) => JsonObject,
+  ): Promise<string> {
+    const ended = await this.#runner.run(settled, subject);
+    if (ended.kind === 'needs_input') {
+      const binding = this.#runner.bindingOf(settled, subject);
+      return encodeInputRequired(ended, { settled, parts: this.#parts, binding });
+    }
+    if (ended.kind !== 'done') throw new TypeError(`${settled.message.method} cannot end as ${ended.kind}.`);
+    return JSON.stringify(encode(ended.data as JsonObject));
+  }
+}

@@ -1,0 +1,230 @@
+import type { Call } from '../core/call.ts';
+import { Deadlines } from '../core/deadlines.ts';
+import { ownerOf } from '../core/digest.ts';
+import { accident, rowOf, ToolcribError } from '../core/errors.ts';
+import { Interview } from '../core/interview.ts';
+import { canDo } from '../core/requirement.ts';
+import { failed, type Result } from '../core/result.ts';
+import { attempt, type Awaitable } from '../core/source.ts';
+import { metaOf } from '../protocol/meta.ts';
+import { readResumption, type Resumption } from '../protocol/params.ts';
+import { askOnStream } from './asking.ts';
+import type { ServerParts } from './parts.ts';
+import type { Binding } from './seal.ts';
+import type { Settled } from './settled.ts';
+import type { RunningTask } from './tasks.ts';
+import { LinkVoice } from './voice.ts';
+
+/** What is called, as far as running it goes. */
+export interface Subject<C extends Call> {
+  readonly name: string;
+  /** What sealed state is bound to beside the caller and the method. */
+  readonly bind: () => Pick<Binding, 'target' | 'arguments'>;
+  /** Whether answers may be used only once: always, unless running twice does no harm. */
+  readonly answers: 'once' | 'again';
+  readonly toCall: (base: CallBase) => C;
+  /** Refuses, by throwing, before anything runs. */
+  readonly check?: (() => void) | undefined;
+}
+
+/** What every kind of call has. */
+export type CallBase = Pick<Call, 'caller' | 'client' | 'meta' | 'cancellation' | 'interview' | 'voice'>;
+
+/** How running a call went on: it ended, or it goes on as a task. */
+export type Ended = Result | Detached;
+
+/** A call that goes on after its request is answered. */
+export interface Detached {
+  readonly kind: 'detached';
+  readonly task: RunningTask;
+  readonly rest: Promise<Result>;
+}
+
+/** Runs calls: with a deadline, a way to ask and to be stopped, and the answers of earlier rounds. */
+export class Runner {
+  readonly #parts: ServerParts;
+  readonly #deadlines: Deadlines;
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts;
+    this.#deadlines = new Deadlines(parts.clock);
+  }
+
+  /** Runs one call. What the model can act on comes back as a failed result; anything else is thrown. */
+  run<C extends Call>(settled: Settled, subject: Subject<C>): Awaitable<Ended> {
+    const resumption = settled.revision.era === 'modern' ? readResumption(settled.message.params) : undefined;
+    if (!resumption) return this.#start(settled, subject, new Interview());
+    return this.#reopen(settled, subject, resumption).then((answers) =>
+      this.#start(settled, subject, new Interview(answers)),
+    );
+  }
+
+  /** What state sealed for this call is bound to. */
+  bindingOf({ message, link }: Settled, { bind }: Pick<Subject<Call>, 'bind'>): Binding {
+    return { owner: ownerOf(link.caller), method: message.method, ...bind() };
+  }
+
+  async #reopen<C extends Call>(
+    settled: Settled,
+    subject: Subject<C>,
+    resumption: Resumption,
+  ): Promise<ReadonlyMap<string, unknown>> {
+    const { state, responses } = resumption;
+    const earlier =
+      state === undefined
+        ? []
+        : await this.#parts.seal.open(state, this.bindingOf(settled, subject), subject.answers);
+    return new Map([...earlier, ...Object.entries(responses)]);
+  }
+
+  #start<C extends Call>(settled: Settled, subject: Subject<C>, interview: Interview): Awaitable<Ended> {
+    const { link, client, message, revision } = settled;
+    const voice = new LinkVoice(settled);
+    const { caller, cancellation } = link;
+    const { publications } = this.#parts;
+    if (publications) voice.publish = (publication) => publications.publish(publication, caller);
+    const call = subject.toCall({
+      caller,
+      client,
+      meta: metaOf(message.params),
+      cancellation,
+      interview,
+      voice,
+    });
+    const run = new Run({ call, name: subject.name, parts: this.#parts, deadlines: this.#deadlines });
+    if (revision.era === 'legacy')
+      interview.ask = (questions) => run.paused(() => askOnStream(questions, settled));
+    else if (call.kind === 'tool' && canDo(client.capabilities, 'tasks')) run.allowDetaching(settled, voice);
+    return attempt(
+      () => {
+        subject.check?.();
+        return run.go();
+      },
+      (error) => run.fail(error),
+    );
+  }
+}
+
+// As long as sealed state is good for.
+const ANSWER_MS = 10 * 60_000;
+
+async function failLater(error: unknown): Promise<never> {
+  throw error;
+}
+
+interface RunOptions {
+  readonly call: Call;
+  readonly name: string;
+  readonly parts: ServerParts;
+  readonly deadlines: Deadlines;
+}
+
+/** One call while it runs. */
+class Run {
+  readonly #call: Call;
+  readonly #name: string;
+  readonly #parts: ServerParts;
+  readonly #deadlines: Deadlines;
+  #stopDeadline: () => void = () => {};
+  #waiting = 0;
+  #over = false;
+  #detached: Promise<RunningTask> | undefined;
+  #onDetach: ((task: Promise<RunningTask>) => void) | undefined;
+
+  constructor({ call, name, parts, deadlines }: RunOptions) {
+    this.#call = call;
+    this.#name = name;
+    this.#parts = parts;
+    this.#deadlines = deadlines;
+  }
+
+  // Only work that takes time needs a deadline.
+  go(): Awaitable<Ended> {
+    const work = this.#begin();
+    if (!(work instanceof Promise)) {
+      if (!this.#detached) return work;
+      this.#stopDeadline();
+      return this.#goOn(this.#detached, Promise.resolve(work));
+    }
+    // A handler that detached at once has a task's lifetime already.
+    if (!this.#detached) this.#startDeadline(this.#parts.deadlineMs);
+    const ended = this.#call.cancellation.race(work).finally(() => {
+      this.#over = true;
+      this.#stopDeadline();
+    });
+    if (this.#detached) return this.#goOn(this.#detached, ended);
+    if (!this.#onDetach) return ended;
+    const detached = new Promise<Detached>((resolve, reject) => {
+      this.#onDetach = (task) => void this.#goOn(task, ended).then(resolve, reject);
+    });
+    return Promise.race([ended, detached]);
+  }
+
+  /** Lets the handler turn the call into a task, whose own lifetime replaces the deadline. */
+  allowDetaching(settled: Settled, voice: LinkVoice): void {
+    this.#onDetach = () => {};
+    voice.detach = () => {
+      if (this.#detached || this.#over) return;
+      const { interview, cancellation } = this.#call;
+      const task = this.#parts.tasks.begin(settled, cancellation);
+      this.#detached = task;
+      interview.ask = async (questions) => (await task).ask(questions);
+      this.#stopDeadline();
+      this.#startDeadline(this.#parts.tasks.ttlMs);
+      this.#onDetach?.(task);
+    };
+  }
+
+  /** Waits for a person, who gets more time than a handler. */
+  async paused<T>(wait: () => Promise<T>): Promise<T> {
+    if (this.#waiting++ === 0) {
+      this.#stopDeadline();
+      this.#startDeadline(ANSWER_MS);
+    }
+    try {
+      return await wait();
+    } finally {
+      // Questions may overlap: time runs again with the last answer, and not for a call that ended meanwhile.
+      if (--this.#waiting === 0 && !this.#over) {
+        this.#stopDeadline();
+        this.#startDeadline(this.#parts.deadlineMs);
+      }
+    }
+  }
+
+  /** What the model can act on becomes a result; the rest is for the client program. */
+  fail(error: unknown): Result {
+    const known =
+      error instanceof ToolcribError ? error : accident('internal', 'The server failed unexpectedly', error);
+    const { code, message, cause, incident } = known;
+    // A handler may throw undefined: what counts is that there was an exception.
+    if ('cause' in known) this.#parts.log('error', message, { target: this.#name, code, incident, cause });
+    if (rowOf(code).reply !== 'result' || this.#call.kind !== 'tool') throw known;
+    return failed(message);
+  }
+
+  // A handler may detach and throw before it ever waits; its task must hear of that too.
+  #begin(): Awaitable<Result> {
+    return attempt(
+      () => this.#parts.source.call(this.#call),
+      (error) => {
+        if (!this.#detached) throw error;
+        return failLater(error);
+      },
+    );
+  }
+
+  async #goOn(task: Promise<RunningTask>, ended: Promise<Result>): Promise<Detached> {
+    const rest = ended.catch((error: unknown) => this.fail(error));
+    // Whoever takes the rest hears of its failure; until then nobody does.
+    rest.catch(() => {});
+    return { kind: 'detached', task: await task, rest };
+  }
+
+  #startDeadline(ms: number): void {
+    this.#stopDeadline = this.#deadlines.start(ms, () => {
+      const text = `${this.#name} took over ${ms / 1000} s and was stopped.`;
+      this.#call.cancellation.abort(new ToolcribError('timed_out', text));
+    });
+  }
+}

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { localCaller } from '../core/caller.ts';
+import { Session } from './session.ts';
+import { keepsNothing } from './stream.ts';
+
+test('a client may come back to the stream that ended last, however many there were', () => {
+  const session = new Session('s', localCaller, keepsNothing);
+  let last = session.openStream();
+  for (let count = 0; count < 200; count++) {
+    last.end();
+    const next = session.openStream();
+    expect(session.streamOf(`${last.id}.1`)).toBe(last);
+    last = next;
+  }
+});
+
+test('a stream that has not ended is kept, however many follow', () => {
+  const session = new Session('s', localCaller, keepsNothing);
+  const open = session.openStream();
+  for (let count = 0; count < 200; count++) session.openStream().end();
+  expect(session.streamOf(`${open.id}.1`)).toBe(open);
+});

@@ -1,0 +1,114 @@
+import type { ClientFacts, ClientLogLevel } from '../core/call.ts';
+import type { Caller } from '../core/caller.ts';
+import type { Cancellation } from '../core/cancellation.ts';
+import { ToolcribError } from '../core/errors.ts';
+import type { EventLog } from '../core/memory.ts';
+import type { JsonObject, ResponseMessage } from '../protocol/json-rpc.ts';
+import type { Revision } from '../protocol/revision.ts';
+import { ResumableStream } from './stream.ts';
+
+const MAX_STREAMS = 64;
+
+/** What a handshake established, and what is under way on it; over HTTP it has an id, over stdio it is the process. */
+export class Session {
+  readonly id: string;
+  readonly caller: Caller;
+  revision: Revision | undefined;
+  client: ClientFacts | undefined;
+  /** Whether the handshake is complete, so that unasked notifications may be sent. */
+  ready = false;
+  logLevel: ClientLogLevel = 'info';
+  /** Called when the session is over. */
+  onEnd: () => void = () => {};
+  /** Called when the client closes its end of a lasting connection. */
+  readonly onHangUp = new Set<() => void>();
+  readonly subscriptions = new Set<string>();
+  /** Calls under way, by request id, for a client that cancels. */
+  readonly underWay = new Map<string | number, Cancellation>();
+  /** What is not about one request; the client listens to it with GET. */
+  readonly unasked: ResumableStream;
+  readonly #streams = new Map<string, ResumableStream>();
+  readonly #events: EventLog;
+  readonly #asked = new Map<string, Asked>();
+  #lastAsked = 0;
+
+  constructor(id: string, caller: Caller, events: EventLog) {
+    this.id = id;
+    this.caller = caller;
+    this.#events = events;
+    this.unasked = this.openStream();
+  }
+
+  /** A stream for one request's messages. */
+  openStream(): ResumableStream {
+    const stream = new ResumableStream(this.#events);
+    this.#streams.set(stream.id, stream);
+    for (const old of this.#streams.values()) {
+      if (this.#streams.size <= MAX_STREAMS) break;
+      if (old !== this.unasked && old.ended) this.forgetStream(old);
+    }
+    return stream;
+  }
+
+  /** The stream an event id belongs to, if it is one of this session's. */
+  streamOf(eventId: string): ResumableStream | undefined {
+    return this.#streams.get(ResumableStream.idOf(eventId));
+  }
+
+  /** Drops a stream nobody will come back to. */
+  forgetStream(stream: ResumableStream): void {
+    this.#streams.delete(stream.id);
+    stream.forget();
+  }
+
+  /** Asks the client and waits for its answer; `send` puts the request on the wire. */
+  ask(
+    request: { readonly method: string; readonly params?: JsonObject },
+    send: (message: string) => void,
+    cancellation: Cancellation,
+  ): Promise<unknown> {
+    const id = `ask-${++this.#lastAsked}`;
+    const answer = new Promise<unknown>((resolve, reject) => {
+      this.#asked.set(id, { resolve, reject });
+    });
+    send(JSON.stringify({ jsonrpc: '2.0', id, ...request }));
+    return cancellation.race(answer).finally(() => this.#asked.delete(id));
+  }
+
+  /** Takes the client's answer to a question; one nobody asked is ignored. */
+  take({ id, result, error }: ResponseMessage): void {
+    const asked = this.#asked.get(String(id));
+    if (!asked) return;
+    if (error === undefined) asked.resolve(result);
+    else
+      asked.reject(
+        new ToolcribError('cannot_ask', 'The client could not answer a question that this needs.', {
+          cause: error,
+        }),
+      );
+  }
+
+  /** The client has closed its end: it answers no more questions and hears no more changes. */
+  hangUp(): void {
+    this.onHangUp.forEach((stop) => stop());
+    const reason = new ToolcribError('cannot_ask', 'The client hung up before it answered.');
+    for (const { reject } of this.#asked.values()) reject(reason);
+  }
+
+  /** Ends everything that is under way. */
+  end(): void {
+    this.onEnd();
+    const reason = new ToolcribError('cancelled', 'The session has ended.');
+    for (const cancellation of this.underWay.values()) cancellation.abort(reason);
+    for (const { reject } of this.#asked.values()) reject(reason);
+    for (const stream of this.#streams.values()) {
+      stream.end();
+      stream.forget();
+    }
+  }
+}
+
+interface Asked {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}

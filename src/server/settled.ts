@@ -1,0 +1,77 @@
+import type { ClientFacts } from '../core/call.ts';
+import { ToolcribError } from '../core/errors.ts';
+import { checkMirrors, headerValue } from '../protocol/headers.ts';
+import type { RequestMessage } from '../protocol/json-rpc.ts';
+import { clientFacts, readModernMeta } from '../protocol/meta.ts';
+import type { Revision } from '../protocol/revision.ts';
+import { modernVersions, newestLegacy, revisionOf, revisions } from '../protocol/revisions.ts';
+import type { Link } from './link.ts';
+
+/** A request whose revision and sender are settled. */
+export interface Settled {
+  readonly message: RequestMessage;
+  readonly revision: Revision;
+  readonly client: ClientFacts;
+  readonly link: Link;
+}
+
+/** The version header of a request, where the transport has headers. */
+export function versionHeader(link: Link): string | undefined {
+  return link.headers && headerValue(link.headers, 'mcp-protocol-version');
+}
+
+/** Settles a modern request: it says everything itself, and its headers must agree. */
+export function settleModern(message: RequestMessage, link: Link): Settled {
+  if (link.handshakeOnly) {
+    throw new ToolcribError('invalid_request', 'This transport carries the handshake revisions only.');
+  }
+  const { version, client } = readModernMeta(message.params);
+  const header = versionHeader(link);
+  if (header !== undefined && header !== version) {
+    throw new ToolcribError(
+      'header_mismatch',
+      'MCP-Protocol-Version differs from the version in "params._meta".',
+    );
+  }
+  const revision = revisionOf(version);
+  if (revision?.era !== 'modern') {
+    throw new ToolcribError(
+      'unsupported_version',
+      `Protocol version ${version.slice(0, 40)} is not supported here.`,
+      {
+        data: { supported: modernVersions, requested: version },
+      },
+    );
+  }
+  if (link.headers) checkMirrors(message, version, link.headers);
+  return { message, revision, client, link };
+}
+
+/** Settles a request of the handshake revisions, by its session or, without one, by its version header. */
+export function settleLegacy(message: RequestMessage, link: Link): Settled {
+  if (message.method === 'initialize') {
+    const { protocolVersion, clientInfo, capabilities } = message.params ?? {};
+    const wanted = typeof protocolVersion === 'string' ? revisionOf(protocolVersion) : undefined;
+    const revision = wanted?.era === 'legacy' ? wanted : newestLegacy;
+    return { message, revision, client: clientFacts(revision.version, clientInfo, capabilities), link };
+  }
+  const { session } = link;
+  const named = legacyRevision(link);
+  const revision = session?.revision ?? named;
+  return { message, revision, client: session?.client ?? clientFacts(revision.version), link };
+}
+
+// Over HTTP a request that names no version comes from the last revision that did not have to.
+const UNNAMED = revisionOf('2025-03-26') ?? newestLegacy;
+
+function legacyRevision(link: Link): Revision {
+  const version = versionHeader(link);
+  if (version === undefined) return link.headers ? UNNAMED : newestLegacy;
+  const revision = revisionOf(version);
+  if (revision?.era === 'legacy') return revision;
+  const spoken = revisions.map((each) => each.version).join(', ');
+  throw new ToolcribError(
+    'invalid_request',
+    `MCP-Protocol-Version names ${version.slice(0, 40)}; this server speaks ${spoken}.`,
+  );
+}

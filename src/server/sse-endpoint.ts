@@ -1,0 +1,132 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Caller } from '../core/caller.ts';
+import { systemClock } from '../core/clock.ts';
+import { ownerOf } from '../core/digest.ts';
+import { ToolcribError } from '../core/errors.ts';
+import { andThen } from '../core/source.ts';
+import { encodeEvent, KEEP_ALIVE } from '../protocol/event-stream.ts';
+import type { Server } from './create-server.ts';
+import { checkFraming, checkRawHeaders, requireJsonPost, STREAM_HEADERS, type Head } from './endpoint.ts';
+import { Gate } from './gate.ts';
+import { createLink, textOf } from './link.ts';
+import { headOf, isClosing, readBody, refuseWith } from './node-endpoint.ts';
+import { NodePort } from './node-port.ts';
+import { Seats } from './seats.ts';
+import { Pulse } from './pulse.ts';
+import { Session } from './session.ts';
+import { keepsNothing } from './stream.ts';
+
+const STREAM = '/sse';
+const MESSAGES = '/messages';
+
+/** The paths of the first HTTP transport. */
+export const ssePaths: ReadonlySet<string> = new Set([STREAM, MESSAGES]);
+
+/** HTTP with server-sent events as in 2024-11-05: one stream carries every answer, messages are posted beside it. */
+export class SseEndpoint {
+  readonly #server: Server;
+  readonly #gates: Readonly<Record<string, Gate>>;
+  readonly #sessions = new Map<string, Session>();
+  readonly #seats = new Seats('streams');
+  readonly #pulse: Pulse;
+  #closing = false;
+
+  constructor(server: Server, allowedHosts: readonly string[]) {
+    this.#server = server;
+    this.#pulse = new Pulse(server.options.clock ?? systemClock);
+    this.#gates = Object.fromEntries(
+      [...ssePaths].map((path) => [path, new Gate(server.options, { path, allowedHosts })]),
+    );
+  }
+
+  /** Takes a request to one of its paths. */
+  take(request: IncomingMessage, response: ServerResponse): void {
+    const head = headOf(request);
+    const [path = ''] = head.target.split('?');
+    const gate = this.#gates[path]!;
+    void this.#go(request, response, { head, gate, path }).catch((error: unknown) =>
+      refuseWith(response, gate, { head, error }),
+    );
+  }
+
+  async #go(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { head, gate, path }: { head: Head; gate: Gate; path: string },
+  ): Promise<void> {
+    checkFraming(request.httpVersion, head.headers);
+    checkRawHeaders(request.rawHeaders);
+    const caller = await gate.enter(head);
+    if (isClosing(request)) return;
+    if (path === STREAM) this.#open(response, head, caller);
+    else
+      this.#post(request, response, {
+        session: this.#find(head, caller),
+        caller,
+        refuse: (error) => refuseWith(response, gate, { head, error }),
+      });
+  }
+
+  /** Ends every stream as soon as nothing is under way on it. */
+  close(): void {
+    this.#closing = true;
+    for (const session of this.#sessions.values()) this.#endIfIdle(session);
+  }
+
+  #endIfIdle({ underWay, unasked }: Session): void {
+    if (this.#closing && underWay.size === 0) unasked.end();
+  }
+
+  #open(response: ServerResponse, head: Head, caller: Caller): void {
+    if (head.method !== 'GET') throw new ToolcribError('method_not_allowed', 'Open the stream with GET.');
+    const leave = this.#seats.take(caller);
+    const id = randomUUID();
+    const session = new Session(id, caller, keepsNothing);
+    const port = new NodePort(response);
+    const write = (text: string): void => {
+      if (port.isOpen) port.write(text);
+    };
+    this.#sessions.set(id, session);
+    const still = this.#pulse.add(() => write(KEEP_ALIVE));
+    response.on('close', () => {
+      still();
+      leave();
+      this.#sessions.delete(id);
+      session.end();
+    });
+    port.startStream(STREAM_HEADERS);
+    write(`event: endpoint\ndata: ${MESSAGES}?sessionId=${id}\n\n`);
+    session.unasked.attach({ event: (text) => write(encodeEvent(text)), end: () => port.end() });
+  }
+
+  #find({ target, method, headers }: Head, caller: Caller): Session {
+    requireJsonPost({ method, target, headers });
+    const id = new URLSearchParams(target.split('?')[1]).get('sessionId');
+    const session = id === null ? undefined : this.#sessions.get(id);
+    if (session && ownerOf(session.caller) === ownerOf(caller)) return session;
+    throw new ToolcribError('unknown_session', 'There is no such stream; open one with GET first.');
+  }
+
+  #post(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { session, caller, refuse }: { session: Session; caller: Caller; refuse: (error: unknown) => void },
+  ): void {
+    readBody(request, response, {
+      maxBytes: this.#server.options.maxBodyBytes,
+      refuse,
+      use: (bytes) => {
+        response.writeHead(202).end();
+        const link = {
+          ...createLink(caller, (message) => session.unasked.send(message), session),
+          handshakeOnly: true,
+        };
+        void andThen(this.#server.exchange.answer(bytes, link), ({ body }) => {
+          if (body !== undefined) session.unasked.send(textOf(body));
+          this.#endIfIdle(session);
+        });
+      },
+    });
+  }
+}

@@ -1,0 +1,203 @@
+import { expect, test } from 'vitest';
+import { defineTool, ToolRegistry } from '../../src/index.ts';
+import { createFakeClock } from '../../src/testing.ts';
+import { KEEP_ALIVE_MS } from '../../src/server/pulse.ts';
+import { deferred } from './deferred.ts';
+import type { Setup } from './matrix.ts';
+import type { Answer, Json } from './peer.ts';
+import { EventReader, openHttpDoor, postHeaders, type Door, type Person } from './session-client.ts';
+
+const echo = defineTool(
+  { name: 'echo', description: 'Repeats.', input: { properties: { text: { type: 'string' } } } },
+  ({ text = '' }, { progress }) => {
+    progress(1);
+    return text;
+  },
+);
+
+const openDoor = (setup: Setup = { tools: [echo] }) => openHttpDoor({ ...setup, sse: true });
+
+/** Opens the stream of a client of 2024-11-05, and tells where to post. */
+async function openStream(door: Door, as: Person = 'ada') {
+  const headers = { authorization: `Bearer ${as}`, accept: 'text/event-stream' };
+  const stream = new EventReader(await door.send({ method: 'GET', path: '/sse', headers }));
+  const endpoint = (await stream.next())!;
+  const post = (body: unknown, by: Person = as) =>
+    door.send({ path: endpoint.data!, headers: postHeaders(by), body });
+  const answer = async (id: number, method: string, params: Json = {}): Promise<Json & Partial<Answer>> => {
+    expect((await post({ jsonrpc: '2.0', id, method, params })).status).toBe(202);
+    return (await stream.message()).message;
+  };
+  return { stream, endpoint, post, answer };
+}
+
+/** The same, handshake complete. */
+async function openClient(door: Door, capabilities: Json = {}) {
+  const client = await openStream(door);
+  const params = { protocolVersion: '2024-11-05', capabilities, clientInfo: { name: 'old', version: '1' } };
+  const introduction = await client.answer(1, 'initialize', params);
+  await client.post({ jsonrpc: '2.0', method: 'notifications/initialized' });
+  return { ...client, introduction };
+}
+
+test('a stream begins with the address to post to, which nobody can guess', async () => {
+  const door = await openDoor();
+  const addresses = new Set<string>();
+  for (let count = 0; count < 5; count++) {
+    const { endpoint } = await openStream(door);
+    expect(endpoint.event).toBe('endpoint');
+    expect(endpoint.data).toMatch(/^\/messages\?sessionId=[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/);
+    addresses.add(endpoint.data!);
+  }
+  expect(addresses.size).toBe(5);
+});
+
+test('messages are posted and accepted with nothing; answers, reports and refusals come on the stream', async () => {
+  const { introduction, stream, post, answer } = await openClient(await openDoor());
+  expect(introduction).toMatchObject({ id: 1, result: { protocolVersion: '2024-11-05' } });
+  const params = { name: 'echo', arguments: { text: 'hi' }, _meta: { progressToken: 'p' } };
+  const response = await post({ jsonrpc: '2.0', id: 2, method: 'tools/call', params });
+  expect(response.status).toBe(202);
+  expect(await response.text()).toBe('');
+  const report = (await stream.next())!;
+  expect(report.event).toBe('message');
+  expect(JSON.parse(report.data!)).toMatchObject({ params: { progressToken: 'p', progress: 1 } });
+  expect((await stream.message()).message).toMatchObject({ id: 2, result: { content: [{ text: 'hi' }] } });
+  expect(await answer(3, 'no/such')).toMatchObject({ id: 3, error: { code: -32601 } });
+  await post('{"jsonrpc":"2.0",');
+  expect((await stream.message()).message).toMatchObject({ error: { code: -32700 } });
+});
+
+test('000-35 changes are told on the stream once the handshake is complete', async () => {
+  const source = new ToolRegistry();
+  const door = await openDoor({ source });
+  const early = await openStream(door);
+  source.registerTool(echo);
+  const { stream } = await openClient(door);
+  source.remove('echo');
+  expect((await stream.message()).message).toEqual({
+    jsonrpc: '2.0',
+    method: 'notifications/tools/list_changed',
+  });
+  expect(await early.answer(1, 'ping')).toMatchObject({ id: 1, result: {} });
+});
+
+test("the server's questions come on the stream, and the answers are posted", async () => {
+  const ask = defineTool({ name: 'ask', description: 'Asks the model.' }, async (_args, { sample }) => {
+    const { content } = await sample({
+      messages: [{ role: 'user', content: { type: 'text', text: 'Capital of France?' } }],
+      maxTokens: 10,
+    });
+    return (content as { text: string }).text;
+  });
+  const { stream, post } = await openClient(await openDoor({ tools: [ask] }), { sampling: {} });
+  await post({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'ask' } });
+  const question = (await stream.message()).message;
+  expect(question).toMatchObject({ method: 'sampling/createMessage', params: { maxTokens: 10 } });
+  const result = { role: 'assistant', content: { type: 'text', text: 'Paris' }, model: 'test' };
+  expect((await post({ jsonrpc: '2.0', id: question['id'], result })).status).toBe(202);
+  expect((await stream.message()).message).toMatchObject({ id: 2, result: { content: [{ text: 'Paris' }] } });
+});
+
+test('A9 a stream takes messages of its own caller alone: foreign, ended and invented ones are all unknown', async () => {
+  const door = await openDoor();
+  const { post, answer, endpoint } = await openClient(door);
+  const ended = await openClient(door);
+  await ended.stream.hangUp();
+  const ping = { jsonrpc: '2.0', id: 7, method: 'ping' };
+  const unknown = (path: string) => door.send({ path, headers: postHeaders('ada'), body: ping });
+  let over = await ended.post(ping);
+  // The hang-up has to arrive first.
+  while (over.status === 202) over = await ended.post(ping);
+  const attempts = [
+    await post(ping, 'bob'),
+    await post(ping, 'eve'),
+    over,
+    await unknown(`${endpoint.data}0`),
+    await unknown('/messages?sessionId=made-up'),
+    await unknown('/messages'),
+  ];
+  const bodies = new Set<string>();
+  for (const response of attempts) {
+    expect(response.status).toBe(404);
+    bodies.add(await response.text());
+  }
+  expect(bodies.size).toBe(1);
+  expect(await answer(8, 'ping')).toMatchObject({ id: 8, result: {} });
+});
+
+test('a client that closes its stream stops what is under way', async () => {
+  const started = deferred<AbortSignal>();
+  const wait = defineTool({ name: 'wait', description: 'Waits.' }, async (_args, { signal }) => {
+    started.resolve(signal);
+    await new Promise(() => {});
+  });
+  const { stream, post } = await openClient(await openDoor({ tools: [wait] }));
+  await post({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'wait' } });
+  const signal = await started.promise;
+  const stopped = new Promise((resolve) => {
+    signal.addEventListener('abort', resolve);
+  });
+  await stream.hangUp();
+  await stopped;
+  expect(signal.aborted).toBe(true);
+});
+
+test('notifications/cancelled stops a request, and nothing more is said of it', async () => {
+  const started = deferred<AbortSignal>();
+  const wait = defineTool({ name: 'wait', description: 'Waits.' }, async (_args, { signal }) => {
+    started.resolve(signal);
+    await new Promise(() => {});
+  });
+  const { post, answer } = await openClient(await openDoor({ tools: [wait] }));
+  await post({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'wait' } });
+  const signal = await started.promise;
+  await post({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 2 } });
+  expect(signal.aborted).toBe(true);
+  expect(await answer(3, 'ping')).toMatchObject({ id: 3 });
+});
+
+test('it is there only when asked for', async () => {
+  const door = await openHttpDoor({ tools: [echo] });
+  const headers = { authorization: 'Bearer ada', accept: 'text/event-stream' };
+  expect((await door.send({ method: 'GET', path: '/sse', headers })).status).toBe(404);
+  const posted = await door.send({ path: '/messages?sessionId=x', headers: postHeaders('ada'), body: {} });
+  expect(posted.status).toBe(404);
+});
+
+test('the endpoint of the newer revisions is where it was', async () => {
+  const door = await openDoor();
+  const response = await door.send({
+    headers: postHeaders('ada'),
+    body: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
+  });
+  expect(await response.json()).toMatchObject({ result: { tools: [{ name: 'echo' }] } });
+});
+
+test('a stream is opened with GET and messages are posted; a stranger gets neither', async () => {
+  const door = await openDoor();
+  const posted = await door.send({ path: '/sse', headers: postHeaders('ada'), body: {} });
+  expect(posted.status).toBe(405);
+  const got = await door.send({ method: 'GET', path: '/messages', headers: postHeaders('ada') });
+  expect(got.status).toBe(405);
+  const headers = { authorization: 'Bearer nobody' };
+  expect((await door.send({ method: 'GET', path: '/sse', headers })).status).toBe(401);
+  const { endpoint } = await openStream(door);
+  const stranger = { ...postHeaders('ada'), authorization: 'Bearer nobody' };
+  expect((await door.send({ path: endpoint.data!, headers: stranger, body: {} })).status).toBe(401);
+});
+
+test('A8 a quiet stream is kept open with comments', async () => {
+  const clock = createFakeClock();
+  const { stream, answer } = await openClient(await openDoor({ tools: [echo], clock }));
+  clock.advance(KEEP_ALIVE_MS);
+  expect((await stream.next())!.comment).toBe('keep-alive');
+  expect(await answer(2, 'ping')).toMatchObject({ id: 2 });
+});
+
+test('closing the server ends the stream', async () => {
+  const door = await openDoor();
+  const { stream } = await openClient(door);
+  await door.listening!.close(60_000);
+  expect(await stream.rest()).toEqual([]);
+});

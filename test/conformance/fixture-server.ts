@@ -1,0 +1,25 @@
+import { createServer, ToolRegistry } from 'toolcrib';
+import { listen } from 'toolcrib/node';
+import { prompts, togglePrompt } from './fixture-prompts.ts';
+import { askingTools, roundTripTools } from './fixture-questions.ts';
+import { resources } from './fixture-resources.ts';
+import { taskTools } from './fixture-tasks.ts';
+import { plainTools, triggersFor } from './fixture-tools.ts';
+
+const registry = new ToolRegistry();
+registry.registerTool(
+  ...plainTools,
+  ...askingTools,
+  ...roundTripTools,
+  ...taskTools,
+  ...triggersFor(registry, () => togglePrompt(registry)),
+);
+registry.registerResource(...resources);
+registry.registerPrompt(...prompts);
+
+const server = createServer({ name: 'toolcrib-conformance', version: '1.0.0', source: registry });
+const { url } = await listen(server, { port: 0 });
+console.log(url);
+
+// The parent holds the other end: when it is gone, so is this process.
+process.stdin.on('end', () => process.exit()).resume();

@@ -1,0 +1,55 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { problemsOf, runSuite, suiteVersion, type Leg, type Scenario } from './suite.ts';
+
+const legs = await runSuite();
+console.table(legs.map(rowOf));
+const problems = legs.flatMap(({ title, scenarios }) =>
+  scenarios.flatMap(problemsOf).map((problem) => `${title}: ${problem}`),
+);
+for (const problem of problems) console.log(problem);
+if (process.argv.includes('--write')) await writeScore();
+if (problems.length > 0) process.exitCode = 1;
+
+function rowOf({ title, scenarios, required }: Leg): Record<string, string | number> {
+  const checks = scenarios.flatMap((scenario) => scenario.checks);
+  const count = (status: string): number => checks.filter((check) => check.status === status).length;
+  return {
+    leg: title,
+    scenarios: score(scenarios),
+    required: required.length === 0 ? '' : score(scenarios.filter(({ name }) => required.includes(name))),
+    passed: count('SUCCESS'),
+    failed: count('FAILURE'),
+    warnings: count('WARNING'),
+    skipped: count('SKIPPED'),
+  };
+}
+
+function score(scenarios: readonly Scenario[]): string {
+  return `${scenarios.filter((scenario) => problemsOf(scenario).length === 0).length}/${scenarios.length}`;
+}
+
+async function writeScore(): Promise<void> {
+  const readme = new URL('../../README.md', import.meta.url);
+  const before = await readFile(readme, 'utf8');
+  const after = before.replace(
+    /(<!-- conformance:start -->)[^]*(<!-- conformance:end -->)/,
+    (_all, start, end) => `${start}\n${scoreLine()}\n${end}`,
+  );
+  if (after === before && !before.includes(scoreLine()))
+    throw new Error('README.md has no place for the score.');
+  await writeFile(readme, after);
+}
+
+function scoreLine(): string {
+  const frozen = legs.filter(({ required }) => required.length > 0);
+  const required = frozen.map(
+    (leg) => `${rowOf(leg)['required']} of ${leg.title.replace('required by ', '')}`,
+  );
+  const tasks = legs.find(({ title }) => title.startsWith('pending'))!.scenarios.filter(isTaskScenario);
+  return `Official conformance suite ${suiteVersion}, warnings counted as failures: ${required.join(', ')}, and ${score(tasks)} of the Tasks extension.`;
+}
+
+// The suite has nothing to say on notifications yet, so that scenario is no merit.
+function isTaskScenario({ name }: Scenario): boolean {
+  return name.startsWith('tasks-') && name !== 'tasks-status-notifications';
+}

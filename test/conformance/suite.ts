@@ -1,0 +1,139 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { text } from 'node:stream/consumers';
+
+/** One thing the suite looked at. */
+export interface Check {
+  readonly id: string;
+  readonly status: 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO';
+  readonly description: string;
+  readonly errorMessage?: string;
+}
+
+/** One scenario of the suite with everything it looked at. */
+export interface Scenario {
+  readonly name: string;
+  readonly checks: readonly Check[];
+}
+
+/** One run of the suite against a fresh server. */
+export interface Leg {
+  readonly title: string;
+  readonly scenarios: readonly Scenario[];
+  /** The scenarios a revision requires, in a leg that runs its frozen set. */
+  readonly required: readonly string[];
+}
+
+const REVISIONS = ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'];
+const FROZEN = ['2025-11-25', '2026-07-28'];
+// These look at nothing: the skills extension is not offered, and the suite has no test for task notifications yet.
+const SKIPS = /^(sep-2640-|tasks-status-notifications$)/;
+
+const folder = import.meta.dirname;
+const manifest = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json');
+const { version, bin } = JSON.parse(await readFile(manifest, 'utf8'));
+
+/** The version of the suite. */
+export const suiteVersion: string = version;
+
+/** Runs every leg, two at a time: the suite mostly waits. */
+export async function runSuite(): Promise<readonly Leg[]> {
+  const legs = [
+    ...FROZEN.map((revision) => () => runLeg(`required by ${revision}`, ['--requirements', revision])),
+    // Extensions are on no revision's timeline; among the server suites only this one has the tasks scenarios.
+    () => runLeg('pending and extensions', ['--suite', 'pending']),
+    ...REVISIONS.map(
+      (revision) => () => runLeg(`all of ${revision}`, ['--suite', 'all', '--spec-version', revision]),
+    ),
+  ];
+  const results: Leg[] = [];
+  const waiting = [...legs.entries()];
+  const work = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) results[next[0]] = await next[1]();
+  };
+  await Promise.all([work(), work()]);
+  return results;
+}
+
+/** What keeps a scenario from passing; a warning counts, and so does having looked at nothing. */
+export function problemsOf({ name, checks }: Scenario): readonly string[] {
+  const maySkip = SKIPS.test(name);
+  const bad = checks.filter((check) => isBad(check) || (check.status === 'SKIPPED' && !maySkip));
+  if (bad.length > 0) return bad.map((check) => describe(name, check));
+  return maySkip || checks.some(({ status }) => status === 'SUCCESS') ? [] : [`${name}: nothing was checked`];
+}
+
+function isBad({ status }: Check): boolean {
+  return status === 'FAILURE' || status === 'WARNING';
+}
+
+function describe(name: string, { id, status, description, errorMessage }: Check): string {
+  return `${name}: ${id} ${status}: ${errorMessage ?? description}`;
+}
+
+async function runLeg(title: string, selection: readonly string[]): Promise<Leg> {
+  const output = await mkdtemp(join(tmpdir(), 'toolcrib-conformance-'));
+  const fixture = await startFixture();
+  try {
+    const baseline = join(output, 'empty.yml');
+    // With a baseline, even an empty one, the suite's own verdict takes warnings into account.
+    await writeFile(baseline, 'server: []\nclient: []\n');
+    const results = join(output, 'results');
+    const where = ['--url', fixture.url, '--expected-failures', baseline, '-o', results];
+    const log = await runCommand(['server', ...where, ...selection]);
+    const required = selection[0] === '--requirements' ? await listRequired(selection[1]!) : [];
+    return { title, required, scenarios: await readScenarios(results, log) };
+  } finally {
+    fixture.stop();
+    await rm(output, { recursive: true });
+  }
+}
+
+async function startFixture(): Promise<{ readonly url: string; stop(): void }> {
+  const child = spawn(process.execPath, ['--import', 'jiti/register', join(folder, 'fixture-server.ts')], {
+    cwd: folder,
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const lines = createInterface(child.stdout);
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('The fixture server ended before it listened.');
+  });
+  ended.catch(() => {});
+  const [url] = await Promise.race([once(lines, 'line'), ended]);
+  return { url, stop: () => child.kill() };
+}
+
+/** Runs the suite; its exit code is not used, because it leaves out what a revision does not require. */
+async function runCommand(args: readonly string[]): Promise<string> {
+  const hook = new URL('glob-hook.mjs', import.meta.url).href;
+  const entry = join(dirname(manifest), bin.conformance);
+  const child = spawn(process.execPath, ['--import', hook, entry, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  return text(child.stdout);
+}
+
+async function listRequired(revision: string): Promise<readonly string[]> {
+  const listing = await runCommand(['list', '--requirements', revision]);
+  const servers = /^Server scenarios.*\n((?: +- .+\n)+)/m.exec(listing)?.[1] ?? '';
+  return [...servers.matchAll(/- (\S+)/g)].map((match) => match[1]!);
+}
+
+async function readScenarios(results: string, log: string): Promise<readonly Scenario[]> {
+  const ran = [...log.matchAll(/^=== Running scenario: (\S+) ===$/gm)].map((match) => match[1]!);
+  if (ran.length === 0) throw new Error(`The suite ran nothing:\n${log}`);
+  const folders = await readdir(results);
+  return Promise.all(
+    ran.map(async (name) => {
+      const own = folders.find((each) => /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(each)?.[1] === name);
+      const checks =
+        own && (await readFile(join(results, own, 'checks.json'), 'utf8').catch(() => undefined));
+      return { name, checks: checks ? JSON.parse(checks) : [] };
+    }),
+  );
+}

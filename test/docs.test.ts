@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const root = join(import.meta.dirname, '..');
+const pages = [
+  'README.md',
+  ...readdirSync(join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+];
+
+interface Block {
+  readonly name: string;
+  readonly page: string;
+  readonly code: string;
+}
+
+const blocks: readonly Block[] = pages.flatMap((page) =>
+  [...readFileSync(join(root, page), 'utf8').matchAll(/```ts\n([^]*?)```/g)].map(([, code = ''], index) => ({
+    name: `${page.replaceAll(/[/.]/g, '-')}-${index + 1}`,
+    page,
+    code,
+  })),
+);
+
+// Inside the package, so that the code finds it by its own name.
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(root, '.docs-'));
+  for (const { name, code } of blocks) writeFileSync(join(folder, `${name}.ts`), `${code}\nexport {};\n`);
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('every piece of code in the docs type-checks', () => {
+  const settings = {
+    extends: '../tsconfig.json',
+    compilerOptions: { experimentalDecorators: true, noUnusedLocals: false },
+    include: ['*.ts'],
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings));
+  expect(blocks.length).toBeGreaterThan(10);
+  expect(complaintsOf('tsc', ['-p', folder])).toBe('');
+});
+
+test('the test in docs/testing.md runs and passes', () => {
+  const { name } = blocks.find(({ page }) => page === join('docs', 'testing.md'))!;
+  expect(complaintsOf('jiti', [join(folder, `${name}.ts`)])).toBe('');
+});
+
+test('every page of the docs is reachable from the README, and no link points at nothing', () => {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8');
+  const linked = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(([, target = '']) => target);
+  for (const page of pages.slice(1)) expect(linked).toContain(page);
+  for (const target of linked) expect(() => readdirSync(join(root, target, '..'))).not.toThrow();
+});
+
+function complaintsOf(command: string, args: readonly string[]): string {
+  try {
+    execFileSync(join(root, 'node_modules', '.bin', command), args, {
+      cwd: root,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    });
+    return '';
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    return stdout + stderr;
+  }
+}

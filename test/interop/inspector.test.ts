@@ -1,0 +1,70 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { startNode } from '../behaviour/child.ts';
+import { openFixture, type Fixture } from './cells.ts';
+
+const inspector = findInspector();
+const cells = (['legacy', 'auto', 'modern'] as const).flatMap((era) =>
+  (['HTTP', 'stdio'] as const).map((transport) => ({ era, transport })),
+);
+
+describe.each(cells)('The Inspector ($era) over $transport', ({ era, transport }) => {
+  let shop: Fixture;
+  let home: string;
+  beforeAll(async () => {
+    shop = await openFixture('tool-shop', transport);
+    // It keeps a catalogue in its user's home.
+    home = await mkdtemp(join(tmpdir(), 'inspector-'));
+    return async () => {
+      await shop.close();
+      await rm(home, { recursive: true });
+    };
+  });
+
+  async function inspect(...options: string[]): Promise<{ code: number | null; output: { result: object } }> {
+    const { address } = shop;
+    const target =
+      'url' in address
+        ? [address.url, '--transport', 'http', ...options]
+        : [...options, '--', address.command, ...address.args];
+    const args = [inspector!, '--cli', '--protocol-era', era, '--format', 'json', ...target];
+    const child = startNode(args, { HOME: home, USERPROFILE: home });
+    const [output, { code }] = await Promise.all([text(child.process.stdout), child.exit]);
+    if (output === '') throw new Error(`The Inspector said nothing: ${child.complaints()}`);
+    return { code, output: JSON.parse(output) };
+  }
+
+  test.skipIf(!inspector)('lists the tools of all pages and has no objection to a schema', async () => {
+    const { code, output } = await inspect('--method', 'tools/list', '--strict');
+    expect(code).toBe(0);
+    expect(output.result).toMatchObject({
+      tools: expect.arrayContaining([
+        expect.objectContaining({ name: 'count_to' }),
+        expect.objectContaining({ name: 'wait_forever' }),
+      ]),
+    });
+  });
+
+  test.skipIf(!inspector)('calls a tool', async () => {
+    const call = ['--method', 'tools/call', '--tool-name', 'get_weather', '--tool-arg', 'place=Zürich'];
+    const { code, output } = await inspect(...call);
+    expect(code).toBe(0);
+    expect(output.result).toMatchObject({
+      structuredContent: { place: 'Zürich', degrees: 21, unit: 'celsius' },
+      isError: false,
+    });
+  });
+});
+
+function findInspector(): string | undefined {
+  try {
+    const manifest = createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector/package.json');
+    return join(dirname(manifest), 'clients/launcher/build/index.js');
+  } catch {
+    return undefined;
+  }
+}

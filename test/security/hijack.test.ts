@@ -1,0 +1,368 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import type { Caller } from '../../src/core/caller.ts';
+import { ownerOf } from '../../src/core/digest.ts';
+import { createInMemory } from '../../src/server/in-memory.ts';
+import { systemClock } from '../../src/core/clock.ts';
+import type { Memory } from '../../src/core/memory.ts';
+import { handshakeVersions } from './attack.ts';
+import { Client, Events, type Reply, type RequestOptions } from './client.ts';
+import { ada, others } from './people.ts';
+import { leakedAnswers } from './raw-http.ts';
+import { richTarget, type RichTarget } from './rich-target.ts';
+
+/** Something that belongs to her, as others may try to use it. */
+interface Belonging {
+  readonly name: string;
+  /** Makes it, and returns its id. */
+  readonly make: (owner: Client, target: RichTarget) => Promise<string>;
+  /** An id of the same kind that was never issued. */
+  readonly invent: () => string;
+  /** Uses an id. */
+  readonly use: (client: Client, id: string) => Promise<RequestOptions>;
+  /** What she gets when she uses it herself. */
+  readonly hers: (reply: Reply) => boolean;
+}
+
+const ping = (session: string): RequestOptions => ({
+  headers: { 'mcp-session-id': session },
+  body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+});
+const makeTask =
+  (tool: string) =>
+  async (owner: Client): Promise<string> =>
+    String((await owner.ask('tools/call', { name: tool })).json?.result?.['taskId']);
+const isResult = ({ json }: Reply): boolean => json?.result !== undefined;
+
+const sessions = handshakeVersions.flatMap((version): Belonging[] => {
+  const make = (owner: Client): Promise<string> => owner.startSession(version);
+  const uses: [name: string, use: (id: string) => RequestOptions, hers: (reply: Reply) => boolean][] = [
+    ['post on', ping, isResult],
+    [
+      'answer on',
+      (id) => ({ headers: { 'mcp-session-id': id }, body: '{"jsonrpc":"2.0","id":"ask-1","result":{}}' }),
+      ({ status }) => status === 202,
+    ],
+    [
+      'cancel on',
+      (id) => ({
+        headers: { 'mcp-session-id': id },
+        body: '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}',
+      }),
+      ({ status }) => status === 202,
+    ],
+    [
+      'listen to',
+      (id) => ({ method: 'GET', headers: { 'mcp-session-id': id, accept: 'application/json' } }),
+      ({ status }) => status === 406,
+    ],
+    [
+      'end',
+      (id) => ({ method: 'DELETE', headers: { 'mcp-session-id': id } }),
+      ({ status }) => status === 204,
+    ],
+  ];
+  return uses.map(([name, use, hers]) => ({
+    name: `${name} a session of ${version}`,
+    make,
+    invent: randomUUID,
+    use: async (_client, id) => use(id),
+    hers,
+  }));
+});
+
+const tasks = (['tasks/get', 'tasks/update', 'tasks/cancel'] as const).map((method): Belonging => ({
+  name: `use a task with ${method}`,
+  make: makeTask('detach-and-ask'),
+  invent: () => randomBytes(16).toString('base64url'),
+  use: async (client, taskId) =>
+    client.modern(
+      method,
+      { taskId, inputResponses: { sure: { action: 'accept', content: { yes: true } } } },
+      1,
+    ),
+  hers: isResult,
+}));
+
+const rest: readonly Belonging[] = [
+  {
+    name: 'read what was published for her',
+    make: async (owner) => {
+      const { json } = await owner.ask('tools/call', { name: 'publish' });
+      return (json!.result!['content'] as { uri: string }[])[0]!.uri;
+    },
+    invent: () => `toolcrib-published://${randomBytes(16).toString('base64url')}`,
+    use: async (client, uri) => client.modern('resources/read', { uri }, 1),
+    hers: ({ body }) => body.includes('the secret of ada'),
+  },
+  {
+    name: 'go on from her cursor',
+    make: async (owner) => String((await owner.ask('tools/list')).json?.result?.['nextCursor']),
+    invent: () => Buffer.from('nothing').toString('base64url'),
+    use: async (client, cursor) => client.modern('tools/list', { cursor }, 1),
+    hers: isResult,
+  },
+  {
+    name: 'resume with her request state',
+    make: async (owner) =>
+      String(
+        (await owner.ask('tools/call', { name: 'ask', arguments: { n: 1 } })).json?.result?.['requestState'],
+      ),
+    invent: () => `${randomBytes(4).toString('hex')}.${randomBytes(200).toString('base64url')}`,
+    use: async (client, requestState) =>
+      client.modern(
+        'tools/call',
+        {
+          name: 'ask',
+          arguments: { n: 1 },
+          requestState,
+          inputResponses: { sure: { action: 'accept', content: { yes: true } } },
+        },
+        1,
+      ),
+    hers: isResult,
+  },
+  {
+    name: 'come back to her stream on a session of their own',
+    make: async (owner, target) => {
+      const session = await owner.startSession('2025-11-25');
+      const call = owner.old('tools/call', { name: 'work', _meta: { progressToken: 1 } }, { session });
+      const events = new Events(await owner.open(call));
+      await events.next();
+      target.release();
+      while (await events.next());
+      return events.lastId!.replace(/\.\d+$/, '.1');
+    },
+    invent: () => `${randomBytes(9).toString('base64url')}.1`,
+    use: async (client, id) => ({
+      method: 'GET',
+      headers: { 'mcp-session-id': await client.startSession('2025-11-25'), 'last-event-id': id },
+    }),
+    hers: ({ status }) => status === 404,
+  },
+  {
+    name: 'post beside her old stream',
+    make: async (owner) => {
+      const response = await owner.open({ method: 'GET', path: '/sse' });
+      return new URLSearchParams((await new Events(response).nextData())!.split('?')[1]).get('sessionId')!;
+    },
+    invent: randomUUID,
+    use: async (_client, id) => ({
+      path: `/messages?sessionId=${id}`,
+      body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+    }),
+    hers: ({ status }) => status === 202,
+  },
+];
+
+const belongings = [...sessions, ...tasks, ...rest];
+
+for (const [who, caller] of others) {
+  test.each(byName(belongings))(
+    `A9 ${who} who tries to %s gets the answer for what never was, and it stays hers`,
+    async (_name, { make, invent, use, hers }) => {
+      const target = await richTarget();
+      const owner = new Client(target, ada);
+      const thief = new Client(target, caller);
+      const id = await make(owner, target);
+      const never = invent();
+      const answer = await thief.send(await use(thief, id));
+      const baseline = await thief.send(await use(thief, never));
+      expect(answer.status).toBeGreaterThanOrEqual(200);
+      expect({ status: answer.status, body: answer.body.replaceAll(id, '<id>') }).toEqual({
+        status: baseline.status,
+        body: baseline.body.replaceAll(never, '<id>'),
+      });
+      expect(answer.json?.error?.code).toBeLessThan(0);
+      const own = await owner.send(await use(owner, id));
+      expect([own.status, own.body, hers(own)]).toEqual([own.status, own.body, true]);
+    },
+  );
+}
+
+test.each(
+  byName(belongings.filter(({ name }) => !name.includes('of their own') && !name.includes('beside'))),
+)('A9 to %s works for whoever passes for her, so the table can fail', async (_name, { make, use, hers }) => {
+  const target = await richTarget({ authenticate: () => ada });
+  const id = await make(new Client(target, ada), target);
+  const other = new Client(target, others[0]![1]);
+  expect(hers(await other.send(await use(other, id)))).toBe(true);
+});
+
+test('A9 a memory that forgets whose a session is would let strangers in, so the owner is what keeps them out', async () => {
+  const memory = createInMemory(systemClock);
+  const [, [, stranger]] = others as [(typeof others)[0], (typeof others)[0]];
+  const careless: Memory = {
+    ...memory,
+    sessions: {
+      ...memory.sessions,
+      get: async (id) => {
+        const record = await memory.sessions.get(id);
+        return record && { ...record, owner: ownerOf(stranger) };
+      },
+    },
+  };
+  const target = await richTarget({ memory: careless });
+  const thief = new Client(target, stranger);
+  const id = await (async () => {
+    const { headers } = await new Client(target, ada).send(
+      new Client(target, ada).old('initialize', { protocolVersion: '2025-06-18' }),
+    );
+    return headers['mcp-session-id'] as string;
+  })();
+  expect((await thief.send(ping(id))).status).toBe(200);
+});
+
+for (const [who, caller] of others) {
+  test(`A9 ${who} who ends, cancels or takes over by her ids leaves her call, her stream and her task alone`, async () => {
+    const target = await richTarget();
+    const owner = new Client(target, ada);
+    const session = await owner.startSession('2025-11-25');
+    const unasked = new Events(await owner.open({ method: 'GET', headers: { 'mcp-session-id': session } }));
+    const call = owner.old('tools/call', { name: 'work', _meta: { progressToken: 'p' } }, { session, id: 7 });
+    const events = new Events(await owner.open(call));
+    await events.next();
+    const taskId = await makeTask('detach')(owner);
+    await attackAll(new Client(target, caller), { session, taskId, eventId: events.lastId! });
+    target.release();
+    expect((await events.next())?.params).toMatchObject({
+      progressToken: 'p',
+      progress: 2,
+      message: 'for ada',
+    });
+    expect(JSON.stringify(await events.next())).toContain('worked for ada');
+    target.registry.registerPrompt({ ...target.registry.prompts!.find('greet')!, name: 'greet-2' });
+    expect(await unasked.next()).toMatchObject({ method: 'notifications/prompts/list_changed' });
+    await expect
+      .poll(async () => (await owner.ask('tasks/get', { taskId })).json?.result)
+      .toMatchObject({ status: 'completed', result: { content: [{ text: 'done for ada' }] } });
+  });
+
+  test(`A9 ${who} who listens to her task, her resource or under her subscription id hears nothing of hers`, async () => {
+    const target = await richTarget();
+    const owner = new Client(target, ada);
+    const taskId = await makeTask('detach')(owner);
+    const wanted = { taskIds: [taskId], resourceSubscriptions: ['note://ada', 'note://shared'] };
+    const listenAs = async (client: Client): Promise<Events> => {
+      const events = new Events(
+        await client.open(client.modern('subscriptions/listen', { notifications: wanted }, 'sub')),
+      );
+      expect(await events.next()).toMatchObject({ method: 'notifications/subscriptions/acknowledged' });
+      return events;
+    };
+    const hers = await listenAs(owner);
+    const thief = new Client(target, caller);
+    const theirs = await listenAs(thief);
+    await thief.send({
+      body: '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"sub"}}',
+    });
+    target.registry.resourceUpdated('note://ada');
+    await owner.ask('tasks/cancel', { taskId });
+    target.registry.resourceUpdated('note://shared');
+    expect(await hers.next()).toMatchObject({ params: { uri: 'note://ada' } });
+    expect(await hers.next()).toMatchObject({ method: 'notifications/tasks', params: { taskId } });
+    expect(await hers.next()).toMatchObject({ params: { uri: 'note://shared' } });
+    expect(await theirs.next()).toMatchObject({ params: { uri: 'note://shared' } });
+  });
+
+  test(`A9 ${who} who follows a resource on a session hears of it only while it is there for them`, async () => {
+    const target = await richTarget();
+    const thief = new Client(target, caller);
+    const session = await thief.startSession('2025-06-18');
+    const subscribe = (uri: string): Promise<Reply> =>
+      thief.send(thief.old('resources/subscribe', { uri }, { session }));
+    const [hidden, never] = [await subscribe('note://ada'), await subscribe('note://nobody')];
+    expect(hidden.json?.error?.code).toBe(-32002);
+    expect(hidden.json?.error?.message.replace('ada', '?')).toBe(
+      never.json?.error?.message.replace('nobody', '?'),
+    );
+    await subscribe('note://shared');
+    const events = new Events(await thief.open({ method: 'GET', headers: { 'mcp-session-id': session } }));
+    target.registry.resourceUpdated('note://ada');
+    target.registry.resourceUpdated('note://shared');
+    expect(await events.next()).toMatchObject({ params: { uri: 'note://shared' } });
+  });
+
+  test(`A9 ${who} who works under her progress token and her id gets their own progress and answer, and she hers`, async () => {
+    const target = await richTarget();
+    const work = async (client: Client): Promise<Events> => {
+      const call = client.modern('tools/call', { name: 'work', _meta: { progressToken: 'p' } }, 1);
+      const events = new Events(await client.open(call));
+      expect((await events.next())?.params).toMatchObject({ message: `for ${client.caller.id}` });
+      return events;
+    };
+    const [hers, theirs] = [await work(new Client(target, ada)), await work(new Client(target, caller))];
+    target.release();
+    for (const [events, { id }] of [
+      [hers, ada],
+      [theirs, caller],
+    ] as [Events, Caller][]) {
+      expect((await events.next())?.params).toMatchObject({ progressToken: 'p', message: `for ${id}` });
+      expect(JSON.stringify(await events.next())).toContain(`worked for ${id}`);
+    }
+  });
+}
+
+test('A9 a second stream of a session is refused and does not replace the first', async () => {
+  const target = await richTarget();
+  const owner = new Client(target, ada);
+  const session = await owner.startSession('2025-11-25');
+  const get: RequestOptions = { method: 'GET', headers: { 'mcp-session-id': session } };
+  const first = new Events(await owner.open(get));
+  expect((await owner.send(get)).status).toBe(409);
+  target.registry.registerPrompt({ ...target.registry.prompts!.find('greet')!, name: 'greet-2' });
+  expect(await first.next()).toMatchObject({ method: 'notifications/prompts/list_changed' });
+});
+
+test('A9 an event id that was never issued does not take her live stream away', async () => {
+  const target = await richTarget();
+  const owner = new Client(target, ada);
+  const session = await owner.startSession('2025-11-25');
+  const first = new Events(await owner.open({ method: 'GET', headers: { 'mcp-session-id': session } }));
+  target.registry.registerPrompt({ ...target.registry.prompts!.find('greet')!, name: 'greet-2' });
+  await first.next();
+  const lost = first.lastId!.replace(/\.\d+$/, '.999');
+  const headers = { 'mcp-session-id': session, 'last-event-id': lost };
+  expect((await owner.send({ method: 'GET', headers })).status).toBe(404);
+  target.registry.registerPrompt({ ...target.registry.prompts!.find('greet')!, name: 'greet-3' });
+  expect(await first.next()).toMatchObject({ method: 'notifications/prompts/list_changed' });
+});
+
+test('A9 a session that has ended is answered like one that never was', async () => {
+  const target = await richTarget();
+  const owner = new Client(target, ada);
+  const session = await owner.startSession('2025-11-25');
+  expect((await owner.send({ method: 'DELETE', headers: { 'mcp-session-id': session } })).status).toBe(204);
+  const [ended, never] = [await owner.send(ping(session)), await owner.send(ping(randomUUID()))];
+  expect([ended.status, ended.body]).toEqual([404, never.body]);
+});
+
+test('A9 no answer tells anything about the machine', () => {
+  expect(leakedAnswers).toEqual([]);
+});
+
+function byName(table: readonly Belonging[]): [string, Belonging][] {
+  return table.map((belonging) => [belonging.name, belonging]);
+}
+
+async function attackAll(
+  thief: Client,
+  { session, taskId, eventId }: { session: string; taskId: string; eventId: string },
+): Promise<void> {
+  const own = await thief.startSession('2025-11-25');
+  const cancel = '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}';
+  const attempts: RequestOptions[] = [
+    { method: 'DELETE', headers: { 'mcp-session-id': session } },
+    { method: 'GET', headers: { 'mcp-session-id': session } },
+    { method: 'GET', headers: { 'mcp-session-id': session, 'last-event-id': eventId } },
+    { method: 'GET', headers: { 'mcp-session-id': own, 'last-event-id': eventId } },
+    { headers: { 'mcp-session-id': session }, body: cancel },
+    { headers: { 'mcp-session-id': own }, body: cancel },
+    { body: cancel },
+    thief.modern('tasks/cancel', { taskId }),
+  ];
+  for (const attempt of attempts) {
+    const { status } = await thief.send(attempt);
+    expect([200, 202, 404]).toContain(status);
+  }
+}
