@@ -39,7 +39,8 @@ export async function callPart(bench: Bench): Promise<PartResult> {
 
 const about =
   'Ten tools registered; `echo` answers with text, `echo_object` with an object that has an output schema. CPU is that of the ' +
-  'server process for one request. The bare handler parses the same request and writes the same bytes as toolcrib. The SDK ' +
+  'server process for one request. The bare handler parses the same request and writes the same bytes as toolcrib, at once; toolcrib ' +
+  'sends the answers of one turn of the event loop together. The SDK ' +
   'runs as its documentation shows, a server made for each request by `createMcpHandler`; tmcp and mcp-lite run behind `@hono/node-server`. ' +
   'To a client that accepts JSON and event streams, as the specification asks, tmcp and mcp-lite answer with an event stream, the others ' +
   'with JSON; mcp-lite is also shown with a client that accepts JSON only. 2025-06-18 is the newest revision mcp-lite speaks.';

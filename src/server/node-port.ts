@@ -31,23 +31,42 @@ export class NodePort implements Port {
   }
 
   send(status: number, headers: Record<string, string | number>, body: Body | undefined): void {
-    const response = this.#response;
-    if (body === undefined) {
-      response.writeHead(status, headers).end();
-      return;
-    }
-    headers['content-type'] = 'application/json';
-    headers['content-length'] = byteLength(body);
-    response.writeHead(status, headers);
-    if (typeof body === 'string') {
-      response.end(body);
-      return;
-    }
-    response.cork();
-    for (const piece of body) response.write(piece);
-    response.end();
-    response.uncork();
+    if (outbox.push({ response: this.#response, status, headers, body }) === 1) setImmediate(sendAll);
   }
+}
+
+interface Sending {
+  readonly response: ServerResponse;
+  readonly status: number;
+  readonly headers: Record<string, string | number>;
+  readonly body: Body | undefined;
+}
+
+let outbox: Sending[] = [];
+
+// Answers of one turn go out together: a write between two reads wakes the other side each time, which costs as much as the call.
+function sendAll(): void {
+  const sendings = outbox;
+  outbox = [];
+  for (const sending of sendings) if (!sending.response.destroyed) sendOne(sending);
+}
+
+function sendOne({ response, status, headers, body }: Sending): void {
+  if (body === undefined) {
+    response.writeHead(status, headers).end();
+    return;
+  }
+  headers['content-type'] = 'application/json';
+  headers['content-length'] = byteLength(body);
+  response.writeHead(status, headers);
+  if (typeof body === 'string') {
+    response.end(body);
+    return;
+  }
+  response.cork();
+  for (const piece of body) response.write(piece);
+  response.end();
+  response.uncork();
 }
 
 function byteLength(body: Body): number {
