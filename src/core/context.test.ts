@@ -75,9 +75,11 @@ test('publishing on a server that publishes nothing tells how to change that', (
 
 test('questions are put in the form the rest of the system knows', async () => {
   const asked: [string, Question][] = [];
-  const interview = new Interview(new Map(), (questions) => {
-    asked.push(...questions);
-    return Promise.reject(new Error('nobody here'));
+  const interview = new Interview(new Map(), {
+    ask(questions) {
+      asked.push(...questions);
+      return Promise.reject(new Error('nobody here'));
+    },
   });
   const { elicit, sample, roots } = new CallContext(callWith({ interview }));
   await Promise.allSettled([

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { checkFormSchema, InputRequired, Interview, readAnswer, type Ask } from './interview.ts';
+import { checkFormSchema, InputRequired, Interview, readAnswer, type Asker } from './interview.ts';
 import type { FormQuestion, Question } from './question.ts';
 
 const roots: Question = { kind: 'roots' };
@@ -111,15 +111,17 @@ describe('when the call is made again', () => {
 describe('where the client can be reached', () => {
   test('questions of one turn go out together, and the call goes on with the answers', async () => {
     const asked: string[][] = [];
-    const interview = new Interview(undefined, (questions) => {
-      asked.push([...questions.keys()]);
-      return Promise.resolve(
-        new Map<string, unknown>([
-          ['question-1', yes],
-          ['question-2', folders],
-          ['question-3', { action: 'decline' }],
-        ]),
-      );
+    const interview = new Interview(undefined, {
+      ask(questions) {
+        asked.push([...questions.keys()]);
+        return Promise.resolve(
+          new Map<string, unknown>([
+            ['question-1', yes],
+            ['question-2', folders],
+            ['question-3', { action: 'decline' }],
+          ]),
+        );
+      },
     });
     expect(await Promise.all([interview.put(form), interview.put(roots)])).toEqual([yes, folders.roots]);
     expect(await interview.put(page)).toEqual({ action: 'decline' });
@@ -131,14 +133,14 @@ describe('where the client can be reached', () => {
     ['another answer', new Map([['question-1', { action: 'perhaps' }]])],
     ['no answer', new Map()],
   ])('%s than was asked for tells the model so', async (_what, answers) => {
-    const interview = new Interview(undefined, () => Promise.resolve(answers));
+    const interview = new Interview(undefined, { ask: () => Promise.resolve(answers) });
     await expect(interview.put(form)).rejects.toMatchObject({ code: 'cannot_ask' });
   });
 
   test('a client that cannot be asked after all is heard by every question', async () => {
     const unhandled = watchRejections();
     const gone = new Error('gone');
-    const interview = new Interview(undefined, () => Promise.reject(gone));
+    const interview = new Interview(undefined, { ask: () => Promise.reject(gone) });
     const [first, second] = [interview.put(form), interview.put(roots)];
     await expect(first).rejects.toBe(gone);
     await nextTurn();
@@ -148,18 +150,18 @@ describe('where the client can be reached', () => {
 
   test('a client that comes within reach is asked from then on', async () => {
     const interview = new Interview();
-    const ask: Ask = () => Promise.resolve(new Map([['question-1', yes]]));
-    interview.ask = ask;
+    const ask: Asker['ask'] = () => Promise.resolve(new Map([['question-1', yes]]));
+    interview.asker = { ask };
     expect(await interview.put(form)).toEqual(yes);
   });
 });
 
 describe('keys', () => {
-  test.each<[what: string, ask: Ask | undefined]>([
+  test.each<[what: string, ask: Asker['ask'] | undefined]>([
     ['that end the run', undefined],
     ['that wait', () => Promise.resolve(new Map([['sure', yes]]))],
   ])('two questions %s may not have one key', async (_what, ask) => {
-    const interview = new Interview(undefined, ask);
+    const interview = new Interview(undefined, ask && { ask });
     const first = interview.put(form, 'sure');
     expect(() => void interview.put(roots, 'sure')).toThrow(
       'Two questions are called "sure"; give each its own key.',

@@ -4,7 +4,9 @@ import type { Question } from './question.ts';
 import { validatorOf } from './validator.ts';
 
 /** Carries questions to the client and brings the raw answers back, while the call waits. */
-export type Ask = (questions: ReadonlyMap<string, Question>) => Promise<ReadonlyMap<string, unknown>>;
+export interface Asker {
+  ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>>;
+}
 
 /** Ends a handler's run because the client must answer first; the handler is run again with the answer in hand. */
 export class InputRequired extends Error {
@@ -27,16 +29,16 @@ export class Interview {
   #pending: Map<string, Pending> | undefined;
   #raised: Map<string, Question> | undefined;
   /** Set while the client can be reached. */
-  ask: Ask | undefined;
+  asker: Asker | undefined;
 
-  constructor(given: ReadonlyMap<string, unknown> = NONE, ask?: Ask) {
+  constructor(given: ReadonlyMap<string, unknown> = NONE, asker?: Asker) {
     this.#given = given;
-    this.ask = ask;
+    this.asker = asker;
   }
 
   /** The questions that ended the run, even if the handler swallowed the exception. */
   get raised(): ReadonlyMap<string, Question> | undefined {
-    if (!this.#pending || this.ask) return this.#raised;
+    if (!this.#pending || this.asker) return this.#raised;
     return new Map([...(this.#raised ?? []), ...questionsOf(this.#pending)]);
   }
 
@@ -73,13 +75,13 @@ export class Interview {
     const pending = this.#pending!;
     this.#pending = undefined;
     const questions = questionsOf(pending);
-    if (!this.ask) {
+    if (!this.asker) {
       this.#raised = new Map([...(this.#raised ?? []), ...questions]);
       for (const { reject } of pending.values()) reject(new InputRequired());
       return;
     }
     try {
-      const answers = await this.ask(questions);
+      const answers = await this.asker.ask(questions);
       for (const [key, { question, resolve, reject }] of pending) {
         const answer = readAnswer(question, answers.get(key));
         if (answer !== undefined) resolve(answer);

@@ -2,7 +2,8 @@ import type { Call } from '../core/call.ts';
 import { Deadlines } from '../core/deadlines.ts';
 import { ownerOf } from '../core/digest.ts';
 import { accident, rowOf, ToolcribError } from '../core/errors.ts';
-import { Interview } from '../core/interview.ts';
+import { Interview, type Asker } from '../core/interview.ts';
+import type { Question } from '../core/question.ts';
 import { canDo } from '../core/requirement.ts';
 import { failed, type Result } from '../core/result.ts';
 import { attempt, type Awaitable } from '../core/source.ts';
@@ -91,10 +92,16 @@ export class Runner {
       interview,
       voice,
     });
-    const run = new Run({ call, name: subject.name, parts: this.#parts, deadlines: this.#deadlines });
-    if (revision.era === 'legacy')
-      interview.ask = (questions) => run.paused(() => askOnStream(questions, settled));
-    else if (call.kind === 'tool' && canDo(client.capabilities, 'tasks')) run.allowDetaching(settled, voice);
+    const run = new Run({
+      call,
+      name: subject.name,
+      settled,
+      parts: this.#parts,
+      deadlines: this.#deadlines,
+    });
+    // The run itself, not a closure: made for every call, closures outlive the young generation and cost more than the call.
+    if (revision.era === 'legacy') interview.asker = run;
+    else if (call.kind === 'tool' && canDo(client.capabilities, 'tasks')) run.allowDetaching(voice);
     return attempt(
       () => {
         subject.check?.();
@@ -115,14 +122,16 @@ async function failLater(error: unknown): Promise<never> {
 interface RunOptions {
   readonly call: Call;
   readonly name: string;
+  readonly settled: Settled;
   readonly parts: ServerParts;
   readonly deadlines: Deadlines;
 }
 
 /** One call while it runs. */
-class Run {
+class Run implements Asker {
   readonly #call: Call;
   readonly #name: string;
+  readonly #settled: Settled;
   readonly #parts: ServerParts;
   readonly #deadlines: Deadlines;
   #stopDeadline: () => void = () => {};
@@ -131,9 +140,10 @@ class Run {
   #detached: Promise<RunningTask> | undefined;
   #onDetach: ((task: Promise<RunningTask>) => void) | undefined;
 
-  constructor({ call, name, parts, deadlines }: RunOptions) {
+  constructor({ call, name, settled, parts, deadlines }: RunOptions) {
     this.#call = call;
     this.#name = name;
+    this.#settled = settled;
     this.#parts = parts;
     this.#deadlines = deadlines;
   }
@@ -161,28 +171,29 @@ class Run {
   }
 
   /** Lets the handler turn the call into a task, whose own lifetime replaces the deadline. */
-  allowDetaching(settled: Settled, voice: LinkVoice): void {
+  allowDetaching(voice: LinkVoice): void {
     this.#onDetach = () => {};
     voice.detach = () => {
       if (this.#detached || this.#over) return;
       const { interview, cancellation } = this.#call;
-      const task = this.#parts.tasks.begin(settled, cancellation);
+      const task = this.#parts.tasks.begin(this.#settled, cancellation);
       this.#detached = task;
-      interview.ask = async (questions) => (await task).ask(questions);
+      interview.asker = this;
       this.#stopDeadline();
       this.#startDeadline(this.#parts.tasks.ttlMs);
       this.#onDetach?.(task);
     };
   }
 
-  /** Waits for a person, who gets more time than a handler. */
-  async paused<T>(wait: () => Promise<T>): Promise<T> {
+  /** Asks through the task, where the call became one, or on the call's own stream; a person gets more time than a handler. */
+  async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
+    if (this.#detached) return (await this.#detached).ask(questions);
     if (this.#waiting++ === 0) {
       this.#stopDeadline();
       this.#startDeadline(ANSWER_MS);
     }
     try {
-      return await wait();
+      return await askOnStream(questions, this.#settled);
     } finally {
       // Questions may overlap: time runs again with the last answer, and not for a call that ended meanwhile.
       if (--this.#waiting === 0 && !this.#over) {

@@ -3,7 +3,7 @@ import type { Cancellation } from '../core/cancellation.ts';
 import type { Clock } from '../core/clock.ts';
 import { ownerOf } from '../core/digest.ts';
 import { rowOf, ToolcribError } from '../core/errors.ts';
-import { readAnswer, type Ask } from '../core/interview.ts';
+import { readAnswer, type Asker } from '../core/interview.ts';
 import type { TaskRecord, TaskRecords } from '../core/memory.ts';
 import type { Question } from '../core/question.ts';
 import type { Caller } from '../core/caller.ts';
@@ -83,7 +83,7 @@ interface TaskControls {
 }
 
 /** A task while its call runs in this process. */
-export class RunningTask {
+export class RunningTask implements Asker {
   readonly #settled: Settled;
   readonly #controls: TaskControls;
   #record: TaskRecord;
@@ -101,7 +101,7 @@ export class RunningTask {
   }
 
   /** Asks through the task and waits until every question has its answer; a call never asks twice under one key. */
-  readonly ask: Ask = async (questions) => {
+  async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
     const encoded = encodeQuestions(questions, this.#settled);
     const answers = Promise.all(
       [...questions].map(async ([key, question]) => {
@@ -115,7 +115,7 @@ export class RunningTask {
     answers.catch(() => {});
     await this.#tellWaiting();
     return new Map(await answers);
-  };
+  }
 
   /** Takes the answers it waits for. */
   async take(responses: JsonObject): Promise<void> {
