@@ -156,6 +156,7 @@ export function createFakeClock(startMs = Date.UTC(2026, 0, 1)): FakeClock {
     [...tasks].filter(({ due }) => due <= until).toSorted((a, b) => a.due - b.due)[0];
   return {
     now: () => now,
+    ticks: () => now - startMs,
     after(ms, task) {
       const entry = { due: now + ms, task };
       tasks.add(entry);

@@ -3,6 +3,7 @@ import type { Cancellation } from './cancellation.ts';
 import type { ResourceLinkBlock } from './content.ts';
 import type { Interview } from './interview.ts';
 import type { Prompt } from './prompt.ts';
+import type { CallRecord } from './record.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import type { Tool } from './tool.ts';
 
@@ -57,6 +58,8 @@ export interface Voice {
   readonly publish?: (publication: Publication) => ResourceLinkBlock;
   /** Closes the stream; the client comes back for the rest. */
   readonly closeStream?: () => void;
+  /** Cleans what is said before it leaves; set by a stage. */
+  filter?: (<T>(said: T) => T) | undefined;
 }
 
 interface CallBase {
@@ -67,6 +70,7 @@ interface CallBase {
   readonly cancellation: Cancellation;
   readonly interview: Interview;
   readonly voice: Voice;
+  readonly record: CallRecord;
 }
 
 /** A tool is run. */
@@ -101,5 +105,8 @@ export interface CompletionCall extends CallBase {
   readonly chosen: Readonly<Record<string, string>>;
 }
 
+/** A call that is not of a tool. */
+export type Reading = ResourceCall | PromptCall | CompletionCall;
+
 /** One call on its way, by kind; a stage passes on a changed copy. */
-export type Call = ToolCall | ResourceCall | PromptCall | CompletionCall;
+export type Call = ToolCall | Reading;

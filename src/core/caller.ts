@@ -12,6 +12,8 @@ export interface Caller {
   readonly tenant: Tenant;
   readonly scopes: readonly string[];
   readonly roles: readonly string[];
+  /** Which key or token named the caller; one caller may have several. */
+  readonly credential?: string;
 }
 
 /** The caller of open mode: whoever can reach this machine's loopback address or start the process. */

@@ -2,6 +2,8 @@
 export interface Clock {
   /** Wall time in milliseconds since 1970. */
   now(): number;
+  /** Milliseconds since some moment; never goes back, whatever happens to the wall clock. */
+  ticks(): number;
   /** Runs `task` after `ms`; the returned function cancels it. A pending task never keeps the process alive. */
   after(ms: number, task: () => void): () => void;
 }
@@ -9,6 +11,7 @@ export interface Clock {
 /** The machine's own time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
+  ticks: () => performance.now(),
   after(ms, task) {
     const timer = setTimeout(task, ms);
     timer.unref();

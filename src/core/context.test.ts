@@ -5,6 +5,7 @@ import { localCaller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
 import { CallContext, type ToolContext } from './context.ts';
 import { Interview } from './interview.ts';
+import { CallRecord } from './record.ts';
 import type { Question } from './question.ts';
 
 test('a handler sees who calls, for which tenant, with which client and metadata', () => {
@@ -160,6 +161,7 @@ function callWith(part: Partial<ToolCall>): ToolCall {
     client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
     meta: {},
     cancellation: new Cancellation(),
+    record: new CallRecord(),
     interview: new Interview(),
     voice: {},
     ...part,

@@ -31,6 +31,18 @@ export interface SampleRequest {
   readonly [param: string]: unknown;
 }
 
+/** A tenant as `ctx.context_data` shows it; a tenant without a name is `Unknown`. */
+export interface ContextData {
+  readonly id: string;
+  readonly name: string;
+  readonly [fact: string]: unknown;
+}
+
+/** What a registry shares with its handlers; declare your own members by declaration merging. */
+export interface Services {
+  readonly [name: string]: unknown;
+}
+
 /**
  * What a handler gets beside its arguments. On 2026-07-28 a question (`elicit`, `sample`, `roots`) ends the request, and the client's retry runs
  * the handler again from the top with the answer in hand: what comes before a question must be safe to repeat.
@@ -38,6 +50,10 @@ export interface SampleRequest {
 export interface ToolContext {
   readonly caller: Caller;
   readonly tenant: Tenant;
+  /** The tenant's facts in one object, under the name other systems know them by. */
+  readonly context_data: ContextData;
+  /** What the registry shares with its handlers, such as a connection pool. */
+  readonly services: Services;
   readonly client: ClientFacts;
   /** The request's `_meta`, as sent. */
   readonly meta: Readonly<Record<string, unknown>>;
@@ -69,10 +85,12 @@ export interface ToolContext {
 /** The context of a call. Members are getters, so that nothing is made before it is asked for, and handlers can call them alone. */
 export class CallContext implements ToolContext {
   readonly #call: Call;
+  readonly #services: Services | undefined;
   #cleanups: (() => unknown)[] | undefined;
 
-  constructor(call: Call) {
+  constructor(call: Call, services?: Services) {
     this.#call = call;
+    this.#services = services;
   }
 
   get caller(): Caller {
@@ -81,6 +99,15 @@ export class CallContext implements ToolContext {
 
   get tenant(): Tenant {
     return this.#call.caller.tenant;
+  }
+
+  get context_data(): ContextData {
+    const { id, name, data } = this.#call.caller.tenant;
+    return { ...data, id, name: name || 'Unknown' };
+  }
+
+  get services(): Services {
+    return this.#services ?? NO_SERVICES;
   }
 
   get client(): ClientFacts {
@@ -173,6 +200,8 @@ async function runInTurn(cleanups: readonly (() => unknown)[]): Promise<void> {
 }
 
 function nothing(): void {}
+
+const NO_SERVICES: Services = Object.freeze({});
 
 // Handlers write their forms in place, so the same form comes as a new object every time; compiling it again would cost a millisecond.
 function formSchema(schema: SchemaLike): ObjectSchema {

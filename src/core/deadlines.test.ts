@@ -85,6 +85,10 @@ function counting(clock: Clock): { clock: Clock; timers: number[] } {
   const timers: number[] = [];
   return {
     timers,
-    clock: { now: () => clock.now(), after: (ms, task) => (timers.push(ms), clock.after(ms, task)) },
+    clock: {
+      now: () => clock.now(),
+      ticks: () => clock.ticks(),
+      after: (ms, task) => (timers.push(ms), clock.after(ms, task)),
+    },
   };
 }

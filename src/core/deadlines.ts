@@ -21,7 +21,7 @@ export class Deadlines {
 
   /** Calls `expire` once after `ms`, unless the returned function is called first. */
   start(ms: number, expire: () => void): () => void {
-    const entry = { due: this.#clock.now() + ms, expire };
+    const entry = { due: this.#clock.ticks() + ms, expire };
     this.#waiting.add(entry);
     if (entry.due < this.#armedFor) this.#arm(entry.due);
     return () => {
@@ -32,12 +32,12 @@ export class Deadlines {
   #arm(due: number): void {
     this.#disarm();
     this.#armedFor = due;
-    const wait = Math.min(LONGEST_TIMER_MS, Math.max(1, due - this.#clock.now()));
+    const wait = Math.min(LONGEST_TIMER_MS, Math.max(1, due - this.#clock.ticks()));
     this.#disarm = this.#clock.after(wait, () => this.#sweep());
   }
 
   #sweep(): void {
-    const now = this.#clock.now();
+    const now = this.#clock.ticks();
     let next = Infinity;
     for (const entry of this.#waiting) {
       if (entry.due > now) {

@@ -15,6 +15,13 @@ export const errorTable = {
   invalid_output: { reply: 'result' },
   cannot_ask: { reply: 'result' },
   timed_out: { reply: 'result' },
+  refused: { reply: 'result' },
+  rate_limited: { reply: 'result' },
+  busy: { reply: 'result' },
+  result_too_large: { reply: 'result' },
+  upstream_unavailable: { reply: 'result' },
+  key_reused: { reply: 'result' },
+  outcome_unknown: { reply: 'result' },
   tool_failed: { reply: 'result' },
 
   parse_error: { reply: 'error', number: -32700, status: 400 },
@@ -28,6 +35,7 @@ export const errorTable = {
   invalid_state: { reply: 'error', number: -32602 },
   incomplete_meta: { reply: 'error', number: -32602, status: 400 },
   internal: { reply: 'error', number: -32603 },
+  record_unavailable: { reply: 'error', number: -32603, status: 503 },
   header_mismatch: { reply: 'error', number: -32020, status: 400 },
   missing_capability: { reply: 'error', number: -32021, status: 400 },
   unsupported_version: { reply: 'error', number: -32022, status: 400 },
@@ -44,9 +52,11 @@ export const errorTable = {
   too_many: { reply: 'error', number: -32600, status: 429 },
 
   unauthenticated: { reply: 'challenge', number: -32600, status: 401 },
+  insufficient_scope: { reply: 'challenge', number: -32600, status: 403 },
 
   invalid_tool: { reply: 'developer' },
   invalid_setup: { reply: 'developer' },
+  invalid_config: { reply: 'developer' },
 } as const satisfies Record<string, Row>;
 
 /** A code from the error table. */

@@ -28,6 +28,10 @@ export class Interview {
   #keys: Set<string> | undefined;
   #pending: Map<string, Pending> | undefined;
   #raised: Map<string, Question> | undefined;
+  #waiting = 0;
+  #isUnlimited = false;
+  #startTime: (() => () => void) | undefined;
+  #stopTime: (() => void) | undefined;
   /** Set while the client can be reached. */
   asker: Asker | undefined;
 
@@ -45,6 +49,19 @@ export class Interview {
   /** The answers used so far, for the next run. */
   get accepted(): ReadonlyMap<string, unknown> {
     return this.#accepted ?? NONE;
+  }
+
+  /** Lets time run, from now on and again after every question; `undefined` ends it. */
+  limit(start: (() => () => void) | undefined): void {
+    this.#stopTime?.();
+    this.#startTime = this.#isUnlimited ? undefined : start;
+    this.#stopTime = this.#waiting === 0 ? this.#startTime?.() : undefined;
+  }
+
+  /** Takes the limit away for good: the call goes on as something with a lifetime of its own. */
+  lift(): void {
+    this.#isUnlimited = true;
+    this.limit(undefined);
   }
 
   /** Puts a question; the key names it across runs, and is its place in the order unless given. */
@@ -80,6 +97,8 @@ export class Interview {
       for (const { reject } of pending.values()) reject(new InputRequired());
       return;
     }
+    // A person gets more time than a handler; questions may overlap, and time runs again with the last answer.
+    if (this.#waiting++ === 0) this.#stopTime?.();
     try {
       const answers = await this.asker.ask(questions);
       for (const [key, { question, resolve, reject }] of pending) {
@@ -95,6 +114,8 @@ export class Interview {
       }
     } catch (error) {
       for (const { reject } of pending.values()) reject(error);
+    } finally {
+      if (--this.#waiting === 0) this.#stopTime = this.#startTime?.();
     }
   }
 }

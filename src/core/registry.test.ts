@@ -8,6 +8,7 @@ import { Cancellation } from './cancellation.ts';
 import type { ToolContext } from './context.ts';
 import { ToolcribError } from './errors.ts';
 import { Interview } from './interview.ts';
+import { CallRecord } from './record.ts';
 import { definePrompt } from './prompt.ts';
 import { ToolRegistry } from './registry.ts';
 import { defineResource, defineResourceTemplate } from './resource.ts';
@@ -548,6 +549,7 @@ function callOf(tool: Tool, args: ToolCall['arguments']): ToolCall {
     client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
     meta: {},
     cancellation: new Cancellation(),
+    record: new CallRecord(),
     interview: new Interview(),
     voice: {},
   };

@@ -1,16 +1,19 @@
+import { unknownTool } from './absent-tool.ts';
 import type { Call, ClientFacts, ToolCall } from './call.ts';
 import { localCaller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
 import { checkSchema } from './check-schema.ts';
-import { CallContext, type ToolContext } from './context.ts';
+import { CallContext, type Services, type ToolContext } from './context.ts';
 import { ChangeNotes } from './change-notes.ts';
 import { ToolcribError } from './errors.ts';
 import { InputRequired, Interview } from './interview.ts';
 import { mirrorsOf } from './mirrors.ts';
 import type { Prompt } from './prompt.ts';
+import { permitCall } from './permit.ts';
 import { PromptRegistry } from './prompt-registry.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import { ResourceRegistry } from './resource-registry.ts';
+import { CallRecord } from './record.ts';
 import type { Result } from './result.ts';
 import { runLocally } from './run-locally.ts';
 import type { Received } from './infer-schema.ts';
@@ -46,6 +49,8 @@ export interface RegistryOptions {
   readonly maxNameLength?: number;
   /** `spec` leaves missing hints to the protocol's cautious defaults; `saas` writes out read-only, idempotent, closed-world ones. */
   readonly annotationDefaults?: 'spec' | 'saas';
+  /** What handlers share, such as a connection pool; they find it as `ctx.services`. */
+  readonly services?: Services;
 }
 
 const SAAS_HINTS: ToolAnnotations = {
@@ -203,8 +208,9 @@ export class ToolRegistry implements ToolSource {
     const stop = (): void => call.cancellation.abort(signal?.reason as Error);
     if (signal?.aborted) stop();
     signal?.addEventListener('abort', stop);
-    const own = new CallContext(call);
+    const own = new CallContext(call, this.#options.services);
     try {
+      await permitCall(tool, args, call.caller);
       return await tool.handler(args, given(context, own));
     } catch (error) {
       if (!(error instanceof InputRequired)) throw error;
@@ -230,7 +236,7 @@ export class ToolRegistry implements ToolSource {
   }
 
   call(call: Call): Awaitable<Result> {
-    return runLocally(call);
+    return runLocally(call, this.#options.services);
   }
 
   watch(listener: (change: Change) => void): () => void {
@@ -263,6 +269,8 @@ export class ToolRegistry implements ToolSource {
       ...(tool.requires && { requires: tool.requires }),
       ...(tool.parseInput && { parseInput: tool.parseInput }),
       ...(tool.parseOutput && { parseOutput: tool.parseOutput }),
+      ...(tool.authorize && { authorize: tool.authorize }),
+      ...(tool.cache && { cache: tool.cache }),
       handler: (args, context) => tool.handler(args, context),
     };
     if (tool.annotations?.readOnlyHint === undefined) assumedReadOnly.add(hinted);
@@ -291,11 +299,6 @@ export class ToolRegistry implements ToolSource {
   }
 }
 
-/** The answer for a tool that does not exist, and equally for one the caller may not see. */
-export function unknownTool(name: string): ToolcribError {
-  return new ToolcribError('unknown_tool', `Unknown tool: ${name}`, { data: { reason: 'tool_not_found' } });
-}
-
 const NO_CLIENT: ClientFacts = {
   name: undefined,
   version: undefined,
@@ -322,6 +325,7 @@ function localCall(tool: Tool, args: ToolCall['arguments'], context: Partial<Too
     meta,
     cancellation: new Cancellation(),
     interview: new Interview(),
+    record: new CallRecord(),
     voice: progress ? { report: (done) => progress(done.progress, done.total, done.message) } : {},
   };
 }

@@ -33,8 +33,8 @@ export interface NeedsInput {
 }
 
 /** A result that says only why the call failed. */
-export function failed(text: string): Failed {
-  return { kind: 'failed', content: [{ type: 'text', text }] };
+export function failed(text: string, meta?: Readonly<Record<string, unknown>>): Failed {
+  return { kind: 'failed', content: [{ type: 'text', text }], ...(meta && { meta }) };
 }
 
 /**

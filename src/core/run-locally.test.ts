@@ -5,6 +5,7 @@ import { Cancellation } from './cancellation.ts';
 import type { ToolContext } from './context.ts';
 import { ToolcribError } from './errors.ts';
 import { Interview } from './interview.ts';
+import { CallRecord } from './record.ts';
 import { definePrompt, type Prompt } from './prompt.ts';
 import { defineResource, defineResourceTemplate, type Resource, type ResourceTemplate } from './resource.ts';
 import type { Result } from './result.ts';
@@ -171,6 +172,7 @@ describe('questions', () => {
         await elicit(sure);
         await elicit({ ...sure, key: 'really' });
       }),
+      record: new CallRecord(),
       interview: new Interview(new Map([['question-1', answered]])),
     };
     expect(await runLocally(call)).toEqual({
@@ -253,6 +255,7 @@ function base(): Omit<ToolCall, 'kind' | 'tool' | 'arguments'> {
     client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
     meta: {},
     cancellation: new Cancellation(),
+    record: new CallRecord(),
     interview: new Interview(),
     voice: {},
   };

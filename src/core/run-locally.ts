@@ -1,5 +1,5 @@
 import type { Call, CompletionCall, PromptCall, ResourceCall } from './call.ts';
-import { CallContext } from './context.ts';
+import { CallContext, type Services } from './context.ts';
 import { accident, ToolcribError } from './errors.ts';
 import { checkPromptArguments, toCompletion, toMessages } from './prompt.ts';
 import { toContents } from './resource.ts';
@@ -7,9 +7,9 @@ import { toResult, type Result } from './result.ts';
 import { andThen, attempt, isThenable, type Awaitable } from './source.ts';
 
 /** Runs what an author wrote: a handler, a read, a prompt or a completer; what it throws unexpectedly is told to nobody but the log. */
-export function runLocally(call: Call): Awaitable<Result> {
+export function runLocally(call: Call, services?: Services): Awaitable<Result> {
   const { interview } = call;
-  const context = new CallContext(call);
+  const context = new CallContext(call, services);
   const ended = attempt(
     () => run(call, context),
     (error): Result => {

@@ -79,6 +79,8 @@ export interface ToolSource {
   call(call: Call): Awaitable<Result>;
   readonly resources?: ResourceFace | undefined;
   readonly prompts?: PromptFace | undefined;
+  /** The names of the stages it is behind. */
+  readonly stages?: ReadonlySet<string>;
   /** Tells of changes until the returned function is called. */
   watch?(listener: (change: Change) => void): () => void;
 }

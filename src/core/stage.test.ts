@@ -4,6 +4,7 @@ import type { ToolCall } from './call.ts';
 import { localCaller, type Caller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
 import { Interview } from './interview.ts';
+import { CallRecord } from './record.ts';
 import { ToolRegistry } from './registry.ts';
 import type { Change, ToolSource } from './source.ts';
 import { withStages, type Stage } from './stage.ts';
@@ -175,6 +176,7 @@ function callOf(tool: Tool): ToolCall {
     client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
     meta: {},
     cancellation: new Cancellation(),
+    record: new CallRecord(),
     interview: new Interview(),
     voice: {},
   };

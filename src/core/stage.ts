@@ -1,19 +1,31 @@
-import type { Call, ToolCall } from './call.ts';
+import { absentTools, unknownTool } from './absent-tool.ts';
+import type { Call, Reading, ToolCall } from './call.ts';
 import type { Caller } from './caller.ts';
+import type { Prompt } from './prompt.ts';
+import type { Resource, ResourceTemplate } from './resource.ts';
 import type { Result } from './result.ts';
-import { andThen, type Awaitable, type ToolSource } from './source.ts';
+import { andThen, type Awaitable, type PromptFace, type ResourceFace, type ToolSource } from './source.ts';
 import type { Tool } from './tool.ts';
 
 /** The rest of the line, from a stage's point of view. */
 export type Next<C extends Call = ToolCall> = (call: C) => Awaitable<Result>;
+
+/** What a reading is of. */
+export type Readable = Resource | ResourceTemplate | Prompt;
 
 /** A named step in front of a source. */
 export interface Stage {
   readonly name: string;
   /** Hides a tool from a caller (`null`) or changes its definition; listing and finding both go through it. */
   readonly expose?: (tool: Tool, caller: Caller) => Tool | null;
+  /** Whether a caller sees a resource, a template or a prompt. */
+  readonly exposeReading?: (target: Readable, caller: Caller) => boolean;
+  /** What `expose` looks at in a caller; callers with the same answer share one view. Left out, each has its own. */
+  readonly viewOf?: (caller: Caller) => string;
   /** Puts something around the call; runs once per tool, not per call. Returns `next` itself where it does not apply. */
   readonly wrap?: (tool: Tool, next: Next) => Next;
+  /** The same around resources, prompts and completions; runs once. */
+  readonly wrapReading?: (next: Next<Reading>) => Next<Reading>;
 }
 
 /** The same source behind stages, the first one outermost. */
@@ -22,55 +34,134 @@ export function withStages(source: ToolSource, stages: readonly Stage[]): ToolSo
   const lineOf = (tool: Tool): Next => {
     let line = lines.get(tool);
     if (!line) {
-      line = stages.reduceRight<Next>(
-        (next, stage) => stage.wrap?.(tool, next) ?? next,
-        (call) => source.call(call),
-      );
+      const last: Next = absentTools.has(tool) ? refuseAbsent : (call) => source.call(call);
+      line = stages.reduceRight((next, stage) => stage.wrap?.(tool, next) ?? next, last);
       lines.set(tool, line);
     }
     return line;
   };
+  const read = stages.reduceRight<Next<Reading>>(
+    (next, stage) => stage.wrapReading?.(next) ?? next,
+    (call) => source.call(call),
+  );
+  const faces = readingFaces(source, stages);
   return {
     ...withExposure(source, stages),
-    call: (call) => (call.kind === 'tool' ? lineOf(call.tool)(call) : source.call(call)),
+    call: (call) => (call.kind === 'tool' ? lineOf(call.tool)(call) : read(call)),
+    stages: new Set([...(source.stages ?? []), ...stages.map(({ name }) => name)]),
     get resources() {
-      return source.resources;
+      return faces.resources();
     },
     get prompts() {
-      return source.prompts;
+      return faces.prompts();
     },
     ...(source.watch && { watch: (listener) => source.watch!(listener) }),
   };
 }
 
+function refuseAbsent({ tool }: ToolCall): never {
+  throw unknownTool(tool.name);
+}
+
 type Views = Pick<ToolSource, 'list' | 'find'>;
+
+/** What callers of one kind see. */
+interface View {
+  readonly tools: WeakMap<Tool, Tool | null>;
+  readonly lists: WeakMap<readonly Tool[], readonly Tool[]>;
+}
+
+// More kinds of caller than this are not remembered at once; the oldest is worked out again when it comes back.
+const MAX_VIEWS = 1_000;
 
 function withExposure(source: ToolSource, stages: readonly Stage[]): Views {
   const exposing = stages.filter((stage) => stage.expose);
   if (exposing.length === 0)
     return { list: (caller) => source.list(caller), find: (name, caller) => source.find(name, caller) };
 
-  const seen = new WeakMap<Caller, WeakMap<Tool, Tool | null>>();
-  const exposeTo = (tool: Tool, caller: Caller): Tool | null => {
-    const known = remember(seen, caller, () => new WeakMap<Tool, Tool | null>());
-    return remember(known, tool, () =>
+  const viewOf = createViews(exposing);
+  const exposeTo = (tool: Tool, caller: Caller, { tools }: View): Tool | null =>
+    remember(tools, tool, () =>
       exposing.reduce<Tool | null>((shown, stage) => shown && stage.expose!(shown, caller), tool),
     );
-  };
-  const views = new WeakMap<Caller, WeakMap<readonly Tool[], readonly Tool[]>>();
-  const viewOf = (all: readonly Tool[], caller: Caller): readonly Tool[] => {
-    const known = remember(views, caller, () => new WeakMap<readonly Tool[], readonly Tool[]>());
-    return remember(known, all, () => Object.freeze(all.flatMap((tool) => exposeTo(tool, caller) ?? [])));
+  const listTo = (all: readonly Tool[], caller: Caller): readonly Tool[] => {
+    const view = viewOf(caller);
+    return remember(view.lists, all, () =>
+      Object.freeze(all.flatMap((tool) => exposeTo(tool, caller, view) ?? [])),
+    );
   };
   return {
-    list: (caller) => andThen(source.list(caller), (all) => viewOf(all, caller)),
+    list: (caller) => andThen(source.list(caller), (all) => listTo(all, caller)),
     find: (name, caller) =>
-      andThen(source.find(name, caller), (tool) => (tool && exposeTo(tool, caller)) ?? undefined),
+      andThen(
+        source.find(name, caller),
+        (tool) => (tool && exposeTo(tool, caller, viewOf(caller))) ?? undefined,
+      ),
+  };
+}
+
+function createViews(exposing: readonly Stage[]): (caller: Caller) => View {
+  const byCaller = new WeakMap<Caller, View>();
+  const byKey = new Map<string, View>();
+  const isShared = exposing.every((stage) => stage.viewOf);
+  const share = (caller: Caller): View => {
+    const key = JSON.stringify(exposing.map((stage) => stage.viewOf!(caller)));
+    let view = byKey.get(key);
+    if (!view) {
+      if (byKey.size >= MAX_VIEWS) byKey.delete(byKey.keys().next().value!);
+      byKey.set(key, (view = createView()));
+    }
+    return view;
+  };
+  return (caller) => remember(byCaller, caller, () => (isShared ? share(caller) : createView()));
+}
+
+function createView(): View {
+  return { tools: new WeakMap(), lists: new WeakMap() };
+}
+
+interface ReadingFaces {
+  readonly resources: () => ResourceFace | undefined;
+  readonly prompts: () => PromptFace | undefined;
+}
+
+function readingFaces(source: ToolSource, stages: readonly Stage[]): ReadingFaces {
+  const exposing = stages.filter((stage) => stage.exposeReading);
+  if (exposing.length === 0) return { resources: () => source.resources, prompts: () => source.prompts };
+  const isSeen = (target: Readable, caller: Caller): boolean =>
+    exposing.every((stage) => stage.exposeReading!(target, caller));
+  const seen = <T extends Readable>(all: Awaitable<readonly T[]>, caller: Caller): Awaitable<readonly T[]> =>
+    andThen(all, (targets) => targets.filter((target) => isSeen(target, caller)));
+  const resources = new WeakMap<ResourceFace, ResourceFace>();
+  const prompts = new WeakMap<PromptFace, PromptFace>();
+  const narrow = (face: ResourceFace): ResourceFace => ({
+    list: (caller) => seen(face.list(caller), caller),
+    templates: (caller) => seen(face.templates(caller), caller),
+    find: (uri, caller) =>
+      andThen(face.find(uri, caller), (found) =>
+        found && isSeen(found.resource, caller) ? found : undefined,
+      ),
+  });
+  const narrowPrompts = (face: PromptFace): PromptFace => ({
+    list: (caller) => seen(face.list(caller), caller),
+    find: (name, caller) =>
+      andThen(face.find(name, caller), (prompt) => (prompt && isSeen(prompt, caller) ? prompt : undefined)),
+  });
+  return {
+    resources: () => {
+      const face = source.resources;
+      return face && remember(resources, face, () => narrow(face));
+    },
+    prompts: () => {
+      const face = source.prompts;
+      return face && remember(prompts, face, () => narrowPrompts(face));
+    },
   };
 }
 
 function remember<K extends object, V>(memory: WeakMap<K, V>, key: K, make: () => V): V {
-  if (memory.has(key)) return memory.get(key) as V;
+  const known = memory.get(key);
+  if (known !== undefined || memory.has(key)) return known as V;
   const value = make();
   memory.set(key, value);
   return value;

@@ -1,3 +1,4 @@
+import type { Caller } from './caller.ts';
 import type { ToolContext } from './context.ts';
 import { ToolcribError } from './errors.ts';
 import type { Received, Returned } from './infer-schema.ts';
@@ -9,6 +10,7 @@ import {
   type Parse,
   type SchemaLike,
 } from './schema.ts';
+import type { Awaitable } from './source.ts';
 
 /** Hints about what a tool does; unknown keys are kept. */
 export interface ToolAnnotations {
@@ -36,6 +38,19 @@ export interface Icon {
 /** Something only some clients can do. */
 export type Requirement = 'elicitation' | 'elicitation.url' | 'sampling' | 'roots' | 'tasks';
 
+/** How long a result stays good. */
+export interface ToolCache {
+  readonly seconds: number;
+  /** Whether callers of a tenant get each other's results; only for what does not depend on who asks. */
+  readonly shared?: boolean;
+}
+
+/** A tool's own decision about a caller and validated arguments: `true`, or else the reason it is refused. */
+export type Authorize = (
+  args: Readonly<Record<string, unknown>>,
+  caller: Caller,
+) => Awaitable<boolean | string>;
+
 /** A description and a function: what a model can find and run. */
 export interface Tool<Input = Record<string, unknown>> {
   readonly name: string;
@@ -48,6 +63,8 @@ export interface Tool<Input = Record<string, unknown>> {
   readonly _meta?: Readonly<Record<string, unknown>>;
   /** What a client must be able to do for this tool to work. */
   readonly requires?: readonly Requirement[];
+  readonly authorize?: Authorize;
+  readonly cache?: ToolCache;
   /** The author's own check of the arguments, run instead of the JSON Schema. */
   readonly parseInput?: Parse;
   /** The author's own check of what the handler returned, run instead of the JSON Schema. */
@@ -56,7 +73,10 @@ export interface Tool<Input = Record<string, unknown>> {
 }
 
 /** A tool as `tools/list` shows it. */
-export type ListedTool = Omit<Tool, 'handler' | 'parseInput' | 'parseOutput' | 'requires'>;
+export type ListedTool = Omit<
+  Tool,
+  'handler' | 'parseInput' | 'parseOutput' | 'requires' | 'authorize' | 'cache'
+>;
 
 /** What an author writes down about a tool. */
 export interface ToolDefinition<I extends SchemaLike = SchemaLike, O extends SchemaLike = SchemaLike> {
@@ -73,6 +93,10 @@ export interface ToolDefinition<I extends SchemaLike = SchemaLike, O extends Sch
   readonly _meta?: Readonly<Record<string, unknown>>;
   /** What a client must be able to do; others get an error that says so. */
   readonly requires?: readonly Requirement[];
+  /** Whether this caller may do this with these arguments, asked before every run: `true`, or else the reason it may not. */
+  readonly authorize?: (args: Received<I>, caller: Caller) => Awaitable<boolean | string>;
+  /** Lets the `cache` stage keep results. */
+  readonly cache?: ToolCache;
 }
 
 type Handler<I, O> = (
@@ -95,7 +119,7 @@ export function defineTool<
   const I extends SchemaLike = typeof NO_ARGUMENTS,
   const O extends SchemaLike = SchemaLike,
 >(definition: ToolDefinition<I, O>, handler: Handler<I, O>): Tool<Received<I>> {
-  const { input, output, ...described } = definition;
+  const { input, output, authorize, ...described } = definition;
   return labelled(described.name, () => {
     checkParts(definition, handler);
     const readInput = readInputSchema(input ?? NO_ARGUMENTS);
@@ -106,6 +130,7 @@ export function defineTool<
       ...(readInput.parse && { parseInput: readInput.parse }),
       ...(readOutput && { outputSchema: readOutput.json }),
       ...(readOutput?.parse && { parseOutput: readOutput.parse }),
+      ...(authorize && { authorize: authorize as Authorize }),
       handler,
     });
   });

@@ -6,6 +6,7 @@ import { localCaller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
 import { rowOf, ToolcribError } from './errors.ts';
 import { Interview } from './interview.ts';
+import { CallRecord } from './record.ts';
 import { ToolRegistry } from './registry.ts';
 import type { Result } from './result.ts';
 import type { JsonSchema, SchemaLike } from './schema.ts';
@@ -180,6 +181,7 @@ async function run(tool: Tool<never>, args: ToolCall['arguments']): Promise<Resu
     client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
     meta: {},
     cancellation: new Cancellation(),
+    record: new CallRecord(),
     interview: new Interview(),
     voice: {},
   });

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolcribError } from '../core/errors.ts';
-import { unknownTool } from '../core/registry.ts';
+import { unknownTool } from '../core/absent-tool.ts';
 import {
   encodeError,
   encodeNotification,

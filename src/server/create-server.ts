@@ -1,6 +1,9 @@
 import type { Caller } from '../core/caller.ts';
 import { systemClock } from '../core/clock.ts';
+import { Deadlines } from '../core/deadlines.ts';
 import { ToolcribError } from '../core/errors.ts';
+import { limitTime } from '../core/limit-time.ts';
+import { permit } from '../core/permit.ts';
 import { withStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
 import { validateInput, validateOutput } from '../core/validate.ts';
@@ -91,14 +94,13 @@ export function createServer(options: ServerOptions): Server {
 function createParts(options: ServerOptions & { readonly log: Log }): ServerParts {
   const { name = 'toolcrib', version = '0.0.0', title, instructions, clock = systemClock } = options;
   const publications = options.publish ? new Publications(clock) : undefined;
-  const source = withPublications(withStages(options.source, [validateInput, validateOutput]), publications);
+  const source = withPublications(withEssentials(options.source, options), publications);
   const memory = options.memory ?? createInMemory(clock);
   return {
     source,
     info: { name, version, ...(title !== undefined && { title }) },
     instructions,
     jsonText: options.jsonText ?? 'pretty',
-    deadlineMs: options.deadlineMs ?? 30_000,
     pageSize: options.pageSize ?? 1_000,
     clock,
     log: options.log,
@@ -110,6 +112,22 @@ function createParts(options: ServerOptions & { readonly log: Log }): ServerPart
     publications,
     delivery: options.delivery ?? 'direct',
   };
+}
+
+// What no server does without, in its place in the order; a source that brings a stage of its own has it once.
+function withEssentials(
+  source: ToolSource,
+  { deadlineMs = 30_000, clock = systemClock }: ServerOptions,
+): ToolSource {
+  const deadlines = new Deadlines(clock);
+  const essentials = [
+    validateInput,
+    permit,
+    validateOutput,
+    limitTime({ msFor: () => deadlineMs, deadlines }),
+  ];
+  const missing = essentials.filter(({ name }) => !source.stages?.has(name));
+  return missing.length > 0 ? withStages(source, missing) : source;
 }
 
 function withPublications(source: ToolSource, publications: Publications | undefined): ToolSource {

@@ -15,7 +15,6 @@ export interface ServerParts {
   readonly info: Implementation;
   readonly instructions: string | undefined;
   readonly jsonText: JsonText;
-  readonly deadlineMs: number;
   readonly pageSize: number;
   readonly clock: Clock;
   readonly log: Log;

@@ -9,6 +9,7 @@ function countingClock() {
   let timers = 0;
   const counting: Clock = {
     now: () => clock.now(),
+    ticks: () => clock.ticks(),
     after(ms, task) {
       timers++;
       const cancel = clock.after(ms, () => {

@@ -5,6 +5,7 @@ import { accident, rowOf, ToolcribError } from '../core/errors.ts';
 import { Interview, type Asker } from '../core/interview.ts';
 import type { Question } from '../core/question.ts';
 import { canDo } from '../core/requirement.ts';
+import { CallRecord } from '../core/record.ts';
 import { failed, type Result } from '../core/result.ts';
 import { attempt, type Awaitable } from '../core/source.ts';
 import { metaOf } from '../protocol/meta.ts';
@@ -29,7 +30,10 @@ export interface Subject<C extends Call> {
 }
 
 /** What every kind of call has. */
-export type CallBase = Pick<Call, 'caller' | 'client' | 'meta' | 'cancellation' | 'interview' | 'voice'>;
+export type CallBase = Pick<
+  Call,
+  'caller' | 'client' | 'meta' | 'cancellation' | 'interview' | 'voice' | 'record'
+>;
 
 /** How running a call went on: it ended, or it goes on as a task. */
 export type Ended = Result | Detached;
@@ -54,9 +58,13 @@ export class Runner {
   /** Runs one call. What the model can act on comes back as a failed result; anything else is thrown. */
   run<C extends Call>(settled: Settled, subject: Subject<C>): Awaitable<Ended> {
     const resumption = settled.revision.era === 'modern' ? readResumption(settled.message.params) : undefined;
-    if (!resumption) return this.#start(settled, subject, new Interview());
+    if (!resumption) return this.#start(settled, subject, { interview: new Interview(), isResumed: false });
     return this.#reopen(settled, subject, resumption).then((answers) =>
-      this.#start(settled, subject, new Interview(answers)),
+      // Answers alone are the client's word; only state that was sealed here proves an earlier round.
+      this.#start(settled, subject, {
+        interview: new Interview(answers),
+        isResumed: resumption.state !== undefined,
+      }),
     );
   }
 
@@ -78,7 +86,11 @@ export class Runner {
     return new Map([...earlier, ...Object.entries(responses)]);
   }
 
-  #start<C extends Call>(settled: Settled, subject: Subject<C>, interview: Interview): Awaitable<Ended> {
+  #start<C extends Call>(
+    settled: Settled,
+    subject: Subject<C>,
+    { interview, isResumed }: { interview: Interview; isResumed: boolean },
+  ): Awaitable<Ended> {
     const { link, client, message, revision } = settled;
     const voice = new LinkVoice(settled);
     const { caller, cancellation } = link;
@@ -91,7 +103,9 @@ export class Runner {
       cancellation,
       interview,
       voice,
+      record: new CallRecord(),
     });
+    call.record.isResumed = isResumed;
     const run = new Run({
       call,
       name: subject.name,
@@ -148,22 +162,18 @@ class Run implements Asker {
     this.#deadlines = deadlines;
   }
 
-  // Only work that takes time needs a deadline.
   go(): Awaitable<Ended> {
     const work = this.#begin();
     if (!(work instanceof Promise)) {
-      if (!this.#detached) return work;
-      this.#stopDeadline();
-      return this.#goOn(this.#detached, Promise.resolve(work));
+      return this.#detached ? this.#goOn(this.#detached, Promise.resolve(work)) : work;
     }
-    // A handler that detached at once has a task's lifetime already.
-    if (!this.#detached) this.#startDeadline(this.#parts.deadlineMs);
-    const ended = this.#call.cancellation.race(work).finally(() => {
+    // Only a call that can become a task has something to clear up: a promise more for every other call would cost.
+    if (!this.#onDetach) return work;
+    const ended = work.finally(() => {
       this.#over = true;
       this.#stopDeadline();
     });
     if (this.#detached) return this.#goOn(this.#detached, ended);
-    if (!this.#onDetach) return ended;
     const detached = new Promise<Detached>((resolve, reject) => {
       this.#onDetach = (task) => void this.#goOn(task, ended).then(resolve, reject);
     });
@@ -179,7 +189,7 @@ class Run implements Asker {
       const task = this.#parts.tasks.begin(this.#settled, cancellation);
       this.#detached = task;
       interview.asker = this;
-      this.#stopDeadline();
+      interview.lift();
       this.#startDeadline(this.#parts.tasks.ttlMs);
       this.#onDetach?.(task);
     };
@@ -188,18 +198,11 @@ class Run implements Asker {
   /** Asks through the task, where the call became one, or on the call's own stream; a person gets more time than a handler. */
   async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
     if (this.#detached) return (await this.#detached).ask(questions);
-    if (this.#waiting++ === 0) {
-      this.#stopDeadline();
-      this.#startDeadline(ANSWER_MS);
-    }
+    if (this.#waiting++ === 0) this.#startDeadline(ANSWER_MS);
     try {
       return await askOnStream(questions, this.#settled);
     } finally {
-      // Questions may overlap: time runs again with the last answer, and not for a call that ended meanwhile.
-      if (--this.#waiting === 0 && !this.#over) {
-        this.#stopDeadline();
-        this.#startDeadline(this.#parts.deadlineMs);
-      }
+      if (--this.#waiting === 0) this.#stopDeadline();
     }
   }
 
@@ -211,7 +214,7 @@ class Run implements Asker {
     // A handler may throw undefined: what counts is that there was an exception.
     if ('cause' in known) this.#parts.log('error', message, { target: this.#name, code, incident, cause });
     if (rowOf(code).reply !== 'result' || this.#call.kind !== 'tool') throw known;
-    return failed(message);
+    return failed(message, known.data && { 'dev.toolcrib/error': { code, ...known.data } });
   }
 
   // A handler may detach and throw before it ever waits; its task must hear of that too.

@@ -1,7 +1,7 @@
+import { absentTool } from '../core/absent-tool.ts';
 import type { ToolCall } from '../core/call.ts';
 import { definitionDigest, digest } from '../core/digest.ts';
 import { accident, rowOf, ToolcribError } from '../core/errors.ts';
-import { unknownTool } from '../core/registry.ts';
 import { failed, type Done, type Failed, type NeedsInput } from '../core/result.ts';
 import { andThen, type Awaitable } from '../core/source.ts';
 import { isDeclaredReadOnly, type Tool } from '../core/tool.ts';
@@ -30,8 +30,8 @@ export class ToolCalls {
   call(settled: Settled): Awaitable<string> {
     const { message, revision, link } = settled;
     const params = readCallParams(message.params);
-    return andThen(this.#parts.source.find(params.name, link.caller), (tool) => {
-      if (!tool) throw unknownTool(params.name);
+    return andThen(this.#parts.source.find(params.name, link.caller), (found) => {
+      const tool = found ?? absentTool(params.name);
       if (link.headers && revision.era === 'modern')
         checkParamMirrors(tool.inputSchema, params.arguments, link.headers);
       const subject: Subject<ToolCall> = {
@@ -106,6 +106,17 @@ export class ToolCalls {
 
 // Written out: spreading the base costs more than everything else about a call.
 function toToolCall(base: CallBase, tool: Tool, args: JsonObject): ToolCall {
-  const { caller, client, meta, cancellation, interview, voice } = base;
-  return { kind: 'tool', tool, arguments: args, caller, client, meta, cancellation, interview, voice };
+  const { caller, client, meta, cancellation, interview, voice, record } = base;
+  return {
+    kind: 'tool',
+    tool,
+    arguments: args,
+    caller,
+    client,
+    meta,
+    cancellation,
+    interview,
+    voice,
+    record,
+  };
 }

@@ -13,6 +13,7 @@ export class LinkVoice implements Voice {
   detach?: () => void;
   /** Set where the server publishes. */
   publish?: NonNullable<Voice['publish']>;
+  filter?: Voice['filter'];
 
   constructor(settled: Settled) {
     const { message, revision, link } = settled;
@@ -47,6 +48,7 @@ export class LinkVoice implements Voice {
 
   #say(method: string, params: Readonly<Record<string, unknown>>): void {
     const { link } = this.#settled;
-    if (!link.answered && !link.cancellation.reason) link.notify(encodeNotification(method, params));
+    if (link.answered || link.cancellation.reason) return;
+    link.notify(encodeNotification(method, this.filter ? this.filter(params) : params));
   }
 }

@@ -1,0 +1,54 @@
+import type { Call } from './call.ts';
+import type { Deadlines } from './deadlines.ts';
+import { ToolcribError } from './errors.ts';
+import type { Result } from './result.ts';
+import type { Awaitable } from './source.ts';
+import type { Stage } from './stage.ts';
+
+/** How long calls may take. */
+export interface TimeLimits {
+  /** The limit of a tool; readings have that of no name. */
+  readonly msFor: (tool: string | undefined) => number;
+  readonly deadlines: Deadlines;
+}
+
+/** Ends a call that takes too long or is cancelled; the stages around it still see how it ended. Time stands still while a person is asked. */
+export function limitTime({ msFor, deadlines }: TimeLimits): Stage {
+  return {
+    name: 'timeout',
+    wrap(tool, next) {
+      const ms = msFor(tool.name);
+      return (call) => {
+        const work = next(call);
+        return work instanceof Promise ? bound(work, call, { ms, name: tool.name, deadlines }) : work;
+      };
+    },
+    wrapReading(next) {
+      const ms = msFor(undefined);
+      return (call) => {
+        const work = next(call);
+        return work instanceof Promise ? bound(work, call, { ms, name: 'The request', deadlines }) : work;
+      };
+    },
+  };
+}
+
+interface Bound {
+  readonly ms: number;
+  readonly name: string;
+  readonly deadlines: Deadlines;
+}
+
+// Only work that takes time needs a deadline.
+function bound(
+  work: Promise<Result>,
+  { interview, cancellation }: Call,
+  { ms, name, deadlines }: Bound,
+): Awaitable<Result> {
+  const start = (): (() => void) =>
+    deadlines.start(ms, () =>
+      cancellation.abort(new ToolcribError('timed_out', `${name} took over ${ms / 1000} s and was stopped.`)),
+    );
+  interview.limit(start);
+  return cancellation.race(work).finally(() => interview.limit(undefined));
+}

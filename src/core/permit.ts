@@ -1,0 +1,31 @@
+import type { Caller } from './caller.ts';
+import { ToolcribError } from './errors.ts';
+import { andThen, type Awaitable } from './source.ts';
+import type { Stage } from './stage.ts';
+import type { Tool } from './tool.ts';
+
+/** Asks the tool itself, where its author wrote `authorize`, whether this caller may do this with these arguments. */
+export const permit: Stage = {
+  name: 'permit',
+  wrap: (tool, next) => {
+    if (!tool.authorize) return next;
+    return (call) => {
+      call.record.rule = `${tool.name}.authorize`;
+      return andThen(permitCall(tool, call.arguments, call.caller), () => next(call));
+    };
+  },
+};
+
+/** Throws `refused` unless the tool's own decision is a plain yes. */
+export function permitCall(
+  tool: Pick<Tool, 'name' | 'authorize'>,
+  args: Readonly<Record<string, unknown>>,
+  caller: Caller,
+): Awaitable<void> {
+  if (!tool.authorize) return;
+  return andThen(tool.authorize(args, caller), (answer) => {
+    if (answer === true) return;
+    const reason = typeof answer === 'string' ? answer : `You may not use ${tool.name} with these arguments.`;
+    throw new ToolcribError('refused', reason);
+  });
+}

@@ -1,0 +1,33 @@
+import type { Reservation } from './reservation.ts';
+
+/** What the stages note about one call while it passes, for whoever writes it down. */
+export class CallRecord {
+  #id: string | undefined;
+  /** The access rule that decided, such as `access[2]`. */
+  rule: string | undefined;
+  /** Set when the answer was not made for this call: found in the cache, shared with another call, or replayed. */
+  answeredFrom: 'cache' | 'joined' | 'replay' | undefined;
+  /** The idempotency key to be taken, with the intent, before the tool runs. */
+  reservation: Reservation | undefined;
+  /** Whether the tool's intent is on record. */
+  hasIntent = false;
+  /** How large the cleaned result is. */
+  bytes: number | undefined;
+  /** The trace this call is part of. */
+  traceId: string | undefined;
+  /** Who agreed to the call. */
+  approval: string | undefined;
+  /** A verified continuation of an earlier request: it was counted then. */
+  isResumed = false;
+
+  /** Ties the intent, the outcome and the log together; made when first asked for. */
+  get id(): string {
+    return (this.#id ??= `${PROCESS}${(++count).toString(36)}`);
+  }
+}
+
+const PROCESS = `${crypto.randomUUID().slice(0, 8)}-`;
+let count = 0;
+
+/** The refusals that are on record already, so that nobody writes them down again. */
+export const recorded = new WeakSet<object>();

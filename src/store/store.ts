@@ -1,0 +1,65 @@
+import type { Identities, KeyRecord, TenantRecord } from '../core/identity.ts';
+import type { Memory } from '../core/memory.ts';
+import type { Reservation } from '../core/reservation.ts';
+import type { Awaitable } from '../core/source.ts';
+
+/** Everything that must be remembered, wherever it is kept. */
+export interface Store {
+  readonly journal: Journal;
+  readonly reservations: Reservations;
+  readonly quotas: Quotas;
+  readonly identities: IdentityStore;
+  /** What the protocol remembers between requests. */
+  readonly memory: Memory;
+  /** Writes what is pending and lets go of everything. */
+  close(): Promise<void>;
+}
+
+/** A row for a chain: the text is kept to the letter. */
+export interface Entry {
+  /** Rows are numbered and tied together per chain: one per tenant, and one for operators. */
+  readonly chain: string;
+  readonly body: string;
+}
+
+/** The record of what happened; a row that was acknowledged is on stable storage. */
+export interface Journal {
+  /** Resolves when the row is on stable storage; fails with `record_unavailable` when that takes too long or cannot be done. */
+  append(entry: Entry): Promise<void>;
+  /** The same, taking a reservation in the same transaction; when it is taken already, nothing is written. */
+  commit(entry: Entry, reservation: Reservation | undefined): Promise<'committed' | 'taken'>;
+  /** Whether rows can be written; when not, no tool may run. */
+  readonly isReady: boolean;
+}
+
+/** How a call under a reservation ended: its result as JSON, or nothing yet. */
+export interface Reserved {
+  readonly subject: string;
+  /** `undefined` while it runs, and for ever if the process died meanwhile. */
+  readonly outcome: string | undefined;
+}
+
+/** Which keys of idempotent calls are taken, and how those calls ended. */
+export interface Reservations {
+  find(owner: string, key: string): Awaitable<Reserved | undefined>;
+  /** Keeps how a reserved call ended; durable when it resolves. */
+  finish(owner: string, key: string, outcome: string): Promise<void>;
+  /** Gives a key back: the call is known not to have run. */
+  release(owner: string, key: string): Promise<void>;
+}
+
+/** Counts over long windows that must outlast a restart. */
+export interface Quotas {
+  /** Takes one from the window's allowance; the answer is how many were taken, this one included. */
+  take(name: string, window: { readonly startsAt: number; readonly endsAt: number }): Awaitable<number>;
+}
+
+/** Keys and tenants, with what operators do to them. */
+export interface IdentityStore extends Identities {
+  putKey(key: KeyRecord): Promise<void>;
+  /** Whether there was such a key to revoke. */
+  revokeKey(id: string, at: number): Promise<boolean>;
+  listKeys(): Promise<readonly KeyRecord[]>;
+  putTenant(tenant: TenantRecord): Promise<void>;
+  listTenants(): Promise<readonly TenantRecord[]>;
+}
