@@ -1,21 +1,81 @@
+/// <reference types="node" />
+/// <reference lib="es2023" />
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import { join } from 'node:path';
 import { build } from 'rolldown';
 
+// Not compiled in: native, loaded only when needed, or shared with the program around it (docs/decisions/0008).
+const installed = [
+  '@opentelemetry/api',
+  'ajv',
+  'ajv-formats',
+  'jiti',
+  'libsql',
+  're2js',
+];
+
+const entries = {
+  index: 'src/index.ts',
+  node: 'src/node.ts',
+  tools: 'src/tools.ts',
+  testing: 'src/testing.ts',
+  stages: 'src/stages.ts',
+  trace: 'src/trace.ts',
+  gateway: 'src/gateway.ts',
+  'store-worker': 'src/store/sqlite-worker.ts',
+  'cli/main': 'src/cli/main.ts',
+};
+
 // Loading a hundred small modules is a large part of a server's start (docs/decisions/0006).
-await build({
-  input: {
-    index: 'src/index.ts',
-    node: 'src/node.ts',
-    tools: 'src/tools.ts',
-    testing: 'src/testing.ts',
-    'cli/main': 'src/cli/main.ts',
-  },
+const { output } = await build({
+  input: Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file))),
   platform: 'node',
-  external: /^[^./]/,
+  external: (id) => isBuiltin(id) || installed.some((name) => id === name || id.startsWith(`${name}/`)),
   output: {
     dir: 'dist',
     cleanDir: true,
     sourcemap: true,
+    minify: true,
     entryFileNames: '[name].js',
     chunkFileNames: 'shared/[name].js',
   },
 });
+
+const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? chunk.moduleIds : []));
+writeFileSync('dist/THIRD-PARTY.md', describeThirdParty(modules));
+
+/**
+ * Says whose work is inside the bundle, at which version and under which terms: an installer cannot see it otherwise.
+ * @param {readonly string[]} ids
+ */
+function describeThirdParty(ids) {
+  const inPackage = /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/;
+  const folders = new Set(ids.flatMap((id) => inPackage.exec(id.replaceAll('\\', '/'))?.[0] ?? []));
+  const packages = [...folders].map(readPackage).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const texts = packages.map(({ name, version, text }) => `## ${name} ${version}\n\n~~~text\n${text}\n~~~\n`);
+  return [
+    '# Third-party software in this package',
+    '',
+    'These packages are compiled into the files beside this one.',
+    '',
+    '| package | version | licence |',
+    '| --- | --- | --- |',
+    ...packages.map(({ name, version, license }) => `| ${name} | ${version} | ${license} |`),
+    '',
+    ...texts,
+  ].join('\n');
+}
+
+/** @param {string} folder */
+function readPackage(folder) {
+  const about = /** @type {{ name: string, version: string, license?: unknown }} */ (
+    JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  );
+  const { name, version, license } = about;
+  const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
+  if (typeof license !== 'string' || files.length === 0)
+    throw new Error(`${name} ${version} comes without a licence: add it to the list of installed packages.`);
+  const text = files.map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n');
+  return { name, version, license, text };
+}

@@ -1,11 +1,27 @@
 // Tools
 export { defineTool, displayName } from './core/tool.ts';
-export type { Icon, ListedTool, Requirement, Tool, ToolAnnotations, ToolDefinition } from './core/tool.ts';
+export type {
+  Authorize,
+  Icon,
+  ListedTool,
+  Requirement,
+  Tool,
+  ToolAnnotations,
+  ToolCache,
+  ToolDefinition,
+} from './core/tool.ts';
 export { AbstractTool } from './core/abstract-tool.ts';
 export { tool, toolsFrom } from './core/decorator.ts';
 export type { MethodToolOptions } from './core/decorator.ts';
 export type { JsonSchema, ObjectSchema, SchemaLike } from './core/schema.ts';
-export type { FormRequest, SampleRequest, ToolContext, UrlRequest } from './core/context.ts';
+export type {
+  ContextData,
+  FormRequest,
+  SampleRequest,
+  Services,
+  ToolContext,
+  UrlRequest,
+} from './core/context.ts';
 export type { ElicitAnswer, Root, SampleAnswer } from './core/question.ts';
 
 // Resources and prompts
@@ -47,7 +63,9 @@ export type { Done, Failed, NeedsInput, Result } from './core/result.ts';
 export { ToolRegistry } from './core/registry.ts';
 export type { CallableSchema, RegistryOptions } from './core/registry.ts';
 export { withStages } from './core/stage.ts';
-export type { Next, Stage } from './core/stage.ts';
+export type { Next, Readable, Stage } from './core/stage.ts';
+export type { CallRecord } from './core/record.ts';
+export type { Reservation } from './core/reservation.ts';
 export type { Change, PromptFace, ResourceFace, ToolSource } from './core/source.ts';
 export type {
   Call,
@@ -56,6 +74,7 @@ export type {
   CompletionCall,
   Progress,
   PromptCall,
+  Reading,
   ResourceCall,
   ToolCall,
 } from './core/call.ts';
@@ -63,14 +82,18 @@ export type {
 // Callers
 export { localCaller } from './core/caller.ts';
 export type { Caller, Tenant } from './core/caller.ts';
+export type { Identities, KeyRecord, TenantRecord } from './core/identity.ts';
 
 // Servers
 export { createServer } from './server/create-server.ts';
 export type { HandleOptions, JsonRpcMessage, Server } from './server/create-server.ts';
 export type { ServerOptions } from './server/options.ts';
 export type { Head } from './server/endpoint.ts';
+export type { ProtectedResource } from './server/protected-resource.ts';
+export type { Refusal } from './server/refusals.ts';
 export type { Log, LogLevel } from './observe/log.ts';
 export type { Clock } from './core/clock.ts';
+export { createInMemory } from './server/in-memory.ts';
 export type {
   EventLog,
   Memory,

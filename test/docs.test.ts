@@ -4,12 +4,13 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
-const pages = [
-  'README.md',
-  ...readdirSync(join(root, 'docs'))
+const pages = ['README.md', ...pagesIn('docs'), ...pagesIn('docs/stages')];
+
+function pagesIn(folder: string): string[] {
+  return readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
-    .map((name) => join('docs', name)),
-];
+    .map((name) => join(folder, name));
+}
 
 interface Block {
   readonly name: string;
@@ -52,8 +53,12 @@ test('the test in docs/testing.md runs and passes', () => {
 });
 
 test('every page of the docs is reachable from the README, and no link points at nothing', () => {
-  const readme = readFileSync(join(root, 'README.md'), 'utf8');
-  const linked = [...readme.matchAll(/\]\(([^)#]+)\)/g)].map(([, target = '']) => target);
+  // The stages have a page that lists them.
+  const linked = ['README.md', 'docs/stages.md'].flatMap((page) =>
+    [...readFileSync(join(root, page), 'utf8').matchAll(/\]\(([^)#:]+)\)/g)].map(([, target = '']) =>
+      join(page, '..', target),
+    ),
+  );
   for (const page of pages.slice(1)) expect(linked).toContain(page);
   for (const target of linked) expect(() => readdirSync(join(root, target, '..'))).not.toThrow();
 });

@@ -1,9 +1,17 @@
 #!/usr/bin/env node
+import { existsSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { ToolcribError } from '../core/errors.ts';
+import type { RowFlags } from './audit.ts';
+import type { CheckFlags } from './check.ts';
+import type { DeploymentFlags } from './deployment.ts';
+import { DEFAULT_CONFIG } from './default-file.ts';
+import type { CreateKeyFlags, ListKeysFlags } from './keys.ts';
 import { packageVersion } from './package-version.ts';
-import { serve } from './serve.ts';
+import type { ServeFlags } from './serve.ts';
+import type { CreateTenantFlags } from './tenants.ts';
 
+// Each command loads what it needs when it is run: most of the time only one is.
 const program = new Command('toolcrib')
   .description('Keeps tools for AI agents, hands them out over the Model Context Protocol, and logs it.')
   .version(packageVersion())
@@ -11,13 +19,115 @@ const program = new Command('toolcrib')
 
 program
   .command('serve')
-  .description('serve the ready-made safe tools')
+  .description('serve the tools of a configuration, or the ready-made safe ones')
   .showHelpAfterError('(run toolcrib serve --help for its options)')
+  .option('--config <file>', 'the configuration; toolcrib.yaml if there is one')
   .addOption(
-    new Option('--listen <[host:]port>', 'where to listen').default('127.0.0.1:8484').conflicts('stdio'),
+    new Option(
+      '--listen <[host:]port>',
+      'where to listen; 127.0.0.1:8484 unless the configuration says otherwise',
+    ).conflicts('stdio'),
   )
   .option('--stdio', 'talk over standard input and output instead')
-  .action(serve);
+  .action(async (flags: ServeFlags) => {
+    // The store's thread starts while this one is still reading its own code.
+    const hasFile = flags.config !== undefined || existsSync(DEFAULT_CONFIG);
+    const worker = hasFile ? (await import('../store/start-worker.ts')).startStoreWorker() : undefined;
+    await (await import('./serve.ts')).serve(flags, worker);
+  });
+
+program
+  .command('check')
+  .description('check a configuration, its tools and its rules')
+  .argument('[file]', 'the configuration', DEFAULT_CONFIG)
+  .option('--json', 'print the complaints as JSON')
+  .action(async (file: string, flags: CheckFlags) => (await import('./check.ts')).check(file, flags));
+
+const keys = program.command('keys').description('make, list and revoke API keys');
+withConfig(keys.command('create'))
+  .description('make a key; it is shown once')
+  .requiredOption('--tenant <id>', 'whose key it is')
+  .requiredOption('--caller <name>', 'whom it speaks for')
+  .option('--role <name...>', 'roles, for the access rules')
+  .option('--scope <name...>', 'scopes')
+  .option('--expires <span>', 'how long it works, such as 90d')
+  .action(async (flags: CreateKeyFlags) => (await import('./keys.ts')).createKey(flags));
+withConfig(keys.command('list'))
+  .description('list keys, without their secrets')
+  .option('--tenant <id>', 'only those of one tenant')
+  .action(async (flags: ListKeysFlags) => (await import('./keys.ts')).listKeys(flags));
+withConfig(keys.command('revoke'))
+  .description('revoke a key; servers notice within 5 seconds')
+  .argument('<id>', 'the id that toolcrib keys list shows')
+  .action(async (id: string, flags: DeploymentFlags) => (await import('./keys.ts')).revokeKey(id, flags));
+
+const tenants = program.command('tenants').description('make, list, disable and enable tenants');
+withConfig(tenants.command('create'))
+  .description('make a tenant, or change its name and data')
+  .argument('<id>', 'a short name of letters, digits, "_", "-" and "."')
+  .option('--name <name>', 'the name shown to people and tools')
+  .option('--data <json>', 'facts for tools, as a JSON object')
+  .action(async (id: string, flags: CreateTenantFlags) =>
+    (await import('./tenants.ts')).createTenant(id, flags),
+  );
+withConfig(tenants.command('list'))
+  .description('list tenants')
+  .action(async (flags: DeploymentFlags) => (await import('./tenants.ts')).listTenants(flags));
+for (const [name, disabled] of [
+  ['disable', true],
+  ['enable', false],
+] as const) {
+  withConfig(tenants.command(name))
+    .description(disabled ? "make a tenant's keys and tokens name nobody" : 'undo disable')
+    .argument('<id>', 'the tenant')
+    .action(async (id: string, flags: DeploymentFlags) =>
+      (await import('./tenants.ts')).switchTenant(id, disabled, flags),
+    );
+}
+
+const audit = program.command('audit').description('read and verify the record');
+withRows(audit.command('tail'))
+  .description('show the newest rows')
+  .action(async (flags: RowFlags) => (await import('./audit.ts')).tailAudit(flags));
+withRows(audit.command('search'))
+  .description('find rows, newest first')
+  .action(async (flags: RowFlags) => (await import('./audit.ts')).searchAudit(flags));
+withRows(audit.command('export'))
+  .description('write every row that matches to standard output, oldest first')
+  .addOption(
+    new Option('--format <format>', 'the form of the rows').choices(['jsonl', 'csv']).default('jsonl'),
+  )
+  .action(async (flags: RowFlags) => (await import('./audit.ts')).exportAudit(flags));
+withConfig(audit.command('verify'))
+  .description('check that no row was changed, removed, moved or cut off')
+  .action(async (flags: DeploymentFlags) => (await import('./audit.ts')).verifyAudit(flags));
+
+function withConfig(command: Command): Command {
+  return command
+    .option('--config <file>', 'the configuration', DEFAULT_CONFIG)
+    .option('--json', 'print JSON, for other programs');
+}
+
+function withRows(command: Command): Command {
+  return withConfig(command)
+    .option('--tenant <id>', 'only rows of one tenant')
+    .option('--caller <name>', 'only rows of one caller')
+    .option('--tool <name>', 'only rows about one tool')
+    .option('--outcome <outcome>', 'only rows that ended so, such as done, failed or unknown_tool')
+    .option('--operator', 'only what operators did')
+    .option(
+      '--since <time>',
+      'only rows from this time on, such as 2026-11-15T13:00Z, or from so long ago, such as 2h',
+    )
+    .option('--until <time>', 'only rows up to this time')
+    .option('--limit <n>', 'at most so many rows');
+}
+
+// Whoever reads only the first lines has had enough; that is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
 
 try {
   await program.parseAsync();

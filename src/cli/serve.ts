@@ -1,74 +1,126 @@
+import { existsSync } from 'node:fs';
+import type { Worker } from 'node:worker_threads';
 import { ToolcribError } from '../core/errors.ts';
-import { ToolRegistry } from '../core/registry.ts';
-import { createServer, type Server } from '../server/create-server.ts';
-import { listen, LOOPBACK } from '../server/node-http.ts';
+import { formatComplaint } from '../gateway/complaint.ts';
+import { conflictsIn } from '../gateway/config.ts';
+import { parseAddress } from '../gateway/config-server.ts';
+import { createGateway, type Gateway } from '../gateway/create-gateway.ts';
+import { defaultConfig } from '../gateway/default-config.ts';
+import { loadConfig, type LoadedConfig } from '../gateway/load-config.ts';
 import { serveStdio } from '../server/stdio.ts';
-import { pingTool } from '../tools/ping.ts';
-import { serverInfoTool } from '../tools/server-info.ts';
+import { DEFAULT_CONFIG } from './default-file.ts';
 import { packageVersion } from './package-version.ts';
 
 /** What `toolcrib serve` may be told. */
 export interface ServeFlags {
-  readonly listen: string;
+  readonly config?: string;
+  readonly listen?: string;
   readonly stdio?: boolean;
 }
 
-/** `toolcrib serve`: the ready-made tools over HTTP, or over standard input and output. */
-export async function serve(flags: ServeFlags): Promise<void> {
-  const identity = { name: 'toolcrib', version: packageVersion() };
-  const registry = new ToolRegistry();
-  registry.registerTool(pingTool(), serverInfoTool({ ...identity, source: registry }));
-  const server = createServer({ ...identity, source: registry });
-  if (flags.stdio) await serveStdio(server);
-  else await serveHttp(server, registry, parseAddress(flags.listen));
-}
-
-async function serveHttp(
-  server: Server,
-  registry: ToolRegistry,
-  address: { host: string; port: number },
-): Promise<void> {
-  if (!LOOPBACK.has(address.host)) {
-    throw new ToolcribError(
-      'invalid_setup',
-      'toolcrib serve is for this machine only; to open tools to others, write a server with authenticate (docs/serving.md).',
-    );
+/** `toolcrib serve`: the tools of a configuration, or the ready-made ones, over HTTP or over standard input and output. */
+export async function serve(flags: ServeFlags, storeWorker?: Worker): Promise<void> {
+  const loaded = withAddress(await readConfiguration(flags), flags.listen);
+  const gateway = await createGateway(loaded, { version: packageVersion(), watch: true, storeWorker });
+  const unwatch = await followChanges(gateway, loaded, flags);
+  try {
+    if (flags.stdio) await serveStdio(gateway.server);
+    else await serveHttp(gateway, loaded);
+  } finally {
+    await unwatch();
+    await gateway.close();
   }
-  const listening = await listen(server, address);
-  await new Promise<void>((resolve) => {
-    const stop = (): void => {
-      // A second signal means now.
-      process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
-      process.stdout.write('\nStopping.\n');
-      void listening.close().then(resolve);
-    };
-    process.once('SIGINT', stop).once('SIGTERM', stop);
-    // Last, because whoever has read it may already want to stop the server.
-    process.stdout.write(greeting(listening.url, registry.getToolNames()));
-  });
 }
 
-function greeting(url: string, tools: readonly string[]): string {
-  const entry = JSON.stringify({ mcpServers: { toolcrib: { type: 'http', url } } });
-  return [
-    `Toolcrib serves ${tools.join(', ')} at ${url}`,
-    '',
-    `  for your client   ${entry}`,
-    `  to look around    npx @modelcontextprotocol/inspector --cli ${url} --method tools/list`,
-    '',
-    'Only this machine can reach it. Ctrl-C stops it.',
-    '',
-  ].join('\n');
+async function readConfiguration({ config }: ServeFlags): Promise<LoadedConfig> {
+  if (config !== undefined) return loadConfig(config);
+  return existsSync(DEFAULT_CONFIG) ? loadConfig(DEFAULT_CONFIG) : defaultConfig();
 }
 
-function parseAddress(text: string): { host: string; port: number } {
-  const match = /^(?:(\[[0-9a-fA-F:]+\]|[^:]+):)?(\d{1,5})$/.exec(text);
-  const port = Number(match?.[2]);
-  if (!match || port > 65_535) {
+function withAddress(loaded: LoadedConfig, text: string | undefined): LoadedConfig {
+  if (text === undefined) return loaded;
+  const address = parseAddress(text);
+  if (!address) {
     throw new ToolcribError(
       'invalid_setup',
       `--listen takes HOST:PORT or PORT, such as 127.0.0.1:8484, not "${text}".`,
     );
   }
-  return { host: (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port };
+  const { server } = loaded.config;
+  const config = { ...loaded.config, server: { ...server, listen: address } };
+  const conflict = conflictsIn(config).find(({ severity }) => severity === 'error');
+  if (conflict)
+    throw new ToolcribError('invalid_setup', `--listen ${text} ${conflict.message}; ${conflict.remedy}.`);
+  return { ...loaded, config };
+}
+
+async function followChanges(
+  gateway: Gateway,
+  loaded: LoadedConfig,
+  flags: ServeFlags,
+): Promise<() => Promise<void>> {
+  const { log } = gateway;
+  for (const problem of loaded.problems) log('warn', formatComplaint(problem));
+  if (loaded.isDefault) return async () => {};
+  const tellInvalid = (error: unknown): void =>
+    error instanceof ToolcribError
+      ? log('error', `The configuration cannot be used, so the one before stays. ${error.message}`)
+      : log('error', 'The configuration cannot be used, so the one before stays.', { cause: error });
+  const { watchConfig } = await import('../gateway/watch-config.ts');
+  const watcher = await watchConfig(loaded.file, {
+    log,
+    async onChange(changed) {
+      try {
+        await gateway.reload(withAddress(changed, flags.listen));
+        log('info', 'The configuration was loaded again.');
+      } catch (error) {
+        tellInvalid(error);
+      }
+    },
+    onProblem: tellInvalid,
+  });
+  const reload = (): void => void watcher.reload();
+  process.on('SIGHUP', reload);
+  return async () => {
+    process.off('SIGHUP', reload);
+    await watcher.close();
+  };
+}
+
+async function serveHttp(gateway: Gateway, loaded: LoadedConfig): Promise<void> {
+  const listening = await gateway.listen();
+  await new Promise<void>((resolve) => {
+    const stop = (): void => {
+      // A second signal means now.
+      process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
+      process.stdout.write('\nStopping.\n');
+      resolve();
+    };
+    process.once('SIGINT', stop).once('SIGTERM', stop);
+    // Last, because whoever has read it may already want to stop the server.
+    process.stdout.write(greeting(listening.url, gateway.tools, loaded));
+  });
+}
+
+const MAX_NAMES = 8;
+
+function greeting(url: string, tools: readonly string[], { config, file, isDefault }: LoadedConfig): string {
+  const headers = config.auth && { headers: { Authorization: 'Bearer YOUR-KEY' } };
+  const entry = JSON.stringify({ mcpServers: { [config.server.name]: { type: 'http', url, ...headers } } });
+  const names = tools.length > MAX_NAMES ? `${tools.length} tools` : tools.join(', ') || 'no tools yet';
+  return [
+    `Toolcrib serves ${names} at ${url}`,
+    '',
+    `  for your client   ${entry}`,
+    `  to look around    npx @modelcontextprotocol/inspector --cli ${url} --method tools/list`,
+    `  the record        ${isDefault ? 'in memory; it lasts with a toolcrib.yaml' : recordOf(config, file)}`,
+    '',
+    config.auth ? 'Ctrl-C stops it.' : 'Only this machine can reach it. Ctrl-C stops it.',
+    '',
+  ].join('\n');
+}
+
+function recordOf({ store, stages }: LoadedConfig['config'], file: string): string {
+  if (stages.audit === false) return 'none is kept';
+  return store.url === 'memory:' ? 'in memory' : `toolcrib audit tail --config ${file}`;
 }

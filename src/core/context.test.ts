@@ -6,6 +6,7 @@ import { Cancellation } from './cancellation.ts';
 import { CallContext, type ToolContext } from './context.ts';
 import { Interview } from './interview.ts';
 import { CallRecord } from './record.ts';
+import { ToolRegistry } from './registry.ts';
 import type { Question } from './question.ts';
 
 test('a handler sees who calls, for which tenant, with which client and metadata', () => {
@@ -17,6 +18,52 @@ test('a handler sees who calls, for which tenant, with which client and metadata
   expect(context.tenant).toBe(tenant);
   expect(context.client).toBe(client);
   expect(context.meta).toEqual({ trace: 'x' });
+});
+
+test('001-55 context_data has the id, the name and the data of the tenant', () => {
+  const tenant = { id: 'acme', name: 'Acme', data: { uuid: 'u-1', type: 'agency', region: 'eu' } };
+  const { context_data: data } = new CallContext(callWith({ caller: { ...localCaller, tenant } }));
+  expect(data).toEqual({ id: 'acme', name: 'Acme', uuid: 'u-1', type: 'agency', region: 'eu' });
+});
+
+test('001-55 a tenant without a name is Unknown, and no fact can pass for its id or name', () => {
+  const data = { id: 'globex', name: 'Globex' };
+  const nameless = callWith({ caller: { ...localCaller, tenant: { id: 'acme', name: '', data } } });
+  expect(new CallContext(nameless).context_data).toEqual({ id: 'acme', name: 'Unknown' });
+});
+
+test('001-55 a handler that filters by context_data sees its own tenant alone', async () => {
+  const rows = [
+    { agency: 'acme', title: 'A' },
+    { agency: 'globex', title: 'G' },
+  ];
+  const registry = new ToolRegistry().register('list', (_args, { context_data: { id } }) =>
+    rows.filter(({ agency }) => agency === id).map(({ title }) => title),
+  );
+  const listFor = (id: string): Promise<unknown> =>
+    registry.execute('list', {}, { tenant: { id, name: id, data: {} } });
+  expect(await listFor('acme')).toEqual(['A']);
+  expect(await listFor('globex')).toEqual(['G']);
+});
+
+test('001-56 calls share what the registry was given, such as a connection pool', async () => {
+  const pool = { opened: 1, queries: 0 };
+  const registry = new ToolRegistry({ services: { pool } }).register('query', (_args, { services }) => {
+    const shared = services['pool'] as typeof pool;
+    shared.queries++;
+    return shared === pool;
+  });
+  expect(await registry.execute('query')).toBe(true);
+  const call = callWith({ tool: registry.find('query')! });
+  expect(await registry.call(call)).toMatchObject({ kind: 'done', data: true });
+  expect(await registry.call(call)).toMatchObject({ kind: 'done', data: true });
+  expect(pool).toEqual({ opened: 1, queries: 3 });
+});
+
+test('001-56 where nothing is shared there is nothing, and handlers cannot put anything there', () => {
+  const { services } = new CallContext(callWith({}));
+  expect(services).toEqual({});
+  expect(Object.isFrozen(services)).toBe(true);
 });
 
 test('the signal of the context is the one that stops the call', () => {

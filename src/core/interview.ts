@@ -32,6 +32,8 @@ export class Interview {
   #isUnlimited = false;
   #startTime: (() => () => void) | undefined;
   #stopTime: (() => void) | undefined;
+  /** Cleans questions before they are put; set by a stage. */
+  filter: ((questions: ReadonlyMap<string, Question>) => ReadonlyMap<string, Question>) | undefined;
   /** Set while the client can be reached. */
   asker: Asker | undefined;
 
@@ -44,6 +46,11 @@ export class Interview {
   get raised(): ReadonlyMap<string, Question> | undefined {
     if (!this.#pending || this.asker) return this.#raised;
     return new Map([...(this.#raised ?? []), ...questionsOf(this.#pending)]);
+  }
+
+  /** How many questions the handler has put. */
+  get asked(): number {
+    return this.#asked;
   }
 
   /** The answers used so far, for the next run. */
@@ -100,7 +107,7 @@ export class Interview {
     // A person gets more time than a handler; questions may overlap, and time runs again with the last answer.
     if (this.#waiting++ === 0) this.#stopTime?.();
     try {
-      const answers = await this.asker.ask(questions);
+      const answers = await this.asker.ask(this.filter ? this.filter(questions) : questions);
       for (const [key, { question, resolve, reject }] of pending) {
         const answer = readAnswer(question, answers.get(key));
         if (answer !== undefined) resolve(answer);

@@ -4,6 +4,8 @@ import type * as Re2 from 're2js';
 /** A pattern whose test takes time in proportion to the text, whatever the pattern. */
 export interface LinearPattern {
   test(text: string): boolean;
+  /** Looks at one text; `replaceAll` is its text with every match replaced. */
+  matcher(text: string): { replaceAll(replace: (match: string) => string): string };
 }
 
 /** Compiles a pattern for the linear-time engine; throws for what such an engine cannot do. */

@@ -11,6 +11,8 @@ export class CallRecord {
   reservation: Reservation | undefined;
   /** Whether the tool's intent is on record. */
   hasIntent = false;
+  /** Whether the tool was let run after that. */
+  hasRun = false;
   /** How large the cleaned result is. */
   bytes: number | undefined;
   /** The trace this call is part of. */

@@ -20,6 +20,7 @@ import type { Received } from './infer-schema.ts';
 import { requireObjectRoot, type JsonSchema, type SchemaLike } from './schema.ts';
 import type { Awaitable, Change, ToolSource } from './source.ts';
 import {
+  assumedIdempotent,
   assumedReadOnly,
   checkToolName,
   defineTool,
@@ -274,6 +275,7 @@ export class ToolRegistry implements ToolSource {
       handler: (args, context) => tool.handler(args, context),
     };
     if (tool.annotations?.readOnlyHint === undefined) assumedReadOnly.add(hinted);
+    if (tool.annotations?.idempotentHint === undefined) assumedIdempotent.add(hinted);
     return hinted;
   }
 

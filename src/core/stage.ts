@@ -1,11 +1,11 @@
-import { absentTools, unknownTool } from './absent-tool.ts';
+import { absentTool, absentTools, unknownTool } from './absent-tool.ts';
 import type { Call, Reading, ToolCall } from './call.ts';
 import type { Caller } from './caller.ts';
 import type { Prompt } from './prompt.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import type { Result } from './result.ts';
 import { andThen, type Awaitable, type PromptFace, type ResourceFace, type ToolSource } from './source.ts';
-import type { Tool } from './tool.ts';
+import { passOnAssumptions, type Tool } from './tool.ts';
 
 /** The rest of the line, from a stage's point of view. */
 export type Next<C extends Call = ToolCall> = (call: C) => Awaitable<Result>;
@@ -34,7 +34,9 @@ export function withStages(source: ToolSource, stages: readonly Stage[]): ToolSo
   const lineOf = (tool: Tool): Next => {
     let line = lines.get(tool);
     if (!line) {
-      const last: Next = absentTools.has(tool) ? refuseAbsent : (call) => source.call(call);
+      // Only the innermost stages refuse what is not there: those outside would keep it from the others.
+      const isLast = source.stages === undefined;
+      const last: Next = isLast && absentTools.has(tool) ? refuseAbsent : (call) => source.call(call);
       line = stages.reduceRight((next, stage) => stage.wrap?.(tool, next) ?? next, last);
       lines.set(tool, line);
     }
@@ -81,9 +83,12 @@ function withExposure(source: ToolSource, stages: readonly Stage[]): Views {
 
   const viewOf = createViews(exposing);
   const exposeTo = (tool: Tool, caller: Caller, { tools }: View): Tool | null =>
-    remember(tools, tool, () =>
-      exposing.reduce<Tool | null>((shown, stage) => shown && stage.expose!(shown, caller), tool),
-    );
+    remember(tools, tool, () => {
+      const shown = exposing.reduce<Tool | null>((seen, stage) => seen && stage.expose!(seen, caller), tool);
+      // A changed copy is no more trusted than what it was made of.
+      if (shown && shown !== tool) passOnAssumptions(tool, shown);
+      return shown;
+    });
   const listTo = (all: readonly Tool[], caller: Caller): readonly Tool[] => {
     const view = viewOf(caller);
     return remember(view.lists, all, () =>
@@ -93,11 +98,18 @@ function withExposure(source: ToolSource, stages: readonly Stage[]): Views {
   return {
     list: (caller) => andThen(source.list(caller), (all) => listTo(all, caller)),
     find: (name, caller) =>
-      andThen(
-        source.find(name, caller),
-        (tool) => (tool && exposeTo(tool, caller, viewOf(caller))) ?? undefined,
-      ),
+      andThen(source.find(name, caller), (tool) => {
+        const view = viewOf(caller);
+        // The same steps whether the tool is hidden or not there at all, so that time does not tell which.
+        return (tool ? exposeTo(tool, caller, view) : remember(view.tools, NO_TOOL, hidden)) ?? undefined;
+      }),
   };
+}
+
+const NO_TOOL: Tool = absentTool('');
+
+function hidden(): null {
+  return null;
 }
 
 function createViews(exposing: readonly Stage[]): (caller: Caller) => View {

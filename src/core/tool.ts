@@ -156,8 +156,22 @@ export function isDeclaredReadOnly(tool: Tool): boolean {
   return tool.annotations?.readOnlyHint === true && !assumedReadOnly.has(tool);
 }
 
+/** Whether its author says that calling a tool twice is the same as calling it once. */
+export function isDeclaredIdempotent(tool: Tool): boolean {
+  return tool.annotations?.idempotentHint === true && !assumedIdempotent.has(tool);
+}
+
 /** The tools whose read-only hint is only a default. */
 export const assumedReadOnly = new WeakSet<Tool>();
+
+/** The tools whose idempotent hint is only a default. */
+export const assumedIdempotent = new WeakSet<Tool>();
+
+/** Lets what is only assumed about a tool be only assumed about a copy of it. */
+export function passOnAssumptions(tool: Tool, copy: Tool): void {
+  if (assumedReadOnly.has(tool)) assumedReadOnly.add(copy);
+  if (assumedIdempotent.has(tool)) assumedIdempotent.add(copy);
+}
 
 /** The part of a tool that may be shown; nothing else an instance holds, such as a credential, ever is. */
 export function describeTool(tool: Tool): ListedTool {

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 
 /** How bad a log entry is. */
-export type LogLevel = 'info' | 'warn' | 'error';
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** Where a server writes what its operator should know; a message, and facts beside it. */
 export type Log = (level: LogLevel, message: string, facts?: Readonly<Record<string, unknown>>) => void;
@@ -13,7 +13,8 @@ export const stderrLog: Log = (level, message, facts) => {
   );
 };
 
-function flatten(facts: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
+/** Facts as plain values: whatever is not one becomes text, with its causes. */
+export function flatten(facts: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(facts).map(([key, value]) => [key, isPlain(value) ? value : inspect(value)]),
   );

@@ -19,6 +19,7 @@ import { Subscriptions } from './listen.ts';
 import { createMethods } from './methods.ts';
 import type { ServerOptions } from './options.ts';
 import type { ServerParts } from './parts.ts';
+import { describeResource } from './protected-resource.ts';
 import { Publications } from './publications.ts';
 import { Pulse } from './pulse.ts';
 import { Seal } from './seal.ts';
@@ -54,6 +55,10 @@ export interface Server {
   fetch(request: Request): Promise<Response>;
   /** Answers one JSON-RPC message in this process; a notification gets no answer. */
   handle(message: JsonRpcMessage, options: HandleOptions): Promise<JsonRpcMessage | undefined>;
+  /** Ends the subscriptions, streams and sessions of callers who are gone, such as those whose key was revoked. */
+  dismiss(isGone: (caller: Caller) => boolean): void;
+  /** What transports with connections of their own add to that. */
+  readonly dismissals: Set<(isGone: (caller: Caller) => boolean) => void>;
   /** Ends every open stream properly; requests under way go on. */
   close(): void;
 }
@@ -72,9 +77,19 @@ export function createServer(options: ServerOptions): Server {
     sessions,
     delivery,
     log,
+    onRefusal: options.onRefusal,
     onReady: (session) => announceTo(session, announcer),
   });
   const sessionRequests = new SessionRequests(sessions, parts.pulse);
+  const dismissals: Server['dismissals'] = new Set([
+    (isGone) => subscriptions.dismiss(isGone),
+    (isGone) => {
+      sessions
+        .dismiss(isGone)
+        .catch((cause: unknown) => log('error', 'Ended sessions could not be forgotten.', { cause }));
+    },
+  ]);
+  const metadata = options.resource && describeResource(options.resource);
   const gate = new Gate({ ...options, log }, { path: undefined, allowedHosts: options.allowedHosts });
   return {
     source: parts.source,
@@ -82,8 +97,17 @@ export function createServer(options: ServerOptions): Server {
     exchange,
     sessionRequests,
     fetch: async (request) =>
-      answerFetch(request, { exchange, sessionRequests, gate: requireSignIn(gate, options), maxBodyBytes }),
+      answerFetch(request, {
+        exchange,
+        sessionRequests,
+        gate: requireSignIn(gate, options),
+        maxBodyBytes,
+        metadata,
+        clock: parts.clock,
+      }),
     handle: (message, handling) => answerMessage(exchange, message, handling),
+    dismissals,
+    dismiss: (isGone) => dismissals.forEach((dismiss) => dismiss(isGone)),
     close() {
       subscriptions.end();
       sessions.endStreams();

@@ -13,6 +13,8 @@ export interface Head {
 export interface EndpointOptions {
   /** Where it is; `undefined` leaves that to the program it is part of. */
   readonly path: string | undefined;
+  /** Whether it is also below `/t/{tenant}`, for callers of that tenant. */
+  readonly tenants?: boolean;
   /** Allowed `Host` values, port included unless it is the scheme's own; `undefined` allows this machine's loopback names, any port. */
   readonly allowedHosts: readonly string[] | undefined;
   /** Allowed `Origin` values beside this machine's loopback ones. */
@@ -22,6 +24,7 @@ export interface EndpointOptions {
 }
 
 const MAX_HEADER_FIELDS = 64;
+const TENANTS = '/t/';
 const LOOPBACK_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
 const FORWARDING = [
   'forwarded',
@@ -42,13 +45,12 @@ const SINGLE = new Set([
 ]);
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8"))?$/i;
 
-/** Refuses, by throwing, a request that must not go further; needs nothing but the head. */
-export function admit(head: Head, options: EndpointOptions): void {
+/** Refuses, by throwing, a request that must not go further; needs nothing but the head. Returns the tenant its path names, if any. */
+export function admit(head: Head, options: EndpointOptions): string | undefined {
   const { headers } = head;
   checkHost(head, options);
-  if (options.path !== undefined && pathOf(head.target) !== options.path) {
-    throw new ToolcribError('not_found', `There is nothing here; the endpoint is ${options.path}.`);
-  }
+  const path = options.path === undefined ? undefined : pathOf(head.target);
+  const tenant = path === options.path ? undefined : tenantOf(path!, options);
   if (!hasAllowedOrigin(head, options)) {
     throw new ToolcribError('refused_origin', 'Requests from this origin are not allowed.');
   }
@@ -61,6 +63,12 @@ export function admit(head: Head, options: EndpointOptions): void {
       'This endpoint serves this machine only and takes no forwarded requests.',
     );
   }
+  return tenant;
+}
+
+/** The answer where there is nothing, or nothing for this caller. */
+export function nothingAt(path: string | undefined): ToolcribError {
+  return new ToolcribError('not_found', `There is nothing here; the endpoint is ${path}.`);
 }
 
 /** Refuses a request that declares a compressed body, whether it needs a body or not. */
@@ -124,7 +132,7 @@ export function corsHeaders(head: Head): Record<string, string> {
     ...shared,
     'access-control-allow-methods': 'POST, GET, DELETE',
     'access-control-allow-headers':
-      'authorization, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id',
+      'authorization, x-api-key, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id',
     'access-control-max-age': '600',
   };
 }
@@ -175,7 +183,20 @@ function isAllowedOrigin(origin: string, { allowedOrigins }: EndpointOptions): b
   return (scheme === 'http' || scheme === 'https') && LOOPBACK_HOST.test(origin.slice(separator + 3));
 }
 
-function pathOf(target: string): string {
+function tenantOf(path: string, { path: own = '', tenants = false }: EndpointOptions): string {
+  const end = path.length - own.length;
+  const isBelow = tenants && path.startsWith(TENANTS) && path.endsWith(own) && end > TENANTS.length;
+  const segment = isBelow ? path.slice(TENANTS.length, end) : '';
+  if (segment === '' || segment.includes('/')) throw nothingAt(own);
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    throw nothingAt(own);
+  }
+}
+
+/** The path of a request target, without its query. */
+export function pathOf(target: string): string {
   const start = target.startsWith('/') ? 0 : target.indexOf('/', target.indexOf('://') + 3);
   const query = target.indexOf('?');
   return target.slice(Math.max(start, 0), query < 0 ? undefined : query);

@@ -17,12 +17,13 @@ import { JsonScanner } from '../protocol/json-scan.ts';
 import { metaKeys, metaOf } from '../protocol/meta.ts';
 import { besideLink, textOf, type Answer, type Link } from './link.ts';
 import type { Method } from './methods.ts';
+import { noteRefusal, type RefusalOptions } from './refusals.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import { settleLegacy, settleModern, versionHeader, type Settled } from './settled.ts';
 
 /** What an exchange needs to know about the server. */
-export interface ExchangeOptions {
+export interface ExchangeOptions extends RefusalOptions {
   readonly methods: ReadonlyMap<string, Method>;
   readonly sessions: Sessions;
   readonly delivery: 'direct' | 'queued';
@@ -58,7 +59,7 @@ export class Exchange {
     return attempt(
       () => opened.then(() => this.#route(message, link)),
       // A client that lost its session starts over, often with the old id still in its headers.
-      (error) => (isHandshake(message) ? this.#route(message, link) : this.#refuse(message, error)),
+      (error) => (isHandshake(message) ? this.#route(message, link) : this.#refuse(error, { message, link })),
     );
   }
 
@@ -71,11 +72,11 @@ export class Exchange {
       case 'notification':
         return this.#takeNotification(message, link);
       case 'response':
-        return takeResponse(message, link);
+        return this.#takeResponse(message, link);
       case 'batch':
         return this.#answerBatch(message, link);
       case 'invalid':
-        return refuse(message.idText, message.error);
+        return this.#refuse(message.error, { message, link });
     }
   }
 
@@ -98,7 +99,7 @@ export class Exchange {
       },
       (error) => {
         link.answered = true;
-        return this.#refuse(message, error, era);
+        return this.#refuse(error, { message, link, era });
       },
     );
   }
@@ -138,27 +139,24 @@ export class Exchange {
     return ACCEPTED;
   }
 
-  async #answerBatch({ messages }: Batch, link: Link): Promise<Answer> {
+  async #answerBatch(batch: Batch, link: Link): Promise<Answer> {
+    const { messages } = batch;
     if (!link.session?.revision?.features.batches) {
-      return refuse(
-        undefined,
-        new ToolcribError(
-          'invalid_request',
-          'Send one message at a time; only sessions of 2025-03-26 take batches.',
-        ),
+      const error = new ToolcribError(
+        'invalid_request',
+        'Send one message at a time; only sessions of 2025-03-26 take batches.',
       );
+      return this.#refuse(error, { message: batch, link });
     }
     if (
       messages.length > MAX_BATCH ||
       messages.some((message) => isModern(message) || isHandshake(message))
     ) {
-      return refuse(
-        undefined,
-        new ToolcribError(
-          'invalid_request',
-          `A batch holds at most ${MAX_BATCH} messages, and no handshake.`,
-        ),
+      const error = new ToolcribError(
+        'invalid_request',
+        `A batch holds at most ${MAX_BATCH} messages, and no handshake.`,
       );
+      return this.#refuse(error, { message: batch, link });
     }
     const answers = await Promise.all(
       messages.map(async (message) =>
@@ -193,9 +191,19 @@ export class Exchange {
     return QUEUED;
   }
 
-  #refuse(message: Message | Batch, error: unknown, era?: Era): Answer {
+  #takeResponse(message: ResponseMessage, link: Link): Answer {
+    if (link.session) {
+      link.session.take(message);
+      return ACCEPTED;
+    }
+    const error = new ToolcribError('invalid_request', 'Nothing was asked, so there is nothing to answer.');
+    return this.#refuse(error, { message, link });
+  }
+
+  #refuse(error: unknown, { message, link, era }: Refusing): Answer {
     const known = error instanceof ToolcribError ? error : this.#report(error);
     if (known.code === 'cancelled') return CANCELLED;
+    noteRefusal(this.#options, known, { caller: link.caller, message });
     const idText = 'idText' in message ? message.idText : undefined;
     if (era !== 'legacy') return refuse(idText, known);
     // Clients of these revisions take a 404 or 400 for the loss of their session, and know an own number for resources.
@@ -213,6 +221,12 @@ export class Exchange {
   }
 }
 
+interface Refusing {
+  readonly message: Message | Batch;
+  readonly link: Link;
+  readonly era?: Era | undefined;
+}
+
 /** The answer to a request that is refused before or instead of being performed. */
 export function refuse(idText: string | undefined, error: ToolcribError): Answer {
   return { status: rowOf(error.code).status ?? 200, body: encodeError(idText, error) };
@@ -221,17 +235,6 @@ export function refuse(idText: string | undefined, error: ToolcribError): Answer
 function introduced(body: Answer['body'], { session, headers }: Link): Answer {
   if (!session || !headers) return { status: 200, body };
   return { status: 200, body, headers: { 'mcp-session-id': session.id } };
-}
-
-function takeResponse(message: ResponseMessage, { session }: Link): Answer {
-  if (!session) {
-    return refuse(
-      undefined,
-      new ToolcribError('invalid_request', 'Nothing was asked, so there is nothing to answer.'),
-    );
-  }
-  session.take(message);
-  return ACCEPTED;
 }
 
 // A session's client cancels by id, so what is under way is kept by id.

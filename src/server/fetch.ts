@@ -1,10 +1,13 @@
+import type { Caller } from '../core/caller.ts';
+import type { Clock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { andThen } from '../core/source.ts';
-import type { Head } from './endpoint.ts';
+import { corsHeaders, pathOf, type Head } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
-import type { Gate } from './gate.ts';
+import { LONG_BODY_MS, type Gate } from './gate.ts';
 import { HttpLink, type Port } from './http-link.ts';
 import { textOf, type Body } from './link.ts';
+import type { ResourceMetadata } from './protected-resource.ts';
 import { ReadingPace } from './reading-pace.ts';
 import type { SessionRequests } from './session-requests.ts';
 
@@ -14,31 +17,46 @@ export interface FetchFace {
   readonly sessionRequests: SessionRequests;
   readonly gate: Gate;
   readonly maxBodyBytes: number;
+  /** What clients read to find out where to get tokens. */
+  readonly metadata: ResourceMetadata | undefined;
+  readonly clock: Clock;
 }
 
 /** Answers a web-standard request: the thin second face of the endpoint, for Hono, Express, Fastify, Workers, Bun and Deno. */
 export async function answerFetch(request: Request, face: FetchFace): Promise<Response> {
   const head = toHead(request);
+  let caller: Caller | undefined;
   try {
     if (head.method === 'OPTIONS')
       return new Response(null, { status: 204, headers: face.gate.preflight(head) });
-    const caller = await face.gate.enter(head);
+    if (face.metadata?.paths.includes(pathOf(head.target))) return await answerMetadata(head, face);
+    caller = await face.gate.enter(head);
+    const startedAt = face.clock.ticks();
     const bytes = head.method === 'POST' ? await readBody(request, face.maxBodyBytes) : undefined;
+    if (face.clock.ticks() - startedAt >= LONG_BODY_MS) await face.gate.enter(head);
+    const known = caller;
     return await new Promise<Response>((resolve, reject) => {
       const port = new FetchPort(resolve);
-      const link = new HttpLink(head, port, caller);
+      const link = new HttpLink(head, port, known);
       port.onCancel = () => link.hangUp();
       request.signal.addEventListener('abort', () => port.abort(request.signal.reason), { once: true });
       if (bytes) void andThen(face.exchange.answer(bytes, link), (answer) => link.finish(answer));
       else face.sessionRequests.answer(head, link).catch(reject);
     });
   } catch (error) {
-    const { status, body, headers } = face.gate.refuse(head, error);
+    const { status, body, headers } = face.gate.refuse(head, error, caller);
     return new Response(body === undefined ? null : textOf(body), {
       status,
       headers: { ...headers, 'content-type': 'application/json' },
     });
   }
+}
+
+async function answerMetadata(head: Head, { gate, metadata }: FetchFace): Promise<Response> {
+  await gate.enterRoute(head, undefined);
+  return new Response(metadata!.body, {
+    headers: { ...corsHeaders(head), 'content-type': 'application/json' },
+  });
 }
 
 /** A web-standard response. */

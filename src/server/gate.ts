@@ -1,10 +1,11 @@
 import { localCaller, type Caller } from '../core/caller.ts';
 import { accident, ToolcribError } from '../core/errors.ts';
-import { isThenable, type Awaitable } from '../core/source.ts';
+import { andThen, isThenable, type Awaitable } from '../core/source.ts';
 import {
   admit,
   corsHeaders,
   hasAllowedOrigin,
+  nothingAt,
   requireJsonPost,
   requireUncompressed,
   type EndpointOptions,
@@ -13,19 +14,36 @@ import {
 import { refuse } from './exchange.ts';
 import type { Answer } from './link.ts';
 import type { ServerOptions } from './options.ts';
+import {
+  challengeScope,
+  challengeUnknown,
+  describeResource,
+  type ResourceMetadata,
+} from './protected-resource.ts';
+import { noteRefusal, noteUnknown } from './refusals.ts';
 
 /** What goes back over HTTP, head included. */
 export interface HttpAnswer extends Answer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** A body that took this long came from somebody who may have been revoked since its head was read, and is let in once more. */
+export const LONG_BODY_MS = 1_000;
+
 /** The way in from HTTP: who may come through, before any byte of the body is read. */
 export class Gate {
   readonly #options: ServerOptions;
   readonly #endpoint: EndpointOptions;
+  readonly #metadata: ResourceMetadata | undefined;
+  readonly #allow: string;
 
-  constructor(options: ServerOptions, endpoint: Pick<EndpointOptions, 'path' | 'allowedHosts'>) {
+  constructor(
+    options: ServerOptions,
+    { allow = 'POST', ...endpoint }: Pick<EndpointOptions, 'path' | 'tenants' | 'allowedHosts'> & GateOptions,
+  ) {
     this.#options = options;
+    this.#allow = allow;
+    this.#metadata = options.resource && describeResource(options.resource);
     this.#endpoint = {
       ...endpoint,
       allowedOrigins: options.allowedOrigins ?? [],
@@ -41,17 +59,65 @@ export class Gate {
 
   /** Names the caller of a request that may go on; throws otherwise. */
   enter(head: Head): Awaitable<Caller> {
-    admit(head, this.#endpoint);
+    const tenant = admit(head, this.#endpoint);
     const caller = this.#identify(head);
-    return caller instanceof Promise ? caller.then((known) => passed(head, known)) : passed(head, caller);
+    return caller instanceof Promise
+      ? caller.then((known) => this.#pass(head, known, tenant))
+      : this.#pass(head, caller, tenant);
   }
 
-  /** The answer to a request that was not let in. */
-  refuse(head: Head, error: unknown): HttpAnswer {
+  /** Lets a GET through to a route; only one that needs a scope has a caller. */
+  enterRoute(head: Head, scope: string | undefined): Awaitable<Caller | undefined> {
+    admit(head, this.#endpoint);
+    if (scope === undefined) {
+      requireGet(head);
+      return undefined;
+    }
+    return andThen(this.#identify(head), (known) => {
+      const caller = requireCaller(known);
+      try {
+        requireGet(head);
+        // Whoever reaches this machine's loopback address in open mode may do everything.
+        if (!this.#endpoint.open && !caller.scopes.includes(scope)) throw lacksScope(scope);
+        return caller;
+      } catch (error) {
+        noteRefusal(this.#options, error, { caller });
+        throw error;
+      }
+    });
+  }
+
+  /** The answer to a request that was not let in, or was refused on the way; `caller` is who sent it, once that is known. */
+  refuse(head: Head, error: unknown, caller?: Caller): HttpAnswer {
     const known = error instanceof ToolcribError ? error : this.#report(error);
+    if (caller) noteRefusal(this.#options, known, { caller });
+    else noteUnknown(this.#options, known);
     // A page that may not call may not read why, either.
     const cors = hasAllowedOrigin(head, this.#endpoint) ? corsHeaders(head) : {};
-    return { ...refuse(undefined, known), headers: { ...cors, ...EXTRA_HEADERS.get(known.code) } };
+    return { ...refuse(undefined, known), headers: { ...cors, ...this.#extraHeaders(head, known) } };
+  }
+
+  #extraHeaders({ headers }: Head, { code, data }: ToolcribError): Record<string, string> {
+    if (code === 'method_not_allowed') return { allow: this.#allow };
+    if (code === 'insufficient_scope')
+      return { 'www-authenticate': challengeScope(this.#metadata, data?.['scope']) };
+    if (code !== 'unauthenticated') return {};
+    const hasCredential = headers['authorization'] !== undefined || headers['x-api-key'] !== undefined;
+    return { 'www-authenticate': challengeUnknown(this.#metadata, hasCredential) };
+  }
+
+  #pass(head: Head, known: Caller | undefined, tenant: string | undefined): Caller {
+    const caller = requireCaller(known);
+    try {
+      // The same answer as for a tenant that does not exist.
+      if (tenant !== undefined && tenant !== caller.tenant.id) throw nothingAt(this.#endpoint.path);
+      requireUncompressed(head);
+      if (head.method !== 'GET' && head.method !== 'DELETE') requireJsonPost(head);
+      return caller;
+    } catch (error) {
+      noteRefusal(this.#options, error, { caller });
+      throw error;
+    }
   }
 
   #identify(head: Head): Awaitable<Caller | undefined> {
@@ -66,8 +132,9 @@ export class Gate {
     }
   }
 
-  // A sign-in check that breaks lets nobody in.
+  // A sign-in check that breaks lets nobody in; one that knows the caller may say that its token is not enough.
   #nobody(cause: unknown): undefined {
+    if (cause instanceof ToolcribError && cause.code === 'insufficient_scope') throw cause;
     this.#options.log?.('error', 'authenticate failed, so its caller was refused.', { cause });
     return undefined;
   }
@@ -79,17 +146,25 @@ export class Gate {
   }
 }
 
-const EXTRA_HEADERS = new Map<string, Record<string, string>>([
-  ['unauthenticated', { 'www-authenticate': 'Bearer' }],
-  ['method_not_allowed', { allow: 'POST' }],
-]);
+/** What else a gate is told. */
+interface GateOptions {
+  /** The method named to those who used another. */
+  readonly allow?: string;
+}
 
-function passed(head: Head, caller: Caller | undefined): Caller {
-  if (!isCaller(caller))
-    throw new ToolcribError('unauthenticated', 'Sign in first: this endpoint does not know you.');
-  requireUncompressed(head);
-  if (head.method !== 'GET' && head.method !== 'DELETE') requireJsonPost(head);
-  return caller;
+function requireCaller(caller: Caller | undefined): Caller {
+  if (isCaller(caller)) return caller;
+  throw new ToolcribError('unauthenticated', 'Sign in first: this endpoint does not know you.');
+}
+
+function requireGet({ method }: Head): void {
+  if (method !== 'GET') throw new ToolcribError('method_not_allowed', 'Read this with GET.');
+}
+
+function lacksScope(scope: string): ToolcribError {
+  return new ToolcribError('insufficient_scope', `You may not read this; it needs the scope ${scope}.`, {
+    data: { scope },
+  });
 }
 
 // Whatever else a sign-in check hands back is nobody: an empty object must not pass for a caller.

@@ -1,3 +1,4 @@
+import type { Caller } from '../core/caller.ts';
 import { ownerOf } from '../core/digest.ts';
 import { ToolcribError } from '../core/errors.ts';
 import type { TaskRecord } from '../core/memory.ts';
@@ -67,6 +68,11 @@ export class Subscriptions {
   /** Tells of a task to those of its owner's subscriptions that follow it. */
   tellTask(record: TaskRecord): void {
     for (const subscription of this.#open) subscription.hearTask(record);
+  }
+
+  /** Ends the subscriptions of callers who are gone. */
+  dismiss(isGone: (caller: Caller) => boolean): void {
+    for (const subscription of this.#open) if (isGone(subscription.caller)) subscription.end();
   }
 
   /** Ends every subscription properly. */

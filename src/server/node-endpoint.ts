@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Caller } from '../core/caller.ts';
+import { systemClock, type Clock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
-import { andThen } from '../core/source.ts';
+import { andThen, attempt } from '../core/source.ts';
 import type { Server } from './create-server.ts';
 import { checkFraming, checkRawHeaders, type Head } from './endpoint.ts';
-import type { Gate } from './gate.ts';
+import { LONG_BODY_MS, type Gate } from './gate.ts';
 import { HttpLink } from './http-link.ts';
 import { NodePort } from './node-port.ts';
 
@@ -13,10 +14,12 @@ import { NodePort } from './node-port.ts';
 export class NodeEndpoint {
   readonly #server: Server;
   readonly #gate: Gate;
+  readonly #clock: Clock;
 
   constructor(server: Server, gate: Gate) {
     this.#server = server;
     this.#gate = gate;
+    this.#clock = server.options.clock ?? systemClock;
   }
 
   /** Takes one request; it is answered sooner or later, whatever happens. */
@@ -49,7 +52,7 @@ export class NodeEndpoint {
   ): void {
     // What was sent behind a refused request is not run: its client was told that the connection ends there.
     if (isClosing(request)) return;
-    const refuse = (error: unknown): void => refuseWith(response, this.#gate, { head, error });
+    const refuse = (error: unknown): void => refuseWith(response, this.#gate, { head, error, caller });
     if (head.method !== 'POST') {
       const link = openLink(head, request, { response, caller });
       this.#server.sessionRequests.answer(head, link).catch(refuse);
@@ -58,6 +61,9 @@ export class NodeEndpoint {
     readBody(request, response, {
       maxBytes: this.#server.options.maxBodyBytes,
       refuse,
+      gate: this.#gate,
+      head,
+      clock: this.#clock,
       use: (bytes) => {
         const link = openLink(head, request, { response, caller });
         void andThen(this.#server.exchange.answer(bytes, link), (answer) => {
@@ -77,15 +83,20 @@ export function headOf(request: IncomingMessage): Head {
 interface BodyOptions {
   readonly maxBytes: number;
   readonly use: (bytes: Buffer) => void;
-  readonly refuse: (error: ToolcribError) => void;
+  readonly refuse: (error: unknown) => void;
+  /** Where the sender is let in once more, after a body that took its time. */
+  readonly gate: Gate;
+  readonly head: Head;
+  readonly clock: Clock;
 }
 
 /** Reads a body within its limit; most come in one piece. */
 export function readBody(
   request: IncomingMessage,
   response: ServerResponse,
-  { maxBytes, use, refuse }: BodyOptions,
+  { maxBytes, use, refuse, gate, head, clock }: BodyOptions,
 ): void {
+  const startedAt = clock.ticks();
   const tooLarge = (): ToolcribError =>
     new ToolcribError('too_large', `A message may have at most ${maxBytes} bytes.`);
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
@@ -104,18 +115,38 @@ export function readBody(
     } else if (first) (chunks ??= [first]).push(chunk);
     else first = chunk;
   });
-  request.on('end', () => use(chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0))));
+  request.on('end', () => {
+    const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
+    if (clock.ticks() - startedAt < LONG_BODY_MS) use(bytes);
+    else
+      void attempt<void>(
+        () => andThen(gate.enter(head), () => use(bytes)),
+        (error) => refuse(error),
+      );
+  });
+}
+
+interface Refused {
+  readonly head: Head;
+  readonly error: unknown;
+  readonly caller?: Caller;
+  /** The status of an accident where the answer is not JSON-RPC, which tells of it with 200. */
+  readonly failure?: number;
 }
 
 /** Sends a refusal; the rest of a refused body is not read, so the connection ends with the answer. */
 export function refuseWith(
   response: ServerResponse,
   gate: Gate,
-  { head, error }: { head: Head; error: unknown },
+  { head, error, caller, failure }: Refused,
 ): void {
-  const { status, body, headers } = gate.refuse(head, error);
+  const { status, body, headers } = gate.refuse(head, error, caller);
   closing.add(response.req.socket);
-  new NodePort(response).send(status, { ...headers, connection: 'close' }, body);
+  new NodePort(response).send(
+    status === 200 ? (failure ?? 200) : status,
+    { ...headers, connection: 'close' },
+    body,
+  );
 }
 
 /** Whether an earlier request on the same connection was refused. */

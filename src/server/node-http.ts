@@ -1,14 +1,12 @@
-import {
-  createServer as createHttpServer,
-  type IncomingMessage,
-  type Server as HttpServer,
-  type ServerResponse,
-} from 'node:http';
+import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ToolcribError } from '../core/errors.ts';
 import type { Server } from './create-server.ts';
+import { pathOf } from './endpoint.ts';
 import { Gate } from './gate.ts';
 import { NodeEndpoint } from './node-endpoint.ts';
+import { describeResource } from './protected-resource.ts';
+import { answerRoute, checkRoutes, type DeclaredRoute, type Route, type RouteAnswer } from './routes.ts';
 import { SseEndpoint, ssePaths } from './sse-endpoint.ts';
 
 /** Where to listen. */
@@ -21,11 +19,15 @@ export interface ListenOptions {
   readonly path?: string;
   /** Also serve clients of 2024-11-05 over HTTP with server-sent events, at `/sse` and `/messages`. */
   readonly sse?: boolean;
+  /** What else can be read here with GET; each says who may. */
+  readonly routes?: readonly Route[];
 }
 
 /** A server that listens. */
 export interface Listening {
   readonly url: string;
+  /** Every way in, and who may use it. */
+  readonly routes: readonly DeclaredRoute[];
   /** Stops accepting, ends open streams, lets calls under way finish for up to `graceMs` (5 seconds unless set), then closes what is left. */
   close(graceMs?: number): Promise<void>;
 }
@@ -43,9 +45,11 @@ export const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'local
 
 /** Puts a server on the network, straight on `node:http`. */
 export async function listen(server: Server, options: ListenOptions = {}): Promise<Listening> {
-  const { host = '127.0.0.1', port = 8484, path = '/mcp', sse = false } = options;
+  const { host = '127.0.0.1', port = 8484, path = '/mcp', sse = false, routes = [] } = options;
   checkAddress(port, path);
   checkExposure(server, host);
+  const all = [...metadataRoutes(server, path), ...routes];
+  checkRoutes(all, sse ? [path, ...ssePaths] : [path]);
   const http = createHttpServer(LIMITS);
   const sockets = socketsOf(http);
   await new Promise<void>((resolve, reject) => {
@@ -56,24 +60,65 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
   });
   const bound = (http.address() as AddressInfo).port;
   const allowedHosts = server.options.allowedHosts ?? loopbackHosts(bound);
-  const endpoint = new NodeEndpoint(server, new Gate(server.options, { path, allowedHosts }));
+  const endpoint = new NodeEndpoint(server, new Gate(server.options, { path, tenants: true, allowedHosts }));
   const old = sse ? new SseEndpoint(server, allowedHosts) : undefined;
-  const take = (request: IncomingMessage, response: ServerResponse): void => {
-    if (old && ssePaths.has(request.url!.split('?')[0]!)) old.take(request, response);
+  const places = placesOf(server, { routes: all, allowedHosts, old });
+  const take: RequestListener = (request, response) => {
+    // Nearly every request is to the endpoint itself.
+    const place = request.url === path ? undefined : places.get(pathOf(request.url!));
+    if (place) place(request, response);
     else endpoint.take(request, response);
   };
   http.on('request', take);
   // Answered by us, so that a refused client is never told to go on with its body.
   http.on('checkContinue', take);
+  const dismiss: Dismiss = (isGone) => old?.dismiss(isGone);
+  server.dismissals.add(dismiss);
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}${path}`,
+    routes: declare(path, sse, all),
     async close(graceMs = 5_000) {
       const closed = closeGently(http, sockets, graceMs);
       server.close();
+      server.dismissals.delete(dismiss);
       old?.close();
       await closed;
     },
   };
+}
+
+type Dismiss = Parameters<Server['dismissals']['add']>[0];
+
+interface Places {
+  readonly routes: readonly Route[];
+  readonly allowedHosts: readonly string[];
+  readonly old: SseEndpoint | undefined;
+}
+
+// What is beside the endpoint, by path; each has a gate of its own.
+function placesOf(server: Server, { routes, allowedHosts, old }: Places): Map<string, RequestListener> {
+  const places = new Map<string, RequestListener>();
+  for (const route of routes) {
+    const gate = new Gate(server.options, { path: route.path, allowedHosts, allow: 'GET' });
+    places.set(route.path, (request, response) => void answerRoute(request, response, { route, gate }));
+  }
+  if (old) for (const path of ssePaths) places.set(path, (request, response) => old.take(request, response));
+  return places;
+}
+
+function metadataRoutes({ options }: Server, path: string): Route[] {
+  if (!options.resource) return [];
+  const { paths, body } = describeResource(options.resource, path);
+  const answer = (): RouteAnswer => ({ status: 200, headers: { 'content-type': 'application/json' }, body });
+  return paths.map((each) => ({ path: each, access: 'public', answer }));
+}
+
+function declare(path: string, sse: boolean, routes: readonly Route[]): DeclaredRoute[] {
+  const own = [path, `/t/{tenant}${path}`, ...(sse ? ssePaths : [])];
+  return [
+    ...own.map((each): DeclaredRoute => ({ path: each, access: 'caller' })),
+    ...routes.map(({ path: each, access }) => ({ path: each, access })),
+  ];
 }
 
 function checkAddress(port: unknown, path: unknown): void {

@@ -1,10 +1,13 @@
 import type { Caller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
+import type { ErrorCode } from '../core/errors.ts';
 import type { Memory } from '../core/memory.ts';
 import type { Awaitable, ToolSource } from '../core/source.ts';
 import type { Log } from '../observe/log.ts';
 import type { JsonText } from '../protocol/revision.ts';
 import type { Head } from './endpoint.ts';
+import type { ProtectedResource } from './protected-resource.ts';
+import type { Refusal } from './refusals.ts';
 
 /** Everything a server can be told; only a source is needed. */
 export interface ServerOptions {
@@ -20,6 +23,12 @@ export interface ServerOptions {
    * object for the same caller. Left out, the server is open to this machine alone.
    */
   readonly authenticate?: (head: Head) => Awaitable<Caller | undefined>;
+  /** Where clients get tokens for this server; named in challenges and in the metadata they read (RFC 9728). */
+  readonly resource?: ProtectedResource;
+  /** Hears of every refused request of a known caller that no stage has put on record. */
+  readonly onRefusal?: (refusal: Refusal) => void;
+  /** Hears of every request that was refused before its caller was known. */
+  readonly onUnknown?: (code: ErrorCode) => void;
   /** Allowed `Host` values; needed when listening beyond loopback. */
   readonly allowedHosts?: readonly string[];
   /** Web pages that may call, beside those of this machine: `https://app.example`. */

@@ -95,6 +95,11 @@ export class Session {
     for (const { reject } of this.#asked.values()) reject(reason);
   }
 
+  /** Closes the connections of those who are gone and came to this session with another credential than it was opened with. */
+  dismiss(isGone: (caller: Caller) => boolean): void {
+    for (const stream of this.#streams.values()) stream.dismiss(isGone);
+  }
+
   /** Ends everything that is under way. */
   end(): void {
     this.onEnd();

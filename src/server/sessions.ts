@@ -93,6 +93,15 @@ export class Sessions {
     for (const { session } of this.#live.values()) session.unasked.close();
   }
 
+  /** Ends the sessions of callers who are gone, and their connections to others. */
+  async dismiss(isGone: (caller: Caller) => boolean): Promise<void> {
+    const gone = [...this.#live].filter(([, { session }]) => isGone(session.caller));
+    // First, because a memory that is slow or fails must hold nothing open.
+    for (const [, { session }] of gone) session.end();
+    for (const { session } of this.#live.values()) session.dismiss(isGone);
+    for (const [id] of gone) await this.#drop(id);
+  }
+
   #isIdle({ usedAt, session }: Live): boolean {
     const isQuiet = session.underWay.size === 0 && !session.unasked.attached;
     return isQuiet && this.#clock.now() - usedAt > sessionLimits.idleMs;

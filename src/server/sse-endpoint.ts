@@ -7,7 +7,14 @@ import { ToolcribError } from '../core/errors.ts';
 import { andThen } from '../core/source.ts';
 import { encodeEvent, KEEP_ALIVE } from '../protocol/event-stream.ts';
 import type { Server } from './create-server.ts';
-import { checkFraming, checkRawHeaders, requireJsonPost, STREAM_HEADERS, type Head } from './endpoint.ts';
+import {
+  checkFraming,
+  checkRawHeaders,
+  pathOf,
+  requireJsonPost,
+  STREAM_HEADERS,
+  type Head,
+} from './endpoint.ts';
 import { Gate } from './gate.ts';
 import { createLink, textOf } from './link.ts';
 import { headOf, isClosing, readBody, refuseWith } from './node-endpoint.ts';
@@ -43,7 +50,7 @@ export class SseEndpoint {
   /** Takes a request to one of its paths. */
   take(request: IncomingMessage, response: ServerResponse): void {
     const head = headOf(request);
-    const [path = ''] = head.target.split('?');
+    const path = pathOf(head.target);
     const gate = this.#gates[path]!;
     void this.#go(request, response, { head, gate, path }).catch((error: unknown) =>
       refuseWith(response, gate, { head, error }),
@@ -59,13 +66,21 @@ export class SseEndpoint {
     checkRawHeaders(request.rawHeaders);
     const caller = await gate.enter(head);
     if (isClosing(request)) return;
-    if (path === STREAM) this.#open(response, head, caller);
-    else
-      this.#post(request, response, {
-        session: this.#find(head, caller),
-        caller,
-        refuse: (error) => refuseWith(response, gate, { head, error }),
-      });
+    const refuse = (error: unknown): void => refuseWith(response, gate, { head, error, caller });
+    try {
+      if (path === STREAM) this.#open(response, head, caller);
+      else {
+        const session = this.#find(head, caller);
+        this.#post(request, response, { session, caller, refuse, gate, head });
+      }
+    } catch (error) {
+      refuse(error);
+    }
+  }
+
+  /** Ends the streams of callers who are gone. */
+  dismiss(isGone: (caller: Caller) => boolean): void {
+    for (const session of this.#sessions.values()) if (isGone(session.caller)) session.unasked.end();
   }
 
   /** Ends every stream as soon as nothing is under way on it. */
@@ -111,11 +126,14 @@ export class SseEndpoint {
   #post(
     request: IncomingMessage,
     response: ServerResponse,
-    { session, caller, refuse }: { session: Session; caller: Caller; refuse: (error: unknown) => void },
+    { session, caller, refuse, gate, head }: Posting,
   ): void {
     readBody(request, response, {
       maxBytes: this.#server.options.maxBodyBytes,
       refuse,
+      gate,
+      head,
+      clock: this.#server.options.clock ?? systemClock,
       use: (bytes) => {
         response.writeHead(202).end();
         const link = {
@@ -129,4 +147,12 @@ export class SseEndpoint {
       },
     });
   }
+}
+
+interface Posting {
+  readonly session: Session;
+  readonly caller: Caller;
+  readonly refuse: (error: unknown) => void;
+  readonly gate: Gate;
+  readonly head: Head;
 }

@@ -5,6 +5,7 @@ import type { Server } from './create-server.ts';
 import { refuse } from './exchange.ts';
 import { LineReader } from './line-reader.ts';
 import { createLink, textOf, type Answer } from './link.ts';
+import { noteRefusal } from './refusals.ts';
 import { Session } from './session.ts';
 import { keepsNothing } from './stream.ts';
 
@@ -40,6 +41,7 @@ export async function serveStdio(server: Server, options: StdioOptions = {}): Pr
   };
   const reader = new LineReader(MAX_LINE_BYTES, answer, () => {
     const tooLong = new ToolcribError('too_large', `A line may have at most ${MAX_LINE_BYTES} bytes.`);
+    noteRefusal(server.options, tooLong, { caller });
     out.write(textOf(refuse(undefined, tooLong).body!));
   });
   session.unasked.attach({ event: (text) => out.write(text), end: () => {} });

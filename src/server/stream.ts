@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Caller } from '../core/caller.ts';
 import type { EventLog, StreamEvent } from '../core/memory.ts';
 import { andThen, attempt, type Awaitable } from '../core/source.ts';
 
@@ -7,6 +8,8 @@ const MAX_WAITING_CHARACTERS = 1_048_576;
 
 /** Where the events of a stream go while the client is there. */
 export interface Sink {
+  /** Who is at the other end, where that is not the session's own caller. */
+  readonly caller?: Caller;
   /** Sends an event; an empty text is an event to come back to, and nothing else. */
   event(text: string, id: string): void;
   /** Ends the connection. */
@@ -62,6 +65,11 @@ export class ResumableStream {
     const sink = this.#sink;
     this.#sink = undefined;
     sink?.end();
+  }
+
+  /** Closes the connection of somebody who is gone; others may come to it. */
+  dismiss(isGone: (caller: Caller) => boolean): void {
+    if (this.#sink?.caller && isGone(this.#sink.caller)) this.close();
   }
 
   /** Sends and keeps an event. */

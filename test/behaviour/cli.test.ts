@@ -72,7 +72,7 @@ test('serve does not open this machine to the network', async () => {
   const child = startNode([cli, 'serve', '--listen', '0.0.0.0:0']);
   expect(await child.exit).toEqual({ code: 1, signal: null });
   expect(child.complaints()).toMatch(
-    /^toolcrib: toolcrib serve is for this machine only; .*authenticate.*\n$/,
+    /^toolcrib: --listen 0\.0\.0\.0:0 would open every tool to the network, because there is no auth; add "auth: .*\n$/,
   );
 });
 

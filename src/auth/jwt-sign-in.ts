@@ -1,0 +1,228 @@
+import { createHash } from 'node:crypto';
+import type { Caller, Tenant } from '../core/caller.ts';
+import { systemClock, type Clock } from '../core/clock.ts';
+import { ToolcribError } from '../core/errors.ts';
+import type { Identities, TenantRecord } from '../core/identity.ts';
+import { andThen, attempt, type Awaitable } from '../core/source.ts';
+import { Complaints, type SignInLog } from './complaints.ts';
+import { fetchKeys, parseTrustedUrl, type FetchedKeys } from './fetch-keys.ts';
+import { readClaims, type Claims, type ClaimNames } from './jwt-claims.ts';
+import { KeySet } from './key-set.ts';
+import { Lookup } from './lookup.ts';
+import { combine, Departures, type CredentialSignIn, type IsGone } from './sign-in.ts';
+
+/** Whose tokens are taken, and what must be in them. */
+export interface JwtSignInOptions {
+  /** The authorization server, exactly as tokens name it in `iss`. */
+  readonly issuer: string;
+  /** This server's own address as tokens name it in `aud`, to the letter; a token for several audiences is taken if one of them is this. */
+  readonly audience: string | readonly string[];
+  /** Signature algorithms taken: RS256, PS256, ES256, ES384, EdDSA and Ed25519 unless set; never a symmetric one. */
+  readonly algorithms?: readonly string[] | undefined;
+  /** Where the issuer's public keys are; `/.well-known/jwks.json` below the issuer unless set. */
+  readonly jwks?: string | undefined;
+  /** Scopes every token must have. */
+  readonly requiredScopes?: readonly string[] | undefined;
+  /** How far the issuer's clock may differ, 60 seconds unless set. */
+  readonly clockToleranceSeconds?: number | undefined;
+  /** Set it for issuers that mark access tokens: an ID token has another type. */
+  readonly typ?: 'at+jwt' | undefined;
+  /** The claim that names the tenant, `tenant` unless set; a token without it names nobody. */
+  readonly tenantClaim?: string | undefined;
+  /** The claim that names the caller, `sub` unless set. */
+  readonly callerClaim?: string | undefined;
+  /** The claim that lists roles, `roles` unless set. */
+  readonly rolesClaim?: string | undefined;
+  /** A token's tenant must be one of these, and not disabled. */
+  readonly tenants: Identities;
+  readonly clock?: Clock | undefined;
+  readonly log?: SignInLog | undefined;
+  /** Reads the issuer's keys in some other way. */
+  readonly fetch?: ((url: URL) => Promise<FetchedKeys>) | undefined;
+}
+
+const DEFAULT_ALGORITHMS = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'];
+const ASYMMETRIC = /^(?:[REP]S(?:256|384|512)|EdDSA|Ed25519)$/;
+const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+const MAX_TOKEN_LENGTH = 12_288;
+const MAX_KEY_ID_LENGTH = 256;
+const MAX_REMEMBERED = 10_000;
+
+/** Signs callers in by tokens of an authorization server; the tenant comes from the token and from nowhere else. */
+export function createJwtSignIn(options: JwtSignInOptions): CredentialSignIn {
+  return new JwtSignIn(options);
+}
+
+interface Verified {
+  readonly claims: Claims;
+  caller: Caller | undefined;
+}
+
+class JwtSignIn implements CredentialSignIn {
+  readonly kind = 'token';
+  readonly authenticate: CredentialSignIn['authenticate'];
+  readonly #options: JwtSignInOptions;
+  readonly #names: ClaimNames;
+  readonly #algorithms: readonly string[];
+  readonly #clock: Clock;
+  readonly #keySet: KeySet;
+  readonly #complaints: Complaints;
+  readonly #tenants: Lookup<Tenant>;
+  readonly #departures = new Departures<Tenant>(({ tenant }) => tenant);
+  readonly #verified = new Map<string, Verified>();
+  // Callers by what they are and may do: a new token of the same kind names the same object.
+  readonly #callers = new Map<string, Caller>();
+
+  constructor(options: JwtSignInOptions) {
+    const { clock = systemClock, log, tenants, fetch = fetchKeys } = options;
+    const { tenantClaim = 'tenant', callerClaim = 'sub', rolesClaim = 'roles' } = options;
+    this.#options = options;
+    this.#names = { tenantClaim, callerClaim, rolesClaim };
+    this.#algorithms = options.algorithms ?? DEFAULT_ALGORITHMS;
+    this.#clock = clock;
+    this.#complaints = new Complaints(log, clock);
+    this.#keySet = new KeySet({ url: checkOptions(options), fetch, clock });
+    this.#tenants = new Lookup<Tenant>({
+      ask: (id) => andThen(tenants.findTenant(id), (record) => toTenant(id, record)),
+      watch: (listener) => tenants.watch(listener),
+      clock,
+      isSame: (known, found) => JSON.stringify(known) === JSON.stringify(found),
+      onGone: (tenant) => this.#departures.add(tenant),
+      onSweep: () => this.#departures.repeat(),
+    });
+    this.authenticate = combine([this]).authenticate;
+  }
+
+  check(credential: string): Awaitable<Caller | undefined> {
+    if (credential.length > MAX_TOKEN_LENGTH || !TOKEN.test(credential)) return undefined;
+    const id = createHash('sha256').update(credential).digest('base64url');
+    const verified = this.#verified.get(id);
+    if (verified && verified.claims.expiresAt > this.#clock.now()) return this.#name(verified);
+    this.#verified.delete(id);
+    return this.#verify(credential).then((claims) => {
+      if (!claims) return undefined;
+      const fresh: Verified = { claims, caller: undefined };
+      if (claims.expiresAt > this.#clock.now()) remember(this.#verified, id, fresh);
+      return this.#name(fresh);
+    });
+  }
+
+  onRevoked(listener: (isGone: IsGone) => void): () => void {
+    return this.#departures.listen(listener);
+  }
+
+  close(): void {
+    this.#tenants.close();
+    this.#verified.clear();
+    this.#callers.clear();
+  }
+
+  async #verify(token: string): Promise<Claims | undefined> {
+    const { issuer, audience, clockToleranceSeconds = 60, typ } = this.#options;
+    try {
+      const { jwtVerify } = await import('jose');
+      const { payload } = await jwtVerify(
+        token,
+        async (header) => {
+          // Keys come from the issuer's document only, whatever the token says about where to find one.
+          if (header.crit !== undefined || !isKeyId(header.kid)) throw new Error('An unusable header.');
+          const { alg, kid } = header;
+          return this.#keys({ alg, ...(kid !== undefined && { kid }) });
+        },
+        {
+          issuer,
+          audience: audience as string | string[],
+          algorithms: [...this.#algorithms],
+          clockTolerance: clockToleranceSeconds,
+          currentDate: new Date(this.#clock.now()),
+          requiredClaims: ['exp', 'iss', 'aud'],
+          ...(typ !== undefined && { typ }),
+        },
+      );
+      return readClaims(payload, this.#names);
+    } catch {
+      // Whatever is wrong with a token, it names nobody.
+      return undefined;
+    }
+  }
+
+  async #keys(header: { alg: string; kid?: string }): ReturnType<KeySet['find']> {
+    try {
+      return await this.#keySet.find(header);
+    } catch (cause) {
+      if (!isJoseError(cause))
+        this.#complaints.note("The issuer's keys cannot be read, so tokens are refused.", cause);
+      throw cause;
+    }
+  }
+
+  #name(verified: Verified): Awaitable<Caller | undefined> {
+    const { claims } = verified;
+    const tenant = attempt(
+      () => this.#tenants.get(claims.tenant),
+      (cause) => this.#complaints.nobody('Tenants cannot be looked up, so tokens are refused.', cause),
+    );
+    return andThen(tenant, (known) => {
+      if (!known) return undefined;
+      if (verified.caller?.tenant !== known) verified.caller = this.#callerOf(claims, known);
+      this.#requireScopes(claims);
+      return verified.caller;
+    });
+  }
+
+  #requireScopes({ scopes }: Claims): void {
+    const missing = this.#options.requiredScopes?.filter((scope) => !scopes.includes(scope)) ?? [];
+    if (missing.length === 0) return;
+    const scope = missing.join(' ');
+    throw new ToolcribError('insufficient_scope', `The token lacks a scope this server needs: ${scope}.`, {
+      data: { scope },
+    });
+  }
+
+  #callerOf({ caller: id, scopes, roles }: Claims, tenant: Tenant): Caller {
+    const key = JSON.stringify([tenant.id, id, scopes, roles]);
+    const known = this.#callers.get(key);
+    if (known?.tenant === tenant) return known;
+    const caller = Object.freeze({ id, tenant, scopes: Object.freeze(scopes), roles: Object.freeze(roles) });
+    this.#callers.delete(key);
+    remember(this.#callers, key, caller);
+    return caller;
+  }
+}
+
+function toTenant(id: string, record: TenantRecord | undefined): Tenant | undefined {
+  if (!record || record.disabled || record.id !== id) return undefined;
+  return Object.freeze({ id, name: record.name, data: Object.freeze({ ...record.data }) });
+}
+
+function remember<V>(map: Map<string, V>, key: string, value: V): void {
+  if (map.size >= MAX_REMEMBERED) map.delete(map.keys().next().value!);
+  map.set(key, value);
+}
+
+function isKeyId(kid: unknown): boolean {
+  return kid === undefined || (typeof kid === 'string' && kid.length <= MAX_KEY_ID_LENGTH);
+}
+
+function isJoseError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('ERR_J');
+}
+
+function checkOptions({ issuer, audience, algorithms = [], jwks }: JwtSignInOptions): URL {
+  const base = parseTrustedUrl(issuer, 'issuer').href.replace(/\/$/, '');
+  const audiences = typeof audience === 'string' ? [audience] : audience;
+  if (!Array.isArray(audiences) || audiences.length === 0 || audiences.some((each) => !each)) {
+    throw new ToolcribError(
+      'invalid_setup',
+      "audience must be this server's own address, as tokens name it in aud.",
+    );
+  }
+  const symmetric = algorithms.find((algorithm) => !ASYMMETRIC.test(algorithm));
+  if (symmetric !== undefined) {
+    throw new ToolcribError(
+      'invalid_setup',
+      `algorithms may name signatures with a public key only, such as RS256, not ${JSON.stringify(symmetric)}.`,
+    );
+  }
+  return parseTrustedUrl(jwks ?? `${base}/.well-known/jwks.json`, 'jwks');
+}

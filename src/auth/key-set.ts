@@ -1,0 +1,90 @@
+import type { CryptoKey, JSONWebKeySet, JWSHeaderParameters } from 'jose';
+import type { Clock } from '../core/clock.ts';
+import type { FetchedKeys } from './fetch-keys.ts';
+
+/** Where an issuer's public keys are. */
+export interface KeySetOptions {
+  readonly url: URL;
+  readonly fetch: (url: URL) => Promise<FetchedKeys>;
+  readonly clock: Clock;
+}
+
+const DEFAULT_AGE_MS = 10 * 60_000;
+const MIN_AGE_MS = 30_000;
+const MAX_AGE_MS = 60 * 60_000;
+// An invented key id must not make this server ask its issuer every time.
+const UNKNOWN_KEY_MS = 30_000;
+const RETRY_MS = 1_000;
+const MAX_KEYS = 100;
+
+type Select = (header: JWSHeaderParameters) => Promise<CryptoKey>;
+
+/** An issuer's public keys, asked for when they are needed and no more often than that. */
+export class KeySet {
+  readonly #options: KeySetOptions;
+  #select: Select | undefined;
+  #fetchedAt = -Infinity;
+  #triedAt = -Infinity;
+  #maxAgeMs = 0;
+  #fetching: Promise<void> | undefined;
+
+  constructor(options: KeySetOptions) {
+    this.#options = options;
+  }
+
+  /** The key a signature was made with; fails when the issuer has no such key or cannot be asked. */
+  async find(header: JWSHeaderParameters): Promise<CryptoKey> {
+    await this.#prepare();
+    try {
+      return await this.#select!(header);
+    } catch (error) {
+      if (!isUnknownKey(error) || this.#ticks() - this.#triedAt < UNKNOWN_KEY_MS) throw error;
+      await this.#refresh();
+      return this.#select!(header);
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    const age = this.#ticks() - this.#fetchedAt;
+    if (this.#select && age < this.#maxAgeMs * 0.8) return;
+    const isUsable = this.#select !== undefined && age < this.#maxAgeMs;
+    if (!this.#fetching && this.#ticks() - this.#triedAt < RETRY_MS) {
+      if (isUsable) return;
+      throw new Error("The issuer's keys could not be read a moment ago.");
+    }
+    const refreshed = this.#refresh();
+    // Keys that are good for a while yet do not make anybody wait for new ones.
+    if (isUsable) refreshed.catch(() => {});
+    else await refreshed;
+  }
+
+  #refresh(): Promise<void> {
+    this.#fetching ??= this.#fetch().finally(() => {
+      this.#fetching = undefined;
+    });
+    return this.#fetching;
+  }
+
+  async #fetch(): Promise<void> {
+    this.#triedAt = this.#ticks();
+    const { text, maxAgeSeconds } = await this.#options.fetch(this.#options.url);
+    const { createLocalJWKSet } = await import('jose');
+    const keys = (JSON.parse(text) as Partial<JSONWebKeySet>).keys;
+    if (!Array.isArray(keys) || keys.length > MAX_KEYS)
+      throw new Error(`The issuer's document does not hold one to ${MAX_KEYS} keys.`);
+    // A secret in a public document is no secret: only public keys are taken.
+    const publicKeys = keys.filter((key) => key?.kty !== 'oct');
+    this.#select = createLocalJWKSet({ keys: publicKeys });
+    this.#fetchedAt = this.#triedAt;
+    const ageMs = maxAgeSeconds === undefined ? DEFAULT_AGE_MS : maxAgeSeconds * 1_000;
+    this.#maxAgeMs = Math.min(Math.max(ageMs, MIN_AGE_MS), MAX_AGE_MS);
+  }
+
+  #ticks(): number {
+    return this.#options.clock.ticks();
+  }
+}
+
+function isUnknownKey(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_JWKS_NO_MATCHING_KEY';
+}

@@ -1,0 +1,167 @@
+import { createSecretKey, hash, timingSafeEqual, type KeyObject } from 'node:crypto';
+import type { Caller } from '../core/caller.ts';
+import type { Clock } from '../core/clock.ts';
+import { systemClock } from '../core/clock.ts';
+import { ToolcribError } from '../core/errors.ts';
+import type { Identities, KeyRecord, TenantRecord } from '../core/identity.ts';
+import { andThen, attempt, type Awaitable } from '../core/source.ts';
+import { hashKey, isWellFormedKey, KEY_LENGTH } from './api-key.ts';
+import { Complaints, type SignInLog } from './complaints.ts';
+import { Lookup } from './lookup.ts';
+import { combine, Departures, type CredentialSignIn, type IsGone } from './sign-in.ts';
+
+/** Where keys are looked up. */
+export interface KeySignInOptions {
+  readonly identities: Identities;
+  /** Goes into the hash of every key, at least 32 bytes; it is not kept with the keys. */
+  readonly pepper: string | Uint8Array;
+  readonly clock?: Clock;
+  readonly log?: SignInLog;
+}
+
+const NOTE_USE_MS = 60_000;
+const MIN_PEPPER_BYTES = 32;
+const MAX_HASHES = 100_000;
+
+/** Signs callers in by API key: one hash a request while the key is known, and revocation within five seconds. */
+export function createKeySignIn(options: KeySignInOptions): CredentialSignIn {
+  return new KeySignIn(options);
+}
+
+interface KnownKey {
+  readonly caller: Caller;
+  readonly expiresAt: number;
+  /** Everything that makes another caller of it when it changes. */
+  readonly rights: string;
+  notedAt: number;
+}
+
+class KeySignIn implements CredentialSignIn {
+  readonly kind = 'key';
+  readonly authenticate: CredentialSignIn['authenticate'];
+  readonly #identities: Identities;
+  readonly #pepper: KeyObject;
+  readonly #clock: Clock;
+  readonly #complaints: Complaints;
+  readonly #keys: Lookup<KnownKey>;
+  readonly #departures = new Departures<Caller>((caller) => caller);
+  // What good keys are kept under: a plain hash costs a fifth of one with a pepper, and is never kept elsewhere.
+  readonly #hashes = new Map<string, string>();
+  #used = new Set<string>();
+
+  constructor({ identities, pepper, clock = systemClock, log }: KeySignInOptions) {
+    this.#identities = identities;
+    this.#pepper = toSecret(pepper);
+    this.#clock = clock;
+    this.#complaints = new Complaints(log, clock);
+    this.#keys = new Lookup<KnownKey>({
+      ask: (kept) => andThen(identities.findKey(kept), (found) => found && this.#recognise(kept, found)),
+      watch: (listener) => identities.watch(listener),
+      clock,
+      isSame: (known, found) => known.rights === found.rights,
+      isOver: ({ expiresAt }) => expiresAt <= clock.now(),
+      onGone: ({ caller }) => this.#departures.add(caller),
+      onSweep: () => {
+        this.#departures.repeat();
+        this.#noteUse();
+      },
+    });
+    this.authenticate = combine([this]).authenticate;
+  }
+
+  check(credential: string): Awaitable<Caller | undefined> {
+    if (credential.length !== KEY_LENGTH) return undefined;
+    const print = hash('sha256', credential, 'base64url');
+    const kept = this.#hashes.get(print);
+    if (kept !== undefined) return andThen(this.#find(kept), this.#use);
+    if (!isWellFormedKey(credential)) return undefined;
+    const made = hashKey(credential, this.#pepper);
+    return andThen(this.#find(made), (known) => {
+      if (known) this.#keep(print, made);
+      return this.#use(known);
+    });
+  }
+
+  onRevoked(listener: (isGone: IsGone) => void): () => void {
+    return this.#departures.listen(listener);
+  }
+
+  close(): void {
+    this.#noteUse();
+    this.#keys.close();
+    this.#hashes.clear();
+  }
+
+  #find(kept: string): Awaitable<KnownKey | undefined> {
+    return attempt(
+      () => this.#keys.get(kept),
+      (cause) => this.#complaints.nobody('API keys cannot be looked up, so callers are refused.', cause),
+    );
+  }
+
+  #keep(print: string, kept: string): void {
+    if (this.#hashes.size >= MAX_HASHES) this.#hashes.clear();
+    this.#hashes.set(print, kept);
+  }
+
+  // A property, so that passing it on makes no closure for every request.
+  readonly #use = (known: KnownKey | undefined): Caller | undefined => {
+    if (!known) return undefined;
+    const now = this.#clock.now();
+    if (known.expiresAt <= now) return undefined;
+    if (now - known.notedAt >= NOTE_USE_MS) {
+      known.notedAt = now;
+      this.#used.add(known.caller.credential!);
+    }
+    return known.caller;
+  };
+
+  #recognise(
+    kept: string,
+    { key, tenant }: { key: KeyRecord; tenant: TenantRecord | undefined },
+  ): KnownKey | undefined {
+    const now = this.#clock.now();
+    const { expiresAt = Infinity, revokedAt } = key;
+    if (!isEqual(kept, key.hash) || revokedAt !== undefined || expiresAt <= now) return undefined;
+    if (!tenant || tenant.disabled || tenant.id !== key.tenant) return undefined;
+    const caller = toCaller(key, tenant);
+    return { caller, expiresAt, rights: JSON.stringify([caller, expiresAt]), notedAt: -Infinity };
+  }
+
+  #noteUse(): void {
+    if (this.#used.size === 0) return;
+    const ids = [...this.#used];
+    this.#used = new Set();
+    // When a key was last used is worth knowing, but no reason to refuse anybody.
+    void attempt(
+      () => this.#identities.touch(ids, this.#clock.now()),
+      (cause) => this.#complaints.note('The last use of API keys could not be noted.', cause),
+    );
+  }
+}
+
+function toCaller({ id, caller, scopes, roles }: KeyRecord, tenant: TenantRecord): Caller {
+  return Object.freeze({
+    id: caller,
+    tenant: Object.freeze({ id: tenant.id, name: tenant.name, data: Object.freeze({ ...tenant.data }) }),
+    scopes: Object.freeze([...scopes]),
+    roles: Object.freeze([...roles]),
+    credential: id,
+  });
+}
+
+function toSecret(pepper: string | Uint8Array): KeyObject {
+  const bytes = typeof pepper === 'string' ? Buffer.from(pepper) : pepper;
+  if (!(bytes instanceof Uint8Array) || bytes.length < MIN_PEPPER_BYTES) {
+    throw new ToolcribError(
+      'invalid_setup',
+      `The pepper of API keys must have at least ${MIN_PEPPER_BYTES} bytes; make one with "openssl rand -base64 32".`,
+    );
+  }
+  return createSecretKey(bytes);
+}
+
+function isEqual(one: string, other: string): boolean {
+  const [left, right] = [Buffer.from(one), Buffer.from(other)];
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,235 @@
+import type { Clock } from '../core/clock.ts';
+import { andThen, attempt, type Awaitable } from '../core/source.ts';
+
+/** How long answers about identities are believed. */
+export const lookupLimits = {
+  /** From this age an answer is asked for again beside the calls that use it. */
+  refreshMs: 2_000,
+  /** From this age calls wait for the new answer: what was revoked works no longer than this. */
+  freshMs: 4_000,
+  /** From this age an answer that nobody uses is asked for again: it may hold a stream open. */
+  idleMs: 30_000,
+  /** How long the last answer stays good while nobody can be asked. */
+  graceMs: 60_000,
+  /** How long an answer may take. */
+  answerMs: 2_000,
+  retryMs: 1_000,
+  absentMs: 2_000,
+  maxFound: 100_000,
+  maxAbsent: 10_000,
+};
+
+const SWEEP_MS = 2_000;
+const AT_ONCE = 100;
+
+/** Where a lookup asks, and who hears what came of it. */
+export interface LookupOptions<T> {
+  readonly ask: (key: string) => Awaitable<T | undefined>;
+  readonly watch: (listener: () => void) => () => void;
+  readonly clock: Clock;
+  /** Whether a new answer says what the old one said; then the old value stays, so that it can be told by identity. */
+  readonly isSame: (known: T, found: T) => boolean;
+  /** Whether a value has ended by itself. */
+  readonly isOver?: (value: T) => boolean;
+  /** Hears of every value that is no longer good. */
+  readonly onGone: (value: T) => void;
+  /** Called every two seconds while anything is known. */
+  readonly onSweep?: () => void;
+}
+
+interface Entry<T> {
+  readonly value: T;
+  checkedAt: number;
+  /** Which state of the store the answer is from; another one makes it doubtful. */
+  generation: number;
+  retryAt: number;
+  checking: Promise<void> | undefined;
+}
+
+/** Remembers what a store says of identities, briefly: answers at once while it is sure, and never for long while it cannot ask. */
+export class Lookup<T> {
+  readonly #options: LookupOptions<T>;
+  readonly #found = new Map<string, Entry<T>>();
+  readonly #absent = new Map<string, number>();
+  readonly #asking = new Map<string, Promise<T | undefined>>();
+  readonly #unwatch: () => void;
+  #generation = 0;
+  #rechecking = false;
+  #closed = false;
+  #stopSweep: (() => void) | undefined;
+
+  constructor(options: LookupOptions<T>) {
+    this.#options = options;
+    this.#unwatch = options.watch(() => this.#doubt());
+  }
+
+  /** What is known under a key; fails when it was never known and nobody can be asked. */
+  get(key: string): Awaitable<T | undefined> {
+    const entry = this.#found.get(key);
+    if (!entry) return this.#askFirst(key);
+    const age = this.#options.clock.ticks() - entry.checkedAt;
+    const isSure = entry.generation === this.#generation;
+    if (age < lookupLimits.refreshMs && isSure) return entry.value;
+    const checked = this.#check(key, entry);
+    if (age < lookupLimits.freshMs && isSure) return this.#found.get(key)?.value;
+    return andThen(checked, () => this.#believe(key));
+  }
+
+  /** Stops asking; nothing is known from now on. */
+  close(): void {
+    this.#closed = true;
+    this.#unwatch();
+    this.#stopSweep?.();
+    this.#found.clear();
+    this.#absent.clear();
+  }
+
+  #askFirst(key: string): Awaitable<T | undefined> {
+    const until = this.#absent.get(key);
+    if (until !== undefined && until > this.#options.clock.ticks()) return undefined;
+    const asking = this.#asking.get(key);
+    if (asking) return asking;
+    const generation = this.#generation;
+    const askedAt = this.#options.clock.ticks();
+    const answer = andThen(this.#ask(key), (value) => {
+      if (this.#closed) return undefined;
+      if (value === undefined) {
+        if (generation === this.#generation) this.#noteAbsent(key);
+        return undefined;
+      }
+      return this.#note(key, { value, checkedAt: askedAt, generation, retryAt: 0, checking: undefined });
+    });
+    if (answer instanceof Promise) {
+      this.#asking.set(
+        key,
+        answer.finally(() => this.#asking.delete(key)),
+      );
+      return this.#asking.get(key)!;
+    }
+    return answer;
+  }
+
+  #ask(key: string): Awaitable<T | undefined> {
+    const answer = this.#options.ask(key);
+    return answer instanceof Promise ? this.#bounded(answer) : answer;
+  }
+
+  #bounded<V>(answer: Promise<V>): Promise<V> {
+    return new Promise<V>((resolve, reject) => {
+      const stop = this.#options.clock.after(lookupLimits.answerMs, () =>
+        reject(new Error(`The store did not answer within ${lookupLimits.answerMs} ms.`)),
+      );
+      answer.then(resolve, reject).finally(stop);
+    });
+  }
+
+  // Never fails: an answer that does not come leaves the last one, for as long as that is good.
+  #check(key: string, entry: Entry<T>): Awaitable<void> {
+    if (entry.checking) {
+      return entry.checking.then(() =>
+        entry.generation === this.#generation ? undefined : this.#check(key, entry),
+      );
+    }
+    const { clock } = this.#options;
+    if (clock.ticks() < entry.retryAt || this.#found.get(key) !== entry) return;
+    const generation = this.#generation;
+    const askedAt = clock.ticks();
+    const checked = attempt<void>(
+      () => andThen(this.#ask(key), (value) => this.#settle(key, entry, { value, generation, askedAt })),
+      () => {
+        entry.retryAt = clock.ticks() + lookupLimits.retryMs;
+        if (clock.ticks() - entry.checkedAt > lookupLimits.graceMs) this.#drop(key, entry);
+      },
+    );
+    if (!(checked instanceof Promise)) return checked;
+    entry.checking = checked.finally(() => {
+      entry.checking = undefined;
+    });
+    return entry.checking;
+  }
+
+  #settle(
+    key: string,
+    entry: Entry<T>,
+    { value, generation, askedAt }: { value: T | undefined; generation: number; askedAt: number },
+  ): void {
+    if (this.#found.get(key) !== entry) return;
+    if (value !== undefined && this.#options.isSame(entry.value, value)) {
+      entry.checkedAt = askedAt;
+      entry.generation = generation;
+      entry.retryAt = 0;
+      return;
+    }
+    this.#drop(key, entry);
+    if (value !== undefined)
+      this.#note(key, { value, checkedAt: askedAt, generation, retryAt: 0, checking: undefined });
+  }
+
+  #believe(key: string): T | undefined {
+    const entry = this.#found.get(key);
+    if (!entry) return undefined;
+    if (this.#options.clock.ticks() - entry.checkedAt <= lookupLimits.graceMs) return entry.value;
+    this.#drop(key, entry);
+    return undefined;
+  }
+
+  #note(key: string, entry: Entry<T>): T {
+    if (this.#found.size >= lookupLimits.maxFound) {
+      const [oldest] = this.#found;
+      if (oldest) this.#drop(...oldest);
+    }
+    this.#absent.delete(key);
+    this.#found.set(key, entry);
+    this.#stopSweep ??= this.#options.clock.after(SWEEP_MS, () => this.#sweep());
+    return entry.value;
+  }
+
+  #noteAbsent(key: string): void {
+    this.#absent.delete(key);
+    if (this.#absent.size >= lookupLimits.maxAbsent) this.#absent.delete(this.#absent.keys().next().value!);
+    this.#absent.set(key, this.#options.clock.ticks() + lookupLimits.absentMs);
+  }
+
+  #drop(key: string, entry: Entry<T>): void {
+    this.#found.delete(key);
+    this.#options.onGone(entry.value);
+  }
+
+  #doubt(): void {
+    this.#generation++;
+    this.#absent.clear();
+    if (!this.#rechecking) void this.#recheckAll();
+  }
+
+  // Whoever holds a stream open asks nothing, so a change is looked up for everybody who is known.
+  async #recheckAll(): Promise<void> {
+    this.#rechecking = true;
+    for (let generation = -1; generation !== this.#generation && !this.#closed;) {
+      generation = this.#generation;
+      const entries = [...this.#found];
+      for (let i = 0; i < entries.length; i += AT_ONCE)
+        await Promise.all(entries.slice(i, i + AT_ONCE).map(async ([key, entry]) => this.#check(key, entry)));
+    }
+    this.#rechecking = false;
+  }
+
+  #sweep(): void {
+    const now = this.#options.clock.ticks();
+    let asked = 0;
+    for (const [key, entry] of this.#found) {
+      if (this.#options.isOver?.(entry.value)) this.#drop(key, entry);
+      else if (
+        asked < AT_ONCE &&
+        (now - entry.checkedAt > lookupLimits.idleMs || entry.generation !== this.#generation)
+      ) {
+        asked++;
+        void this.#check(key, entry);
+      }
+    }
+    this.#options.onSweep?.();
+    this.#stopSweep =
+      this.#found.size > 0 && !this.#closed
+        ? this.#options.clock.after(SWEEP_MS, () => this.#sweep())
+        : undefined;
+  }
+}

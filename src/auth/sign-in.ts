@@ -1,0 +1,127 @@
+import type { Caller } from '../core/caller.ts';
+import { andThen, type Awaitable } from '../core/source.ts';
+import { KEY_PREFIX } from './api-key.ts';
+
+/** As much of a request as signing in may look at. */
+export interface RequestHead {
+  /** The request target as sent, query included. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/** Tells for whom to end what is open: the same caller object that signed in. */
+export type IsGone = (caller: Caller) => boolean;
+
+/** Names the caller of a request, or nobody. */
+export interface SignIn {
+  /** Who sends a request; `undefined` is nobody. Throws only `insufficient_scope`. */
+  readonly authenticate: (head: RequestHead) => Awaitable<Caller | undefined>;
+  /** Tells, until the returned function is called, that callers are no longer who they were: `server.dismiss` takes what it says. */
+  onRevoked(listener: (isGone: IsGone) => void): () => void;
+  /** Stops asking and watching. */
+  close(): void;
+}
+
+/** A sign-in for one kind of credential. */
+export interface CredentialSignIn extends SignIn {
+  readonly kind: 'key' | 'token';
+  /** Whose credential it is; `undefined` is nobody. */
+  check(credential: string): Awaitable<Caller | undefined>;
+}
+
+/** One sign-in for several kinds of credential: keys are told from tokens by how they begin. */
+export function combine(signIns: readonly CredentialSignIn[]): SignIn {
+  const keys = signIns.filter(({ kind }) => kind === 'key');
+  const tokens = signIns.filter(({ kind }) => kind === 'token');
+  return {
+    authenticate(head) {
+      const credential = credentialOf(head);
+      if (credential === undefined) return undefined;
+      return firstToKnow(isKey(credential) ? keys : tokens, credential);
+    },
+    onRevoked(listener) {
+      const quits = signIns.map((signIn) => signIn.onRevoked(listener));
+      return () => quits.forEach((quit) => quit());
+    },
+    close: () => signIns.forEach((signIn) => signIn.close()),
+  };
+}
+
+/** The one credential of a request: a bearer credential, or a key in `X-API-Key`; more than one, or one in the address, is none. */
+export function credentialOf({ target, headers }: RequestHead): string | undefined {
+  if (target.includes('?') && hasCredential(target)) return undefined;
+  const authorization = headers['authorization'];
+  const key = headers['x-api-key'];
+  if (authorization === undefined) return typeof key === 'string' && isKey(key) ? key : undefined;
+  // Two readers could take one each, so a request with both is nobody's.
+  if (key !== undefined || typeof authorization !== 'string') return undefined;
+  return BEARER.exec(authorization)?.[1];
+}
+
+/** Whether a caller is gone, remembered by the object that named it, and told to whoever listens. */
+export class Departures<K extends object> {
+  readonly #gone = new WeakSet<K>();
+  readonly #listeners = new Set<(isGone: IsGone) => void>();
+  readonly #isGone: IsGone;
+  #soon = false;
+  #again = false;
+
+  constructor(identityOf: (caller: Caller) => K) {
+    this.#isGone = (caller) => this.#gone.has(identityOf(caller));
+  }
+
+  /** Marks one as gone; listeners hear of all those marked in one turn together. */
+  add(identity: K): void {
+    this.#gone.add(identity);
+    this.#again = true;
+    if (this.#soon) return;
+    this.#soon = true;
+    queueMicrotask(() => {
+      this.#soon = false;
+      this.#announce();
+    });
+  }
+
+  /** Tells once more: a request that was let in just before may have opened something since. */
+  repeat(): void {
+    if (!this.#again) return;
+    this.#again = false;
+    this.#announce();
+  }
+
+  /** Lets a listener hear until the returned function is called. */
+  listen(listener: (isGone: IsGone) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #announce(): void {
+    for (const listener of this.#listeners) listener(this.#isGone);
+  }
+}
+
+const BEARER = /^bearer +([\w.~+/=-]+)$/i;
+const NAMES = new Set(['api_key', 'api-key', 'apikey', 'x-api-key', 'access_token', 'authorization']);
+
+function isKey(credential: string): boolean {
+  return credential.startsWith(KEY_PREFIX);
+}
+
+// Addresses end up in logs and histories, so whoever puts a credential into one is not let in with it.
+function hasCredential(target: string): boolean {
+  const query = new URLSearchParams(target.slice(target.indexOf('?') + 1));
+  for (const [name, value] of query) {
+    if (NAMES.has(name.toLowerCase()) || isKey(name) || isKey(value)) return true;
+  }
+  return false;
+}
+
+function firstToKnow(
+  signIns: readonly CredentialSignIn[],
+  credential: string,
+  index = 0,
+): Awaitable<Caller | undefined> {
+  const signIn = signIns[index];
+  if (!signIn) return undefined;
+  return andThen(signIn.check(credential), (caller) => caller ?? firstToKnow(signIns, credential, index + 1));
+}

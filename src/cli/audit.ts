@@ -1,0 +1,205 @@
+import { ToolcribError } from '../core/errors.ts';
+import { checkpointKeys } from '../store/checkpoint.ts';
+import { readJournal, type JournalRow, type RowFilter } from '../store/read-journal.ts';
+import { escapeUnseen } from '../observe/escape-unseen.ts';
+import { openSecrets } from '../store/secrets-file.ts';
+import { SqliteDatabase } from '../store/sqlite-database.ts';
+import { schemaVersion } from '../store/sqlite-schema.ts';
+import { verifyJournal, type Verdict } from '../store/verify-journal.ts';
+import { chainOfTenant } from '../stages/audit-row.ts';
+import { loadDeployment, placesOf, type DeploymentFlags } from './deployment.ts';
+import { toCsv } from './csv.ts';
+import { formatTable, parseSpan, printable } from './table.ts';
+
+/** Which rows of the record are wanted. */
+export interface RowFlags extends DeploymentFlags {
+  readonly tenant?: string;
+  readonly tool?: string;
+  readonly caller?: string;
+  readonly outcome?: string;
+  readonly operator?: boolean;
+  readonly since?: string;
+  readonly until?: string;
+  readonly limit?: string;
+  readonly format?: 'jsonl' | 'csv';
+}
+
+/** `toolcrib audit tail`: the newest rows, oldest of them first. */
+export async function tailAudit(flags: RowFlags): Promise<void> {
+  await withRecord(flags, (db) => {
+    const rows = [...readJournal(db, toFilter(flags, { order: 'newest', limit: 20 }))];
+    show(rows.toReversed(), flags);
+  });
+}
+
+/** `toolcrib audit search`: the newest rows that match. */
+export async function searchAudit(flags: RowFlags): Promise<void> {
+  await withRecord(flags, (db) =>
+    show([...readJournal(db, toFilter(flags, { order: 'newest', limit: 100 }))], flags),
+  );
+}
+
+/** `toolcrib audit export`: every row that matches, oldest first, for other programs. */
+export async function exportAudit(flags: RowFlags): Promise<void> {
+  await withRecord(flags, (db) => {
+    const rows = readJournal(db, toFilter(flags, { order: 'oldest', limit: Number.MAX_SAFE_INTEGER }));
+    if (flags.format === 'csv') process.stdout.write(toCsv(COLUMNS, []));
+    for (const row of rows) {
+      process.stdout.write(
+        flags.format === 'csv'
+          ? toCsv([], [COLUMNS.map((name) => printable(cell(row, name)))])
+          : `${toJson(row)}\n`,
+      );
+    }
+  });
+}
+
+/** `toolcrib audit verify`: whether the record is as it was written; exit code 1 when it is not. */
+export async function verifyAudit(flags: DeploymentFlags): Promise<void> {
+  const loaded = await loadDeployment(flags.config);
+  const places = placesOf(loaded);
+  const { checking } = checkpointKeys(openSecrets(places.secrets, 'existing').signingKey);
+  await withRecord(flags, (db) => {
+    const verdict = verifyJournal(db, { checkpointFiles: places.checkpoints, key: checking });
+    process.stdout.write(flags.json ? `${JSON.stringify(verdict)}\n` : explain(verdict));
+    if (verdict.problem) process.exitCode = 1;
+  });
+}
+
+async function withRecord(flags: DeploymentFlags, use: (db: SqliteDatabase) => void): Promise<void> {
+  const { database } = placesOf(await loadDeployment(flags.config));
+  const db = new SqliteDatabase(database, 'existing');
+  try {
+    if (db.version !== schemaVersion)
+      throw new ToolcribError(
+        'invalid_setup',
+        `${database} is not a database of this version of Toolcrib; start the server with it once, or use the version that wrote it.`,
+      );
+    use(db);
+  } finally {
+    db.close();
+  }
+}
+
+function explain({ problem, rows, chains, checkpoints, unproven, cut }: Verdict): string {
+  if (problem) {
+    const where =
+      problem.chain === undefined
+        ? ''
+        : `${problem.chain}${problem.seq === undefined ? '' : `, row ${problem.seq}`}: `;
+    return `The record was tampered with or damaged.\n  ${printable(`${where}${problem.what}`)}\n`;
+  }
+  const tail =
+    unproven === 0
+      ? 'Every row is covered by a signed checkpoint.'
+      : `${count(unproven)} ${unproven === 1 ? 'is' : 'are'} newer than the last checkpoint: if more were cut off after that, this cannot tell.`;
+  const older = cut
+    ? `Rows up to checkpoint ${cut.checkpoint} (${cut.at}) were cut off, as the record says.\n`
+    : '';
+  return `The record is good: ${count(rows)} in ${chains} ${chains === 1 ? 'chain' : 'chains'}, ${checkpoints} signed ${checkpoints === 1 ? 'checkpoint' : 'checkpoints'}.\n${older}${tail}\n`;
+}
+
+function count(rows: number): string {
+  return rows === 1 ? '1 row' : `${rows.toLocaleString('en')} rows`;
+}
+
+function toFilter(flags: RowFlags, { order, limit }: Pick<RowFilter, 'order' | 'limit'>): RowFilter {
+  const { tenant, tool, caller, outcome, operator } = flags;
+  const fields = Object.fromEntries(
+    Object.entries({ tool, caller, outcome }).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined,
+    ),
+  );
+  return {
+    chain: operator ? '@operator' : tenant === undefined ? undefined : chainOfTenant(tenant),
+    fields,
+    since: readTime(flags.since, '--since'),
+    until: readTime(flags.until, '--until'),
+    order,
+    limit: readLimit(flags.limit) ?? limit,
+  };
+}
+
+function readLimit(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new ToolcribError('invalid_setup', `--limit takes a whole number from 1, not "${text}".`);
+}
+
+function readTime(text: string | undefined, flag: string): number | undefined {
+  if (text === undefined) return undefined;
+  const span = parseSpan(text);
+  const time = span === undefined ? Date.parse(text) : Date.now() - span;
+  if (!Number.isNaN(time)) return time;
+  throw new ToolcribError(
+    'invalid_setup',
+    `${flag} takes a time such as 2026-11-15T13:00Z or a span such as 2h, not "${text}".`,
+  );
+}
+
+const COLUMNS = [
+  'at',
+  'tenant',
+  'caller',
+  'kind',
+  'tool',
+  'decision',
+  'outcome',
+  'ms',
+  'bytes',
+  'rule',
+  'policy',
+  'client',
+  'call',
+  'credential',
+  'arguments',
+  'preview',
+  'definition',
+  'trace',
+  'approval',
+  'count',
+  'resource',
+  'uri',
+  'prompt',
+  'completion',
+  'method',
+  'target',
+  'from',
+  'did',
+  'by',
+  'key',
+  'reason',
+  'seq',
+  'hash',
+] as const;
+
+function show(rows: readonly JournalRow[], flags: RowFlags): void {
+  if (flags.json) {
+    for (const row of rows) process.stdout.write(`${toJson(row)}\n`);
+    return;
+  }
+  const names = ['at', 'tenant', 'caller', 'kind', 'tool', 'outcome', 'ms'] as const;
+  const cells = rows.map((row) => names.map((name) => (name === 'tool' ? subjectOf(row) : cell(row, name))));
+  process.stdout.write(
+    formatTable(['TIME', 'TENANT', 'CALLER', 'KIND', 'WHAT', 'OUTCOME', 'MS'], cells, 'No rows match.'),
+  );
+}
+
+function subjectOf({ facts }: JournalRow): string {
+  const { tool, resource, prompt, completion, method, did, reason, checkpoint } = facts;
+  return plain(tool ?? resource ?? prompt ?? completion ?? method ?? did ?? reason ?? checkpoint);
+}
+
+function cell(row: JournalRow, name: string): string {
+  if (name === 'seq') return String(row.seq);
+  return name === 'hash' ? row.hash : plain(row.facts[name]);
+}
+
+function plain(value: unknown): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function toJson({ chain, seq, hash, facts }: JournalRow): string {
+  return escapeUnseen(JSON.stringify({ ...facts, chain, seq, hash }));
+}

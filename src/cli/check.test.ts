@@ -1,0 +1,82 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { check } from './check.ts';
+
+const tool = `export const look = {
+  name: 'look_up', description: 'Looks something up.',
+  inputSchema: { type: 'object', properties: { city: { type: 'string' } } }, handler: () => 1,
+};`;
+
+test('a good configuration is summed up', async () => {
+  const { file, run } = setUp('tools: { modules: [./tools/*.ts] }\naccess: [{ tools: ["*"] }]\n', {
+    'look.ts': tool,
+  });
+  expect(await run()).toEqual({ output: `${file} is good: 3 tools, 1 module, 1 rule.\n`, code: undefined });
+});
+
+test('each complaint has its place: in the file, in a module, in a rule', async () => {
+  const { file, run } = setUp(
+    `tools: { modules: [./tools/*.ts, ./none/*.ts] }
+access:
+  - { tools: [lok_up] }
+  - tools: [look_up]
+    when: args.cty == 'x'
+`,
+    { 'look.ts': tool, 'bad.ts': 'export const x = ;' },
+  );
+  const { output, code } = await run();
+  expect(code).toBe(1);
+  expect(output.split('\n')).toEqual([
+    `${file}:1:34: warning: tools.modules[1] matches no file; correct it, or leave it out.`,
+    expect.stringMatching(
+      /:1:19: tools\.modules names a file that cannot be used, tools\/bad\.ts: .*bad\.ts:1/,
+    ),
+    expect.stringMatching(/:3:14: warning: access\[0\]\.tools/),
+    expect.stringMatching(/:5:11: access\[1\]\.when: .*cty/),
+    '',
+  ]);
+});
+
+test('programs get the same as JSON', async () => {
+  const { file, run } = setUp('colour: blue\n');
+  const { output, code } = await run({ json: true });
+  expect(code).toBe(1);
+  expect(JSON.parse(output)).toMatchObject({
+    ok: false,
+    file,
+    complaints: [{ line: 1, column: 1, path: 'colour', severity: 'error' }],
+  });
+});
+
+test('a warning alone is no failure', async () => {
+  const { run } = setUp('auth: { keys: {} }\n');
+  const { output, code } = await run();
+  expect(output).toMatch(/warning: access has no rules.*\n.* is good: 2 tools\.\n/);
+  expect(code).toBeUndefined();
+});
+
+function setUp(source: string, tools: Readonly<Record<string, string>> = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'toolcrib-check-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'toolcrib.yaml');
+  writeFileSync(file, source);
+  mkdirSync(join(folder, 'tools'));
+  for (const [name, text] of Object.entries(tools)) writeFileSync(join(folder, 'tools', name), text);
+  const run = async (flags: { json?: boolean } = {}) => {
+    let output = '';
+    const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+      output += String(text);
+      return true;
+    });
+    try {
+      await check(file, flags);
+      return { output, code: process.exitCode };
+    } finally {
+      spy.mockRestore();
+      process.exitCode = undefined;
+    }
+  };
+  return { file, run };
+}

@@ -1,0 +1,93 @@
+import type { AccessComplaint } from '../stages/access-check.ts';
+import { ToolRegistry } from '../core/registry.ts';
+import { formatComplaint, type Complaint } from '../gateway/complaint.ts';
+import { readConfig, type LoadedConfig } from '../gateway/load-config.ts';
+import { createModuleTools } from '../gateway/module-tools.ts';
+import { createAccess } from '../stages/authorize.ts';
+import { pingTool } from '../tools/ping.ts';
+import { serverInfoTool } from '../tools/server-info.ts';
+
+/** What `toolcrib check` may be told. */
+export interface CheckFlags {
+  readonly json?: boolean;
+}
+
+/** `toolcrib check`: reads a configuration, loads its tools, and says what is wrong and where. */
+export async function check(file: string, flags: CheckFlags): Promise<void> {
+  const { loaded, complaints } = await readConfig(file);
+  const report = loaded ? await checkLoaded(loaded) : { complaints, summary: '' };
+  const isGood = report.complaints.every(({ severity }) => severity === 'warning');
+  if (flags.json) process.stdout.write(`${JSON.stringify({ ok: isGood, file, ...report }, null, 2)}\n`);
+  else process.stdout.write(forPeople(file, report));
+  if (!isGood) process.exitCode = 1;
+}
+
+interface Report {
+  readonly complaints: readonly Complaint[];
+  readonly summary: string;
+}
+
+async function checkLoaded(loaded: LoadedConfig): Promise<Report> {
+  const { config, folder, problems } = loaded;
+  const registry = new ToolRegistry({ maxNameLength: 128 });
+  if (config.tools.ready.ping) registry.registerTool(pingTool());
+  if (config.tools.ready.server_info)
+    registry.registerTool(serverInfoTool({ name: config.server.name, version: '', source: registry }));
+  const modules = await createModuleTools({
+    patterns: config.tools.modules,
+    baseDir: folder,
+    log: () => {},
+    registry,
+    watch: false,
+  });
+  const access = config.access && (await createAccess(config.access));
+  const complaints = [
+    ...problems,
+    ...modules.problems.map((problem) => aboutModule(loaded, problem)),
+    ...(access?.check(registry.list()) ?? []).map((complaint) => aboutRule(loaded, complaint)),
+  ];
+  await modules.close();
+  return { complaints, summary: summaryOf(registry, modules.files.length, config.access?.length) };
+}
+
+function aboutModule(
+  loaded: LoadedConfig,
+  { file, reason, severity }: { file: string; reason: string; severity: Complaint['severity'] },
+): Complaint {
+  const index = loaded.config.tools.modules.indexOf(file);
+  const path = ['tools', 'modules', ...(index < 0 ? [] : [index])];
+  const message =
+    severity === 'warning' ? 'matches no file' : `names a file that cannot be used, ${file}: ${reason}`;
+  const remedy = severity === 'warning' ? 'correct it, or leave it out' : '';
+  return loaded.complain(path, { message, remedy, severity });
+}
+
+function aboutRule(loaded: LoadedConfig, complaint: AccessComplaint): Complaint {
+  const { rule, path, message, remedy, severity } = complaint;
+  return loaded.complain(['access', rule, ...path], {
+    message,
+    remedy,
+    severity,
+  });
+}
+
+function forPeople(file: string, { complaints, summary }: Report): string {
+  const lines = complaints.map(formatComplaint);
+  if (complaints.every(({ severity }) => severity === 'warning')) lines.push(`${file} is good: ${summary}.`);
+  return `${lines.join('\n')}\n`;
+}
+
+function summaryOf(registry: ToolRegistry, files: number, rules: number | undefined): string {
+  const parts = [
+    count(registry.list().length, 'tool'),
+    ...(registry.resources ? [count(registry.resources.size, 'resource')] : []),
+    ...(registry.prompts ? [count(registry.prompts.size, 'prompt')] : []),
+    ...(files > 0 ? [count(files, 'module')] : []),
+    ...(rules === undefined ? [] : [count(rules, 'rule')]),
+  ];
+  return parts.join(', ');
+}
+
+function count(amount: number, noun: string): string {
+  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,34 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { toCsv } from './csv.ts';
+
+test('rows are lines of cells, quoted where they must be', () => {
+  expect(toCsv(['a', 'b'], [['1', 'x,"y"']])).toBe('a,b\r\n1,"x,""y"""\r\n');
+  expect(toCsv([], [['1', '']])).toBe('1,\r\n');
+});
+
+test.each(['=1+1', '+1', '-1', '@sum(a)', '\t=1', '\r=1', ' =1', '＝1', '＠x'])(
+  'E2 %j is no formula',
+  (text) => {
+    expect(toCsv([], [[text]])).toMatch(/^"?'/);
+  },
+);
+
+test('E2 no text makes a cell that begins like a formula, or another cell or line', () => {
+  fc.assert(
+    fc.property(
+      fc.string({
+        unit: fc.constantFrom('=', '+', '-', '@', '"', ',', ';', "'", '\r', '\n', '\t', ' ', 'a', '＝'),
+      }),
+      (text) => {
+        const line = toCsv([], [['first', text, 'last']]);
+        const cells = /^first,("(?:[^"]|"")*"|[^",;\r\n\t]*),last\r\n$/.exec(line);
+        expect(cells).not.toBeNull();
+        const shown = cells![1]!.replace(/^"([^]*)"$/, '$1').replaceAll('""', '"');
+        expect(shown).not.toMatch(/^\s*[=+\-@＝]/);
+        expect(shown.replace(/^'/, '')).toBe(text.replace(/^'/, ''));
+      },
+    ),
+    { numRuns: 1_000 },
+  );
+});

@@ -1,0 +1,64 @@
+import { existsSync } from 'node:fs';
+import { ToolcribError } from '../core/errors.ts';
+import { loadConfig, type LoadedConfig } from '../gateway/load-config.ts';
+import { openStore, storePlaces, type OpenedStore, type StorePlaces } from '../gateway/open-store.ts';
+import { stderrLog } from '../observe/log.ts';
+import { OPERATOR_CHAIN } from '../store/operator-chain.ts';
+
+/** Where the commands that look after a deployment find it. */
+export interface DeploymentFlags {
+  readonly config: string;
+  readonly json?: boolean;
+}
+
+/** A deployment as a command sees it. */
+export interface Deployment extends OpenedStore {
+  /** Does something and puts it on record with it. */
+  readonly operate: <T>(work: Promise<T>, facts: Readonly<Record<string, unknown>>) => Promise<T>;
+}
+
+/** Runs a command on the store of a deployment, and lets go of it whatever happens. */
+export async function withDeployment<T>(
+  { config }: DeploymentFlags,
+  use: (deployment: Deployment) => Promise<T>,
+): Promise<T> {
+  const loaded = await loadDeployment(config);
+  placesOf(loaded);
+  const opened = await openStore(loaded, stderrLog);
+  const operate: Deployment['operate'] = async (work, facts) => {
+    const body = JSON.stringify({ kind: 'operator', at: new Date().toISOString(), by: operator(), ...facts });
+    // Asked for in one turn, both are in one transaction.
+    const [value] = await Promise.all([work, opened.store.journal.append({ chain: OPERATOR_CHAIN, body })]);
+    return value;
+  };
+  try {
+    return await use({ ...opened, operate });
+  } finally {
+    await opened.store.close();
+  }
+}
+
+/** Reads the configuration of a deployment, and says where to get one. */
+export async function loadDeployment(file: string): Promise<LoadedConfig> {
+  if (!existsSync(file)) {
+    throw new ToolcribError(
+      'invalid_setup',
+      `There is no ${file} here; name the configuration with --config FILE.`,
+    );
+  }
+  return loadConfig(file);
+}
+
+/** The files of a deployment; one that keeps everything in memory has none. */
+export function placesOf({ config, folder, file }: LoadedConfig): StorePlaces {
+  const places = storePlaces(config, folder);
+  if (places) return places;
+  throw new ToolcribError(
+    'invalid_setup',
+    `${file} keeps everything in memory, where no other process can see it: set store.url to "sqlite:./toolcrib.db".`,
+  );
+}
+
+function operator(): string {
+  return process.env['SUDO_USER'] ?? process.env['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`;
+}

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import { createApiKey, hashKey } from '../auth/api-key.ts';
+import { ToolcribError } from '../core/errors.ts';
+import type { KeyRecord } from '../core/identity.ts';
+import { withDeployment, type DeploymentFlags } from './deployment.ts';
+import { formatTable, formatTime, parseSpan } from './table.ts';
+
+/** What `toolcrib keys create` may be told. */
+export interface CreateKeyFlags extends DeploymentFlags {
+  readonly tenant: string;
+  readonly caller: string;
+  readonly role?: readonly string[];
+  readonly scope?: readonly string[];
+  readonly expires?: string;
+}
+
+/** What `toolcrib keys list` may be told. */
+export interface ListKeysFlags extends DeploymentFlags {
+  readonly tenant?: string;
+}
+
+/** `toolcrib keys create`: makes a key and shows it, this once. */
+export async function createKey(flags: CreateKeyFlags): Promise<void> {
+  const { tenant, caller, role = [], scope = [], expires, json } = flags;
+  const lifeMs = expires === undefined ? undefined : parseSpan(expires);
+  if (expires !== undefined && lifeMs === undefined)
+    throw new ToolcribError('invalid_setup', `--expires takes a span such as 90d or 12h, not "${expires}".`);
+  await withDeployment(flags, async ({ store, secrets, operate }) => {
+    if (!(await store.identities.findTenant(tenant))) {
+      throw new ToolcribError(
+        'invalid_setup',
+        `There is no tenant "${tenant}"; make it first: toolcrib tenants create ${tenant}`,
+      );
+    }
+    const key = createApiKey();
+    const createdAt = Date.now();
+    const record: KeyRecord = {
+      id: `key_${randomBytes(6).toString('hex')}`,
+      hash: hashKey(key, secrets.pepper),
+      tenant,
+      caller,
+      roles: role,
+      scopes: scope,
+      createdAt,
+      expiresAt: lifeMs === undefined ? undefined : createdAt + lifeMs,
+      revokedAt: undefined,
+      lastUsedAt: undefined,
+    };
+    const { id } = record;
+    await operate(store.identities.putKey(record), {
+      did: 'key created',
+      key: id,
+      tenant,
+      caller,
+      roles: role,
+      scopes: scope,
+    });
+    if (json) process.stdout.write(`${JSON.stringify({ key, ...shown(record) })}\n`);
+    else
+      process.stdout.write(
+        [
+          key,
+          '',
+          `This is ${id}, for ${caller} of ${tenant}. It is shown this once: keep it now.`,
+          'Send it as "Authorization: Bearer KEY" or "X-API-Key: KEY".',
+          '',
+        ].join('\n'),
+      );
+  });
+}
+
+/** `toolcrib keys list`: every key there is, without its secret. */
+export async function listKeys(flags: ListKeysFlags): Promise<void> {
+  await withDeployment(flags, async ({ store }) => {
+    const keys = (await store.identities.listKeys()).filter(
+      ({ tenant }) => flags.tenant === undefined || tenant === flags.tenant,
+    );
+    if (flags.json) {
+      process.stdout.write(`${JSON.stringify(keys.map(shown), undefined, 2)}\n`);
+      return;
+    }
+    const rows = keys.map((key) => [
+      key.id,
+      key.tenant,
+      key.caller,
+      key.roles.join(',') || '-',
+      key.scopes.join(',') || '-',
+      statusOf(key),
+      formatTime(key.lastUsedAt),
+    ]);
+    const headings = ['KEY', 'TENANT', 'CALLER', 'ROLES', 'SCOPES', 'STATUS', 'LAST USED'];
+    process.stdout.write(
+      formatTable(headings, rows, 'There are no keys; make one with: toolcrib keys create'),
+    );
+  });
+}
+
+/** `toolcrib keys revoke`: a server that runs notices within five seconds. */
+export async function revokeKey(id: string, flags: DeploymentFlags): Promise<void> {
+  await withDeployment(flags, async ({ store, operate }) => {
+    const known = (await store.identities.listKeys()).find((key) => key.id === id);
+    if (!known) throw new ToolcribError('invalid_setup', `There is no key "${id}"; see: toolcrib keys list`);
+    const isNew = known.revokedAt === undefined;
+    if (isNew)
+      await operate(store.identities.revokeKey(id, Date.now()), {
+        did: 'key revoked',
+        key: id,
+        tenant: known.tenant,
+        caller: known.caller,
+      });
+    if (flags.json) process.stdout.write(`${JSON.stringify({ id, revoked: true, already: !isNew })}\n`);
+    else process.stdout.write(isNew ? `${id} is revoked.\n` : `${id} was revoked before.\n`);
+  });
+}
+
+type ShownKey = Omit<KeyRecord, 'hash'>;
+
+function shown({ hash: _secret, ...key }: KeyRecord): ShownKey {
+  return key;
+}
+
+function statusOf({ revokedAt, expiresAt }: KeyRecord): string {
+  if (revokedAt !== undefined) return 'revoked';
+  if (expiresAt === undefined) return 'good';
+  return expiresAt <= Date.now() ? 'expired' : `until ${formatTime(expiresAt)}`;
+}

@@ -1,0 +1,38 @@
+import { escapeUnseen } from '../observe/escape-unseen.ts';
+
+/** Text for a terminal, which must not obey what callers sent. */
+export function printable(text: string): string {
+  return escapeUnseen(JSON.stringify(text)).slice(1, -1).replaceAll('\\"', '"');
+}
+
+/** Lines up rows under their headings; an empty list says so. */
+export function formatTable(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  empty: string,
+): string {
+  if (rows.length === 0) return `${empty}\n`;
+  const cells = rows.map((row) => row.map(printable));
+  const widths = headings.map((heading, column) =>
+    Math.max(heading.length, ...cells.map((row) => row[column]!.length)),
+  );
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]!))
+      .join('  ')
+      .trimEnd();
+  return `${[headings, ...cells].map(line).join('\n')}\n`;
+}
+
+/** A time for people, to the minute; `-` when there is none. */
+export function formatTime(ms: number | undefined): string {
+  return ms === undefined ? '-' : `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')}Z`;
+}
+
+/** Reads a span such as `90d`, `12h` or `30m` in milliseconds; `undefined` when it is none. */
+export function parseSpan(text: string): number | undefined {
+  const match = /^([1-9]\d{0,5})([smhd])$/.exec(text);
+  return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : undefined;
+}
+
+const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;

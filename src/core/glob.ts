@@ -1,0 +1,40 @@
+/** Whether a name fits a pattern in which `*` stands for any characters, none included. */
+export function matchesGlob(pattern: string, name: string): boolean {
+  return compileGlob(pattern)(name);
+}
+
+/** The same for many names: the pattern is taken apart once. Nothing is tried twice, so that no name can make it slow. */
+export function compileGlob(pattern: string): (name: string) => boolean {
+  const [start = '', ...rest] = pattern.split('*');
+  const end = rest.pop();
+  if (end === undefined) return (name) => name === pattern;
+  const middle = rest.filter((part) => part !== '');
+  return (name) => {
+    if (name.length < start.length + end.length || !name.startsWith(start) || !name.endsWith(end))
+      return false;
+    const last = name.length - end.length;
+    let from = start.length;
+    for (const part of middle) {
+      // The first place that fits leaves the most room for the rest.
+      const at = name.indexOf(part, from);
+      if (at < 0) return false;
+      from = at + part.length;
+    }
+    return from <= last;
+  };
+}
+
+/** What a table by patterns says of a name: an exact name first, then the longest text before the first `*`, then the longest pattern. */
+export function compileGlobTable<T>(table: Readonly<Record<string, T>>): (name: string) => T | undefined {
+  const rows = Object.entries(table)
+    .map(([pattern, value]) => ({ pattern, value, matches: compileGlob(pattern) }))
+    .toSorted(
+      (a, b) => literalStart(b.pattern) - literalStart(a.pattern) || b.pattern.length - a.pattern.length,
+    );
+  return (name) => rows.find(({ matches }) => matches(name))?.value;
+}
+
+function literalStart(pattern: string): number {
+  const star = pattern.indexOf('*');
+  return star < 0 ? Infinity : star;
+}

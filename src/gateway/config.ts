@@ -1,0 +1,100 @@
+import { z } from 'zod';
+import { accessOptions } from '../stages/access-rules.ts';
+import { authSection } from './config-auth.ts';
+import { isLoopback, logSection, serverSection, storeSection, toolsSection } from './config-server.ts';
+import { stagesSection } from './config-stages.ts';
+import type { Path } from './yaml-text.ts';
+
+// A configuration is checked once: compiling the check would take longer than the check.
+z.config({ jitless: true });
+
+/** A configuration file: the check, the types, the defaults, the editor's schema and the docs page all come from this declaration. */
+export const configSchema = z.strictObject({
+  server: serverSection.prefault({}).describe('How the server presents itself and where it listens.'),
+  store: storeSection.prefault({}).describe('Where everything that lasts is kept.'),
+  tools: toolsSection.prefault({}).describe('Which tools there are.'),
+  auth: authSection
+    .exactOptional()
+    .describe('Who may call. Left out, the server is open to this machine and to nobody else.'),
+  access: accessOptions
+    .exactOptional()
+    .describe(
+      'Who may use which tools: the first rule that matches decides, and where none does the call is refused.',
+    ),
+  stages: stagesSection.prefault({}).describe('What is done to every call.'),
+  log: logSection.prefault({}).describe('What is written to standard error.'),
+});
+
+/** A configuration with every default filled in. */
+export type Config = z.output<typeof configSchema>;
+
+/** A configuration as it may be written. */
+export type ConfigInput = z.input<typeof configSchema>;
+
+/** Something about settings that are good each by itself. */
+export interface Conflict {
+  readonly path: Path;
+  readonly message: string;
+  readonly remedy: string;
+  readonly severity: 'error' | 'warning';
+}
+
+/** Finds settings that do not go together. */
+export function conflictsIn(config: Config): Conflict[] {
+  return config.auth ? conflictsOfGuarded(config, config.auth) : conflictsOfOpen(config);
+}
+
+function conflictsOfOpen({ server }: Config): Conflict[] {
+  if (isLoopback(server.listen.host)) return [];
+  return [
+    {
+      path: ['server', 'listen'],
+      message: 'would open every tool to the network, because there is no auth',
+      remedy: 'add "auth: { keys: {} }", or listen on 127.0.0.1',
+      severity: 'error',
+    },
+  ];
+}
+
+function conflictsOfGuarded(
+  { server, access, stages, store }: Config,
+  auth: NonNullable<Config['auth']>,
+): Conflict[] {
+  const found: Conflict[] = [];
+  if (!auth.keys && !auth.jwt)
+    found.push({
+      path: ['auth'],
+      message: 'names no way to tell callers apart',
+      remedy: 'add "keys: {}" or "jwt:", or leave auth out',
+      severity: 'error',
+    });
+  if (!isLoopback(server.listen.host) && !server.allowedHosts && server.publicUrl === undefined)
+    found.push({
+      path: ['server', 'listen'],
+      message: 'is beyond this machine, and nothing says by which names clients reach it',
+      remedy: 'add server.publicUrl or server.allowedHosts',
+      severity: 'error',
+    });
+  if (!stages.audit)
+    found.push({
+      path: ['stages', 'audit'],
+      message: 'cannot be off where callers are told apart',
+      remedy: 'remove the line, since only a server without auth may do without a record',
+      severity: 'error',
+    });
+  if (!access || access.length === 0)
+    found.push({
+      path: ['access'],
+      message: 'has no rules, so every call is refused',
+      remedy: 'add a rule, such as { roles: [admin], tools: ["*"] }',
+      severity: 'warning',
+    });
+  if (auth.keys && store.url === 'memory:')
+    found.push({
+      path: ['store', 'url'],
+      message: 'forgets all keys when the process ends',
+      remedy: 'use "sqlite:./toolcrib.db"',
+      severity: 'warning',
+    });
+  return found;
+}

@@ -1,0 +1,72 @@
+import { definitionDigest } from '../core/digest.ts';
+import type { Change, ToolChange, ToolSource } from '../core/source.ts';
+import type { Tool } from '../core/tool.ts';
+
+/** A source that can be replaced as a whole while it is in use: a call goes on in the one it started in. */
+export class CurrentSource implements ToolSource {
+  #source: ToolSource;
+  #unwatch: (() => void) | undefined;
+  readonly #listeners = new Set<(change: Change) => void>();
+
+  constructor(source: ToolSource) {
+    this.#source = source;
+    this.#watchCurrent();
+  }
+
+  get stages(): ReadonlySet<string> {
+    return this.#source.stages ?? NONE;
+  }
+
+  get resources(): ToolSource['resources'] {
+    return this.#source.resources;
+  }
+
+  get prompts(): ToolSource['prompts'] {
+    return this.#source.prompts;
+  }
+
+  list: ToolSource['list'] = (caller) => this.#source.list(caller);
+
+  find: ToolSource['find'] = (name, caller) => this.#source.find(name, caller);
+
+  call: ToolSource['call'] = (call) => this.#source.call(call);
+
+  watch = (listener: (change: Change) => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Puts another source in place, and tells what that changed. */
+  replace(source: ToolSource, change: ToolChange): void {
+    this.#unwatch?.();
+    this.#source = source;
+    this.#watchCurrent();
+    this.#tell(change);
+    if (source.resources) this.#tell({ kind: 'resources' });
+    if (source.prompts) this.#tell({ kind: 'prompts' });
+  }
+
+  #watchCurrent(): void {
+    this.#unwatch = this.#source.watch?.((change) => this.#tell(change));
+  }
+
+  #tell(change: Change): void {
+    for (const listener of this.#listeners) listener(change);
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** What became different between two lists of tools. */
+export function changeBetween(before: readonly Tool[], after: readonly Tool[]): ToolChange {
+  const old = new Map(before.map((tool) => [tool.name, definitionDigest(tool)]));
+  const now = new Map(after.map((tool) => [tool.name, definitionDigest(tool)]));
+  return {
+    kind: 'tools',
+    added: [...now.keys()].filter((name) => !old.has(name)),
+    removed: [...old.keys()].filter((name) => !now.has(name)),
+    modified: [...now]
+      .filter(([name, made]) => old.has(name) && old.get(name) !== made)
+      .map(([name]) => name),
+  };
+}

@@ -1,0 +1,131 @@
+import type { z } from 'zod';
+import { keysAt, nearest, placesOf } from './schema-keys.ts';
+import type { Path } from './yaml-text.ts';
+
+type Issue = z.core.$ZodIssue;
+
+/** What is wrong at a path, in words, without any value that was given. */
+export interface Finding {
+  readonly path: Path;
+  readonly message: string;
+  readonly remedy?: string;
+  /** The key is wrong, not its value. */
+  readonly isKey?: boolean;
+  /** The type that would be right, where only the type is wrong. */
+  readonly expected?: string;
+  /** Whether the words are an author's own, who may have put the value into them. */
+  readonly isQuoted?: boolean;
+}
+
+/** Turns what a check found into findings: one for each setting that is wrong. */
+export function describeIssue(issue: Issue, schema: z.core.$ZodType, value: unknown): Finding[] {
+  const { path } = issue;
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => unknownKey(key, path, schema));
+    case 'invalid_union':
+      return describeUnion(issue, schema, value);
+    case 'invalid_type':
+      return [wrongType(path, [issue.expected], valueAt(value, path))];
+    case 'invalid_value':
+      return [{ path, message: `must be ${anyOf(issue.values.map((one) => JSON.stringify(one)))}` }];
+    case 'too_small':
+      return [{ path, message: `must ${amount(issue, `at least ${issue.minimum}`)}` }];
+    case 'too_big':
+      return [{ path, message: `must ${amount(issue, `at most ${issue.maximum}`)}` }];
+    case 'not_multiple_of':
+      return [{ path, message: `must be a multiple of ${issue.divisor}` }];
+    case 'invalid_key':
+      return [{ path, message: 'is not a key here', isKey: true }];
+    case 'invalid_element':
+    case 'invalid_format':
+    case 'custom':
+      return [{ path, message: authored(issue.message), isQuoted: true }];
+  }
+}
+
+/** The value at a path inside another. */
+export function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (at, key) => (at as Record<PropertyKey, unknown> | null | undefined)?.[key],
+    value,
+  );
+}
+
+function unknownKey(key: string, path: Path, schema: z.core.$ZodType): Finding {
+  const known = keysAt(schema, path);
+  const meant = nearest(key, known);
+  const elsewhere = placesOf(schema, key);
+  const remedy =
+    meant !== undefined
+      ? `did you mean "${meant}"?`
+      : elsewhere.length === 1
+        ? `did you mean ${elsewhere[0]}?`
+        : known.length > 0
+          ? `the keys here are ${known.join(', ')}`
+          : 'leave it out';
+  return { path: [...path, key], message: 'is not a key here', remedy, isKey: true };
+}
+
+// A value that has the right shape for one of the kinds is described as that kind.
+function describeUnion(
+  issue: Extract<Issue, { code: 'invalid_union' }>,
+  schema: z.core.$ZodType,
+  value: unknown,
+): Finding[] {
+  const { path } = issue;
+  const fitting = issue.errors.filter((issues) => issues.some(({ path: below }) => below.length > 0));
+  const [closest] = fitting.toSorted((a, b) => a.length - b.length);
+  if (closest)
+    return closest.flatMap((inner) =>
+      describeIssue({ ...inner, path: [...path, ...inner.path] }, schema, value),
+    );
+  const kinds = issue.errors.flatMap(([first]) => {
+    if (first?.code === 'invalid_type') return [first.expected];
+    return first?.code === 'invalid_value' ? first.values.map((one) => JSON.stringify(one)) : [];
+  });
+  if (kinds.length > 0) return [wrongType(path, kinds, valueAt(value, path))];
+  const inner = issue.errors.flat()[0];
+  if (!inner) return [{ path, message: 'is not accepted here' }];
+  return describeIssue({ ...inner, path: [...path, ...inner.path] }, schema, value);
+}
+
+function wrongType(path: Path, expected: readonly string[], given: unknown): Finding {
+  const wanted = anyOf(expected.map((type) => NAMES[type] ?? type));
+  if (given === undefined) return { path, message: 'is missing', remedy: `it must be ${wanted}` };
+  if (given === null)
+    return { path, message: 'has no value', remedy: `leave it out, or make it ${wanted}`, isKey: true };
+  const message = `must be ${wanted}, not ${kindOf(given)}`;
+  return { path, message, ...(expected.length === 1 && { expected: expected[0]! }) };
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a group of keys',
+  record: 'a group of keys',
+};
+
+function kindOf(given: unknown): string {
+  if (typeof given === 'boolean') return String(given);
+  return NAMES[Array.isArray(given) ? 'array' : typeof given] ?? 'this';
+}
+
+function amount({ origin }: { readonly origin: string }, limit: string): string {
+  if (origin === 'string') return `have ${limit} characters`;
+  if (origin === 'array' || origin === 'set') return `have ${limit} entries`;
+  return `be ${limit}`;
+}
+
+function anyOf(words: readonly string[]): string {
+  const all = [...new Set(words)];
+  return all.length > 1 ? `${all.slice(0, -1).join(', ')} or ${all.at(-1)}` : (all[0] ?? 'something else');
+}
+
+// A check without words of its own says nothing that helps.
+function authored(message: string): string {
+  return /^Invalid\b/.test(message) ? 'does not have the right form' : message;
+}

@@ -1,0 +1,43 @@
+import { systemClock, type Clock } from '../core/clock.ts';
+import { Deadlines } from '../core/deadlines.ts';
+import type { Log } from '../observe/log.ts';
+import { Metrics } from '../observe/metrics.ts';
+import type { Secrets } from '../observe/secrets.ts';
+import { Breakers } from '../stages/breakers.ts';
+import { Buckets } from '../stages/buckets.ts';
+import { RunningKeys } from '../stages/idempotency.ts';
+import { ResultCache } from '../stages/result-cache.ts';
+import { Slots } from '../stages/slots.ts';
+import type { OpenedStore } from './open-store.ts';
+
+/** What outlasts a change of the configuration: counts, limits and kept results do not start over. */
+export interface Lasting extends OpenedStore {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Every secret of this process, so that none leaves it. */
+  readonly live: Secrets;
+  readonly metrics: Metrics;
+  readonly deadlines: Deadlines;
+  readonly buckets: Buckets;
+  readonly slots: Slots;
+  readonly breakers: Breakers;
+  readonly results: ResultCache;
+  readonly running: RunningKeys;
+}
+
+/** Puts together what lasts. */
+export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Lasting {
+  return {
+    ...opened,
+    clock: systemClock,
+    log,
+    live,
+    metrics: new Metrics(),
+    deadlines: new Deadlines(systemClock),
+    buckets: new Buckets(),
+    slots: new Slots(),
+    breakers: new Breakers(),
+    results: new ResultCache(),
+    running: new RunningKeys(),
+  };
+}

@@ -1,0 +1,92 @@
+import { digest } from '../core/digest.ts';
+import { permit } from '../core/permit.ts';
+import type { Stage } from '../core/stage.ts';
+import { validateInput, validateOutput } from '../core/validate.ts';
+import { audit, type AuditStage } from '../stages/audit.ts';
+import { createAccess, type Access } from '../stages/authorize.ts';
+import { cache } from '../stages/cache.ts';
+import { circuitBreak } from '../stages/circuit-break.ts';
+import { commit } from '../stages/commit.ts';
+import { concurrency } from '../stages/concurrency.ts';
+import { idempotency } from '../stages/idempotency.ts';
+import { metrics } from '../stages/metrics.ts';
+import { rateLimit } from '../stages/rate-limit.ts';
+import { retry } from '../stages/retry.ts';
+import { sanitize } from '../stages/sanitize.ts';
+import { sanitizeInput } from '../stages/sanitize-input.ts';
+import { timeout } from '../stages/timeout.ts';
+import type { Config } from './config.ts';
+import type { Lasting } from './lasting.ts';
+
+/** The stages of a configuration, in the order that is fixed, and what else came of making them. */
+export interface Line {
+  readonly stages: readonly Stage[];
+  /** Absent where everything is allowed: in open mode without rules. */
+  readonly access: Access | undefined;
+  readonly refuse: AuditStage['refuse'];
+  /** Writes down what was only counted so far. */
+  readonly flush: AuditStage['flush'];
+  /** Changes with every rule and setting a decision depends on; it is in every row of the record. */
+  readonly policyVersion: string;
+}
+
+/** Makes the stages a configuration switches on. */
+export async function createLine(config: Config, lasting: Lasting): Promise<Line> {
+  const { stages } = config;
+  const policyVersion = digest([config.access ?? null, stages]).slice(0, 12);
+  const access = config.access || config.auth ? await createAccess(config.access ?? []) : undefined;
+  const trace = stages.trace && (await import('../stages/trace.ts')).trace(stages.trace);
+  const record = createRecord(config, lasting, policyVersion);
+  const { clock, buckets, slots, breakers, results, running, store } = lasting;
+  const line = [
+    trace,
+    stages.metrics && metrics(stages.metrics, { metrics: lasting.metrics, clock }),
+    record?.audit,
+    stages.rateLimit && rateLimit(stages.rateLimit, { clock, buckets, quotas: store.quotas }),
+    access?.byName,
+    stages.sanitizeInput && sanitizeInput(stages.sanitizeInput),
+    validateInput,
+    permit,
+    access?.byCondition,
+    // What takes a key is the intent, so without a record there is nothing to take it with.
+    stages.idempotency &&
+      record &&
+      idempotency(stages.idempotency, { reservations: store.reservations, clock, running }),
+    stages.cache && cache(stages.cache, { policyVersion, clock, results }),
+    validateOutput,
+    stages.sanitize && sanitize(stages.sanitize, { secrets: lasting.live }),
+    stages.circuitBreak && circuitBreak(stages.circuitBreak, { clock, breakers }),
+    stages.concurrency && concurrency(stages.concurrency, { clock, slots }),
+    record?.commit,
+    stages.retry && retry(stages.retry, { clock }),
+    timeout(stages.timeout === false ? LONGEST : stages.timeout, { clock, deadlines: lasting.deadlines }),
+  ].filter((stage) => stage !== undefined && stage !== false);
+  const { refuse = nothing, flush = nothing } = record?.audit ?? {};
+  return { stages: line, access, refuse, flush, policyVersion };
+}
+
+// No call may last for ever, whatever is switched off.
+const LONGEST = { seconds: 3600 };
+
+function nothing(): void {}
+
+interface RecordStages {
+  readonly audit: AuditStage;
+  readonly commit: Stage;
+}
+
+function createRecord(
+  { stages }: Config,
+  { store, secrets, clock, live }: Lasting,
+  policyVersion: string,
+): RecordStages | undefined {
+  if (stages.audit === false) return undefined;
+  const parts = {
+    journal: store.journal,
+    digestKey: secrets.digestKey,
+    policyVersion,
+    redact: (text: string) => live.redact(text),
+    clock,
+  };
+  return { audit: audit(stages.audit, parts), commit: commit({ ...parts, show: stages.audit.arguments }) };
+}

@@ -1,0 +1,216 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { complaintError, type Complaint } from './complaint.ts';
+import { configSchema, conflictsIn, type Config } from './config.ts';
+import { describeIssue, valueAt, type Finding } from './describe-issue.ts';
+import { expand } from './expand.ts';
+import { YamlText, type About, type Path } from './yaml-text.ts';
+
+/** A configuration that was read, checked and found good. */
+export interface LoadedConfig {
+  readonly config: Config;
+  /** The file as it was named. */
+  readonly file: string;
+  /** Where it is: paths in the configuration are relative to this folder. */
+  readonly folder: string;
+  /** What came from the environment or from secret files, and must not be shown anywhere. */
+  readonly secrets: readonly string[];
+  /** What is worth a second look. */
+  readonly problems: readonly Complaint[];
+  /** There is no file. */
+  readonly isDefault?: true;
+  /** Points at a place in the file, for checks that need more than the file. */
+  readonly complain: YamlText['complain'];
+}
+
+/** Where a configuration takes its variables from. */
+export interface LoadOptions {
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** What came of reading a file, good or not. */
+export interface Reading {
+  /** There is one unless a complaint is an error. */
+  readonly loaded: LoadedConfig | undefined;
+  readonly complaints: readonly Complaint[];
+  /** The secret files it names: a change in one is a change of the configuration. */
+  readonly secretFiles: readonly string[];
+}
+
+/** Reads and checks a configuration file; throws `invalid_config` with every complaint in `data`. */
+export async function loadConfig(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
+  const { loaded, complaints } = await readConfig(file, options);
+  if (!loaded) throw complaintError(complaints.filter(({ severity }) => severity === 'error'));
+  return loaded;
+}
+
+/** The same without an exception: what it holds, or why not. */
+export async function readConfig(file: string, { env = process.env }: LoadOptions = {}): Promise<Reading> {
+  let source: string;
+  try {
+    source = await readFile(file, 'utf8');
+  } catch (error) {
+    return { loaded: undefined, complaints: [unreadable(file, error)], secretFiles: [] };
+  }
+  return new ConfigText(source, file, env).read();
+}
+
+const MAX_SECRET_BYTES = 65_536;
+
+/** One reading of one file. */
+class ConfigText {
+  readonly #file: string;
+  readonly #folder: string;
+  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #yaml: YamlText;
+  readonly #secrets = new Set<string>();
+  readonly #secretFiles = new Set<string>();
+  /** The values in which something was filled in. */
+  readonly #expanded = new Set<unknown>();
+
+  constructor(source: string, file: string, env: Readonly<Record<string, string | undefined>>) {
+    this.#file = file;
+    this.#folder = dirname(resolve(file));
+    this.#env = env;
+    this.#yaml = new YamlText(source.replace(/^\uFEFF/, ''), file);
+  }
+
+  read(): Reading {
+    const unread = this.#yaml.problems();
+    if (unread.length > 0) return this.#refused(unread);
+    const unset = this.#expand();
+    if (unset.length > 0) return this.#refused(unset);
+    let value: unknown;
+    try {
+      value = this.#yaml.value() ?? {};
+    } catch {
+      const message = 'The anchors of this file stand for too much; write it out.';
+      return this.#refused([this.#yaml.complain([], { message })]);
+    }
+    return this.#check(value);
+  }
+
+  #expand(): Complaint[] {
+    const sources = { env: this.#env, readSecret: (path: string) => this.#readSecret(path) };
+    return this.#yaml.texts().flatMap(({ path, scalar }) => {
+      if (!scalar.value.includes('${')) return [];
+      const { text, secrets, problems } = expand(scalar.value, sources);
+      scalar.value = text;
+      for (const secret of secrets) this.#secrets.add(secret);
+      this.#expanded.add(scalar);
+      return problems.map((problem) => this.#yaml.complain(path, problem));
+    });
+  }
+
+  #readSecret(path: string): string {
+    const file = resolve(this.#folder, path);
+    this.#secretFiles.add(file);
+    const bytes = readFileSync(file);
+    if (bytes.length > MAX_SECRET_BYTES) throw Object.assign(new Error('too large'), { code: 'too large' });
+    return bytes.toString('utf8').trim();
+  }
+
+  #check(value: unknown): Reading {
+    const first = configSchema.safeParse(value);
+    const findings = first.success ? [] : this.#findings(first.error.issues, value);
+    const isTyped = findings.filter((finding) => this.#retype(value, finding)).length > 0;
+    const checked = isTyped ? configSchema.safeParse(value) : first;
+    if (checked.success) return this.#finish(checked.data);
+    const remaining = isTyped ? this.#findings(checked.error.issues, value) : findings;
+    return this.#refused(
+      remaining.map((finding) => this.#yaml.complain(finding.path, this.#conceal(finding))),
+    );
+  }
+
+  #findings(issues: Parameters<typeof describeIssue>[0][], value: unknown): Finding[] {
+    return issues.flatMap((issue) => describeIssue(issue, configSchema, value));
+  }
+
+  // A variable is always text; where a number or a yes is wanted, it is read as one.
+  #retype(value: unknown, { path, expected }: Finding): boolean {
+    const text = valueAt(value, path);
+    if (typeof text !== 'string' || !this.#expanded.has(this.#yaml.scalarAt(path))) return false;
+    const typed = retyped(text, expected);
+    const parent = valueAt(value, path.slice(0, -1)) as Record<PropertyKey, unknown>;
+    if (typed === undefined) return false;
+    parent[path.at(-1)!] = typed;
+    return true;
+  }
+
+  // The words of a check may repeat what it was given.
+  #conceal(finding: Finding): About {
+    return finding.isQuoted && this.#reveals(finding.message) ? UNNAMED : finding;
+  }
+
+  // The same for checks made elsewhere, about other settings than the one that came from outside.
+  #cleaned(path: Path, about: About): About {
+    const { message, remedy = '' } = about;
+    const isExpanded = this.#expanded.has(this.#yaml.scalarAt(path));
+    if (isExpanded && this.#reveals(message + remedy)) return { ...about, ...UNNAMED };
+    const secrets = [...this.#secrets];
+    return { ...about, message: withoutSecrets(message, secrets), remedy: withoutSecrets(remedy, secrets) };
+  }
+
+  #reveals(text: string): boolean {
+    return [...this.#secrets].some((secret) => reveals(text, secret));
+  }
+
+  #finish(config: Config): Reading {
+    const problems = conflictsIn(config).map((conflict) => this.#yaml.complain(conflict.path, conflict));
+    const reading = this.#refused(problems);
+    if (problems.some(({ severity }) => severity === 'error')) return reading;
+    const loaded: LoadedConfig = {
+      config,
+      file: this.#file,
+      folder: this.#folder,
+      secrets: [...this.#secrets],
+      problems,
+      complain: (path, about) => this.#yaml.complain(path, this.#cleaned(path, about)),
+    };
+    return { ...reading, loaded };
+  }
+
+  #refused(complaints: readonly Complaint[]): Reading {
+    const inOrder = complaints.toSorted((a, b) => a.line - b.line || a.column - b.column);
+    return { loaded: undefined, complaints: inOrder, secretFiles: [...this.#secretFiles] };
+  }
+}
+
+function retyped(text: string, expected: string | undefined): number | boolean | undefined {
+  if (expected === 'boolean' && /^(?:true|false)$/i.test(text)) return text.toLowerCase() === 'true';
+  if ((expected === 'number' || expected === 'int') && /^-?\d+(?:\.\d+)?$/.test(text)) return Number(text);
+  return undefined;
+}
+
+const UNNAMED = { message: 'does not take what "${...}" stands for here', remedy: 'check its value' };
+const TELLING = 4;
+
+function withoutSecrets(text: string, secrets: readonly string[]): string {
+  return secrets
+    .filter(({ length }) => length >= TELLING)
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((clean, secret) => clean.replaceAll(secret, () => '${...}'), text);
+}
+
+// Any few characters of a secret are too many.
+function reveals(message: string, secret: string): boolean {
+  const length = Math.min(TELLING, secret.length);
+  for (let start = 0; start + length <= secret.length; start++)
+    if (message.includes(secret.slice(start, start + length))) return true;
+  return false;
+}
+
+function unreadable(file: string, error: unknown): Complaint {
+  const { code } = error as NodeJS.ErrnoException;
+  const isAbsent = code === 'ENOENT';
+  return {
+    file,
+    line: 0,
+    column: 0,
+    path: '',
+    message: isAbsent ? 'There is no such file' : `The file cannot be read (${code ?? 'unknown reason'})`,
+    remedy: isAbsent ? 'check the name, or start without one' : 'check its permissions',
+    severity: 'error',
+  };
+}

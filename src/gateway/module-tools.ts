@@ -1,0 +1,262 @@
+import { relative, sep } from 'node:path';
+import type { FSWatcher } from 'chokidar';
+import { systemClock, type Clock } from '../core/clock.ts';
+import type { ToolRegistry } from '../core/registry.ts';
+import type { Log } from '../observe/log.ts';
+import { NO_OFFERS, offersIn, type Offers } from './module-exports.ts';
+import {
+  filePattern,
+  findFiles,
+  isFile,
+  isIgnoredFolder,
+  isSource,
+  type FilePattern,
+} from './module-files.ts';
+import { ModuleLoader } from './module-loader.ts';
+import { checkOffers, putOffers } from './put-offers.ts';
+
+/** What tools from files are made with. */
+export interface ModuleToolsOptions {
+  /** Such as `./tools/*.ts`. */
+  readonly patterns: readonly string[];
+  /** What the patterns are relative to. */
+  readonly baseDir: string;
+  readonly log: Log;
+  /** Where the tools go. */
+  readonly registry: ToolRegistry;
+  /** Whether files are loaded again when they change. */
+  readonly watch: boolean;
+  readonly clock?: Clock;
+}
+
+/** Why a file, or a pattern, is not in use as it stands. */
+export interface ModuleProblem {
+  /** Relative to the base folder; a pattern where that is the problem. */
+  readonly file: string;
+  readonly reason: string;
+  /** A pattern that matches no file is a warning; a file that cannot be used is an error. */
+  readonly severity: 'error' | 'warning';
+}
+
+/** Tools that live in files; a file that breaks keeps the tools it had, and the others do not notice. */
+export interface ModuleTools {
+  /** The files in use. */
+  readonly files: readonly string[];
+  readonly problems: readonly ModuleProblem[];
+  /** Stops watching; the tools stay. */
+  close(): Promise<void>;
+}
+
+/** Loads tools, resources and prompts from files into a registry, and keeps them up to date. */
+export async function createModuleTools(options: ModuleToolsOptions): Promise<ModuleTools> {
+  const modules = new Modules(options);
+  await modules.start();
+  return modules;
+}
+
+const QUIET_MS = 100;
+
+interface Failure {
+  readonly reason: string;
+  /** What it offers under names that are taken; they may become free. */
+  readonly offers?: Offers;
+}
+
+class Modules implements ModuleTools {
+  readonly #options: ModuleToolsOptions;
+  readonly #loader: ModuleLoader;
+  readonly #clock: Clock;
+  readonly #patterns: readonly FilePattern[];
+  readonly #inUse = new Map<string, Offers>();
+  readonly #failures = new Map<string, Failure>();
+  #unmatched: readonly string[] = [];
+  #watcher: FSWatcher | undefined;
+  readonly #changed = new Set<string>();
+  #cancelReload: (() => void) | undefined;
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(options: ModuleToolsOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#patterns = options.patterns.map((text) => filePattern(text, options.baseDir));
+    this.#loader = new ModuleLoader(options.baseDir);
+  }
+
+  get files(): readonly string[] {
+    return [...this.#inUse.keys()].toSorted();
+  }
+
+  get problems(): readonly ModuleProblem[] {
+    const failed = [...this.#failures].map(([file, { reason }]): ModuleProblem => ({
+      file: this.#nameOf(file),
+      reason,
+      severity: 'error',
+    }));
+    const unmatched = this.#unmatched.map((file): ModuleProblem => ({
+      file,
+      reason: 'No file matches this pattern.',
+      severity: 'warning',
+    }));
+    return [...unmatched, ...failed];
+  }
+
+  start(): Promise<void> {
+    return this.#inTurn(async () => {
+      // First, so that no change falls between reading and watching.
+      if (this.#options.watch && this.#patterns.length > 0) await this.#watch();
+      const found = await Promise.all(this.#patterns.map(findFiles));
+      this.#unmatched = this.#patterns.flatMap(({ text }, index) =>
+        found[index]?.length === 0 ? [text] : [],
+      );
+      for (const pattern of this.#unmatched) this.#options.log('warn', `No file matches ${pattern}.`);
+      await this.#loadAll([...new Set(found.flat())]);
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#cancelReload?.();
+    await this.#watcher?.close();
+    await this.#work;
+  }
+
+  async #watch(): Promise<void> {
+    const { watch } = await import('chokidar');
+    const { folders, depth } = watchedFolders(this.#patterns, this.#options.baseDir);
+    const watcher = watch(folders, {
+      ignoreInitial: true,
+      ...(depth !== undefined && { depth }),
+      ignored: (path, stats) =>
+        isBelowIgnored(path, folders) || (stats?.isFile() === true && !isSource(path)),
+    });
+    this.#watcher = watcher;
+    watcher.on('all', (_event, path) => this.#note(path));
+    watcher.on('error', (error) => this.#options.log('warn', 'The tools cannot be watched.', { error }));
+    await new Promise<void>((resolve) => watcher.once('ready', resolve));
+  }
+
+  #note(path: string): void {
+    if (!isSource(path)) return;
+    this.#changed.add(path);
+    this.#cancelReload?.();
+    // Editors write a file in several steps.
+    this.#cancelReload = this.#clock.after(QUIET_MS, () => void this.#inTurn(() => this.#reload()));
+  }
+
+  async #reload(): Promise<void> {
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    const own = changed.filter((file) => this.#patterns.some(({ matches }) => matches(file)));
+    // A file that tools import: which of them do is not known, so all are run again.
+    const isShared = own.length < changed.length;
+    if (isShared) this.#loader.forget();
+    const files = new Set([...own, ...(isShared ? this.#known() : [])]);
+    const there: string[] = [];
+    const gone: string[] = [];
+    for (const file of files) ((await isFile(file)) ? there : gone).push(file);
+    await this.#loadAll(there, gone);
+  }
+
+  #known(): string[] {
+    return [...new Set([...this.#inUse.keys(), ...this.#failures.keys()])];
+  }
+
+  // Everything is run first, so that clients are told once of all that changed.
+  async #loadAll(files: readonly string[], gone: readonly string[] = []): Promise<void> {
+    const ran: (readonly [file: string, outcome: Offers | Failure])[] = [];
+    for (const file of files.toSorted()) ran.push([file, await this.#run(file)]);
+    for (const file of gone) this.#drop(file);
+    for (const [file, outcome] of ran) this.#put(file, outcome);
+    // A name that was taken may have become free.
+    for (const [file, { offers }] of this.#failures) if (offers) this.#put(file, offers);
+    for (const [file] of ran) this.#report(file);
+  }
+
+  async #run(file: string): Promise<Offers | Failure> {
+    try {
+      const offers = offersIn(await this.#loader.load(file));
+      checkOffers(offers);
+      return offers;
+    } catch (error) {
+      return { reason: reasonOf(error) };
+    }
+  }
+
+  #put(file: string, outcome: Offers | Failure): void {
+    if ('reason' in outcome) {
+      this.#failures.set(file, outcome);
+      return;
+    }
+    try {
+      putOffers(this.#options.registry, this.#inUse.get(file) ?? NO_OFFERS, outcome);
+      this.#inUse.set(file, outcome);
+      this.#failures.delete(file);
+    } catch (error) {
+      this.#failures.set(file, { reason: reasonOf(error), offers: outcome });
+    }
+  }
+
+  #report(file: string): void {
+    const failure = this.#failures.get(file);
+    const name = this.#nameOf(file);
+    if (!failure) {
+      this.#options.log('info', `Loaded ${name}.`, { tools: this.#inUse.get(file)?.tools.length });
+      return;
+    }
+    const kept = this.#inUse.has(file) ? ' Its last good tools stay in use.' : '';
+    this.#options.log('error', `${name} cannot be used.${kept}`, { reason: failure.reason });
+  }
+
+  #drop(file: string): void {
+    putOffers(this.#options.registry, this.#inUse.get(file) ?? NO_OFFERS, NO_OFFERS);
+    this.#inUse.delete(file);
+    this.#failures.delete(file);
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const next = this.#work.then(work);
+    // A failure belongs to whoever asked for this piece of work, not to the next one.
+    this.#work = next.catch(() => {});
+    return next;
+  }
+
+  #nameOf(file: string): string {
+    return relative(this.#options.baseDir, file);
+  }
+}
+
+// What tools import is mostly in folders beside them; but a whole project is too much to watch.
+function watchedFolders(
+  patterns: readonly FilePattern[],
+  baseDir: string,
+): { folders: string[]; depth: number | undefined } {
+  const all = [...new Set(patterns.map(({ folder }) => folder))];
+  // A folder inside another is watched with it: the watcher loses changes if it is told of both.
+  const folders = all.filter((folder) => !all.some((other) => other !== folder && isBelow(folder, other)));
+  if (!folders.some((folder) => folder === baseDir || isBelow(baseDir, folder)))
+    return { folders, depth: undefined };
+  const depths = patterns.map(({ folder, depth }) => {
+    const outer = folders.find((one) => one === folder || isBelow(folder, one)) ?? folder;
+    return depth + relative(outer, folder).split(sep).filter(Boolean).length;
+  });
+  const depth = Math.max(...depths);
+  return { folders, depth: Number.isFinite(depth) ? depth : undefined };
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
+}
+
+function isBelowIgnored(path: string, folders: readonly string[]): boolean {
+  const folder = folders.find((one) => isBelow(path, one));
+  if (folder === undefined) return false;
+  return relative(folder, path).split(/[\\/]/).some(isIgnoredFolder);
+}
+
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return `It throws ${typeof error === 'string' ? error : typeof error}.`;
+  return error.message
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ')
+    .trim();
+}

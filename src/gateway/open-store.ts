@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { Worker } from 'node:worker_threads';
+import { systemClock } from '../core/clock.ts';
+import type { Log } from '../observe/log.ts';
+import { createInMemory } from '../server/in-memory.ts';
+import type { StoreSecrets } from '../store/secrets-file.ts';
+import type { Store } from '../store/store.ts';
+import type { Config } from './config.ts';
+import type { LoadedConfig } from './load-config.ts';
+
+/** A store with the secrets that belong to it. */
+export interface OpenedStore {
+  readonly store: Store;
+  readonly secrets: Pick<StoreSecrets, 'pepper' | 'digestKey'>;
+}
+
+/** Where a deployment's files are. */
+export interface StorePlaces {
+  readonly database: string;
+  readonly secrets: string;
+  readonly checkpoints: readonly string[];
+}
+
+/** The files a configuration names; `undefined` when it keeps everything in memory. */
+export function storePlaces({ store, stages }: Config, folder: string): StorePlaces | undefined {
+  if (!store.url.startsWith('sqlite:')) return undefined;
+  const checkpoints = stages.audit === false ? [] : stages.audit.checkpoints;
+  return {
+    database: resolve(folder, store.url.slice('sqlite:'.length)),
+    secrets: resolve(folder, store.secrets),
+    checkpoints: checkpoints.map((file) => resolve(folder, file)),
+  };
+}
+
+/** Opens the store a configuration asks for; only the one in use is loaded. */
+export async function openStore(
+  { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
+  log: Log,
+  worker?: Worker,
+): Promise<OpenedStore> {
+  const places = storePlaces(config, folder);
+  if (!places) {
+    await worker?.terminate();
+    const { createInMemoryStore } = await import('../store/in-memory-store.ts');
+    const store = createInMemoryStore({ clock: systemClock, memory: createInMemory(systemClock) });
+    return { store, secrets: { pepper: newSecret(), digestKey: newSecret() } };
+  }
+  const [{ openSqliteStore }, { openSecrets }] = await Promise.all([
+    import('../store/sqlite-store.ts'),
+    import('../store/secrets-file.ts'),
+  ]);
+  const secrets = openSecrets(places.secrets);
+  const { audit } = config.stages;
+  const store = await openSqliteStore({
+    file: places.database,
+    signingKey: secrets.signingKey,
+    checkpointFiles: places.checkpoints,
+    worker,
+    ...(audit !== false && {
+      checkpointMs: audit.checkpointSeconds * 1000,
+      retentionDays: audit.retentionDays,
+    }),
+    onTrouble: (reason) =>
+      log('error', 'The record cannot be written: no tool runs until it can.', { reason }),
+    onWarning: (reason) => log('warn', 'The store could not be looked after; it is tried again.', { reason }),
+    onRecovery: () => log('info', 'The record can be written again.'),
+  });
+  return { store, secrets };
+}
+
+function newSecret(): string {
+  return randomBytes(32).toString('base64url');
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { configSchema } from './config.ts';
+
+/** The configuration as a JSON Schema, for editors. */
+export function configJsonSchema(): Record<string, unknown> {
+  return {
+    ...z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }),
+    title: 'Toolcrib configuration',
+    description: 'What toolcrib serve --config reads; every key is optional.',
+  };
+}
+
+const START = '<!-- generated: npm run schema -->';
+const END = '<!-- end of what is generated -->';
+
+/** A docs page with the tables between its two marks written anew from the declaration. */
+export function withTables(page: string): string {
+  const [before, , after] = page.split(
+    /<!-- generated: npm run schema -->|<!-- end of what is generated -->/,
+  );
+  if (before === undefined || after === undefined) throw new Error('The page has lost its marks.');
+  return `${before}${START}\n\n${tables()}\n${END}${after}`;
+}
+
+function tables(): string {
+  const { properties = {} } = configJsonSchema() as Shape;
+  return Object.entries(properties)
+    .map(([name, shape]) => (name === 'stages' ? stageSections(shape) : section(name, shape)))
+    .join('\n');
+}
+
+interface Shape {
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly required?: readonly string[];
+  readonly items?: Shape;
+  readonly anyOf?: readonly Shape[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly additionalProperties?: Shape | boolean;
+}
+
+function section(name: string, shape: Shape): string {
+  const title = shape.items ? `\`${name}\`, a list` : `\`${name}\``;
+  return [`### ${title}`, '', shape.description, '', ...table(rowsOf(shape.items ?? shape))].join('\n');
+}
+
+function stageSections({ properties = {}, description }: Shape): string {
+  const all = Object.entries(properties);
+  const overview = all.map(
+    ([name, shape]) =>
+      `| [\`${name}\`](${pageOf(name)}) | ${shape.default === false ? 'off' : 'on'} | ${shape.description} |`,
+  );
+  const details = all.flatMap(([name, shape]) => {
+    const rows = rowsOf(shape.anyOf?.find((one) => one.properties) ?? {});
+    return rows.length > 0 ? [`#### \`stages.${name}\``, '', ...table(rows)] : [];
+  });
+  const head = ['| stage | unless set | what it does |', '| --- | --- | --- |'];
+  return ['### `stages`', '', description, '', ...head, ...overview, '', ...details].join('\n');
+}
+
+function pageOf(stage: string): string {
+  return `stages/${stage.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}.md`;
+}
+
+function rowsOf(shape: Shape, prefix = ''): string[] {
+  return Object.entries(shape.properties ?? {}).flatMap(([name, inner]) => {
+    const standard = shape.required?.includes(name) ? 'needed' : standardOf(inner);
+    const cells = [`\`${prefix}${name}\``, takesOf(inner), standard, inner.description ?? ''];
+    return [
+      `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`,
+      ...rowsOf(inner, `${prefix}${name}.`),
+    ];
+  });
+}
+
+function table(rows: readonly string[]): string[] {
+  return ['| key | takes | default | meaning |', '| --- | --- | --- | --- |', ...rows, ''];
+}
+
+function takesOf(shape: Shape): string {
+  if (shape.enum) return shape.enum.map((one) => `\`${String(one)}\``).join(', ');
+  if ('const' in shape) return `\`${String(shape.const)}\``;
+  if (shape.anyOf) return shape.anyOf.map(takesOf).join(' or ');
+  if (Array.isArray(shape.type))
+    return shape.type.map((type) => NAMES[String(type)] ?? String(type)).join(' or ');
+  if (shape.items) return `list of ${takesOf(shape.items)}`;
+  if (typeof shape.additionalProperties === 'object') return `${takesOf(shape.additionalProperties)} by name`;
+  return NAMES[String(shape.type)] ?? 'any';
+}
+
+const NAMES: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'whole number',
+  number: 'number',
+  boolean: '`true` or `false`',
+  object: 'keys',
+};
+
+function standardOf(shape: Shape): string {
+  if (shape.default === undefined) return '';
+  const isEmpty = JSON.stringify(shape.default) === '{}' && shape.properties !== undefined;
+  return isEmpty ? '' : `\`${JSON.stringify(shape.default)}\``;
+}

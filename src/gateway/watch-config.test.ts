@@ -1,0 +1,97 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { watchConfig } from './watch-config.ts';
+
+test('a change is read and handed on', async () => {
+  const { file, next } = await setUp('server: { name: one }');
+  writeFileSync(file, 'server: { name: two }');
+  expect(await next()).toBe('two');
+});
+
+test('an editor that puts a new file in the place of the old one is noticed, again and again', async () => {
+  const { file, next } = await setUp('server: { name: one }');
+  for (const name of ['two', 'three']) {
+    writeFileSync(`${file}~`, `server: { name: ${name} }`);
+    renameSync(`${file}~`, file);
+    expect(await next()).toBe(name);
+  }
+});
+
+test('a file with an error is reported; mended, it is handed on', async () => {
+  const { file, next } = await setUp('server: { name: one }');
+  writeFileSync(file, 'server: { nam: two }');
+  expect(await next()).toContain('server.nam is not a key here; did you mean "name"?');
+  writeFileSync(file, 'server: { name: three }');
+  expect(await next()).toBe('three');
+});
+
+test('a secret file that changes is a change of the configuration, also one named later', async () => {
+  const { file, folder, next } = await setUp('server: { name: one }');
+  const secret = join(mkdtempSync(join(folder, 'secrets-')), 'name.txt');
+  writeFileSync(file, `server: { name: "\${file:${secret}}" }`);
+  expect(await next()).toContain('does not exist');
+  writeFileSync(secret, 'two');
+  expect(await next()).toBe('two');
+  writeFileSync(secret, 'three');
+  expect(await next()).toBe('three');
+});
+
+test('a reload that was asked for happens without a change, and after the one before it', async () => {
+  const { next, watch } = await setUp('server: { name: one }');
+  await watch.reload();
+  expect(await next()).toBe('one');
+});
+
+test('other files in the folder do not matter, nor does a file that is written as it was', async () => {
+  const { file, folder, seen, next } = await setUp('server: { name: one }');
+  writeFileSync(join(folder, 'toolcrib.db'), 'rows');
+  writeFileSync(file, 'server: { name: one }');
+  writeFileSync(file, 'server: { name: two }');
+  expect(await next()).toBe('two');
+  expect(seen).toEqual(['two']);
+});
+
+test('a configuration that cannot be put to use does not stop the watching', async () => {
+  const { file, next, logged } = await setUp('server: { name: one }', (name) => {
+    if (name === 'two') throw new Error('the port is taken');
+  });
+  writeFileSync(file, 'server: { name: two }');
+  expect(await next()).toBe('two');
+  writeFileSync(file, 'server: { name: three }');
+  expect(await next()).toBe('three');
+  expect(logged).toEqual(['The new configuration could not be put to use.']);
+});
+
+async function setUp(source: string, use: (name: string) => void = () => {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'toolcrib-watch-'));
+  const file = join(folder, 'toolcrib.yaml');
+  writeFileSync(file, source);
+  const seen: string[] = [];
+  const logged: string[] = [];
+  let read = 0;
+  let wake = (): void => {};
+  const say = (what: string): void => {
+    seen.push(what);
+    wake();
+  };
+  const watch = await watchConfig(file, {
+    env: {},
+    onChange: ({ config }) => {
+      say(config.server.name);
+      use(config.server.name);
+    },
+    onProblem: ({ message }) => say(message),
+    log: (_level, message) => logged.push(message),
+  });
+  onTestFinished(async () => {
+    await watch.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const next = async (): Promise<string> => {
+    while (seen.length <= read) await new Promise<void>((resolve) => (wake = resolve));
+    return seen[read++]!;
+  };
+  return { file, folder, watch, seen, next, logged };
+}

@@ -1,0 +1,29 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { escapeUnseen } from './escape-unseen.ts';
+
+test('E2 what cannot be seen becomes an escape, and reads back as it was', () => {
+  const text = 'a\u001b[2J\u009b31m\u202e\u{e0041}\u2028\u00a0\ufeff\ud800z';
+  const json = escapeUnseen(JSON.stringify(text));
+  expect(json).toBe('"a\\u001b[2J\\u009b31m\\u202e\\udb40\\udc41\\u2028\\u00a0\\ufeff\\ud800z"');
+  expect(JSON.parse(json)).toBe(text);
+  // JSON alone lets most of it through.
+  expect(JSON.stringify(text)).toMatch(/[\u009b\u202e\u{e0041}]/u);
+});
+
+test('letters of any script stay as they are', () => {
+  const json = JSON.stringify({ text: 'Grüße, 世界 😀' });
+  expect(escapeUnseen(json)).toBe(json);
+});
+
+test('E2 any value reads back as it was, and nothing in the text is unseen', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ noUnicodeString: false }), fc.string({ unit: 'binary' }), (value, text) => {
+      const whole = [value, text];
+      const json = escapeUnseen(JSON.stringify(whole));
+      expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(whole)));
+      expect(json).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
+    }),
+    { numRuns: 1_000 },
+  );
+});

@@ -1,0 +1,15 @@
+/** JSON text with every character that cannot be seen, or that a terminal obeys, as an escape: it reads back as the same value. */
+export function escapeUnseen(json: string): string {
+  return VISIBLE.test(json) ? json : json.replaceAll(UNSEEN, toEscapes);
+}
+
+const VISIBLE = /^[ -~]*$/;
+// Controls, formats, private and unassigned characters, and separators other than the space.
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
+
+function toEscapes(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+  ).join('');
+}

@@ -1,0 +1,195 @@
+import { readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { secretFormats } from './secret-formats.ts';
+import { redactPatterns, Secrets } from './secrets.ts';
+
+const letters = (count: number): string => 'aB3dE6gH9jK2mN5pQ8sT1vW4xY7zA0c'.repeat(9).slice(0, count);
+const upper = (count: number): string => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.slice(0, count);
+const hex = (count: number): string => '0123456789abcdef'.repeat(9).slice(0, count);
+
+// What must be taken out, what it stands in, and something alike that must stay.
+const cases: Readonly<Record<string, readonly [secret: string, around: string, nearMiss: string]>> = {
+  'private-key': [
+    `-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\n${letters(64)}\n${letters(20)}==\n-----END RSA PRIVATE KEY-----`,
+    'key: *, kept!',
+    `-----BEGIN CERTIFICATE-----\n${letters(64)}\n-----END CERTIFICATE-----`,
+  ],
+  'url-password': ['s3cret!', 'postgres://app:*@db.internal:5432/main', 'https://example.com:8443/@home'],
+  authorization: ['dXNlcjpwYXNz', 'Authorization: Basic *', 'Authorization: is required'],
+  jwt: [`eyJ${letters(20)}.eyJ${letters(40)}.${letters(43)}`, 'token=*;', `eyJ${letters(20)}.${letters(40)}`],
+  github: [`ghp_${letters(36)}`, 'GITHUB_TOKEN=*', 'ghp_short and ghx_' + letters(36)],
+  'github-fine-grained': [
+    `github_pat_${letters(22)}_${letters(59)}`,
+    '"*"',
+    'github_pat_tokens_are_fine_grained',
+  ],
+  gitlab: [`glpat-${letters(20)}`, 'PRIVATE-TOKEN: *', 'glpat-short'],
+  'aws-access-key': [`AKIA${upper(16)}`, 'id *.', `AKIA${upper(17)}`],
+  'aws-secret-key': [letters(40), 'aws_secret_access_key = *', `aws_secret_access_key = ${letters(41)}`],
+  google: [`AIza${letters(35)}`, 'key=*', `AIza${letters(34)}`],
+  'google-oauth': [`GOCSPX-${letters(28)}`, '"client_secret":"*"', `GOCSPX-${letters(27)}`],
+  slack: [`xoxb-123456789012-${letters(24)}`, 'slack *', 'xoxb-short'],
+  'slack-webhook': [
+    `T0000AAAA/B0000BBBB/${letters(24)}`,
+    'https://hooks.slack.com/services/*',
+    'https://hooks.slack.com/services/help',
+  ],
+  stripe: [`sk_live_${letters(24)}`, 'stripe: *', `pk_live_${letters(24)} and sk_live_short`],
+  anthropic: [`sk-ant-api03-${letters(40)}`, 'ANTHROPIC_API_KEY=*', 'sk-ant-hill'],
+  openai: [`sk-proj-${letters(48)}`, 'OPENAI_API_KEY=*', `task-${letters(40)} and sk-${letters(20)}`],
+  npm: [`npm_${letters(36)}`, '_authToken=*', `npm_config_registry and npm_${letters(35)}`],
+  pypi: [`pypi-AgE${letters(60)}`, 'password = *', `pypi-${letters(60)}`],
+  sendgrid: [`SG.${letters(22)}.${letters(43)}`, 'key *', `SG.${letters(22)}.${letters(42)}`],
+  twilio: [`SK${hex(32)}`, 'sid *', `SK${hex(33)} and DISK${hex(32)}`],
+  'azure-storage': [`${letters(86)}==`, 'AccountName=x;AccountKey=*;Endpoint=y', 'AccountKey=none'],
+  digitalocean: [`dop_v1_${hex(64)}`, 'DO_TOKEN=*', `dop_v1_${hex(63)}`],
+  'hugging-face': [`hf_${letters(34)}`, 'HF_TOKEN=*', `hf_${letters(33)} and half_${letters(34)}`],
+  notion: [`ntn_${letters(46)}`, 'notion *', `ntn_${letters(42)} and secret_${letters(44)}`],
+  linear: [`lin_api_${letters(40)}`, 'LINEAR_API_KEY=*', `lin_api_${letters(39)}`],
+  toolcrib: [`tck_${letters(36)}`, 'key *', `tck_short and etc_${letters(32)}`],
+};
+
+describe('token formats', () => {
+  const secrets = new Secrets();
+
+  test('E4 every format is tried, and there are more than twenty', () => {
+    expect(secretFormats.length).toBeGreaterThanOrEqual(20);
+    expect(Object.keys(cases).toSorted()).toEqual(secretFormats.map(({ id }) => id).toSorted());
+  });
+
+  test.each(Object.entries(cases))('E4 %s is taken out, and nothing around it', (id, [secret, around]) => {
+    expect(secrets.redact(around.replace('*', () => secret))).toBe(around.replace('*', `[redacted:${id}]`));
+  });
+
+  test.each(Object.entries(cases))('%s: something alike stays', (_id, [, , nearMiss]) => {
+    expect(secrets.redact(nearMiss)).toBe(nearMiss);
+  });
+
+  test.each<[text: string, redacted: string]>([
+    ['{"authorization":"Bearer abc.def"}', '{"authorization":"Bearer [redacted:authorization]"}'],
+    [
+      '{\\"Authorization\\": \\"token abcdef\\"}',
+      '{\\"Authorization\\": \\"token [redacted:authorization]\\"}',
+    ],
+    ['amqp://guest:p@ss@mq', 'amqp://guest:[redacted:url-password]@mq'],
+    ['redis://:pw@cache:6379', 'redis://:[redacted:url-password]@cache:6379'],
+    [`secret_${letters(43)}`, '[redacted:notion]'],
+    [`sk-${letters(48)}`, '[redacted:openai]'],
+    [`rk_live_${letters(24)}`, '[redacted:stripe]'],
+    [`tc_${letters(32)}`, '[redacted:toolcrib]'],
+    [`ASIA${upper(16)}`, '[redacted:aws-access-key]'],
+    [`"SecretAccessKey": "${letters(40)}"`, '"SecretAccessKey": "[redacted:aws-secret-key]"'],
+    [`-----BEGIN PRIVATE KEY-----\\n${letters(64)}`, '[redacted:private-key]'],
+  ])('E4 %s', (text, redacted) => {
+    expect(secrets.redact(text)).toBe(redacted);
+  });
+
+  test('redacting twice is redacting once', () => {
+    const all = Object.values(cases).map(([secret, around]) => around.replace('*', () => secret));
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.constantFrom(...all), fc.string()), { maxLength: 6 }), (parts) => {
+        const once = secrets.redact(parts.join(' '));
+        expect(secrets.redact(once)).toBe(once);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test('A15 hostile text of any length is answered', () => {
+    const starts = secretFormats.flatMap(({ hints }) => hints);
+    for (const start of [...starts, 'eyJ-eyJ.', '-----BEGIN PRIVATE KEY-----', 'a://b:', 'Bearer '])
+      expect(secrets.redact(start.repeat(100_000 / start.length)).length).toBeGreaterThan(0);
+  });
+});
+
+describe('secrets in use', () => {
+  const secret = 'pä55/w+rd "quoted" ?x';
+
+  const forms: readonly [form: string, text: string][] = [
+    ['as it is', secret],
+    ['JSON', JSON.stringify({ a: secret })],
+    ['a URL', `https://x.example/?k=${encodeURIComponent(secret)}`],
+    ['a form', new URLSearchParams({ k: secret }).toString()],
+    ['hexadecimal', Buffer.from(secret).toString('hex')],
+    ['upper-case hexadecimal', Buffer.from(secret).toString('hex').toUpperCase()],
+    ['base64', Buffer.from(secret).toString('base64')],
+    ['base64url', Buffer.from(secret).toString('base64url')],
+    ['base64 one letter in', Buffer.from(`u${secret}!`).toString('base64')],
+    ['base64 two letters in', Buffer.from(`us${secret}!`).toString('base64')],
+    ['base64 three letters in', Buffer.from(`use${secret}!`).toString('base64')],
+  ];
+
+  test.each(forms)('E4 a live secret is taken out: %s', (_form, text) => {
+    const secrets = new Secrets();
+    expect(secrets.redact(text)).toBe(text);
+    secrets.add(secret);
+    const redacted = secrets.redact(text);
+    expect(redacted).toContain('[redacted:secret]');
+    expect(redacted.length).toBeLessThan(text.length);
+  });
+
+  test('what is too short to look for is left alone', () => {
+    const secrets = new Secrets();
+    secrets.add('1234567');
+    expect(secrets.redact('call 1234567 now')).toBe('call 1234567 now');
+  });
+
+  test('a secret is forgotten when its last owner lets it go', () => {
+    const secrets = new Secrets();
+    const [forget, forgetToo] = [secrets.add('correct horse'), secrets.add('correct horse')];
+    forget();
+    forget();
+    expect(secrets.redact('a correct horse')).toBe('a [redacted:secret]');
+    forgetToo();
+    expect(secrets.redact('a correct horse')).toBe('a correct horse');
+  });
+
+  test('E4 no live secret survives, wherever it stands and however many there are', () => {
+    const word = fc.string({ unit: 'grapheme', minLength: 8, maxLength: 40 });
+    fc.assert(
+      fc.property(fc.array(word, { minLength: 1, maxLength: 8 }), fc.array(fc.string()), (planted, noise) => {
+        const secrets = new Secrets();
+        for (const each of planted) secrets.add(each);
+        const text = planted.map((each, index) => `${noise[index] ?? ''}${each}`).join('|');
+        const redacted = secrets.redact(text);
+        for (const each of planted)
+          if (!'[redacted:secret]|'.repeat(9).includes(each))
+            expect(redacted.split(/[|]/)).not.toContain(each);
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('configured patterns', () => {
+  test('what they match is replaced under their name', () => {
+    const secrets = new Secrets({ ticket: 'ACME-[0-9]{4,}', iban: '\\bDE\\d{20}\\b' });
+    expect(secrets.redact('see ACME-12345, pay DE12345678901234567890.')).toBe(
+      'see [redacted:ticket], pay [redacted:iban].',
+    );
+    expect(secrets.redact('ACME-1')).toBe('ACME-1');
+  });
+
+  test('A15 a pattern that would never come back in another engine does', () => {
+    const redact = redactPatterns({ slow: '^(a+)+$' })!;
+    expect(redact(`${'a'.repeat(60)}!`)).toBe(`${'a'.repeat(60)}!`);
+  });
+
+  test('an empty match replaces nothing, and a dollar in a name is no command', () => {
+    expect(redactPatterns({ $1: 'x*' })!('axxb')).toBe('a[redacted:$1]b');
+  });
+
+  test.each(['(', '(a)\\1', '(?=a)b'])('the pattern %s is refused by name', (pattern) => {
+    expect(() => new Secrets({ mine: pattern })).toThrow('The pattern "mine" cannot be used');
+  });
+
+  test('without patterns there is nothing to do', () => {
+    expect(redactPatterns({})).toBeUndefined();
+  });
+});
+
+test('every format has its row in the documentation', () => {
+  const page = readFileSync(new URL('../../docs/stages/sanitize.md', import.meta.url), 'utf8');
+  for (const { id, description } of secretFormats) expect(page).toContain(`| \`${id}\` | ${description} |`);
+});

@@ -1,0 +1,124 @@
+import { ToolcribError } from '../core/errors.ts';
+import { linearPattern } from '../core/linear-pattern.ts';
+import { LiteralFinder } from './literal-finder.ts';
+import { secretFormats, secretHint } from './secret-formats.ts';
+
+const MIN_LENGTH = 8;
+const LIVE = '[redacted:secret]';
+
+/** Takes secrets out of a text. */
+export type Redact = (text: string) => string;
+
+/** The secrets this process knows, and the formats others are recognised by: the one place where text is freed of them. */
+export class Secrets {
+  readonly #owners = new Map<string, number>();
+  readonly #redactPatterns: Redact | undefined;
+  #finder: LiteralFinder | undefined;
+
+  /** Further patterns by name, checked in time that grows with the text alone. */
+  constructor(patterns: Readonly<Record<string, string>> = {}) {
+    this.#redactPatterns = redactPatterns(patterns);
+  }
+
+  /** Notes a secret in use, in every form it may turn up in; the returned function forgets it. What is shorter than 8 letters is too common to look for. */
+  add(secret: string): () => void {
+    if (secret.length < MIN_LENGTH) return () => {};
+    this.#change(secret, 1);
+    let isKnown = true;
+    return () => {
+      if (isKnown) this.#change(secret, -1);
+      isKnown = false;
+    };
+  }
+
+  /** The text with every secret replaced by `[redacted:<id>]`. */
+  redact(text: string): string {
+    let safe = text;
+    if (this.#owners.size > 0 && text.length >= MIN_LENGTH) safe = this.#redactLive(safe);
+    if (safe.length >= SHORTEST_HIT && secretHint.test(safe)) safe = redactFormats(safe);
+    return this.#redactPatterns ? this.#redactPatterns(safe) : safe;
+  }
+
+  #change(secret: string, owners: 1 | -1): void {
+    const count = (this.#owners.get(secret) ?? 0) + owners;
+    if (count > 0) this.#owners.set(secret, count);
+    else this.#owners.delete(secret);
+    this.#finder = undefined;
+  }
+
+  #redactLive(text: string): string {
+    const finder = (this.#finder ??= new LiteralFinder([...this.#owners.keys()].flatMap(formsOf)));
+    let at = finder.find(text);
+    if (at < 0) return text;
+    let safe = '';
+    let done = 0;
+    for (; at >= 0; at = finder.find(text, done)) {
+      safe += text.slice(done, at) + LIVE;
+      done = at + finder.wordAt(text, at)!.length;
+    }
+    return safe + text.slice(done);
+  }
+}
+
+/** Makes a function that replaces what named patterns match; `undefined` where there are none. */
+export function redactPatterns(patterns: Readonly<Record<string, string>>): Redact | undefined {
+  const compiled = Object.entries(patterns).map(([name, source]) => {
+    const mark = `[redacted:${name}]`;
+    // A pattern may match between letters, where there is nothing to replace.
+    return { pattern: compile(name, source), replace: (match: string) => (match === '' ? '' : mark) };
+  });
+  if (compiled.length === 0) return undefined;
+  return (text) => {
+    let safe = text;
+    for (const { pattern, replace } of compiled)
+      if (pattern.test(safe)) safe = pattern.matcher(safe).replaceAll(replace);
+    return safe;
+  };
+}
+
+// The password in r://:p@h, with nothing to spare.
+const SHORTEST_HIT = 8;
+
+function redactFormats(text: string): string {
+  let safe = text;
+  for (const { id, hints, pattern } of secretFormats)
+    if (hints.some((hint) => safe.includes(hint))) safe = safe.replaceAll(pattern, `[redacted:${id}]`);
+  return safe;
+}
+
+function compile(name: string, source: string): ReturnType<typeof linearPattern> {
+  try {
+    return linearPattern(source);
+  } catch (cause) {
+    throw new ToolcribError(
+      'invalid_config',
+      `The pattern "${name}" cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
+  }
+}
+
+// As it is, and as JSON, URLs, base64 and hexadecimal dumps write it.
+function formsOf(secret: string): string[] {
+  const bytes = Buffer.from(secret);
+  const encoded = encodeURIComponent(bytes.toString());
+  const base64 = [0, 1, 2].flatMap((offset) => base64Inside(bytes, offset));
+  const forms = [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encoded,
+    encoded.replaceAll(/%[\dA-F]{2}/g, (code) => code.toLowerCase()),
+    encoded.replaceAll('%20', '+'),
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
+    ...base64,
+    ...base64.map((form) => form.replaceAll('+', '-').replaceAll('/', '_')),
+  ];
+  return [...new Set(forms)];
+}
+
+// Inside a longer text a secret may begin at any of three places of a group; only letters that hold nothing but the secret are looked for.
+function base64Inside(bytes: Buffer, offset: number): string {
+  const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
+  return text.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
+}

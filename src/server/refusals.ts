@@ -1,0 +1,64 @@
+import type { Caller } from '../core/caller.ts';
+import { ToolcribError, type ErrorCode } from '../core/errors.ts';
+import { recorded } from '../core/record.ts';
+import type { Log } from '../observe/log.ts';
+
+/** A request of a known caller that was turned away. */
+export interface Refusal {
+  readonly caller: Caller;
+  /** The method, where the message could be read that far. */
+  readonly method: string | undefined;
+  /** The tool, prompt, resource or task that was named. */
+  readonly target: string | undefined;
+  readonly code: ErrorCode;
+}
+
+/** Who hears of refusals. */
+export interface RefusalOptions {
+  readonly onRefusal?: ((refusal: Refusal) => void) | undefined;
+  readonly onUnknown?: ((code: ErrorCode) => void) | undefined;
+  readonly log?: Log | undefined;
+}
+
+/** What is known of a message that is refused. */
+interface Refused {
+  readonly method?: string;
+  readonly params?: Readonly<Record<string, unknown>> | undefined;
+}
+
+const MAX_TARGET_LENGTH = 200;
+
+/** Tells that a known caller was refused, unless that is on record already. */
+export function noteRefusal(
+  { onRefusal, log }: RefusalOptions,
+  error: unknown,
+  { caller, message = {} }: { readonly caller: Caller; readonly message?: object },
+): void {
+  if (typeof error === 'object' && error !== null) {
+    if (recorded.has(error)) return;
+    recorded.add(error);
+  }
+  if (!onRefusal) return;
+  const code = error instanceof ToolcribError ? error.code : 'internal';
+  const { method, params }: Refused = message;
+  tell(() => onRefusal({ caller, method, target: targetOf(params), code }), log);
+}
+
+/** Tells that somebody was refused before it was known who. */
+export function noteUnknown({ onUnknown, log }: RefusalOptions, error: ToolcribError): void {
+  if (onUnknown && !recorded.has(error)) tell(() => onUnknown(error.code), log);
+}
+
+// Whoever listens must not change what the client is told.
+function tell(listener: () => void, log: Log | undefined): void {
+  try {
+    listener();
+  } catch (cause) {
+    log?.('error', 'A refusal could not be noted.', { cause });
+  }
+}
+
+function targetOf(params: Refused['params']): string | undefined {
+  const named = params?.['name'] ?? params?.['uri'] ?? params?.['taskId'];
+  return typeof named === 'string' ? named.slice(0, MAX_TARGET_LENGTH) : undefined;
+}

@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineResource } from '../core/resource.ts';
+import { defineTool, type Tool } from '../core/tool.ts';
+import { createFakeClock } from '../testing.ts';
+import { chainOfTenant, RowWriter, type RowOptions } from './audit-row.ts';
+import type { ToolCall } from '../core/call.ts';
+import { Cancellation } from '../core/cancellation.ts';
+import { Interview } from '../core/interview.ts';
+import { localCaller, type Caller } from '../core/caller.ts';
+import { CallRecord } from '../core/record.ts';
+
+const ada: Caller = {
+  ...localCaller,
+  id: 'ada',
+  tenant: { id: 'acme', name: 'Acme', data: {} },
+  credential: 'key_1',
+};
+
+const pay = defineTool({ name: 'pay', description: 'Pays.', input: z.looseObject({}) }, () => 'paid');
+
+test('000-39 hashed arguments: the same ones have the same digest in any order, and without the key nobody can try them out', () => {
+  const digestOf = (args: Record<string, unknown>, digestKey = 'one'): unknown =>
+    rowOf({ digestKey }, args)['arguments'];
+  expect(digestOf({ a: 1, b: 2 })).toBe(digestOf({ b: 2, a: 1 }));
+  expect(digestOf({ a: 1, b: 2 })).not.toBe(digestOf({ a: 1, b: 3 }));
+  expect(digestOf({ pin: '1234' }, 'one')).not.toBe(digestOf({ pin: '1234' }, 'another'));
+  expect(JSON.stringify(rowOf({}, { pin: '1234' }))).not.toContain('1234');
+});
+
+test('000-39 a preview of arguments is redacted and has an end', () => {
+  const redact = (text: string): string => text.replaceAll('hunter2', '[secret]');
+  const row = rowOf({ show: 'preview', redact }, { password: 'hunter2', note: 'x'.repeat(100_000) });
+  expect(row['preview']).toMatch(/^\{"password":"\[secret\]","note":"xxx/);
+  expect(String(row['preview'])).toHaveLength(4_096);
+  expect(row).not.toHaveProperty('arguments');
+});
+
+test('E4 a secret that the end of a preview falls into is taken out before the cut', () => {
+  const redact = (text: string): string => text.replaceAll('hunter2', '[secret]');
+  const row = rowOf({ show: 'preview', redact }, { note: `${'x'.repeat(4_081)}hunter2` });
+  expect(row['preview']).not.toContain('hunt');
+});
+
+test('nothing is said about arguments when that is asked for, nor about those of resources', () => {
+  const row = rowOf({ show: 'none' }, { a: 1 });
+  expect(row).not.toHaveProperty('arguments');
+  expect(row).not.toHaveProperty('preview');
+  const resource = defineResource({ uri: 'file:///a', name: 'a' }, () => '');
+  const call = { ...callBase(), kind: 'resource' as const, resource, uri: 'file:///a', variables: {} };
+  expect(writerOf({}).ending(call, { outcome: 'done', ms: 0 })).not.toContain('"arguments"');
+});
+
+test('an outcome says only what the intent could not', () => {
+  const call = callOf(pay);
+  call.record.hasIntent = true;
+  call.record.bytes = 12;
+  expect(JSON.parse(writerOf({}).ending(call, { outcome: 'done', ms: 1.23456 }))).toEqual({
+    kind: 'outcome',
+    call: call.record.id,
+    at: '2026-01-01T00:00:00.000Z',
+    tool: 'pay',
+    definition: expect.any(String),
+    outcome: 'done',
+    ms: 1.235,
+    bytes: 12,
+  });
+});
+
+test('E2 the chain of a tenant is one word, and no two tenants share one', () => {
+  expect(['acme', 'a.b-c_d', '42'].map(chainOfTenant)).toEqual(['acme', 'a.b-c_d', '42']);
+  const odd = ['', ' ', '@operator', 'a\tb', 'a\nb', 'ä', '\ud800', '\udc00', '%20', '"', 'a b', '\u0000'];
+  const chains = odd.map(chainOfTenant);
+  for (const chain of chains) expect(chain).toMatch(/^[!-~]+$/);
+  expect(new Set(chains).size).toBe(odd.length);
+});
+
+function writerOf(options: Partial<RowOptions>): RowWriter {
+  return new RowWriter({
+    clock: createFakeClock(),
+    show: 'hashed',
+    digestKey: 'key',
+    policyVersion: 'p1',
+    redact: (text) => text,
+    ...options,
+  });
+}
+
+function rowOf(options: Partial<RowOptions>, args: Record<string, unknown>): Record<string, unknown> {
+  return JSON.parse(writerOf(options).intent(callOf(pay, { arguments: args }))) as Record<string, unknown>;
+}
+
+function callBase(): Omit<ToolCall, 'kind' | 'tool' | 'arguments'> {
+  return {
+    caller: ada,
+    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
+    meta: {},
+    cancellation: new Cancellation(),
+    record: new CallRecord(),
+    interview: new Interview(),
+    voice: {},
+  };
+}
+
+function callOf(tool: Tool, changes: Partial<Omit<ToolCall, 'kind' | 'tool'>> = {}): ToolCall {
+  return { ...callBase(), kind: 'tool', tool, arguments: {}, ...changes };
+}

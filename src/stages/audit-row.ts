@@ -1,0 +1,206 @@
+import { hash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import { absentTools } from '../core/absent-tool.ts';
+import type { Call, ClientFacts, CompletionCall } from '../core/call.ts';
+import type { Caller } from '../core/caller.ts';
+import type { Clock } from '../core/clock.ts';
+import { definitionDigest } from '../core/digest.ts';
+import type { ErrorCode } from '../core/errors.ts';
+import { escapeUnseen } from '../observe/escape-unseen.ts';
+
+const MAX_PREVIEW = 4_096;
+const MAX_NAME = 200;
+
+/** What is written about the arguments of a call. */
+export type ArgumentsShown = 'hashed' | 'preview' | 'none';
+
+/** What rows are made with. */
+export interface RowOptions {
+  readonly clock: Clock;
+  readonly show: ArgumentsShown;
+  /** Goes into the digest of arguments, since short ones could be guessed. */
+  readonly digestKey: string;
+  readonly policyVersion: string;
+  /** Takes secrets out of a preview. */
+  readonly redact: (text: string) => string;
+}
+
+/** How a call ended, as far as the record goes. */
+export interface Ending {
+  /** How it ended: `done`, `failed`, `needs_input`, or the code of the error. */
+  readonly outcome: 'done' | 'failed' | 'needs_input' | ErrorCode;
+  readonly ms: number;
+}
+
+// The codes that say no before a tool has run.
+const REFUSALS: ReadonlySet<string> = new Set([
+  'unknown_tool',
+  'unknown_resource',
+  'unknown_prompt',
+  'refused',
+  'rate_limited',
+  'busy',
+  'invalid_arguments',
+  'key_reused',
+  'outcome_unknown',
+  'missing_capability',
+  'insufficient_scope',
+]);
+
+/** Writes rows. Put together from parts that stay the same, because a row is written for every call. */
+export class RowWriter {
+  readonly #options: RowOptions;
+  readonly #policy: string;
+  readonly #callers = new WeakMap<Caller, string>();
+  readonly #targets = new WeakMap<object, string>();
+  #lastMs = -1;
+  #lastTime = '';
+
+  constructor(options: RowOptions) {
+    this.#options = options;
+    this.#policy = `,"policy":${JSON.stringify(options.policyVersion)}`;
+  }
+
+  /** The row that says a tool with effects is about to run. */
+  intent(call: Call): string {
+    return `${this.#head('intent', call)},"decision":"allowed"${ruleOf(call)}${this.#policy}}`;
+  }
+
+  /** The row that says how a call ended; for one with an intent, the intent has said the rest. */
+  ending(call: Call, ending: Ending): string {
+    const { record } = call;
+    const head = record.hasIntent ? this.#outcome(call) : this.#head('call', call);
+    return `${head}${endOf(call, ending)}${record.hasIntent ? '' : `${ruleOf(call)}${this.#policy}`}}`;
+  }
+
+  /** The row for what was refused before it became a call. */
+  refusal(caller: Caller, facts: Readonly<Record<string, unknown>>): string {
+    return `{"kind":"refusal","at":"${this.#time()}"${this.#caller(caller)},${toText(facts).slice(1, -1)}${this.#policy}}`;
+  }
+
+  #outcome(call: Call): string {
+    return `{"kind":"outcome","call":"${call.record.id}","at":"${this.#time()}"${this.#target(call)}`;
+  }
+
+  #head(kind: 'intent' | 'call', call: Call): string {
+    const { caller, client, record } = call;
+    const trace = record.traceId === undefined ? '' : `,"trace":${quote(record.traceId)}`;
+    return `{"kind":"${kind}","call":"${record.id}","at":"${this.#time()}"${this.#caller(caller)}${clientOf(client)}${this.#target(call)}${this.#arguments(call)}${trace}`;
+  }
+
+  #caller(caller: Caller): string {
+    let text = this.#callers.get(caller);
+    if (text === undefined) {
+      const { tenant, id, credential } = caller;
+      const facts = { tenant: tenant.id, caller: id, ...(credential !== undefined && { credential }) };
+      this.#callers.set(caller, (text = `,${toText(facts).slice(1, -1)}`));
+    }
+    return text;
+  }
+
+  #target(call: Call): string {
+    // A completion has the same target as the prompt or template it is for, and another name in the row.
+    if (call.kind === 'completion') return describe(call);
+    const target = targetOf(call);
+    let text = this.#targets.get(target);
+    if (text === undefined) this.#targets.set(target, (text = describe(call)));
+    return call.kind === 'resource' ? `${text},"uri":${quote(call.uri)}` : text;
+  }
+
+  #arguments(call: Call): string {
+    const { show, digestKey, redact } = this.#options;
+    if (show === 'none' || call.kind === 'resource') return '';
+    const args = call.kind === 'completion' ? call.argument : call.arguments;
+    try {
+      if (show === 'preview') {
+        const text = redact(JSON.stringify(args).slice(0, MAX_PREVIEW * 2)).slice(0, MAX_PREVIEW);
+        return `,"preview":${toText(text)}`;
+      }
+      const digest = hash('sha256', `${digestKey}${canonicalize(args) ?? ''}`, 'base64url' as 'hex');
+      return `,"arguments":"${digest.slice(0, 22)}"`;
+    } catch {
+      // Within one process anything can be passed, and a call that ran must be on record whatever it was given.
+      return ',"arguments":"unreadable"';
+    }
+  }
+
+  // Many rows are written within a millisecond.
+  #time(): string {
+    const now = this.#options.clock.now();
+    if (now !== this.#lastMs) {
+      this.#lastMs = now;
+      this.#lastTime = new Date(now).toISOString();
+    }
+    return this.#lastTime;
+  }
+}
+
+/** The chain of a tenant; whatever a tenant is called, its chain has a name that is one word. */
+export function chainOfTenant(id: string): string {
+  // Quoted first: halves of characters and no characters at all have a name then, and still no two tenants share one.
+  return /^[\w.-]+$/.test(id) ? id : encodeURIComponent(JSON.stringify(id));
+}
+
+/** The chain of a caller's tenant. */
+export function chainOf({ tenant }: Caller): string {
+  return chainOfTenant(tenant.id);
+}
+
+function targetOf(call: Exclude<Call, CompletionCall>): object {
+  switch (call.kind) {
+    case 'tool':
+      return call.tool;
+    case 'resource':
+      return call.resource;
+    case 'prompt':
+      return call.prompt;
+  }
+}
+
+function describe(call: Call): string {
+  switch (call.kind) {
+    case 'tool': {
+      const { tool } = call;
+      const definition = absentTools.has(tool) ? '' : `,"definition":"${definitionDigest(tool)}"`;
+      return `,"tool":${quote(tool.name)}${definition}`;
+    }
+    case 'resource':
+      return `,"resource":${quote(call.resource.name)}`;
+    case 'prompt':
+      return `,"prompt":${quote(call.prompt.name)}`;
+    case 'completion':
+      return `,"completion":${quote(call.target.name)}`;
+  }
+}
+
+function clientOf({ name, version, protocolVersion }: ClientFacts): string {
+  const protocol = protocolVersion === undefined ? '' : `,"protocol":${quote(protocolVersion)}`;
+  if (name === undefined) return protocol;
+  return `,"client":${quote(version === undefined ? name : `${name}/${version}`)}${protocol}`;
+}
+
+function ruleOf({ record }: Call): string {
+  const rule = record.rule === undefined ? '' : `,"rule":${toText(record.rule)}`;
+  return record.approval === undefined ? rule : `${rule},"approval":${toText(record.approval)}`;
+}
+
+function endOf({ record }: Call, { outcome, ms }: Ending): string {
+  const decision = record.hasIntent
+    ? ''
+    : REFUSALS.has(outcome)
+      ? ',"decision":"refused"'
+      : ',"decision":"allowed"';
+  const from = record.answeredFrom === undefined ? '' : `,"from":"${record.answeredFrom}"`;
+  const bytes = record.bytes === undefined ? '' : `,"bytes":${record.bytes}`;
+  return `${decision},"outcome":"${outcome}"${from},"ms":${Math.round(ms * 1000) / 1000}${bytes}`;
+}
+
+// Names sent by callers are capped; what is cut is cut before it is escaped, so that the text stays whole.
+function quote(text: string): string {
+  return toText(text.length > MAX_NAME ? `${text.slice(0, MAX_NAME)}…` : text);
+}
+
+// Without anything a reader cannot see, or that a terminal would obey.
+function toText(value: unknown): string {
+  return escapeUnseen(JSON.stringify(value));
+}

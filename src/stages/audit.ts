@@ -1,0 +1,186 @@
+import { z } from 'zod';
+import { absentTools } from '../core/absent-tool.ts';
+import type { Call, Reading } from '../core/call.ts';
+import type { Caller } from '../core/caller.ts';
+import { systemClock, type Clock } from '../core/clock.ts';
+import { ToolcribError, type ErrorCode } from '../core/errors.ts';
+import { recorded } from '../core/record.ts';
+import type { Result } from '../core/result.ts';
+import type { Awaitable } from '../core/source.ts';
+import type { Next, Stage } from '../core/stage.ts';
+import type { Journal } from '../store/store.ts';
+import { chainOf, RowWriter, type Ending } from './audit-row.ts';
+import { RefusalCounts } from './refusal-counts.ts';
+
+/** How calls are put on record. */
+export const auditOptions = z.strictObject({
+  arguments: z
+    .enum(['hashed', 'preview', 'none'])
+    .default('hashed')
+    .describe(
+      'What is written about arguments: a keyed digest, a redacted preview of up to 4 kB, or nothing.',
+    ),
+  retentionDays: z
+    .number()
+    .int()
+    .min(1)
+    .default(90)
+    .describe('Rows older than this are cut off, at a checkpoint.'),
+  checkpoints: z
+    .array(z.string().min(1))
+    .min(1)
+    .default(['./toolcrib.checkpoints'])
+    .describe(
+      'Files outside the database that get a copy of every signed checkpoint; put one on another disk.',
+    ),
+  checkpointSeconds: z
+    .number()
+    .min(1)
+    .max(3600)
+    .default(10)
+    .describe('How often a checkpoint is signed; rows newer than the last one could be cut off unseen.'),
+});
+
+/** What the record is written with. */
+export interface AuditParts {
+  readonly journal: Journal;
+  /** Goes into the digest of arguments. */
+  readonly digestKey: string;
+  readonly policyVersion?: string;
+  readonly redact?: (text: string) => string;
+  readonly clock?: Clock;
+}
+
+/** Somebody who is known was refused before there was a call. */
+export interface Refusal {
+  readonly caller: Caller;
+  readonly method: string | undefined;
+  readonly target: string | undefined;
+  readonly code: ErrorCode;
+}
+
+/** The stage that keeps the record, and the way to put other refusals on it. */
+export interface AuditStage extends Stage {
+  readonly refuse: (refusal: Refusal) => void;
+  /** Puts on record what is still being counted; to be called before the record is closed. */
+  readonly flush: () => void;
+}
+
+/** Puts every call on record, however it ends: the answer waits until its row is on stable storage, and without a record no tool runs. */
+export function audit(options: z.input<typeof auditOptions>, parts: AuditParts): AuditStage {
+  const recorder = new Recorder(auditOptions.parse(options), parts);
+  return {
+    name: 'audit',
+    wrap: (_tool, next) => recorder.around(next),
+    wrapReading: (next: Next<Reading>) => recorder.around(next),
+    refuse: (refusal) => recorder.refuse(refusal),
+    flush: () => recorder.flush(),
+  };
+}
+
+// Counted by caller, tool and second instead of one by one: a flood of refusals must not become a flood of rows.
+const COUNTED: ReadonlySet<string> = new Set(['rate_limited', 'busy']);
+
+class Recorder {
+  readonly #journal: Journal;
+  readonly #clock: Clock;
+  readonly #rows: RowWriter;
+  readonly #counts: RefusalCounts;
+
+  constructor({ arguments: show }: z.output<typeof auditOptions>, parts: AuditParts) {
+    const { journal, digestKey, policyVersion = '', redact = unchanged, clock = systemClock } = parts;
+    this.#journal = journal;
+    this.#clock = clock;
+    this.#rows = new RowWriter({ clock, show, digestKey, policyVersion, redact });
+    this.#counts = new RefusalCounts(clock, (chain, body) => {
+      // Counts are written when they can be; nobody waits for them.
+      journal.append({ chain, body }).catch(() => {});
+    });
+  }
+
+  around<C extends Call>(next: Next<C>): Next<C> {
+    return (call) => {
+      // What cannot be put on record is not run.
+      if (!this.#journal.isReady) {
+        const text = 'Calls cannot be put on record now, so none is run; try again later.';
+        throw new ToolcribError('record_unavailable', text);
+      }
+      const startedAt = this.#clock.ticks();
+      let ending: Awaitable<Result>;
+      try {
+        ending = next(call);
+      } catch (error) {
+        return this.#fail(call, error, startedAt);
+      }
+      if (ending instanceof Promise) {
+        return ending.then(
+          (result) => this.#end(call, result, startedAt),
+          (error: unknown) => this.#fail(call, error, startedAt),
+        );
+      }
+      return this.#end(call, ending, startedAt);
+    };
+  }
+
+  refuse({ caller, method, target, code }: Refusal): void {
+    const chain = chainOf(caller);
+    this.#counts.count(JSON.stringify([chain, caller.id, method, code]), chain, () =>
+      this.#rows.refusal(caller, {
+        method: method?.slice(0, MAX_METHOD),
+        target,
+        decision: 'refused',
+        outcome: code,
+      }),
+    );
+  }
+
+  flush(): void {
+    this.#counts.flush();
+  }
+
+  #end(call: Call, result: Result, startedAt: number): Promise<Result> {
+    return this.#write(call, { outcome: result.kind, ms: this.#clock.ticks() - startedAt }).then(
+      () => result,
+    );
+  }
+
+  async #fail(call: Call, error: unknown, startedAt: number): Promise<never> {
+    const outcome = error instanceof ToolcribError ? error.code : 'internal';
+    const ms = this.#clock.ticks() - startedAt;
+    if (typeof error === 'object' && error !== null) recorded.add(error);
+    if (COUNTED.has(outcome) && !call.record.hasIntent) this.#countRefusal(call, { outcome, ms });
+    else await this.#write(call, { outcome, ms });
+    throw error;
+  }
+
+  #write(call: Call, ending: Ending): Promise<void> {
+    const { record } = call;
+    const chain = chainOf(call.caller);
+    const body = this.#rows.ending(call, ending);
+    if (!record.hasIntent) return this.#journal.append({ chain, body });
+    return this.#journal.append({ chain, body, closes: record.id }).catch((cause: unknown) => {
+      const text =
+        'The call was run, but how it ended could not be put on record; find out before doing it again.';
+      throw new ToolcribError('record_unavailable', text, { cause });
+    });
+  }
+
+  #countRefusal(call: Call, ending: Ending): void {
+    const chain = chainOf(call.caller);
+    this.#counts.count(JSON.stringify([chain, call.caller.id, kindOf(call), ending.outcome]), chain, () =>
+      this.#rows.ending(call, ending),
+    );
+  }
+}
+
+const MAX_METHOD = 200;
+
+// Names that callers make up are one kind.
+function kindOf(call: Call): string {
+  if (call.kind !== 'tool') return call.kind;
+  return absentTools.has(call.tool) ? '' : call.tool.name;
+}
+
+function unchanged(text: string): string {
+  return text;
+}

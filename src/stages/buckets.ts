@@ -1,0 +1,83 @@
+import type { Caller } from '../core/caller.ts';
+import { ownerOf } from '../core/digest.ts';
+
+/** How fast something may go. */
+export interface Rate {
+  /** How far apart calls are when they come evenly. */
+  readonly everyMs: number;
+  /** How much time calls may use up in advance: the length of a burst. */
+  readonly aheadMs: number;
+}
+
+/** The rates a call has to keep to, all at once. */
+export interface Rates {
+  readonly caller: Rate;
+  readonly tenant: Rate | undefined;
+  readonly tool: (Rate & { readonly name: string }) | undefined;
+}
+
+// Adding up fractions of a millisecond must not cost the last call of a burst.
+const SLACK = 1e-5;
+const SWEEPS_PER_NEWCOMER = 2;
+
+/**
+ * The rates of all callers: for each one the moment up to which its time is used up. That moment is counted from a clock that never goes back,
+ * so that setting the time gives nobody anything.
+ */
+export class Buckets {
+  readonly #usedUntil = new Map<string, number>();
+  #sweeper = this.#usedUntil.entries();
+  /** How many calls went on without being counted, because the store of the quotas did not answer. */
+  unmetered = 0;
+
+  /** How many rates are being watched. */
+  get size(): number {
+    return this.#usedUntil.size;
+  }
+
+  /** Counts a call and returns 0; or, where a rate is exceeded, counts nothing and returns how long to wait. */
+  take(caller: Caller, { caller: own, tenant, tool }: Rates, now: number): number {
+    const ownKey = ownerOf(caller);
+    const ownUsed = this.#used(ownKey, now);
+    let waitMs = excess(own, ownUsed, now);
+    // A caller's own key starts with a digit, so none of these can be somebody's.
+    const tenantKey = tenant ? `tenant/${caller.tenant.id}` : '';
+    const tenantUsed = tenant ? this.#used(tenantKey, now) : 0;
+    if (tenant) waitMs = Math.max(waitMs, excess(tenant, tenantUsed, now));
+    const toolKey = tool ? `tool/${tool.name.length}:${tool.name}/${ownKey}` : '';
+    const toolUsed = tool ? this.#used(toolKey, now) : 0;
+    if (tool) waitMs = Math.max(waitMs, excess(tool, toolUsed, now));
+    if (waitMs > 0) return waitMs;
+
+    const before = this.#usedUntil.size;
+    this.#usedUntil.set(ownKey, ownUsed + own.everyMs);
+    if (tenant) this.#usedUntil.set(tenantKey, tenantUsed + tenant.everyMs);
+    if (tool) this.#usedUntil.set(toolKey, toolUsed + tool.everyMs);
+    const newcomers = this.#usedUntil.size - before;
+    if (newcomers > 0) this.#sweep(now, newcomers * SWEEPS_PER_NEWCOMER);
+    return 0;
+  }
+
+  #used(key: string, now: number): number {
+    const used = this.#usedUntil.get(key);
+    return used === undefined || used < now ? now : used;
+  }
+
+  // Each newcomer pays for looking at two others, so that nobody ever pays for looking at all of them.
+  #sweep(now: number, steps: number): void {
+    for (let left = steps; left > 0; left--) {
+      const next = this.#sweeper.next();
+      if (next.done) {
+        this.#sweeper = this.#usedUntil.entries();
+        return;
+      }
+      const [key, used] = next.value;
+      if (used <= now) this.#usedUntil.delete(key);
+    }
+  }
+}
+
+function excess({ everyMs, aheadMs }: Rate, used: number, now: number): number {
+  const ms = used + everyMs - now - aheadMs;
+  return ms > everyMs * SLACK ? ms : 0;
+}

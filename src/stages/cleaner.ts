@@ -1,0 +1,227 @@
+import { ToolcribError } from '../core/errors.ts';
+import { cleanText, isPlainText } from '../observe/clean-text.ts';
+import type { Redact } from '../observe/secrets.ts';
+
+// Deeper data cannot be written as JSON anyway.
+const MAX_DEPTH = 512;
+// What a number or the like counts for.
+const SMALL_VALUE = 8;
+const BRACKETS = 2;
+// Shorter than any secret that is looked for.
+const MAX_KNOWN_KEY = 8;
+const MAX_KNOWN_KEYS = 1_000;
+const ADDRESSES: ReadonlySet<string> = new Set(['uri', 'url']);
+
+/** How a cleaner treats text. */
+export interface CleanerOptions {
+  readonly maxBytes: number;
+  readonly redact: Redact | undefined;
+  readonly escapeHtml: boolean;
+}
+
+/** Cleans text and data of any shape and counts its bytes as it goes; what needs no cleaning is returned as it is. */
+export class Cleaner {
+  readonly #maxBytes: number;
+  readonly #redact: Redact | undefined;
+  readonly #escapeHtml: boolean;
+  readonly #path: object[] = [];
+  readonly #knownKeys = new Set<string>();
+  #hasBlocks = false;
+  /** The UTF-8 size of what was cleaned since this was set to 0. */
+  bytes = 0;
+
+  constructor({ maxBytes, redact, escapeHtml }: CleanerOptions) {
+    this.#maxBytes = maxBytes;
+    this.#redact = redact;
+    this.#escapeHtml = escapeHtml;
+  }
+
+  /** Text for a reader. */
+  text(text: string): string {
+    return this.#clean(text, this.#escapeHtml);
+  }
+
+  /** The name of a field, or an address: never escaped. */
+  name(text: string): string {
+    return this.#clean(text, false);
+  }
+
+  /** Any JSON data, keys and all; data that leads back to itself is left to whoever writes it. */
+  data<T>(value: T): T {
+    return this.#start(value, false);
+  }
+
+  /** Data that may hold content blocks or resources, whose base64 is no text. */
+  blocks<T>(value: T): T {
+    return this.#start(value, true);
+  }
+
+  /** Throws where more was counted than may be sent. */
+  checkSize(): void {
+    if (this.bytes > this.#maxBytes) throw tooLarge(this.#maxBytes);
+  }
+
+  #start<T>(value: T, hasBlocks: boolean): T {
+    this.#path.length = 0;
+    this.#hasBlocks = hasBlocks;
+    const before = this.bytes;
+    try {
+      const clean = this.#value(value, '') as T;
+      this.checkSize();
+      return clean;
+    } catch (error) {
+      if (!(error instanceof Circular)) throw error;
+      // Blocks may be written in part, and then nothing else would keep them back.
+      if (hasBlocks) throw tooLarge(this.#maxBytes);
+      this.bytes = before;
+      return value;
+    }
+  }
+
+  #clean(text: string, isEscaped: boolean): string {
+    const isPlain = isPlainText(text);
+    let clean = isPlain ? text : cleanText(text);
+    if (this.#redact) clean = this.#redact(clean);
+    if (isEscaped) clean = escapeMarkup(clean);
+    this.bytes += isPlain ? clean.length : Buffer.byteLength(clean);
+    return clean;
+  }
+
+  // Rows repeat their keys; a short one holds no secret, so that what was clean once stays clean.
+  #key(key: string): string {
+    if (this.#knownKeys.has(key)) {
+      this.bytes += key.length;
+      return key;
+    }
+    const clean = this.name(key);
+    if (key.length < MAX_KNOWN_KEY && clean === key && isPlainText(key)) {
+      if (this.#knownKeys.size >= MAX_KNOWN_KEYS) this.#knownKeys.clear();
+      this.#knownKeys.add(key);
+    }
+    return clean;
+  }
+
+  #binary(text: string): string {
+    this.bytes += text.length;
+    this.checkSize();
+    return cleanText(text);
+  }
+
+  #value(value: unknown, key: string): unknown {
+    if (typeof value === 'string') return ADDRESSES.has(key) ? this.name(value) : this.text(value);
+    if (typeof value === 'object' && value !== null) return this.#inside(value, key);
+    this.bytes += SMALL_VALUE;
+    return value;
+  }
+
+  #inside(value: object, key: string): unknown {
+    if (ArrayBuffer.isView(value) && !('toJSON' in value)) {
+      this.bytes += value.byteLength;
+      return value;
+    }
+    if (Object.getPrototypeOf(value) === String.prototype)
+      return this.text((value as { valueOf(): string }).valueOf());
+    this.bytes += BRACKETS;
+    this.checkSize();
+    const path = this.#path;
+    if (path.length >= MAX_DEPTH) {
+      if (path.includes(value)) throw new Circular();
+      throw tooLarge(this.#maxBytes);
+    }
+    path.push(value);
+    const clean = Array.isArray(value)
+      ? this.#list(value)
+      : 'toJSON' in value && typeof value.toJSON === 'function'
+        ? this.#written(value as Writable, key)
+        : this.#object(value as Record<string, unknown>);
+    path.pop();
+    return clean;
+  }
+
+  // What is written is what counts, such as the text of a date.
+  #written(value: Writable, key: string): unknown {
+    const written = value.toJSON(key);
+    const clean = this.#value(written, key);
+    return clean === written ? value : clean;
+  }
+
+  #list(list: readonly unknown[]): readonly unknown[] {
+    let copy: unknown[] | undefined;
+    for (let index = 0; index < list.length; index++) {
+      const value = list[index];
+      const clean = this.#value(value, '');
+      if (Object.is(clean, value)) continue;
+      copy ??= [...list];
+      copy[index] = clean;
+    }
+    return copy ?? list;
+  }
+
+  #object(object: Readonly<Record<string, unknown>>): object {
+    let copy: Record<string, unknown> | undefined;
+    const keys = Object.keys(object);
+    const binaryKey = this.#hasBlocks ? binaryKeyOf(object) : undefined;
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index]!;
+      const value = object[key];
+      const cleanKey = this.#key(key);
+      const clean =
+        key === binaryKey && typeof value === 'string' ? this.#binary(value) : this.#value(value, key);
+      if (copy === undefined && cleanKey === key && Object.is(clean, value)) continue;
+      copy ??= copyOf(object, keys.slice(0, index));
+      // A name that had to be cleaned never takes the place of one that is meant.
+      if (cleanKey === key || !(Object.hasOwn(object, cleanKey) || Object.hasOwn(copy, cleanKey)))
+        setOwn(copy, cleanKey, clean);
+    }
+    return copy ?? object;
+  }
+}
+
+interface Writable {
+  toJSON(key: string): unknown;
+}
+
+// Data that leads back to itself cannot be cleaned, and cannot be written either.
+class Circular extends Error {
+  override readonly name = 'Circular';
+}
+
+function binaryKeyOf({ type, mimeType, uri }: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof uri === 'string') return 'blob';
+  return (type === 'image' || type === 'audio') && typeof mimeType === 'string' ? 'data' : undefined;
+}
+
+/** The answer where a result cannot be made small enough. */
+export function tooLarge(maxBytes: number): ToolcribError {
+  return new ToolcribError(
+    'result_too_large',
+    `The result is larger than ${maxBytes} bytes, or nested too deeply; ask for less, such as fewer rows.`,
+  );
+}
+
+const MARKUP = /[&<>"']/g;
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text that a web page shows as it is written, whatever it holds. */
+export function escapeMarkup(text: string): string {
+  return text.replaceAll(MARKUP, (letter) => ENTITIES[letter]!);
+}
+
+function copyOf(object: Readonly<Record<string, unknown>>, keys: readonly string[]): Record<string, unknown> {
+  const copy: Record<string, unknown> = {};
+  for (const key of keys) setOwn(copy, key, object[key]);
+  return copy;
+}
+
+function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
+  // Assigning to this one name would change what the object inherits.
+  if (key === '__proto__')
+    Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
+  else object[key] = value;
+}

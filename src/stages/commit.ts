@@ -1,0 +1,52 @@
+import { systemClock, type Clock } from '../core/clock.ts';
+import { ToolcribError } from '../core/errors.ts';
+import type { Stage } from '../core/stage.ts';
+import { isDeclaredReadOnly } from '../core/tool.ts';
+import type { Journal } from '../store/store.ts';
+import { chainOf, RowWriter, type ArgumentsShown } from './audit-row.ts';
+
+/** What an intent is written with: the same as the record it belongs to. */
+export interface CommitParts {
+  readonly journal: Journal;
+  readonly digestKey: string;
+  readonly show?: ArgumentsShown;
+  readonly policyVersion?: string;
+  readonly redact?: (text: string) => string;
+  readonly clock?: Clock;
+}
+
+/**
+ * Puts on record, before a tool with effects runs, that it is about to; with an idempotency key, takes the key in the same transaction. A tool
+ * has effects unless its author says explicitly that it only reads.
+ */
+export function commit(parts: CommitParts): Stage {
+  const {
+    journal,
+    digestKey,
+    show = 'hashed',
+    policyVersion = '',
+    redact = (text) => text,
+    clock = systemClock,
+  } = parts;
+  const rows = new RowWriter({ clock, show, digestKey, policyVersion, redact });
+  return {
+    name: 'commit',
+    wrap: (tool, next) => {
+      if (isDeclaredReadOnly(tool)) return next;
+      return async (call) => {
+        const { record, caller, cancellation } = call;
+        const entry = { chain: chainOf(caller), body: rows.intent(call), opens: record.id };
+        if ((await journal.commit(entry, record.reservation)) === 'taken') {
+          const text =
+            'A call under this idempotency key was begun elsewhere, and its outcome is not known yet.';
+          throw new ToolcribError('outcome_unknown', text);
+        }
+        record.hasIntent = true;
+        // Whoever left while the intent was written has no use for the effect.
+        if (cancellation.reason) throw cancellation.reason;
+        record.hasRun = true;
+        return next(call);
+      };
+    },
+  };
+}

@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import type { ToolCall } from '../core/call.ts';
+import { systemClock, type Clock } from '../core/clock.ts';
+import { definitionDigest, digest, ownerOf } from '../core/digest.ts';
+import { errorTable, rowOf, ToolcribError, type ErrorCode } from '../core/errors.ts';
+import type { Reservation } from '../core/reservation.ts';
+import type { Done, Failed, Result } from '../core/result.ts';
+import type { Next, Stage } from '../core/stage.ts';
+import { isDeclaredReadOnly, type Tool } from '../core/tool.ts';
+import type { Reservations, Reserved } from '../store/store.ts';
+import { jsonDigest } from './json-digest.ts';
+
+/** Where a call carries its key: a field of the request's `_meta`. */
+export const idempotencyKey = 'dev.toolcrib/idempotencyKey';
+
+/** How calls with effects are kept from running twice. */
+export const idempotencyOptions = z.strictObject({
+  keepHours: z
+    .number()
+    .min(24)
+    .max(8_784)
+    .default(24)
+    .describe('How many hours a key and the outcome of its call are kept.'),
+  required: z.boolean().default(false).describe('Whether tools with effects refuse calls without a key.'),
+});
+
+/** What the stage works with. */
+export interface IdempotencyParts {
+  readonly reservations: Reservations;
+  readonly clock?: Clock;
+  /** Handed on when the configuration is loaded again, so that calls under way are still known. */
+  readonly running?: RunningKeys;
+}
+
+/** The keys whose calls are running in this process, each with what the call is. */
+export class RunningKeys extends Map<string, string> {}
+
+/**
+ * Lets a call with effects that carries a key run once: a second call under the key gets the first one's outcome. The key is taken by the
+ * `commit` stage, in one transaction with the intent, so `commit` must stand further in; `requireCommit` sees to it.
+ */
+export function idempotency(options: z.input<typeof idempotencyOptions>, parts: IdempotencyParts): Stage {
+  const { keepHours, required } = idempotencyOptions.parse(options);
+  const { reservations, clock = systemClock, running = new RunningKeys() } = parts;
+  const ledger = new Ledger({ reservations, clock, running, keepMs: keepHours * 3_600_000 });
+  return {
+    name: 'idempotency',
+    wrap(tool, next) {
+      if (isDeclaredReadOnly(tool)) return next;
+      const line: Line = { tool, next };
+      return (call) => {
+        const key = call.meta[idempotencyKey];
+        return key === undefined && !required ? next(call) : ledger.run(call, readKey(tool, key), line);
+      };
+    },
+  };
+}
+
+/** Refuses a line in which `idempotency` would take no key: one without the `commit` stage further in. */
+export function requireCommit(stages: readonly Pick<Stage, 'name'>[]): void {
+  const names = stages.map(({ name }) => name);
+  const at = names.indexOf('idempotency');
+  if (at >= 0 && names.lastIndexOf('commit') < at)
+    throw new ToolcribError(
+      'invalid_setup',
+      'The idempotency stage needs the commit stage after it: commit is what takes the key before the tool runs.',
+    );
+}
+
+interface Line {
+  readonly tool: Tool;
+  readonly next: Next;
+}
+
+interface LedgerParts extends Required<IdempotencyParts> {
+  readonly keepMs: number;
+}
+
+/** Runs calls under their keys. */
+class Ledger {
+  readonly #parts: LedgerParts;
+
+  constructor(parts: LedgerParts) {
+    this.#parts = parts;
+  }
+
+  async run(call: ToolCall, key: string, { tool, next }: Line): Promise<Result> {
+    const { reservations, clock, running, keepMs } = this.#parts;
+    const owner = ownerOf(call.caller);
+    const subject = subjectOf(tool, call.arguments);
+    const id = `${owner} ${key}`;
+    this.#refuseRunning(id, subject, tool);
+    const found = await reservations.find(owner, key);
+    // Another call under the key may have begun meanwhile.
+    this.#refuseRunning(id, subject, tool);
+    if (found) return replay(call, subject, found);
+    const reservation = { owner, key, subject, expiresAt: clock.now() + keepMs };
+    running.set(id, subject);
+    try {
+      return await this.#runOnce(call, reservation, next);
+    } finally {
+      running.delete(id);
+    }
+  }
+
+  #refuseRunning(id: string, subject: string, tool: Tool): void {
+    const other = this.#parts.running.get(id);
+    if (other === undefined) return;
+    if (other !== subject) throw keyReused();
+    throw new ToolcribError(
+      'outcome_unknown',
+      `A call of ${tool.name} under this idempotency key is still running. Wait, then send the same call with the same key again to get its outcome.`,
+    );
+  }
+
+  async #runOnce(call: ToolCall, reservation: Reservation, next: Next): Promise<Result> {
+    const { reservations } = this.#parts;
+    const { owner, key } = reservation;
+    const { record } = call;
+    record.reservation = reservation;
+    let result: Result;
+    try {
+      result = await next(call);
+    } catch (error) {
+      // What a stopped call fails with says nothing about what it did.
+      const isKnown = record.hasIntent && !call.cancellation.reason;
+      const outcome = isKnown ? failureText(error) : undefined;
+      if (outcome !== undefined) await reservations.finish(owner, key, outcome);
+      // Stopped between the intent and the run: nothing happened under the key.
+      else if (record.hasIntent && !record.hasRun) await reservations.release(owner, key);
+      throw error;
+    }
+    if (!record.hasIntent) return result;
+    if (result.kind === 'needs_input') {
+      // The answers come with a call of their own, which must find the key free.
+      await reservations.release(owner, key);
+      return result;
+    }
+    const outcome = resultText(result);
+    if (outcome !== undefined) await reservations.finish(owner, key, outcome);
+    return result;
+  }
+}
+
+function readKey(tool: Tool, key: unknown): string {
+  if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
+  throw new ToolcribError(
+    'invalid_arguments',
+    key === undefined
+      ? `${tool.name} has effects and needs an idempotency key: put a new random text, such as a UUID, into _meta as "${idempotencyKey}" and send the same one with every retry.`
+      : `The idempotency key in _meta ("${idempotencyKey}") must be a text of 1 to 255 visible ASCII characters without spaces, such as a UUID.`,
+  );
+}
+
+function subjectOf(tool: Tool, args: ToolCall['arguments']): string {
+  const given = jsonDigest(args);
+  if (given !== undefined) return digest([tool.name, definitionDigest(tool), given]);
+  throw new ToolcribError(
+    'invalid_arguments',
+    `${tool.name} takes no idempotency key: it turns its arguments into values that cannot be compared.`,
+  );
+}
+
+function replay(call: ToolCall, subject: string, found: Reserved): Result {
+  if (found.subject !== subject) throw keyReused();
+  if (found.outcome === undefined)
+    throw new ToolcribError(
+      'outcome_unknown',
+      `A call of ${call.tool.name} under this idempotency key was begun and its outcome is not known, so it is never run twice. Find out whether it took effect before you do it again under a new key.`,
+    );
+  call.record.answeredFrom = 'replay';
+  const outcome = JSON.parse(found.outcome) as Outcome;
+  if ('result' in outcome) return outcome.result;
+  const { code, message, data } = outcome.error;
+  throw new ToolcribError(isCode(code) ? code : 'tool_failed', message, data && { data });
+}
+
+function keyReused(): ToolcribError {
+  return new ToolcribError(
+    'key_reused',
+    'This idempotency key was used for another call: another tool, another version of it or other arguments. Use a new key for a new call.',
+  );
+}
+
+type Outcome =
+  | { readonly result: Done | Failed }
+  | {
+      readonly error: {
+        readonly code: string;
+        readonly message: string;
+        readonly data?: Readonly<Record<string, unknown>> | undefined;
+      };
+    };
+
+// What JSON cannot hold cannot be sent either; its outcome stays unknown.
+function resultText(result: Done | Failed): string | undefined {
+  try {
+    return JSON.stringify({ result } satisfies Outcome);
+  } catch {
+    return undefined;
+  }
+}
+
+// After these nobody can say what the tool did, or still does.
+const UNKNOWN_AFTER: ReadonlySet<ErrorCode> = new Set([
+  'timed_out',
+  'upstream_unavailable',
+  'outcome_unknown',
+]);
+
+function failureText(error: unknown): string | undefined {
+  if (!(error instanceof ToolcribError)) return undefined;
+  const { code, message, data } = error;
+  if (rowOf(code).reply !== 'result' || UNKNOWN_AFTER.has(code)) return undefined;
+  try {
+    return JSON.stringify({ error: { code, message, data } } satisfies Outcome);
+  } catch {
+    return undefined;
+  }
+}
+
+function isCode(code: string): code is ErrorCode {
+  return Object.hasOwn(errorTable, code);
+}

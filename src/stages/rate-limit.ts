@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import type { Caller } from '../core/caller.ts';
+import { systemClock, type Clock } from '../core/clock.ts';
+import { absentTools } from '../core/absent-tool.ts';
+import { ToolcribError } from '../core/errors.ts';
+import { compileGlobTable } from '../core/glob.ts';
+import { andThen, attempt, type Awaitable } from '../core/source.ts';
+import type { Stage } from '../core/stage.ts';
+import { isDeclaredReadOnly } from '../core/tool.ts';
+import type { Quotas } from '../store/store.ts';
+import { Buckets, type Rate, type Rates } from './buckets.ts';
+import { DayQuotas } from './day-quotas.ts';
+
+const count = z.int().min(1);
+
+/** How often callers may call. */
+export const rateLimitOptions = z.strictObject({
+  perMinute: count.default(600).describe('How many calls a minute each caller may make.'),
+  perTenant: count
+    .optional()
+    .describe('How many calls a minute all callers of a tenant may make together; no limit unless set.'),
+  perTool: z
+    .record(z.string().min(1), count)
+    .default({})
+    .describe(
+      'How many calls a minute each caller may make of a tool, by name or pattern such as "github.*".',
+    ),
+  burst: count
+    .optional()
+    .describe(
+      'How many of its calls a caller may make at once, after a pause; as many as perMinute unless set.',
+    ),
+  perDay: count.optional().describe('How many calls a day, in UTC, each caller may make; needs a store.'),
+  perTenantPerDay: count
+    .optional()
+    .describe('How many calls a day, in UTC, all callers of a tenant may make together; needs a store.'),
+});
+
+/** What a rate limit works with; buckets that are handed over outlast a change of the options. */
+export interface RateLimitParts {
+  readonly clock?: Clock;
+  readonly buckets?: Buckets;
+  /** Where the counts of a day are kept. */
+  readonly quotas?: Quotas;
+}
+
+/** Refuses calls that come too often: per caller, per tenant, per tool and per day. */
+export function rateLimit(options: z.input<typeof rateLimitOptions> = {}, parts: RateLimitParts = {}): Stage {
+  const limits = rateLimitOptions.parse(options);
+  const { clock = systemClock, buckets = new Buckets() } = parts;
+  const rateOf = compileGlobTable(limits.perTool);
+  const everywhere: Rates = {
+    caller: rate(limits.perMinute, limits.burst),
+    tenant: limits.perTenant === undefined ? undefined : rate(limits.perTenant),
+    tool: undefined,
+  };
+  const quotas = dayQuotas(limits, { clock, quotas: parts.quotas });
+  const admit = (caller: Caller, rates: Rates, target: Target): Awaitable<void> => {
+    const waitMs = buckets.take(caller, rates, clock.ticks());
+    if (waitMs > 0) throw tooMany(target, waitMs);
+    if (quotas) return takeFromDay(quotas, caller, { target, buckets });
+  };
+  return {
+    name: 'rateLimit',
+    wrap(tool, next) {
+      const perTool = absentTools.has(tool) ? undefined : rateOf(tool.name);
+      const rates: Rates =
+        perTool === undefined
+          ? everywhere
+          : {
+              ...everywhere,
+              tool: { name: tool.name, ...rate(perTool, Math.min(perTool, limits.burst ?? perTool)) },
+            };
+      const target: Target = { name: `calls of ${tool.name}`, changesNothing: isDeclaredReadOnly(tool) };
+      return (call) => {
+        // It was counted when it was first made; but what changes nothing may be continued from the same state over and over.
+        if (call.record.isResumed && !target.changesNothing) return next(call);
+        const admitted = admit(call.caller, rates, target);
+        return admitted instanceof Promise ? admitted.then(() => next(call)) : next(call);
+      };
+    },
+    wrapReading: (next) => (call) => {
+      const admitted = admit(call.caller, everywhere, READING);
+      return admitted instanceof Promise ? admitted.then(() => next(call)) : next(call);
+    },
+  };
+}
+
+interface Target {
+  /** As it is called in a refusal. */
+  readonly name: string;
+  readonly changesNothing: boolean;
+}
+
+const READING: Target = { name: 'requests', changesNothing: true };
+
+function rate(perMinute: number, burst = perMinute): Rate {
+  const everyMs = 60_000 / perMinute;
+  return { everyMs, aheadMs: everyMs * burst };
+}
+
+function dayQuotas(
+  { perDay, perTenantPerDay }: z.output<typeof rateLimitOptions>,
+  { clock, quotas }: { readonly clock: Clock; readonly quotas: Quotas | undefined },
+): DayQuotas | undefined {
+  if (perDay === undefined && perTenantPerDay === undefined) return undefined;
+  if (quotas) return new DayQuotas({ perDay, perTenantPerDay }, { clock, quotas });
+  throw new ToolcribError(
+    'invalid_setup',
+    'rateLimit: perDay and perTenantPerDay are counted in a store; pass quotas, or leave them out.',
+  );
+}
+
+// Without its store a quota cannot be kept: what changes nothing goes on and is noted, anything else waits.
+function takeFromDay(
+  quotas: DayQuotas,
+  caller: Caller,
+  { target, buckets }: { readonly target: Target; readonly buckets: Buckets },
+): Awaitable<void> {
+  const waitMs = attempt(
+    () => quotas.take(caller),
+    (cause) => {
+      if (!target.changesNothing)
+        throw new ToolcribError(
+          'record_unavailable',
+          'The quota cannot be counted right now, so nothing was done; try again later.',
+          { cause },
+        );
+      buckets.unmetered++;
+      return 0;
+    },
+  );
+  return andThen(waitMs, (ms) => {
+    if (ms > 0) throw tooMany(target, ms);
+  });
+}
+
+function tooMany({ name }: Target, waitMs: number): ToolcribError {
+  const retryAfterMs = Math.ceil(waitMs);
+  const text = `Too many ${name}; try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
+  return new ToolcribError('rate_limited', text, { data: { retryAfterMs } });
+}

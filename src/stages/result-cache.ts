@@ -1,0 +1,81 @@
+import type { Done } from '../core/result.ts';
+import type { SharedRun } from './shared-run.ts';
+
+/** How much a cache may hold. */
+export interface CacheLimits {
+  readonly maxEntries: number;
+  readonly maxBytes: number;
+}
+
+interface Kept {
+  readonly text: string;
+  readonly expiresAt: number;
+}
+
+/** Results by key, the least recently used going first, and the runs under way; outlives the configuration it is used with. */
+export class ResultCache {
+  // As text: nobody who gets a result can change what the next one gets.
+  readonly #kept = new Map<string, Kept>();
+  #limits: CacheLimits;
+  #bytes = 0;
+  /** The runs that calls with the same key may join. */
+  readonly runs = new Map<string, SharedRun>();
+
+  constructor(limits: CacheLimits = { maxEntries: 10_000, maxBytes: 64 * 1_048_576 }) {
+    this.#limits = limits;
+  }
+
+  /** How many results are kept. */
+  get size(): number {
+    return this.#kept.size;
+  }
+
+  /** About how much room they take. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Sets other limits; what is over them goes at once. */
+  limit(limits: CacheLimits): void {
+    this.#limits = limits;
+    this.#evict();
+  }
+
+  /** A kept result that is still good at the given tick of the clock. */
+  find(key: string, now: number): Done | undefined {
+    const kept = this.#kept.get(key);
+    if (!kept) return undefined;
+    if (kept.expiresAt <= now) {
+      this.#drop(key, kept);
+      return undefined;
+    }
+    this.#kept.delete(key);
+    this.#kept.set(key, kept);
+    return JSON.parse(kept.text) as Done;
+  }
+
+  /** Keeps a result, as JSON, until the given tick of the clock. */
+  keep(key: string, text: string, expiresAt: number): void {
+    const old = this.#kept.get(key);
+    if (old) this.#drop(key, old);
+    const size = key.length + text.length;
+    // One result too large for the cache must not empty it.
+    if (size > this.#limits.maxBytes) return;
+    this.#kept.set(key, { text, expiresAt });
+    this.#bytes += size;
+    this.#evict();
+  }
+
+  #evict(): void {
+    const { maxEntries, maxBytes } = this.#limits;
+    for (const [key, kept] of this.#kept) {
+      if (this.#kept.size <= maxEntries && this.#bytes <= maxBytes) break;
+      this.#drop(key, kept);
+    }
+  }
+
+  #drop(key: string, { text }: Kept): void {
+    this.#kept.delete(key);
+    this.#bytes -= key.length + text.length;
+  }
+}

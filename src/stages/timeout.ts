@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { systemClock, type Clock } from '../core/clock.ts';
+import { Deadlines } from '../core/deadlines.ts';
+import { compileGlobTable } from '../core/glob.ts';
+import { limitTime } from '../core/limit-time.ts';
+import type { Stage } from '../core/stage.ts';
+
+const seconds = z.number().positive().max(3600);
+
+/** How long calls may take. */
+export const timeoutOptions = z.strictObject({
+  seconds: seconds.default(30).describe('The longest a call may take; waiting for a person does not count.'),
+  perTool: z
+    .record(z.string().min(1), seconds)
+    .default({})
+    .describe('The same for some tools, by name or pattern such as "github.*".'),
+});
+
+/** What the stage works with. */
+export interface TimeoutParts {
+  readonly clock?: Clock;
+  /** Where deadlines are watched; the stage watches its own unless set. */
+  readonly deadlines?: Deadlines;
+}
+
+/** Ends calls that take too long, and tells the tool to stop through its signal. */
+export function timeout(options: z.input<typeof timeoutOptions> = {}, parts: TimeoutParts = {}): Stage {
+  const limits = timeoutOptions.parse(options);
+  const { clock = systemClock, deadlines = new Deadlines(clock) } = parts;
+  const secondsOf = compileGlobTable(limits.perTool);
+  return limitTime({
+    msFor: (tool) => ((tool === undefined ? undefined : secondsOf(tool)) ?? limits.seconds) * 1000,
+    deadlines,
+  });
+}

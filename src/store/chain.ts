@@ -1,0 +1,49 @@
+import { hash } from 'node:crypto';
+
+/** The last row of a chain: how many there are, and the hash that stands for all of them. */
+export interface ChainHead {
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** One row as it is kept: its place, the hash of everything up to it, and its text to the letter. */
+export interface ChainRow extends ChainHead {
+  readonly chain: string;
+  readonly body: string;
+}
+
+/** Where every chain begins; its name is part of it, so that no chain can pass for another. */
+export function genesis(chain: string): ChainHead {
+  return { seq: 0, hash: hash('sha256', `toolcrib chain ${chain}`, 'base64url' as 'hex') };
+}
+
+/** The head after one more row. */
+export function link({ seq, hash: before }: ChainHead, body: string): ChainHead {
+  const next = seq + 1;
+  return { seq: next, hash: hash('sha256', `${before}\n${next}\n${body}`, 'base64url' as 'hex') };
+}
+
+/** A row as one line; the body is JSON text, so it holds neither tabs nor newlines of its own. */
+export function writeRow(chain: string, { seq, hash: own }: ChainHead, body: string): string {
+  return `${chain}\t${seq}\t${own}\t${body}`;
+}
+
+/** Whether a row would be one line with one chain; anything else could pass for rows of others. */
+export function isOneRow({ chain, body }: { readonly chain: string; readonly body: string }): boolean {
+  return (
+    chain !== '' &&
+    !chain.includes('\t') &&
+    !chain.includes('\n') &&
+    !body.includes('\t') &&
+    !body.includes('\n')
+  );
+}
+
+/** Reads a line back; `undefined` when it is not a row. */
+export function parseRow(line: string): ChainRow | undefined {
+  const parts = line.split('\t');
+  const [chain, seq, own, body] = parts;
+  if (parts.length !== 4 || !chain || !own || body === undefined || !/^[1-9]\d{0,15}$/.test(seq!))
+    return undefined;
+  return { chain, seq: Number(seq), hash: own, body };
+}

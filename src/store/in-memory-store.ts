@@ -1,0 +1,262 @@
+import type { Clock } from '../core/clock.ts';
+import { ToolcribError } from '../core/errors.ts';
+import type { KeyRecord, TenantRecord } from '../core/identity.ts';
+import type { Memory } from '../core/memory.ts';
+import type { Reservation } from '../core/reservation.ts';
+import type { Entry, IdentityStore, Journal, Quotas, Reservations, Reserved, Store } from './store.ts';
+
+const MAX_ENTRIES = 100_000;
+const MAX_RESERVATIONS = 100_000;
+const MAX_RESERVATIONS_PER_OWNER = 10_000;
+const MAX_OUTCOME_CHARACTERS = 64 * 1_048_576;
+const MAX_WINDOWS = 100_000;
+const MINUTE_MS = 60_000;
+
+/** A store whose journal can be read. */
+export interface InMemoryStore extends Store {
+  /** The newest rows of the journal, in the order they were written. */
+  readonly entries: readonly Entry[];
+}
+
+/** What an in-memory store is made of. */
+export interface InMemoryStoreParts {
+  readonly clock: Clock;
+  readonly memory: Memory;
+}
+
+/** Keeps everything in this process, for tests and for whoever needs no database: nothing outlasts a restart, and what it holds is bounded. */
+export function createInMemoryStore({ clock, memory }: InMemoryStoreParts): InMemoryStore {
+  const entries: Entry[] = [];
+  const reservations = new InMemoryReservations(clock);
+  const journal = new InMemoryJournal(entries, reservations);
+  return {
+    entries,
+    journal,
+    reservations,
+    quotas: createQuotas(clock),
+    identities: createIdentities(),
+    memory,
+    close: async () => journal.close(),
+  };
+}
+
+class InMemoryJournal implements Journal {
+  readonly #entries: Entry[];
+  readonly #reservations: InMemoryReservations;
+  #isReady = true;
+
+  constructor(entries: Entry[], reservations: InMemoryReservations) {
+    this.#entries = entries;
+    this.#reservations = reservations;
+  }
+
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
+  close(): void {
+    this.#isReady = false;
+  }
+
+  async append(entry: Entry): Promise<void> {
+    this.#write(entry);
+  }
+
+  async commit(entry: Entry, reservation: Reservation | undefined): Promise<'committed' | 'taken'> {
+    this.#checkReady();
+    if (reservation && !this.#reservations.take(reservation)) return 'taken';
+    this.#write(entry);
+    return 'committed';
+  }
+
+  #write(entry: Entry): void {
+    this.#checkReady();
+    // A tenth at a time: to move all rows for every new one would cost more than the row.
+    if (this.#entries.length >= MAX_ENTRIES) this.#entries.splice(0, MAX_ENTRIES / 10);
+    this.#entries.push(entry);
+  }
+
+  #checkReady(): void {
+    if (!this.#isReady) throw new ToolcribError('record_unavailable', 'The store is closed.');
+  }
+}
+
+interface Kept {
+  readonly owner: string;
+  readonly subject: string;
+  readonly expiresAt: number;
+  outcome: string | undefined;
+}
+
+class InMemoryReservations implements Reservations {
+  readonly #clock: Clock;
+  readonly #kept = new Map<string, Kept>();
+  readonly #perOwner = new Map<string, number>();
+  // The oldest outcome is the first to be forgotten; its key stays taken.
+  readonly #finished = new Map<string, number>();
+  #characters = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  find(owner: string, key: string): Reserved | undefined {
+    const kept = this.#current(idOf(owner, key));
+    return kept && { subject: kept.subject, outcome: kept.outcome };
+  }
+
+  /** Takes a key; `false` when it is taken. */
+  take({ owner, key, subject, expiresAt }: Reservation): boolean {
+    const id = idOf(owner, key);
+    if (this.#current(id)) return false;
+    this.#makeRoom(owner);
+    this.#kept.set(id, { owner, subject, expiresAt, outcome: undefined });
+    this.#perOwner.set(owner, this.#countOf(owner) + 1);
+    return true;
+  }
+
+  async finish(owner: string, key: string, outcome: string): Promise<void> {
+    const id = idOf(owner, key);
+    const kept = this.#current(id);
+    if (!kept || outcome.length > MAX_OUTCOME_CHARACTERS) return;
+    this.#forgetOutcome(id);
+    kept.outcome = outcome;
+    this.#finished.set(id, outcome.length);
+    this.#characters += outcome.length;
+    for (const oldest of this.#finished.keys()) {
+      if (this.#characters <= MAX_OUTCOME_CHARACTERS) break;
+      this.#forgetOutcome(oldest);
+    }
+  }
+
+  async release(owner: string, key: string): Promise<void> {
+    const id = idOf(owner, key);
+    // A call that ended did run, whatever anybody says later.
+    if (this.#kept.get(id)?.outcome === undefined) this.#forget(id);
+  }
+
+  #current(id: string): Kept | undefined {
+    const kept = this.#kept.get(id);
+    if (!kept || kept.expiresAt > this.#clock.now()) return kept;
+    this.#forget(id);
+    return undefined;
+  }
+
+  #makeRoom(owner: string): void {
+    if (!this.#isFull(owner)) return;
+    const now = this.#clock.now();
+    for (const [id, { expiresAt }] of this.#kept) if (expiresAt <= now) this.#forget(id);
+    // To forget a key that is still good would let its call run twice.
+    if (this.#isFull(owner))
+      throw new ToolcribError(
+        'record_unavailable',
+        'Too many idempotency keys are kept already; use a database, or call again when some have run out.',
+      );
+  }
+
+  #isFull(owner: string): boolean {
+    return this.#kept.size >= MAX_RESERVATIONS || this.#countOf(owner) >= MAX_RESERVATIONS_PER_OWNER;
+  }
+
+  #countOf(owner: string): number {
+    return this.#perOwner.get(owner) ?? 0;
+  }
+
+  #forget(id: string): void {
+    const kept = this.#kept.get(id);
+    if (!kept) return;
+    this.#forgetOutcome(id);
+    this.#kept.delete(id);
+    const left = this.#countOf(kept.owner) - 1;
+    if (left > 0) this.#perOwner.set(kept.owner, left);
+    else this.#perOwner.delete(kept.owner);
+  }
+
+  #forgetOutcome(id: string): void {
+    this.#characters -= this.#finished.get(id) ?? 0;
+    this.#finished.delete(id);
+    const kept = this.#kept.get(id);
+    if (kept) kept.outcome = undefined;
+  }
+}
+
+// Length first, so that no owner and key can be mistaken for another pair.
+function idOf(owner: string, key: string): string {
+  return `${owner.length}:${owner}/${key}`;
+}
+
+function createQuotas(clock: Clock): Quotas {
+  const windows = new Map<string, { readonly endsAt: number; taken: number }>();
+  const makeRoom = (): void => {
+    if (windows.size < MAX_WINDOWS) return;
+    const now = clock.now();
+    for (const [id, { endsAt }] of windows) if (endsAt <= now) windows.delete(id);
+    // To forget a window that is still open would grant its whole allowance again.
+    if (windows.size >= MAX_WINDOWS)
+      throw new ToolcribError('record_unavailable', 'Too many quotas are counted at once; use a database.');
+  };
+  return {
+    take(name, { startsAt, endsAt }) {
+      const id = `${startsAt} ${name}`;
+      let window = windows.get(id);
+      if (!window) {
+        makeRoom();
+        windows.set(id, (window = { endsAt, taken: 0 }));
+      }
+      return ++window.taken;
+    },
+  };
+}
+
+function createIdentities(): IdentityStore {
+  const keys = new Map<string, KeyRecord>();
+  const idByHash = new Map<string, string>();
+  const tenants = new Map<string, TenantRecord>();
+  const listeners = new Set<() => void>();
+  const tell = (): void => {
+    for (const listener of listeners) listener();
+  };
+  return {
+    findKey(hash) {
+      const key = keys.get(idByHash.get(hash) ?? '');
+      return key && { key, tenant: tenants.get(key.tenant) };
+    },
+    findTenant: (id) => tenants.get(id),
+    touch(keyIds, at) {
+      const lastUsedAt = at - (at % MINUTE_MS);
+      for (const id of keyIds) {
+        const key = keys.get(id);
+        if (key && key.lastUsedAt !== lastUsedAt) keys.set(id, { ...key, lastUsedAt });
+      }
+    },
+    watch(listener) {
+      // Two watchers may bring the same function; each stops only its own.
+      const own = (): void => listener();
+      listeners.add(own);
+      return () => void listeners.delete(own);
+    },
+    async putKey(key) {
+      idByHash.delete(keys.get(key.id)?.hash ?? '');
+      keys.set(key.id, key);
+      idByHash.set(key.hash, key.id);
+      tell();
+    },
+    async revokeKey(id, revokedAt) {
+      const key = keys.get(id);
+      if (!key || key.revokedAt !== undefined) return false;
+      keys.set(id, { ...key, revokedAt });
+      tell();
+      return true;
+    },
+    listKeys: async () => [...keys.values()].toSorted(byId),
+    async putTenant(tenant) {
+      tenants.set(tenant.id, tenant);
+      tell();
+    },
+    listTenants: async () => [...tenants.values()].toSorted(byId),
+  };
+}
+
+function byId(a: { readonly id: string }, b: { readonly id: string }): number {
+  return a.id < b.id ? -1 : 1;
+}

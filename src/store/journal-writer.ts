@@ -1,0 +1,196 @@
+import type { KeyObject } from 'node:crypto';
+import { genesis, link, parseRow, writeRow, type ChainHead } from './chain.ts';
+import { fingerprint, signCheckpoint, type Checkpoint } from './checkpoint.ts';
+import { CheckpointCopies } from './checkpoint-copies.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
+import type { Entry } from './store.ts';
+
+const HEADS_A_TURN = 1_000;
+
+/** How checkpoints are made. */
+export interface CheckpointOptions {
+  readonly key: KeyObject;
+  /** Every file gets a copy; none of them is in the database. */
+  readonly files: readonly string[];
+  readonly everyRows: number;
+}
+
+interface JournalRow {
+  readonly id: number;
+  readonly rows: string;
+}
+
+/** Ties rows to their chains and writes them, a group at a time, inside somebody's transaction. */
+export class JournalWriter {
+  readonly #db: SqliteDatabase;
+  readonly #options: CheckpointOptions;
+  readonly copies: CheckpointCopies;
+  readonly #heads = new Map<string, ChainHead>();
+  // Which chains grew since the last checkpoint.
+  #grown = new Set<string>();
+  #rowsSince = 0;
+  #turnsToSkip = 0;
+  #lastId = 0;
+  #seenWrites: number;
+  #undo: (() => void) | undefined;
+
+  constructor(db: SqliteDatabase, options: CheckpointOptions) {
+    this.#db = db;
+    this.#options = options;
+    this.copies = new CheckpointCopies(db, options.files);
+    this.#seenWrites = db.foreignWrites;
+    this.#catchUp();
+  }
+
+  /** How many rows no checkpoint covers yet. */
+  get uncovered(): number {
+    return this.#rowsSince;
+  }
+
+  /** Whether enough rows have come for a checkpoint. */
+  get isDue(): boolean {
+    return this.#rowsSince >= this.#options.everyRows;
+  }
+
+  /** Writes a group of rows; the caller's transaction makes it durable. */
+  write(entries: readonly Entry[]): void {
+    this.#lookAround();
+    const before = new Map<string, ChainHead | undefined>();
+    const lines: string[] = [];
+    for (const { chain, body } of entries) {
+      const head = this.#heads.get(chain);
+      if (!before.has(chain)) before.set(chain, head);
+      const next = link(head ?? genesis(chain), body);
+      this.#heads.set(chain, next);
+      lines.push(writeRow(chain, next, body));
+    }
+    const id = this.#lastId + 1;
+    this.#undo = () => {
+      for (const [chain, head] of before) {
+        if (head) this.#heads.set(chain, head);
+        else this.#heads.delete(chain);
+      }
+      this.#lastId = id - 1;
+    };
+    this.#noteIntents(entries);
+    this.#db.run('insert into journal (id, at, rows) values (?, ?, ?)', id, Date.now(), lines.join('\n'));
+    this.#lastId = id;
+  }
+
+  /** Takes note that the group is on the disk. */
+  kept(entries: readonly Entry[]): void {
+    this.#undo = undefined;
+    this.#rowsSince += entries.length;
+    for (const { chain } of entries) this.#grown.add(chain);
+  }
+
+  /** Forgets a group that did not reach the disk. */
+  lost(): void {
+    this.#undo?.();
+    this.#undo = undefined;
+  }
+
+  /** Signs where every chain stands and keeps it, here and outside. */
+  checkpoint(): void {
+    // With very many chains, checkpoints come less often: their size must not outgrow the rows.
+    this.#turnsToSkip = Math.floor(this.#grown.size / HEADS_A_TURN);
+    if (this.#grown.size === 0) {
+      this.copies.catchUp();
+      return;
+    }
+    const line = this.#db.atOnce(() => {
+      this.#lookAround();
+      return this.#grown.size === 0 ? undefined : this.#sign();
+    });
+    this.#grown = new Set();
+    this.#rowsSince = 0;
+    if (line === undefined) this.copies.catchUp();
+    else this.copies.add(line);
+  }
+
+  /** The same, unless the last one was so large that this turn is left out. */
+  checkpointInTurn(): void {
+    if (this.#turnsToSkip > 0) this.#turnsToSkip--;
+    else this.checkpoint();
+  }
+
+  #sign(): string {
+    const db = this.#db;
+    const last = db.get<{ n: number; line: string }>(
+      'select n, line from checkpoints order by n desc limit 1',
+    );
+    // Made of entries: a chain may be called `__proto__`.
+    const heads: Checkpoint['heads'] = Object.fromEntries(
+      Array.from(this.#grown, (chain) => {
+        const { seq, hash } = this.#heads.get(chain)!;
+        return [chain, [seq, hash]];
+      }),
+    );
+    db.run(
+      `insert into heads select key, value->>0, value->>1 from json_each(?) where true
+       on conflict do update set seq = excluded.seq, hash = excluded.hash`,
+      JSON.stringify(heads),
+    );
+    const n = (last?.n ?? 0) + 1;
+    const before = last ? fingerprint(last.line) : '';
+    const at = new Date().toISOString();
+    const line = signCheckpoint({ n, at, upTo: this.#lastId, heads, before }, this.#options.key);
+    db.run('insert into checkpoints values (?, ?, ?, ?)', n, this.#lastId, Date.now(), line);
+    return line;
+  }
+
+  #noteIntents(entries: readonly Entry[]): void {
+    const opened = entries.filter((entry) => entry.opens !== undefined);
+    if (opened.length > 0) {
+      const rows = opened.map(({ opens, chain, body }) => [opens, chain, process.pid, body]);
+      this.#db.run(
+        'insert into intents select value->>0, value->>1, value->>2, value->>3 from json_each(?) where true on conflict do nothing',
+        JSON.stringify(rows),
+      );
+    }
+    const closed = entries.flatMap(({ closes }) => closes ?? []);
+    if (closed.length > 0)
+      this.#db.run(
+        'delete from intents where call in (select value from json_each(?))',
+        JSON.stringify(closed),
+      );
+  }
+
+  // Chains grow under the write lock only, so what others wrote is seen before anything is added.
+  #lookAround(): void {
+    const writes = this.#db.foreignWrites;
+    if (writes === this.#seenWrites) return;
+    this.#seenWrites = writes;
+    this.#catchUp();
+  }
+
+  #catchUp(): void {
+    const covered = this.#db.get<{ up_to: number }>('select up_to from checkpoints order by n desc limit 1');
+    if (covered && covered.up_to > this.#lastId) {
+      // What another process covered may be long, or cut off since: the heads stand for it.
+      this.#lastId = covered.up_to;
+      for (const { chain, seq, hash } of this.#db.all<ChainHead & { chain: string }>(
+        'select chain, seq, hash from heads',
+      ))
+        this.#heads.set(chain, { seq, hash });
+    }
+    if (covered?.up_to === this.#lastId) {
+      this.#grown = new Set();
+      this.#rowsSince = 0;
+    }
+    const groups = this.#db.all<JournalRow>(
+      'select id, rows from journal where id > ? order by id',
+      this.#lastId,
+    );
+    for (const { id, rows } of groups) {
+      for (const line of rows.split('\n')) {
+        const row = parseRow(line);
+        if (!row) continue;
+        this.#heads.set(row.chain, { seq: row.seq, hash: row.hash });
+        this.#grown.add(row.chain);
+        this.#rowsSince++;
+      }
+      this.#lastId = id;
+    }
+  }
+}

@@ -1,0 +1,71 @@
+import { isObject } from '../core/json.ts';
+import { parseRow, type ChainRow } from './chain.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
+
+/** Which rows are wanted. */
+export interface RowFilter {
+  readonly chain?: string | undefined;
+  /** Exact values of fields of the row, such as `tool` or `outcome`. */
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly limit: number;
+  /** Oldest first, or newest first. */
+  readonly order: 'oldest' | 'newest';
+}
+
+/** A row and what it says. */
+export interface JournalRow extends ChainRow {
+  readonly facts: Readonly<Record<string, unknown>>;
+}
+
+/** Finds rows, group by group, so that a long record needs little memory. */
+export function* readJournal(db: SqliteDatabase, filter: RowFilter): Generator<JournalRow> {
+  const { since = 0, until = Number.MAX_SAFE_INTEGER, limit, order } = filter;
+  const direction = order === 'oldest' ? 'asc' : 'desc';
+  let found = 0;
+  // A group is written a moment after its rows were made.
+  const groups = db.iterate<{ rows: string }>(
+    `select rows from journal where at >= ? and at <= ? order by id ${direction}`,
+    since,
+    Math.min(until + GROUP_LAG_MS, Number.MAX_SAFE_INTEGER),
+  );
+  for (const { rows } of groups) {
+    const lines = rows.split('\n');
+    for (const line of order === 'oldest' ? lines : lines.toReversed()) {
+      const row = readRow(line, filter);
+      if (!row || !isWithin(row.facts['at'], since, until)) continue;
+      yield row;
+      if (++found >= limit) return;
+    }
+  }
+}
+
+const GROUP_LAG_MS = 60_000;
+
+// Most lines are not wanted: what a cheap look can tell saves reading them.
+function readRow(line: string, { chain, fields = {} }: RowFilter): JournalRow | undefined {
+  if (chain !== undefined && !line.startsWith(`${chain}\t`)) return undefined;
+  const wanted = Object.entries(fields);
+  if (wanted.some(([, value]) => !line.includes(JSON.stringify(value)))) return undefined;
+  const row = parseRow(line);
+  if (!row) return undefined;
+  const facts = readFacts(row.body);
+  return wanted.every(([name, value]) => facts[name] === value) ? { ...row, facts } : undefined;
+}
+
+// A row somebody changed is shown all the same; to say what is wrong with it is for the verifier.
+function readFacts(body: string): Readonly<Record<string, unknown>> {
+  try {
+    const facts: unknown = JSON.parse(body);
+    if (isObject(facts)) return facts;
+  } catch {
+    // Said below.
+  }
+  return { kind: 'unreadable' };
+}
+
+function isWithin(at: unknown, since: number, until: number): boolean {
+  const time = typeof at === 'string' ? Date.parse(at) : Number.NaN;
+  return !(time < since) && !(time > until);
+}

@@ -1,0 +1,189 @@
+import { once } from 'node:events';
+import { parentPort } from 'node:worker_threads';
+import { checkpointKeys, openCheckpoint } from './checkpoint.ts';
+import { JournalWriter } from './journal-writer.ts';
+import { OPERATOR_CHAIN } from './operator-chain.ts';
+import { retain, settleIntents } from './journal-upkeep.ts';
+import { SqliteDatabase } from './sqlite-database.ts';
+import { createOperations, type Operations } from './sqlite-operations.ts';
+import { migrate, schemaVersion } from './sqlite-schema.ts';
+import type { Entry } from './store.ts';
+import type { Batch, Operation, Reply, WorkerOptions } from './worker-line.ts';
+
+const SWEEP_MS = 60_000;
+const REOPEN_MS = 200;
+
+/** An open database with everything that works on it. */
+interface Opened {
+  readonly db: SqliteDatabase;
+  readonly writer: JournalWriter;
+  readonly operations: Operations;
+}
+
+const port = parentPort!;
+const [options] = (await once(port, 'message')) as [WorkerOptions];
+let opened: Opened | undefined;
+let foreignWrites = 0;
+let refusedRows = 0;
+let isClosing = false;
+
+async function open(): Promise<Opened> {
+  const db = new SqliteDatabase(options.file);
+  if (db.version > schemaVersion)
+    throw new Error(
+      `${options.file} was written by a newer version of Toolcrib; use that version, or another file.`,
+    );
+  if (db.version < schemaVersion) await migrate(db);
+  const { signing, checking } = checkpointKeys(options.signingKey);
+  const last = db.get<{ line: string }>('select line from checkpoints order by n desc limit 1');
+  if (last && !openCheckpoint(last.line, checking))
+    throw new Error(
+      `the secrets do not belong to ${options.file}: its checkpoints were signed with another key. Restore the file of secrets from a backup.`,
+    );
+  const writer = new JournalWriter(db, {
+    key: signing,
+    files: options.checkpointFiles,
+    everyRows: options.checkpointRows,
+  });
+  foreignWrites = db.foreignWrites;
+  return { db, writer, operations: createOperations(db) };
+}
+
+function perform(batch: Batch): Reply {
+  const { db, writer, operations } = opened!;
+  const entries = readRows(batch.rows);
+  const results: unknown[] = [];
+  db.atOnce(() => {
+    for (const operation of batch.operations) results.push(runOne(operation, operations, entries));
+    if (entries.length > 0) writer.write(entries);
+  });
+  if (entries.length > 0) writer.kept(entries);
+  return { id: batch.id, results };
+}
+
+// A row rides with its reservation: it is written only if the key was free.
+function runOne({ name, args, row }: Operation, operations: Operations, entries: Entry[]): unknown {
+  const value = (operations[name] as (...values: readonly unknown[]) => unknown)(...args);
+  if (row && value === true) entries.push(row);
+  return value;
+}
+
+function readRows(text: string): Entry[] {
+  if (text === '') return [];
+  return text.split('\n').map((line) => {
+    const [chain, mark, body] = line.split('\t') as [string, string, string];
+    if (mark === '') return { chain, body };
+    return mark.startsWith('+')
+      ? { chain, body, opens: mark.slice(1) }
+      : { chain, body, closes: mark.slice(1) };
+  });
+}
+
+function answer(batch: Batch): Reply {
+  if (!opened) {
+    refusedRows += batch.rows === '' ? 0 : batch.rows.split('\n').length;
+    return { id: batch.id, error: 'The database is being reopened.' };
+  }
+  try {
+    return perform(batch);
+  } catch (error) {
+    refusedRows += batch.rows === '' ? 0 : batch.rows.split('\n').length;
+    opened.writer.lost();
+    const { code = 'SQLITE_UNKNOWN' } = error as { code?: string };
+    if (isDiskTrouble(code)) abandon(code);
+    return { id: batch.id, error: String(error) };
+  }
+}
+
+// What one request brought upon itself, or another writer, says nothing about the disk.
+function isDiskTrouble(code: string): boolean {
+  return (
+    code.startsWith('SQLITE_') && !code.startsWith('SQLITE_CONSTRAINT') && !code.startsWith('SQLITE_BUSY')
+  );
+}
+
+// A file whose sync failed is not trusted again: the connection and its write-ahead log are given up, and a new one is begun.
+function abandon(reason: string): void {
+  try {
+    opened?.db.close();
+  } catch {
+    // It is given up in any case.
+  }
+  opened = undefined;
+  port.postMessage({ trouble: reason });
+  const retry = (): void => {
+    if (!isClosing) reopen(reason).catch(() => setTimeout(retry, REOPEN_MS));
+  };
+  setTimeout(retry, REOPEN_MS);
+}
+
+async function reopen(reason: string): Promise<void> {
+  const fresh = await open();
+  try {
+    fresh.db.get('pragma wal_checkpoint(truncate)');
+    const body = JSON.stringify({ kind: 'gap', at: new Date().toISOString(), reason, refused: refusedRows });
+    const gap = [{ chain: OPERATOR_CHAIN, body }];
+    fresh.db.atOnce(() => fresh.writer.write(gap));
+    fresh.writer.kept(gap);
+  } catch (error) {
+    fresh.db.close();
+    throw error;
+  }
+  refusedRows = 0;
+  opened = fresh;
+  port.postMessage({ ready: true });
+}
+
+// Upkeep that fails is tried again with the next turn; a copy that cannot be written says nothing about the database.
+function keepUp(work: (store: Opened) => void): void {
+  const store = opened;
+  try {
+    if (store) work(store);
+  } catch (error) {
+    port.postMessage({ upkeep: String(error) });
+    const { code = '' } = error as { code?: string };
+    store?.writer.lost();
+    if (isDiskTrouble(code)) abandon(code);
+  }
+}
+
+function lookForForeignWrites({ db }: Opened): void {
+  const writes = db.foreignWrites;
+  if (writes === foreignWrites) return;
+  foreignWrites = writes;
+  port.postMessage({ changed: true });
+}
+
+port.on('message', (batch: Batch | 'close') => {
+  if (batch === 'close') {
+    isClosing = true;
+    keepUp(({ writer }) => writer.checkpoint());
+    opened?.db.close();
+    port.close();
+    return;
+  }
+  port.postMessage(answer(batch));
+  keepUp(({ writer }) => {
+    if (writer.isDue) writer.checkpoint();
+  });
+});
+
+try {
+  opened = await open();
+  settleIntents(opened.db, opened.writer);
+  opened.writer.copies.catchUp();
+  port.postMessage({ ready: true });
+  setInterval(() => keepUp(lookForForeignWrites), options.watchMs).unref();
+  setInterval(() => keepUp(({ writer }) => writer.checkpointInTurn()), options.checkpointMs).unref();
+  setInterval(
+    () =>
+      keepUp(({ db, writer, operations }) => {
+        db.atOnce(() => operations.sweep());
+        if (options.retentionDays !== undefined) retain(db, writer, options.retentionDays);
+      }),
+    SWEEP_MS,
+  ).unref();
+} catch (error) {
+  port.postMessage({ failed: (error as Error).message });
+  port.close();
+}

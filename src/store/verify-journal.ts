@@ -1,0 +1,274 @@
+import type { KeyObject } from 'node:crypto';
+import { genesis, link, parseRow, type ChainHead } from './chain.ts';
+import {
+  fingerprint,
+  headsAfter,
+  openCheckpoint,
+  readCheckpoints,
+  type Checkpoint,
+  type CheckpointCopy,
+} from './checkpoint.ts';
+import { OPERATOR_CHAIN } from './operator-chain.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
+
+/** The first thing found wrong. */
+export interface Problem {
+  readonly chain?: string;
+  /** The first bad row of its chain. */
+  readonly seq?: number;
+  /** The group in which it was noticed. */
+  readonly group?: number;
+  readonly what: string;
+}
+
+/** What a check of the record showed. */
+export interface Verdict {
+  readonly problem: Problem | undefined;
+  readonly rows: number;
+  readonly chains: number;
+  readonly checkpoints: number;
+  /** Rows newer than the last checkpoint: they fit together, but nothing outside the database shows that none was cut off after them. */
+  readonly unproven: number;
+  /** The checkpoint up to which old rows were cut off, if any were. */
+  readonly cut: { readonly checkpoint: number; readonly at: string } | undefined;
+}
+
+/** What the record is checked against; all of it is kept outside the database. */
+export interface VerifyOptions {
+  readonly checkpointFiles: readonly string[];
+  readonly key: KeyObject;
+}
+
+/** Checks every row against its chain, and every chain against the checkpoints; names the first bad row. */
+export function verifyJournal(db: SqliteDatabase, options: VerifyOptions): Verdict {
+  // Read first: a checkpoint is in the database before it is in a copy, so what is in a copy must be in the database by now.
+  const copies = options.checkpointFiles.map((file) => ({ file, ...readCheckpoints(file) }));
+  // The record as it is at one moment, even while a server writes to it.
+  db.run('begin');
+  const walk = new Walk(db);
+  try {
+    const { checkpoints, inside } = collectCheckpoints(db, copies, options.key);
+    walk.go(checkpoints);
+    compareHeads(db, checkpoints.slice(0, inside));
+    if (inside < checkpoints.length)
+      throw new Found({
+        what: `The database ends at checkpoint ${inside}, a copy at ${checkpoints.length}.`,
+      });
+    return walk.verdict(undefined);
+  } catch (error) {
+    if (error instanceof Found) return walk.verdict(error.problem);
+    throw error;
+  } finally {
+    db.run('rollback');
+  }
+}
+
+class Found extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.what);
+    this.problem = problem;
+  }
+}
+
+interface NamedCopy extends CheckpointCopy {
+  readonly file: string;
+}
+
+interface Collected {
+  /** All there are, those that only a copy has included. */
+  readonly checkpoints: Checkpoint[];
+  /** How many of them the database has. */
+  readonly inside: number;
+}
+
+function collectCheckpoints(db: SqliteDatabase, copies: readonly NamedCopy[], key: KeyObject): Collected {
+  const kept = db.all<{ n: number; up_to: number; line: string }>(
+    'select n, up_to, line from checkpoints order by n',
+  );
+  const lines = kept.map(({ n, line }, index) => {
+    if (n !== index + 1) throw new Found({ what: `The database lacks checkpoint ${index + 1}.` });
+    return line;
+  });
+  for (const copy of copies) addCopy(lines, copy, kept.length);
+  const checkpoints = lines.map((line, index) => openNext(line, lines[index - 1], { n: index + 1, key }));
+  const moved = kept.find(({ up_to: upTo }, index) => checkpoints[index]!.upTo !== upTo);
+  if (moved) throw new Found({ what: `The place of checkpoint ${moved.n} in the database was changed.` });
+  return { checkpoints, inside: kept.length };
+}
+
+function addCopy(lines: string[], { file, lines: copied, problem }: NamedCopy, inside: number): void {
+  if (problem !== undefined) throw new Found({ what: problem });
+  let last = 0;
+  for (const [n, line] of copied) {
+    last = Math.max(last, n);
+    if (lines[n - 1] !== undefined && lines[n - 1] !== line)
+      throw new Found({ what: `Checkpoint ${n} in ${file} is not the one in the database.` });
+  }
+  // A crash can fall between writing the last checkpoint and its copy; the next start adds what is missing.
+  for (let n = 1; n <= Math.max(inside - 1, last); n++) {
+    const line = copied.get(n);
+    if (line === undefined)
+      throw new Found({ what: `${file} lacks checkpoint ${n}; there are ${Math.max(inside, last)}.` });
+    lines[n - 1] ??= line;
+  }
+}
+
+function openNext(
+  line: string,
+  previous: string | undefined,
+  { n, key }: { readonly n: number; readonly key: KeyObject },
+): Checkpoint {
+  const checkpoint = openCheckpoint(line, key);
+  if (!checkpoint) throw new Found({ what: `Checkpoint ${n} was not signed with this key, or was changed.` });
+  const before = previous === undefined ? '' : fingerprint(previous);
+  if (checkpoint.n !== n || checkpoint.before !== before)
+    throw new Found({ what: `Checkpoint ${n} does not follow the one before it.` });
+  return checkpoint;
+}
+
+// A server goes on from these heads, so they must be those that were signed.
+function compareHeads(db: SqliteDatabase, checkpoints: readonly Checkpoint[]): void {
+  const signed = headsAfter(checkpoints);
+  for (const { chain, seq, hash } of db.all<ChainHead & { chain: string }>('select * from heads')) {
+    const head = signed.get(chain);
+    if (head?.seq !== seq || head.hash !== hash)
+      throw new Found({ chain, what: 'The head kept in the database is not the one that was signed.' });
+    signed.delete(chain);
+  }
+  const [missing] = signed.keys();
+  if (missing !== undefined)
+    throw new Found({ chain: missing, what: 'The head that was signed is not kept in the database.' });
+}
+
+/** One pass over the rows. */
+class Walk {
+  readonly #db: SqliteDatabase;
+  readonly #heads = new Map<string, ChainHead>();
+  // How far checkpoints have shown each chain to be as it was.
+  readonly #proven = new Map<string, number>();
+  // Which chains grew since the last checkpoint.
+  readonly #grown = new Set<string>();
+  #rows = 0;
+  #unproven = 0;
+  #checkpoints = 0;
+  #cut: Checkpoint | undefined;
+  #isCutOnRecord = false;
+  #group = 0;
+  #missingGroup: number | undefined;
+
+  constructor(db: SqliteDatabase) {
+    this.#db = db;
+  }
+
+  go(checkpoints: readonly Checkpoint[]): void {
+    const oldest = this.#db.get<{ id: number | null }>('select min(id) as id from journal')?.id;
+    const rest = this.#startAt(oldest ?? undefined, checkpoints);
+    let at = 0;
+    this.#group = this.#cut?.upTo ?? 0;
+    for (const { id, rows } of this.#db.iterate<{ id: number; rows: string }>(
+      'select id, rows from journal order by id',
+    )) {
+      while (rest[at] && rest[at]!.upTo < id) this.#compare(rest[at++]!);
+      if (id !== this.#group + 1) this.#missingGroup ??= this.#group + 1;
+      this.#group = id;
+      for (const line of rows.split('\n')) this.#takeRow(line);
+    }
+    for (; at < rest.length; at++) this.#compare(rest[at]!);
+    if (this.#missingGroup !== undefined) throw this.#found({ what: 'Rows are missing.' });
+    if (this.#cut && !this.#isCutOnRecord)
+      throw this.#found({
+        chain: OPERATOR_CHAIN,
+        what: 'Old rows were removed, and nothing on record says so.',
+      });
+  }
+
+  verdict(problem: Problem | undefined): Verdict {
+    return {
+      problem,
+      rows: this.#rows,
+      chains: this.#heads.size,
+      checkpoints: this.#checkpoints,
+      unproven: this.#unproven,
+      cut: this.#cut && { checkpoint: this.#cut.n, at: this.#cut.at },
+    };
+  }
+
+  // What retention cut off ended at a checkpoint, whose heads stand for it.
+  #startAt(oldest: number | undefined, checkpoints: readonly Checkpoint[]): readonly Checkpoint[] {
+    if (oldest === undefined || oldest === 1) return checkpoints;
+    const cut = checkpoints.findLast(({ upTo }) => upTo < oldest);
+    if (cut?.upTo !== oldest - 1)
+      throw new Found({
+        group: oldest,
+        what: `The record begins with group ${oldest}, and no checkpoint ends before it.`,
+      });
+    for (const [chain, head] of headsAfter(checkpoints.slice(0, cut.n))) {
+      this.#heads.set(chain, head);
+      this.#proven.set(chain, head.seq);
+    }
+    this.#cut = cut;
+    this.#checkpoints = cut.n;
+    return checkpoints.slice(cut.n);
+  }
+
+  #takeRow(line: string): void {
+    const row = parseRow(line);
+    if (!row) throw this.#found({ what: `Row ${this.#rows + 1} of the record is not a row.` });
+    const { chain, seq, hash, body } = row;
+    const right = link(this.#heads.get(chain) ?? genesis(chain), body);
+    if (seq !== right.seq) {
+      const what = `Row ${seq} stands where row ${right.seq} should be: one is missing, repeated or moved.`;
+      throw this.#found({ chain, seq: Math.min(seq, right.seq), what });
+    }
+    if (hash !== right.hash) throw this.#found({ chain, seq, what: 'The row was changed.' });
+    this.#heads.set(chain, right);
+    this.#grown.add(chain);
+    this.#rows++;
+    this.#unproven++;
+    if (this.#cut && chain === OPERATOR_CHAIN && isCutAt(body, this.#cut.upTo)) this.#isCutOnRecord = true;
+  }
+
+  #compare({ n, upTo, heads }: Checkpoint): void {
+    for (const [chain, [seq, hash]] of Object.entries(heads)) {
+      this.#grown.delete(chain);
+      const head = this.#heads.get(chain) ?? genesis(chain);
+      if (head.seq < seq) {
+        const what = `The row is missing: checkpoint ${n} saw ${seq} rows.`;
+        throw this.#found({ chain, seq: head.seq + 1, group: upTo, what });
+      }
+      if (head.seq !== seq || head.hash !== hash) throw this.#found(this.#notSeen(chain, head, n));
+      this.#proven.set(chain, seq);
+    }
+    const [unseen] = this.#grown;
+    if (unseen !== undefined) throw this.#found(this.#notSeen(unseen, this.#heads.get(unseen)!, n));
+    this.#checkpoints = n;
+    this.#unproven = 0;
+  }
+
+  #notSeen(chain: string, { seq: last }: ChainHead, n: number): Problem {
+    const seq = (this.#proven.get(chain) ?? 0) + 1;
+    const which = seq === last ? `Row ${seq} is` : `Rows ${seq} to ${last} are`;
+    return { chain, seq, what: `${which} not what checkpoint ${n} saw: rows were changed or put in.` };
+  }
+
+  #found(problem: Problem): Found {
+    const { what } = problem;
+    const missing = this.#missingGroup;
+    return new Found({
+      ...problem,
+      group: missing ?? problem.group ?? this.#group,
+      what: missing === undefined ? what : `${what} Group ${missing} of the record is missing.`,
+    });
+  }
+}
+
+function isCutAt(body: string, upTo: number): boolean {
+  try {
+    const facts = JSON.parse(body) as { kind?: unknown; upTo?: unknown } | null;
+    return facts?.kind === 'cut' && facts.upTo === upTo;
+  } catch {
+    return false;
+  }
+}

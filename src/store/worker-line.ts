@@ -1,0 +1,324 @@
+import type { Worker } from 'node:worker_threads';
+import { ToolcribError } from '../core/errors.ts';
+import type { Reservation } from '../core/reservation.ts';
+import { isOneRow } from './chain.ts';
+import { startStoreWorker } from './start-worker.ts';
+import type { OperationName } from './sqlite-operations.ts';
+import type { Entry } from './store.ts';
+
+/** What the thread that owns the database is told when it starts. */
+export interface WorkerOptions {
+  readonly file: string;
+  readonly signingKey: string;
+  readonly checkpointFiles: readonly string[];
+  readonly checkpointRows: number;
+  readonly checkpointMs: number;
+  readonly watchMs: number;
+  readonly retentionDays: number | undefined;
+}
+
+/** One thing to do, with the row that rides with it. */
+export interface Operation {
+  readonly name: OperationName;
+  readonly args: readonly unknown[];
+  readonly row?: Entry;
+}
+
+/** Everything that goes into one transaction. */
+export interface Batch {
+  readonly id: number;
+  /** One line a row: chain, mark and body; one text is cheaper to hand over than many. */
+  readonly rows: string;
+  readonly operations: readonly Operation[];
+}
+
+/** What came of a batch: an answer per operation, or one error for all of it. */
+export interface Reply {
+  readonly id: number;
+  readonly results?: readonly unknown[];
+  readonly error?: string;
+}
+
+type News =
+  | Reply
+  | { readonly ready: true }
+  | { readonly changed: true }
+  | { readonly trouble: string }
+  | { readonly upkeep: string }
+  | { readonly failed: string };
+
+/** What the line tells of the thread behind it. */
+export interface LineEvents {
+  readonly onChange: () => void;
+  readonly onTrouble: (reason: string) => void;
+  readonly onRecovery: () => void;
+  /** Something that can wait did not work, such as writing a copy of a checkpoint. */
+  readonly onWarning: (reason: string) => void;
+}
+
+// Longer than any healthy disk takes, and within a second; a disk that hangs is worse than one that fails. Looks are counted instead of time,
+// because a process that got no time of its own has not waited for the disk.
+const LOOKS = 9;
+const LOOK_MS = 100;
+const CLOSE_MS = 5_000;
+const MAX_QUEUED = 20_000;
+// A sync costs as much as fifty rows: while calls come in quickly, a group waits this long for more of them.
+const GATHER_MS = 1;
+const BUSY_GROUP = 4;
+
+interface Waiting {
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Sent {
+  readonly batch: Batch;
+  /** How often it was still under way when somebody looked. */
+  looks: number;
+  /** Whether everybody was told that it takes too long. */
+  isLate: boolean;
+  readonly rows: readonly Waiting[];
+  readonly operations: readonly Waiting[];
+}
+
+/** The way to the thread that owns the database: what is asked for in one turn, or while it is at work, goes as one group. */
+export class WorkerLine {
+  readonly #worker: Worker;
+  readonly #events: LineEvents;
+  #rows = '';
+  #rowsWaiting: Waiting[] = [];
+  #operations: Operation[] = [];
+  #operationsWaiting: Waiting[] = [];
+  #sent: Sent | undefined;
+  #lastId = 0;
+  #isScheduled = false;
+  #lastGroup = 0;
+  #isReady = true;
+  #hasEnded = false;
+  #closing: Promise<void> | undefined;
+  #watchdog: NodeJS.Timeout | undefined;
+
+  private constructor(worker: Worker, events: LineEvents) {
+    this.#worker = worker;
+    this.#events = events;
+  }
+
+  /** Starts the thread and waits until the database is open. */
+  static async open(
+    options: WorkerOptions,
+    events: LineEvents,
+    worker: Worker = startStoreWorker(),
+  ): Promise<WorkerLine> {
+    const line = new WorkerLine(worker, events);
+    worker.ref();
+    worker.postMessage(options);
+    await new Promise<void>((resolve, reject) => {
+      worker.once('error', reject);
+      worker.once('message', (news: News) => {
+        if ('failed' in news)
+          reject(new ToolcribError('invalid_setup', `The store cannot be opened: ${news.failed}`));
+        else resolve();
+      });
+    });
+    worker.on('message', (news: News) => line.#hear(news));
+    worker.on('error', (error) => line.#fail(String(error)));
+    worker.on('exit', () => line.#end());
+    // A thread that only waits must not keep the process alive.
+    worker.unref();
+    return line;
+  }
+
+  /** Whether rows can be written. */
+  get isReady(): boolean {
+    return this.#isReady && !this.#closing;
+  }
+
+  /** Writes a row; resolves when it is on the disk. */
+  append(entry: Entry): Promise<void> {
+    if (!this.isReady || this.#rowsWaiting.length >= MAX_QUEUED) return Promise.reject(unavailable());
+    if (!isOneRow(entry)) return Promise.reject(new TypeError(NOT_ONE_ROW));
+    const { chain, body, opens, closes } = entry;
+    const mark = opens === undefined ? (closes === undefined ? '' : `-${closes}`) : `+${opens}`;
+    const line = `${chain}\t${mark}\t${body}`;
+    this.#rows = this.#rows === '' ? line : `${this.#rows}\n${line}`;
+    return new Promise((resolve, reject) => {
+      this.#rowsWaiting.push({ resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Does something in the next transaction; resolves with its answer once that is on the disk. */
+  ask<T>(operation: Operation): Promise<T> {
+    const { row } = operation;
+    if (this.#closing || this.#hasEnded || (row && !this.#isReady)) return Promise.reject(unavailable());
+    if (this.#operations.length >= MAX_QUEUED) return Promise.reject(unavailable());
+    if (row && !isOneRow(row)) return Promise.reject(new TypeError(NOT_ONE_ROW));
+    return new Promise<T>((resolve, reject) => {
+      this.#operations.push(operation);
+      this.#operationsWaiting.push({ resolve, reject });
+      this.#schedule();
+    });
+  }
+
+  /** Lets what was asked for finish, and ends the thread. */
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    const exit = this.#hasEnded
+      ? Promise.resolve()
+      : new Promise<void>((resolve) => this.#worker.once('exit', () => resolve()));
+    const patience = performance.now() + CLOSE_MS;
+    while (this.#isBusy() && performance.now() < patience) {
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+    clearInterval(this.#watchdog);
+    if (this.#hasEnded) return;
+    this.#worker.ref();
+    this.#worker.postMessage('close');
+    // A disk that hangs must not keep the process from ending.
+    const giveUp = setTimeout(() => void this.#worker.terminate(), CLOSE_MS);
+    await exit;
+    clearTimeout(giveUp);
+  }
+
+  #isBusy(): boolean {
+    return this.#sent !== undefined || this.#rowsWaiting.length > 0 || this.#operations.length > 0;
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#sent) return;
+    this.#isScheduled = true;
+    if (this.#lastGroup >= BUSY_GROUP) setTimeout(() => this.#send(), GATHER_MS);
+    else setImmediate(() => this.#send());
+  }
+
+  #send(): void {
+    this.#isScheduled = false;
+    const batch: Batch = { id: ++this.#lastId, rows: this.#rows, operations: this.#operations };
+    const waiting = { rows: this.#rowsWaiting, operations: this.#operationsWaiting };
+    this.#sent = { batch, looks: 0, isLate: false, ...waiting };
+    this.#lastGroup = this.#rowsWaiting.length;
+    this.#clearQueues();
+    this.#watchdog ??= setInterval(() => this.#watch(), LOOK_MS).unref();
+    this.#worker.ref();
+    this.#worker.postMessage(batch);
+  }
+
+  #clearQueues(): void {
+    this.#rows = '';
+    this.#rowsWaiting = [];
+    this.#operations = [];
+    this.#operationsWaiting = [];
+  }
+
+  #hear(news: News): void {
+    if ('id' in news) this.#settle(news);
+    else if ('changed' in news) this.#events.onChange();
+    else if ('trouble' in news) this.#fail(news.trouble);
+    else if ('ready' in news) this.#recover();
+    else if ('upkeep' in news) this.#events.onWarning(news.upkeep);
+  }
+
+  #settle({ id, results, error }: Reply): void {
+    const sent = this.#sent;
+    if (sent?.batch.id !== id) return;
+    this.#sent = undefined;
+    this.#worker.unref();
+    if (error !== undefined) refuse(sent, unavailable(error));
+    else {
+      for (const { resolve } of sent.rows) resolve(undefined as never);
+      for (const [index, { resolve }] of sent.operations.entries()) resolve(results![index] as never);
+      // Late is better than never: whoever waited has given up, but the next can be served.
+      if (!this.#isReady) this.#recover();
+      if (sent.isLate) this.#takeBack(sent.batch, results!);
+    }
+    if (this.#rowsWaiting.length > 0 || this.#operations.length > 0) this.#schedule();
+  }
+
+  // Calls that were refused meanwhile have not run, although their intents got written: the record says so, and their keys are free.
+  #takeBack({ rows, operations }: Batch, results: readonly unknown[]): void {
+    for (const entry of lateIntents(rows)) this.#closeUnrun(entry);
+    for (const [index, { name, args, row }] of operations.entries()) {
+      if (name !== 'reserve' || results[index] !== true) continue;
+      const { owner, key } = args[0] as Reservation;
+      this.ask({ name: 'release', args: [owner, key] }).catch(() => {});
+      if (row?.opens !== undefined) this.#closeUnrun({ chain: row.chain, call: row.opens });
+    }
+  }
+
+  #closeUnrun({ chain, call }: LateIntent): void {
+    const facts = { kind: 'outcome', call, at: new Date().toISOString(), outcome: 'record_unavailable' };
+    const reason = 'Writing the intent took too long; the tool was not run.';
+    this.append({ chain, closes: call, body: JSON.stringify({ ...facts, reason }) }).catch(() => {});
+  }
+
+  // Nobody waits for a disk that hangs: the calls are refused, and no tool runs until it answers again.
+  #watch(): void {
+    const sent = this.#sent;
+    if (!sent) {
+      // Nothing else might be asked for while calls are refused, so the thread is asked whether it is well.
+      if (!this.#isReady && !this.#isScheduled && !this.#hasEnded) this.#send();
+      return;
+    }
+    if (++sent.looks < LOOKS) return;
+    sent.isLate = true;
+    refuse(sent, unavailable('The disk does not answer.'));
+    this.#fail('The disk does not answer.');
+  }
+
+  #fail(reason: string): void {
+    refuse({ rows: this.#rowsWaiting, operations: this.#operationsWaiting }, unavailable(reason));
+    this.#clearQueues();
+    if (!this.#isReady) return;
+    this.#isReady = false;
+    this.#events.onTrouble(reason);
+  }
+
+  #end(): void {
+    this.#hasEnded = true;
+    clearInterval(this.#watchdog);
+    const reason = 'The thread of the store has ended.';
+    if (this.#sent) refuse(this.#sent, unavailable(reason));
+    this.#sent = undefined;
+    if (this.#closing)
+      refuse({ rows: this.#rowsWaiting, operations: this.#operationsWaiting }, unavailable());
+    else this.#fail(reason);
+  }
+
+  #recover(): void {
+    if (this.#isReady) return;
+    this.#isReady = true;
+    this.#events.onRecovery();
+  }
+}
+
+const NOT_ONE_ROW = 'A row is one line of text without tabs, on a chain whose name has neither.';
+
+// A promise that is settled stays as it is, so refusing twice does no harm.
+function refuse({ rows, operations }: Pick<Sent, 'rows' | 'operations'>, refusal: ToolcribError): void {
+  for (const { reject } of rows) reject(refusal);
+  for (const { reject } of operations) reject(refusal);
+}
+
+interface LateIntent {
+  readonly chain: string;
+  readonly call: string;
+}
+
+function lateIntents(rows: string): LateIntent[] {
+  return rows.split('\n').flatMap((line) => {
+    const [chain = '', mark = ''] = line.split('\t');
+    return mark.startsWith('+') ? { chain, call: mark.slice(1) } : [];
+  });
+}
+
+function unavailable(cause?: string): ToolcribError {
+  const text = 'Calls cannot be put on record now, so none is run; try again later.';
+  return new ToolcribError(
+    'record_unavailable',
+    text,
+    cause === undefined ? {} : { cause: new Error(cause) },
+  );
+}

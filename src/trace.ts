@@ -1,0 +1,1 @@
+export { trace, traceOptions, type TraceParts } from './stages/trace.ts';

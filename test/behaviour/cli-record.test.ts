@@ -1,0 +1,268 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { absentTool } from '../../src/core/absent-tool.ts';
+import { withStages } from '../../src/core/stage.ts';
+import { ToolRegistry } from '../../src/core/registry.ts';
+import { audit } from '../../src/stages/audit.ts';
+import { openSecrets } from '../../src/store/secrets-file.ts';
+import { SqliteDatabase } from '../../src/store/sqlite-database.ts';
+import { openSqliteStore } from '../../src/store/sqlite-store.ts';
+import { ada, callOf } from '../recorded-calls.ts';
+import { cli, runNode } from './child.ts';
+
+describe('toolcrib tenants and keys', () => {
+  test('a tenant is made, listed, changed, disabled and enabled, and every change is on record', async () => {
+    const { run, json, rows } = deployment();
+    expect((await run('tenants', 'list')).output).toBe(
+      'There are no tenants; make one with: toolcrib tenants create ID\n',
+    );
+    const made = await run('tenants', 'create', 'acme', '--name', 'Acme', '--data', '{"plan":"pro"}');
+    expect(made).toMatchObject({ code: 0, output: expect.stringMatching(/^acme is there\. Make a key: /) });
+    const acme = { id: 'acme', name: 'Acme', data: { plan: 'pro' }, disabled: false };
+    expect(await json('tenants', 'list')).toEqual([acme]);
+    expect(await json('tenants', 'create', 'acme', '--name', 'Acme Ltd')).toEqual({
+      ...acme,
+      name: 'Acme Ltd',
+    });
+    expect((await run('tenants', 'disable', 'acme')).output).toBe('acme is disabled.\n');
+    expect((await run('tenants', 'list')).output).toBe(
+      'TENANT  NAME      STATUS\nacme    Acme Ltd  disabled\n',
+    );
+    expect((await run('tenants', 'enable', 'acme')).output).toBe('acme is enabled.\n');
+    expect(await rows('--operator')).toMatchObject(
+      ['tenant created', 'tenant changed', 'tenant disabled', 'tenant enabled'].map((did) => ({
+        chain: '@operator',
+        kind: 'operator',
+        by: expect.any(String),
+        did,
+        tenant: 'acme',
+      })),
+    );
+    expect((await run('audit', 'verify')).code).toBe(0);
+  }, 60_000);
+
+  test('a key is shown once, kept as a digest only, listed without it, and revoked', async () => {
+    const { run, json, rows, folder } = deployment();
+    await run('tenants', 'create', 'acme');
+    const made = await run('keys', 'create', '--tenant', 'acme', '--caller', 'ada', '--role', 'admin');
+    const [key = ''] = made.output.split('\n');
+    expect(key).toMatch(/^tck_\w{30,}$/);
+    expect(made.output).toContain('It is shown this once: keep it now.');
+    const other = await json('keys', 'create', '--tenant', 'acme', '--caller', 'bob', '--expires', '90d');
+    expect(other).toMatchObject({ key: expect.stringMatching(/^tck_/), caller: 'bob', tenant: 'acme' });
+    expect(other).not.toHaveProperty('hash');
+
+    const listed = (await json('keys', 'list')) as { id: string; caller: string }[];
+    expect(listed.map(({ caller }) => caller).toSorted()).toEqual(['ada', 'bob']);
+    const { id } = listed.find(({ caller }) => caller === 'ada')!;
+    expect((await run('keys', 'revoke', id)).output).toBe(`${id} is revoked.\n`);
+    expect(await json('keys', 'revoke', id)).toEqual({ id, revoked: true, already: true });
+    expect((await run('keys', 'list')).output).toMatch(
+      new RegExp(`${id}\\s+acme\\s+ada\\s+admin\\s+-\\s+revoked`),
+    );
+    expect((await rows('--operator')).map(({ did }) => did)).toEqual([
+      'tenant created',
+      'key created',
+      'key created',
+      'key revoked',
+    ]);
+
+    const files = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'latin1'));
+    expect(files.length).toBeGreaterThanOrEqual(4);
+    for (const secret of [key, key.slice(4), (other as { key: string }).key.slice(4)])
+      for (const text of files) expect(text).not.toContain(secret);
+    // What is not secret is found, so the search would have found the key.
+    expect(files.some((text) => text.includes(id))).toBe(true);
+  }, 60_000);
+
+  test.each([
+    [
+      ['keys', 'create', '--tenant', 'nobody', '--caller', 'ada'],
+      'There is no tenant "nobody"; make it first',
+    ],
+    [
+      ['keys', 'create', '--tenant', 'acme', '--caller', 'ada', '--expires', 'soon'],
+      '--expires takes a span',
+    ],
+    [['keys', 'revoke', 'key_none'], 'There is no key "key_none"; see: toolcrib keys list'],
+    [['tenants', 'create', '@operator'], "A tenant's id has up to 64 letters"],
+    [['tenants', 'create', 'acme', '--data', '[1]'], '--data takes a JSON object'],
+    [['tenants', 'disable', 'nobody'], 'There is no tenant "nobody"; see: toolcrib tenants list'],
+    [['audit', 'tail'], 'There is no database'],
+    [['audit', 'verify'], 'There is no'],
+    [['audit', 'search', '--config', 'none.yaml'], 'There is no none.yaml here; name the configuration'],
+  ])('%j is told what is wrong, with exit code 1', async (args, complaint) => {
+    const { run, folder } = deployment();
+    const before = readdirSync(folder).length;
+    const { code, output, complaints } = await run(...args);
+    expect({ code, output }).toEqual({ code: 1, output: '' });
+    expect(complaints).toMatch(/^toolcrib: [^\n]+\n$/);
+    expect(complaints).toContain(complaint);
+    // Looking at a record makes no files.
+    if (args[0] === 'audit') expect(readdirSync(folder)).toHaveLength(before);
+  });
+
+  test('a deployment that keeps everything in memory has nothing to look after', async () => {
+    const { run } = deployment('store: { url: "memory:" }\n');
+    const { code, complaints } = await run('keys', 'list');
+    expect(code).toBe(1);
+    expect(complaints).toContain('set store.url to "sqlite:./toolcrib.db"');
+  });
+});
+
+describe('toolcrib audit', () => {
+  test('tail, search and export show rows by tenant, caller, tool, outcome and time', async () => {
+    const { run, rows, call } = deployment();
+    await call([
+      ['acme', 'ada', 'look'],
+      ['acme', 'bob', 'look'],
+      ['other', 'ada', 'spy'],
+    ]);
+    const { output } = await run('audit', 'tail');
+    expect(output.split('\n').slice(0, 2)).toEqual([
+      expect.stringMatching(/^TIME +TENANT +CALLER +KIND +WHAT +OUTCOME +MS$/),
+      expect.stringMatching(/^20\S+Z +acme +ada +call +look +unknown_tool +[\d.]+$/),
+    ]);
+    expect(await rows('--tenant', 'acme')).toMatchObject([{ caller: 'ada' }, { caller: 'bob' }]);
+    expect(await rows('--caller', 'ada')).toMatchObject([{ tool: 'look' }, { tool: 'spy' }]);
+    expect(await rows('--tool', 'spy')).toMatchObject([{ chain: 'other', seq: 1, tenant: 'other' }]);
+    expect(await rows('--outcome', 'done')).toEqual([]);
+    expect(await rows('--since', '1h')).toHaveLength(3);
+    expect(await rows('--until', '2020-01-01T00:00Z')).toEqual([]);
+    expect(await rows('--limit', '1')).toMatchObject([{ tool: 'look', caller: 'ada' }]);
+    const newest = await run('audit', 'search', '--json', '--limit', '1');
+    expect(JSON.parse(newest.output)).toMatchObject({ tool: 'spy' });
+    expect((await run('audit', 'search', '--tool', 'none')).output).toBe('No rows match.\n');
+    expect((await run('audit', 'tail', '--limit', '0')).code).toBe(1);
+    expect((await run('audit', 'tail', '--since', 'then')).complaints).toContain('--since takes a time');
+  }, 60_000);
+
+  test('verify says what is good and what it cannot prove, and exits with 1 when a row is bad', async () => {
+    const { run, json, call, change } = deployment();
+    await call([
+      ['acme', 'ada', 'look'],
+      ['acme', 'ada', 'touch'],
+    ]);
+    expect(await run('audit', 'verify')).toMatchObject({
+      code: 0,
+      output:
+        'The record is good: 2 rows in 1 chain, 1 signed checkpoint.\nEvery row is covered by a signed checkpoint.\n',
+    });
+    expect(await json('audit', 'verify')).toMatchObject({ rows: 2, chains: 1, checkpoints: 1, unproven: 0 });
+    change((db) => db.run("update journal set rows = replace(rows, 'touch', 'torch')"));
+    const { code, output } = await run('audit', 'verify');
+    expect({ code, output }).toEqual({
+      code: 1,
+      output: 'The record was tampered with or damaged.\n  acme, row 2: The row was changed.\n',
+    });
+    const verdict = await run('audit', 'verify', '--json');
+    expect(verdict.code).toBe(1);
+    expect(JSON.parse(verdict.output)).toMatchObject({ problem: { chain: 'acme', seq: 2 } });
+    // A damaged row is shown all the same.
+    change((db) => db.run("update journal set rows = replace(rows, '{', 'x')"));
+    expect((await run('audit', 'tail')).code).toBe(0);
+  }, 60_000);
+
+  test('a file that is no database is told in one line', async () => {
+    const { run, folder } = deployment();
+    writeFileSync(join(folder, 'toolcrib.db'), 'Dear diary, '.repeat(1_000));
+    const { code, complaints } = await run('audit', 'tail');
+    expect(code).toBe(1);
+    expect(complaints).toMatch(/^toolcrib: \S+toolcrib\.db cannot be opened as a database: [^\n]+\n$/);
+  });
+
+  test('verify does not make secrets up: without the file it says so', async () => {
+    const { run, call, folder } = deployment();
+    await call([['acme', 'ada', 'look']]);
+    rmSync(join(folder, 'toolcrib.secrets'));
+    const { code, complaints } = await run('audit', 'verify');
+    expect(code).toBe(1);
+    expect(complaints).toContain('restore the secrets from a backup');
+    expect(readdirSync(folder)).not.toContain('toolcrib.secrets');
+  });
+
+  test('E2 no cell of an export is a formula, and no row is more than a line', async () => {
+    const { run, call } = deployment();
+    const names = ['=cmd|calc!A1', '+1', '-1', '@sum', ' =1', '＝1', 'a,"b"', 'a;=1', 'a\r\n=1', '\t=1'];
+    await call(names.map((name) => ['acme', 'ada', name]));
+    const { output } = await run('audit', 'export', '--format', 'csv');
+    const lines = output.split('\r\n');
+    expect(lines).toHaveLength(names.length + 2);
+    expect(lines[0]).toMatch(/^at,tenant,caller,kind,tool,decision,outcome,ms,/);
+    const cells = lines.slice(1, -1).map((line) => readCells(line)[4]!);
+    for (const cell of cells) expect(cell).not.toMatch(/^\s*[=+\-@＝]/);
+    expect(cells[0]).toBe("'=cmd|calc!A1");
+    expect(cells[6]).toBe('a,"b"');
+    expect(output.replaceAll('\r\n', '')).not.toMatch(/[\r\n\t]/);
+  }, 60_000);
+
+  test('E2 what callers sent cannot reach the terminal as an escape', async () => {
+    const { run, call } = deployment();
+    await call([['acme', '\u001b[2J\u009b31m', 'x\u202ey\u{e0041}']]);
+    for (const args of [['tail'], ['tail', '--json'], ['export'], ['export', '--format', 'csv']]) {
+      const { output } = await run('audit', ...args);
+      expect(output.replaceAll(/\r?\n/g, '')).not.toMatch(/\p{C}/u);
+      expect(output).toContain('u001b[2J');
+    }
+  }, 60_000);
+});
+
+interface Run {
+  readonly code: number | null;
+  readonly output: string;
+  readonly complaints: string;
+}
+
+function deployment(config = 'store: { url: "sqlite:./toolcrib.db", secrets: ./toolcrib.secrets }\n') {
+  const folder = mkdtempSync(join(tmpdir(), 'toolcrib-cli-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, 'toolcrib.yaml');
+  writeFileSync(file, config);
+  const place = (name: string): string => join(folder, `toolcrib.${name}`);
+  const run = async (...args: readonly string[]): Promise<Run> => {
+    const where = args.includes('--config') ? [] : ['--config', file];
+    const child = runNode([cli, ...args, ...where]);
+    let output = '';
+    child.process.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    const { code } = await child.exit;
+    return { code, output, complaints: child.complaints() };
+  };
+  return {
+    folder,
+    run,
+    json: async (...args: readonly string[]): Promise<unknown> =>
+      JSON.parse((await run(...args, '--json')).output),
+    async rows(...args: readonly string[]): Promise<Record<string, unknown>[]> {
+      const { output } = await run('audit', 'export', ...args);
+      return output
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+    },
+    /** Calls tools that are not there, as a server would put that on record. */
+    async call(calls: readonly (readonly [tenant: string, caller: string, tool: string])[]) {
+      const { signingKey, digestKey } = openSecrets(place('secrets'));
+      const checkpointFiles = [place('checkpoints')];
+      const store = await openSqliteStore({ file: place('db'), signingKey, checkpointFiles });
+      const source = withStages(new ToolRegistry(), [audit({}, { journal: store.journal, digestKey })]);
+      for (const [tenant, id, tool] of calls) {
+        const caller = { ...ada, id, tenant: { ...ada.tenant, id: tenant } };
+        await expect(async () => source.call(callOf(absentTool(tool), { caller }))).rejects.toThrow();
+      }
+      await store.close();
+    },
+    change(how: (db: SqliteDatabase) => void): void {
+      const db = new SqliteDatabase(place('db'), 'existing');
+      how(db);
+      db.close();
+    },
+  };
+}
+
+function readCells(line: string): string[] {
+  return Array.from(line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g), ([, quoted, bare]) =>
+    quoted === undefined ? bare! : quoted.replaceAll('""', '"'),
+  );
+}

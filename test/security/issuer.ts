@@ -1,0 +1,66 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose';
+import { onTestFinished } from 'vitest';
+
+/** The audience of every good token. */
+export const audience = 'http://127.0.0.1/mcp';
+
+/** An authorization server on this machine, with a count of how often its keys were read. */
+export interface Issuer {
+  readonly url: string;
+  readonly publicKey: JWK;
+  fetches(): number;
+  /** Answers the next requests for its keys in another way. */
+  answer: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
+  /** Changes the keys it publishes. */
+  publish(keys: readonly JWK[]): void;
+  token(
+    claims?: Readonly<Record<string, unknown>>,
+    header?: Readonly<Record<string, unknown>>,
+  ): Promise<string>;
+}
+
+/** Starts an issuer for the length of one test. */
+export async function startIssuer(alg = 'ES256'): Promise<Issuer> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg, use: 'sig' };
+  let keys: readonly JWK[] = [jwk];
+  let fetches = 0;
+  const http = createServer((request, response) => {
+    fetches++;
+    if (issuer.answer) issuer.answer(request, response);
+    else response.setHeader('cache-control', 'max-age=600').end(JSON.stringify({ keys }));
+  });
+  await new Promise<void>((resolve) => {
+    http.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  const issuer: Issuer = {
+    url,
+    publicKey: jwk,
+    answer: undefined,
+    fetches: () => fetches,
+    publish: (changed) => {
+      keys = changed;
+    },
+    token: (claims, header) => sign(privateKey, { iss: url, ...claims }, { alg, kid: 'one', ...header }),
+  };
+  return issuer;
+}
+
+/** Signs a token that is good except for what is changed; a claim that is `undefined` is left out. */
+export function sign(
+  key: CryptoKey | Uint8Array,
+  claims: Readonly<Record<string, unknown>>,
+  header: { readonly alg: string; readonly [name: string]: unknown },
+): Promise<string> {
+  const now = Math.floor(Date.now() / 1_000);
+  const good = { sub: 'ada', tenant: 'north', aud: audience, iat: now, exp: now + 600, scope: 'tools' };
+  const payload = Object.entries({ ...good, ...claims }).filter(([, value]) => value !== undefined);
+  return new SignJWT(Object.fromEntries(payload)).setProtectedHeader(header).sign(key);
+}

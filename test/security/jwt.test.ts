@@ -1,0 +1,362 @@
+import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import { exportJWK, exportSPKI, generateKeyPair, importJWK, jwtVerify, type CryptoKey } from 'jose';
+import { expect, test } from 'vitest';
+import { createJwtSignIn, type JwtSignInOptions } from '../../src/auth/jwt-sign-in.ts';
+import type { CredentialSignIn } from '../../src/auth/sign-in.ts';
+import { createFakeClock } from '../../src/testing.ts';
+import { MapIdentities } from './identities.ts';
+import { audience, sign, startIssuer, type Issuer } from './issuer.ts';
+import { ask, keyed, type Keyed } from './keyed.ts';
+
+interface SetUp {
+  readonly issuer: Issuer;
+  readonly tenants: MapIdentities;
+  readonly signIn: CredentialSignIn;
+}
+
+async function setUp(options: Partial<JwtSignInOptions> = {}): Promise<SetUp> {
+  const issuer = await startIssuer();
+  const tenants = new MapIdentities('north', 'south');
+  return { issuer, tenants, signIn: createJwtSignIn({ issuer: issuer.url, audience, tenants, ...options }) };
+}
+
+const resource = { url: 'https://tools.example.com/mcp', authorizationServers: ['https://id.example.com'] };
+const metadataUrl = 'https://tools.example.com/.well-known/oauth-protected-resource/mcp';
+
+async function serve(options: Partial<JwtSignInOptions> = {}): Promise<SetUp & { target: Keyed }> {
+  const parts = await setUp(options);
+  return { ...parts, target: await keyed({ signIn: parts.signIn, resource }) };
+}
+
+const bearer = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` });
+const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+const seconds = (): number => Math.floor(Date.now() / 1_000);
+
+test('a token names its caller, tenant, scopes and roles', async () => {
+  const { issuer, signIn } = await setUp();
+  expect(await signIn.check(await issuer.token({ scope: 'b a', roles: ['support'] }))).toEqual({
+    id: 'ada',
+    tenant: { id: 'north', name: 'north', data: {} },
+    scopes: ['a', 'b'],
+    roles: ['support'],
+  });
+  expect(await signIn.check(await issuer.token({ scope: undefined, scp: ['c'] }))).toMatchObject({
+    scopes: ['c'],
+  });
+});
+
+test('the same token and a new token with the same rights name the same object, one with others does not', async () => {
+  const { issuer, signIn } = await setUp();
+  const token = await issuer.token({ jti: '1' });
+  const caller = await signIn.check(token);
+  expect(signIn.check(token)).toBe(caller);
+  expect(await signIn.check(await issuer.token({ jti: '2' }))).toBe(caller);
+  expect(await signIn.check(await issuer.token({ scope: 'other' }))).not.toBe(caller);
+  expect(await signIn.check(await issuer.token({ sub: 'bob' }))).toMatchObject({ id: 'bob' });
+});
+
+test.each(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'])('a token signed with %s is taken', async (alg) => {
+  const issuer = await startIssuer(alg);
+  const signIn = createJwtSignIn({ issuer: issuer.url, audience, tenants: new MapIdentities('north') });
+  expect(await signIn.check(await issuer.token())).toMatchObject({ id: 'ada' });
+});
+
+const now = seconds();
+const wrong: readonly [what: string, claims: Record<string, unknown>, header?: Record<string, unknown>][] = [
+  ['for another audience', { aud: 'https://other.example/mcp' }],
+  ['without an audience', { aud: undefined }],
+  ['for our address and a slash', { aud: `${audience}/` }],
+  ['for an address that begins with ours', { aud: `${audience}.evil` }],
+  ['for our address in capitals', { aud: audience.toUpperCase() }],
+  ['for a list of other audiences', { aud: ['https://other.example/mcp', `${audience}/`] }],
+  ['of another issuer', { iss: 'https://id.evil.example' }],
+  ['of an issuer with a slash more', { iss: 'slash' }],
+  ['without an issuer', { iss: undefined }],
+  ['that has expired', { exp: now - 61 }],
+  ['without an end', { exp: undefined }],
+  ['that is not good yet', { nbf: now + 3_600 }],
+  ['without a tenant', { tenant: undefined }],
+  ['of an unknown tenant', { tenant: 'west' }],
+  ['of a tenant called constructor', { tenant: 'constructor' }],
+  ['whose tenant is a list', { tenant: ['north'] }],
+  ['whose tenant is empty', { tenant: '' }],
+  ['without a subject', { sub: undefined }],
+  ['whose subject is empty', { sub: '' }],
+];
+
+test.each(wrong)('B1 a token %s names nobody', async (_what, claims) => {
+  const { issuer, target } = await serve();
+  const iss = claims['iss'] === 'slash' ? { iss: `${issuer.url}/` } : {};
+  const { status, headers } = await ask(target, {
+    headers: bearer(await issuer.token({ ...claims, ...iss })),
+  });
+  expect([status, headers['www-authenticate'], target.runs()]).toEqual([
+    401,
+    `Bearer error="invalid_token", resource_metadata="${metadataUrl}"`,
+    0,
+  ]);
+});
+
+test('B1 the same token without what is wrong is taken, so the tests above can fail', async () => {
+  const { issuer, target } = await serve();
+  expect((await ask(target, { headers: bearer(await issuer.token()) })).status).toBe(200);
+  expect(target.runs()).toBe(1);
+});
+
+test('B1 a check that leaves out the audience takes a token for somebody else, so the tests above can fail', async () => {
+  const { issuer } = await setUp();
+  const token = await issuer.token({ aud: 'https://other.example/mcp' });
+  const key = await importJWK(issuer.publicKey, 'ES256');
+  expect((await jwtVerify(token, key, { issuer: issuer.url })).payload.sub).toBe('ada');
+});
+
+test('B1 a token for several audiences is taken where one of them is ours', async () => {
+  const { issuer, signIn } = await setUp();
+  expect(await signIn.check(await issuer.token({ aud: ['https://other.example', audience] }))).toMatchObject({
+    id: 'ada',
+  });
+});
+
+test('B1 an ID token names nobody where access tokens are marked as such', async () => {
+  const { issuer, signIn } = await setUp({ typ: 'at+jwt' });
+  expect(await signIn.check(await issuer.token({}, { typ: 'JWT' }))).toBeUndefined();
+  expect(await signIn.check(await issuer.token())).toBeUndefined();
+  expect(await signIn.check(await issuer.token({}, { typ: 'at+jwt' }))).toMatchObject({ id: 'ada' });
+});
+
+test('B1 a token that another issuer signed with a key of the same name names nobody', async () => {
+  const { issuer, signIn } = await setUp();
+  const other = await startIssuer();
+  expect(await signIn.check(await other.token({ iss: issuer.url }))).toBeUndefined();
+  expect(await signIn.check(await other.token())).toBeUndefined();
+});
+
+test('B1 a token that lacks a scope is challenged for the missing scopes and no others', async () => {
+  const { issuer, target } = await serve({ requiredScopes: ['tools', 'audit', 'more'] });
+  const { status, headers } = await ask(target, { headers: bearer(await issuer.token({ scope: 'tools' })) });
+  expect([status, headers['www-authenticate'], target.runs()]).toEqual([
+    403,
+    `Bearer error="insufficient_scope", scope="audit more", resource_metadata="${metadataUrl}"`,
+    0,
+  ]);
+  const enough = await issuer.token({ scope: 'more audit tools' });
+  expect((await ask(target, { headers: bearer(enough) })).status).toBe(200);
+});
+
+test('B1 whoever brings nothing is told where to get a token, and of no error', async () => {
+  const { target } = await serve();
+  const { status, headers } = await ask(target);
+  expect([status, headers['www-authenticate']]).toEqual([401, `Bearer resource_metadata="${metadataUrl}"`]);
+});
+
+test('B1 a tenant that is disabled later is nobody, from tokens that were good too', async () => {
+  const { issuer, signIn, tenants } = await setUp();
+  const token = await issuer.token();
+  expect(await signIn.check(token)).toBeDefined();
+  tenants.putTenant({ id: 'north', disabled: true });
+  expect(await signIn.check(token)).toBeUndefined();
+});
+
+test('a token that was good is nobody once it has expired, although it was remembered', async () => {
+  const clock = createFakeClock(Date.now());
+  const { issuer, signIn } = await setUp({ clock, clockToleranceSeconds: 0 });
+  const token = await issuer.token();
+  expect(await signIn.check(token)).toBeDefined();
+  clock.advance(601_000);
+  expect(await signIn.check(token)).toBeUndefined();
+});
+
+test('B2 a token that says it is not signed names nobody, and the issuer is not asked', async () => {
+  const { issuer, signIn } = await setUp();
+  const [, payload] = (await issuer.token()).split('.');
+  for (const alg of ['none', 'None', 'NONE', 'nOnE', 'HS256', 'HS512', 'RS1', '', undefined]) {
+    for (const signature of ['', 'AA']) {
+      const token = `${encode({ alg, kid: 'one' })}.${payload}.${signature}`;
+      expect(await signIn.check(token)).toBeUndefined();
+    }
+  }
+  expect(issuer.fetches()).toBe(0);
+});
+
+test('B2 a token signed with the public key as if it were a secret names nobody', async () => {
+  const { issuer, signIn } = await setUp();
+  const pem = await exportSPKI(
+    (await importJWK(issuer.publicKey, 'ES256', { extractable: true })) as CryptoKey,
+  );
+  const [, payload] = (await issuer.token()).split('.');
+  for (const secret of [pem, JSON.stringify(issuer.publicKey)]) {
+    const signed = `${encode({ alg: 'HS256', kid: 'one' })}.${payload}`;
+    const token = `${signed}.${createHmac('sha256', secret).update(signed).digest('base64url')}`;
+    expect(await signIn.check(token)).toBeUndefined();
+    // A check that lets the token choose the algorithm is fooled by it, so this test can fail.
+    expect((await jwtVerify(token, Buffer.from(secret))).payload.sub).toBe('ada');
+  }
+});
+
+test('B2 a secret that the issuer publishes by mistake signs nothing', async () => {
+  const { issuer, signIn } = await setUp();
+  const secret = Buffer.alloc(32, 7);
+  issuer.publish([
+    issuer.publicKey,
+    { kty: 'oct', kid: 'two', alg: 'HS256', k: secret.toString('base64url') },
+  ]);
+  expect(
+    await signIn.check(await sign(secret, { iss: issuer.url }, { alg: 'HS256', kid: 'two' })),
+  ).toBeUndefined();
+});
+
+test('B2 a key of 512 bits signs nothing', async () => {
+  const { issuer, signIn } = await setUp();
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 512 });
+  issuer.publish([
+    { ...(publicKey.export({ format: 'jwk' }) as object), kty: 'RSA', kid: 'weak', alg: 'RS256' },
+  ]);
+  const { createSign } = await import('node:crypto');
+  const [, payload] = (await issuer.token()).split('.');
+  const signed = `${encode({ alg: 'RS256', kid: 'weak' })}.${payload}`;
+  const signature = createSign('sha256').update(signed).sign(privateKey).toString('base64url');
+  expect(await signIn.check(`${signed}.${signature}`)).toBeUndefined();
+});
+
+test('B2 a signature of zeros, or none of the right length, is no signature', async () => {
+  const { issuer, signIn } = await setUp();
+  const [header, payload] = (await issuer.token()).split('.');
+  for (const length of [64, 63, 65, 1, 0, 72]) {
+    expect(
+      await signIn.check(`${header}.${payload}.${Buffer.alloc(length).toString('base64url')}`),
+    ).toBeUndefined();
+  }
+});
+
+test('B2 where to find a key is not up to the token', async () => {
+  const { issuer, signIn } = await setUp();
+  const evil = await startIssuer();
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+  const jwk = await exportJWK(publicKey);
+  evil.publish([{ ...jwk, kid: 'one' }]);
+  for (const pointer of [
+    { jwk },
+    { jku: `${evil.url}/jwks.json` },
+    { x5u: `${evil.url}/cert.pem` },
+    { x5c: ['AAAA'] },
+  ]) {
+    const token = await sign(privateKey, { iss: issuer.url }, { alg: 'ES256', kid: 'one', ...pointer });
+    expect(await signIn.check(token)).toBeUndefined();
+  }
+  expect(evil.fetches()).toBe(0);
+});
+
+test('B2 a token with something critical in its header names nobody', async () => {
+  const { issuer, signIn } = await setUp();
+  const [, payload] = (await issuer.token()).split('.');
+  for (const crit of [['exp'], ['b64'], [], 'x', [1]]) {
+    const token = `${encode({ alg: 'ES256', kid: 'one', crit, b64: true })}.${payload}.AAAA`;
+    expect(await signIn.check(token)).toBeUndefined();
+  }
+  expect(issuer.fetches()).toBe(0);
+});
+
+test.each([
+  ['a path', '../../x'],
+  ['SQL', "' OR 1=1; --"],
+  ['ten kilobytes', 'k'.repeat(10_000)],
+  ['a magic name', '__proto__'],
+  ['an object', { a: 1 }],
+  ['a number', 1],
+])('B2 a key id that is %s finds no key', async (_what, kid) => {
+  const { issuer, signIn } = await setUp();
+  expect(await signIn.check(await issuer.token({}, { kid }))).toBeUndefined();
+  expect(await signIn.check(await issuer.token())).toMatchObject({ id: 'ada' });
+});
+
+test('B2 ten thousand invented key ids make one request to the issuer', async () => {
+  const { issuer, signIn } = await setUp();
+  const [, payload, signature] = (await issuer.token()).split('.');
+  for (let i = 0; i < 10_000; i += 500) {
+    const tokens = Array.from(
+      { length: 500 },
+      () => `${encode({ alg: 'ES256', kid: randomUUID() })}.${payload}.${signature}`,
+    );
+    const named = await Promise.all(tokens.map(async (token) => signIn.check(token)));
+    expect(named.filter(Boolean)).toEqual([]);
+  }
+  expect(issuer.fetches()).toBe(1);
+});
+
+test('B2 a new key of the issuer is found, at most one question in thirty seconds', async () => {
+  const clock = createFakeClock(Date.now());
+  const { issuer, signIn } = await setUp({ clock });
+  expect(await signIn.check(await issuer.token())).toBeDefined();
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+  issuer.publish([issuer.publicKey, { ...(await exportJWK(publicKey)), kid: 'two', alg: 'ES256' }]);
+  const token = await sign(privateKey, { iss: issuer.url }, { alg: 'ES256', kid: 'two' });
+  expect(await signIn.check(token)).toBeUndefined();
+  clock.advance(30_000);
+  expect(await signIn.check(token)).toMatchObject({ id: 'ada' });
+  expect(issuer.fetches()).toBe(2);
+});
+
+test('B2 a key the issuer has withdrawn is good no longer than an hour', async () => {
+  const clock = createFakeClock(Date.now());
+  const { issuer, signIn } = await setUp({ clock, clockToleranceSeconds: 60 });
+  issuer.answer = (_request, response) =>
+    response
+      .setHeader('cache-control', 'max-age=999999999')
+      .end(JSON.stringify({ keys: [issuer.publicKey] }));
+  const claims = { exp: seconds() + 100_000 };
+  expect(await signIn.check(await issuer.token({ ...claims, jti: '1' }))).toBeDefined();
+  issuer.answer = (_request, response) => response.end('{"keys":[]}');
+  clock.advance(3_600_000);
+  expect(await signIn.check(await issuer.token({ ...claims, jti: '2' }))).toBeUndefined();
+});
+
+test.each<[string, NonNullable<Issuer['answer']>]>([
+  [
+    'redirects',
+    (request, response) =>
+      response.writeHead(302, { location: `http://${request.headers.host}/other` }).end(),
+  ],
+  ['answers with an error', (_request, response) => response.writeHead(500).end()],
+  ['answers with text', (_request, response) => response.end('<html>')],
+  ['answers with no keys', (_request, response) => response.end('{}')],
+  ['answers with null keys', (_request, response) => response.end('{"keys":[null]}')],
+  [
+    'compresses its keys',
+    (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync('{}')),
+  ],
+  [
+    'answers without end',
+    (_request, response) => void response.end(`{"keys":[],"x":"${'x'.repeat(300_000)}"}`),
+  ],
+  ['hangs up', (_request, response) => void response.destroy()],
+])('B2 an issuer that %s lets nobody in', async (_what, answer) => {
+  const { issuer, signIn } = await setUp();
+  issuer.answer = answer;
+  expect(await signIn.check(await issuer.token())).toBeUndefined();
+  expect(issuer.fetches()).toBe(1);
+});
+
+test('A7 the keys are asked for uncompressed', async () => {
+  const { issuer, signIn } = await setUp();
+  let encoding: unknown;
+  issuer.answer = (request, response) => {
+    encoding = request.headers['accept-encoding'];
+    response.end('{"keys":[]}');
+  };
+  await signIn.check(await issuer.token());
+  expect(encoding).toBe('identity');
+});
+
+test.each<[string, Partial<JwtSignInOptions>, string]>([
+  ['a symmetric algorithm', { algorithms: ['RS256', 'HS256'] }, 'HS256'],
+  ['no signature', { algorithms: ['none'] }, 'none'],
+  ['no audience', { audience: '' }, 'audience'],
+  ['an empty list of audiences', { audience: [] }, 'audience'],
+  ['an issuer over plain HTTP', { issuer: 'http://id.example.com' }, 'https'],
+  ['keys over plain HTTP', { jwks: 'http://id.example.com/keys' }, 'https'],
+  ['keys in a file', { jwks: 'file:///etc/keys.json' }, 'https'],
+])('B2 %s cannot be set up', (_what, change, said) => {
+  const good = { issuer: 'https://id.example.com', audience, tenants: new MapIdentities() };
+  expect(() => createJwtSignIn({ ...good, ...change })).toThrow(said);
+});

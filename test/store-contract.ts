@@ -1,0 +1,249 @@
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { KeyRecord, TenantRecord } from '../src/core/identity.ts';
+import type { Reservation } from '../src/core/reservation.ts';
+import type { Awaitable } from '../src/core/source.ts';
+import type { Store } from '../src/store/store.ts';
+
+const HOUR_MS = 3_600_000;
+const INTENT = '{"event":"intent"}';
+
+/**
+ * What every store promises, as tests; `bodiesOf` reads the rows of a chain back, for those that can.
+ * `open` makes an empty store whose clock shows the machine's time.
+ */
+export function describeStore<S extends Store>(
+  name: string,
+  open: () => Promise<S>,
+  bodiesOf?: (store: S, chain: string) => Awaitable<readonly string[]>,
+): void {
+  const opened = async (): Promise<S> => {
+    const store = await open();
+    onTestFinished(() => store.close());
+    return store;
+  };
+  describe(name, () => {
+    describeReservations(opened);
+    describeQuotas(opened);
+    describeKeys(opened);
+    describeTenants(opened);
+    describeJournal(opened, bodiesOf);
+  });
+}
+
+function describeReservations(open: () => Promise<Store>): void {
+  test('R6 of 1,000 parallel commits under one key exactly one takes it', async () => {
+    const { journal, reservations } = await open();
+    const answers = await Promise.all(
+      Array.from({ length: 1_000 }, (_, n) =>
+        journal.commit({ chain: 'acme', body: `{"intent":${n}}` }, reservationOf('ada', 'k')),
+      ),
+    );
+    expect(answers.filter((answer) => answer === 'committed')).toHaveLength(1);
+    expect(answers.filter((answer) => answer === 'taken')).toHaveLength(999);
+    expect(await reservations.find('ada', 'k')).toEqual({ subject: 'pay 5', outcome: undefined });
+  });
+
+  test('a commit without a reservation takes nothing', async () => {
+    const { journal, reservations } = await open();
+    expect(await journal.commit({ chain: 'acme', body: INTENT }, undefined)).toBe('committed');
+    expect(await reservations.find('ada', 'k')).toBeUndefined();
+  });
+
+  test('how a reserved call ended is found under its key, to the letter', async () => {
+    const { journal, reservations } = await open();
+    await journal.commit({ chain: 'acme', body: INTENT }, reservationOf('ada', 'k'));
+    const outcome = JSON.stringify({ text: 'Grüße\n\u{1f600}\u0000"\\', empty: '' });
+    await reservations.finish('ada', 'k', outcome);
+    expect(await reservations.find('ada', 'k')).toEqual({ subject: 'pay 5', outcome });
+    expect(await journal.commit({ chain: 'acme', body: INTENT }, reservationOf('ada', 'k'))).toBe('taken');
+  });
+
+  test('a released key is free again', async () => {
+    const { journal, reservations } = await open();
+    await journal.commit({ chain: 'acme', body: INTENT }, reservationOf('ada', 'k'));
+    await reservations.release('ada', 'k');
+    expect(await reservations.find('ada', 'k')).toBeUndefined();
+    expect(await journal.commit({ chain: 'acme', body: INTENT }, reservationOf('ada', 'k'))).toBe(
+      'committed',
+    );
+  });
+
+  test('a key whose call ended cannot be released', async () => {
+    const { journal, reservations } = await open();
+    await journal.commit({ chain: 'acme', body: INTENT }, reservationOf('ada', 'k'));
+    await reservations.finish('ada', 'k', '"paid"');
+    await reservations.release('ada', 'k');
+    expect(await reservations.find('ada', 'k')).toEqual({ subject: 'pay 5', outcome: '"paid"' });
+  });
+
+  test('A9/B9 the same key of another owner is another key', async () => {
+    const { journal, reservations } = await open();
+    const owners = ['4:acme/ada', '4:acme/bob', '5:other/ada', '4:acme/ad', '4:acme/ada/k'];
+    for (const owner of owners)
+      expect(await journal.commit({ chain: 'acme', body: INTENT }, reservationOf(owner, 'k'))).toBe(
+        'committed',
+      );
+    await reservations.finish('4:acme/ada', 'k', '"mine"');
+    for (const owner of owners.slice(1))
+      expect(await reservations.find(owner, 'k')).toEqual({ subject: 'pay 5', outcome: undefined });
+  });
+
+  test('a key that ran out is not found and may be taken again', async () => {
+    const { journal, reservations } = await open();
+    const old = { ...reservationOf('ada', 'k'), expiresAt: Date.now() - 1 };
+    await journal.commit({ chain: 'acme', body: INTENT }, old);
+    expect(await reservations.find('ada', 'k')).toBeUndefined();
+    expect(await journal.commit({ chain: 'acme', body: INTENT }, reservationOf('ada', 'k'))).toBe(
+      'committed',
+    );
+  });
+}
+
+function describeQuotas(open: () => Promise<Store>): void {
+  test('every one taken from a window is counted once', async () => {
+    const { quotas } = await open();
+    const window = { startsAt: Date.now(), endsAt: Date.now() + HOUR_MS };
+    const counts = await Promise.all(Array.from({ length: 100 }, async () => quotas.take('acme', window)));
+    expect(counts.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n + 1));
+  });
+
+  test('the next window and other names start at nothing', async () => {
+    const { quotas } = await open();
+    const now = Date.now();
+    const window = { startsAt: now, endsAt: now + HOUR_MS };
+    await quotas.take('acme', window);
+    expect(await quotas.take('acme', window)).toBe(2);
+    expect(await quotas.take('other', window)).toBe(1);
+    expect(await quotas.take('acme', { startsAt: now + HOUR_MS, endsAt: now + 2 * HOUR_MS })).toBe(1);
+    expect(await quotas.take('acme', window)).toBe(3);
+  });
+}
+
+function describeKeys(open: () => Promise<Store>): void {
+  test('a key is found by its hash, with its tenant', async () => {
+    const { identities } = await open();
+    await identities.putKey(keyOf('k1'));
+    expect(await identities.findKey('hash of k1')).toEqual({ key: keyOf('k1'), tenant: undefined });
+    await identities.putTenant(acme);
+    expect(await identities.findKey('hash of k1')).toEqual({ key: keyOf('k1'), tenant: acme });
+    expect(await identities.findKey('hash of another')).toBeUndefined();
+    expect(await identities.findKey('k1')).toBeUndefined();
+    expect(await identities.findKey('')).toBeUndefined();
+  });
+
+  test('all keys are listed', async () => {
+    const { identities } = await open();
+    expect(await identities.listKeys()).toEqual([]);
+    for (const id of ['k2', 'k1', 'k3']) await identities.putKey(keyOf(id));
+    expect((await identities.listKeys()).map(({ id }) => id)).toEqual(['k1', 'k2', 'k3']);
+  });
+
+  test('a key is revoked once, and stays on record', async () => {
+    const { identities } = await open();
+    await identities.putKey(keyOf('k1'));
+    expect(await identities.revokeKey('k1', 5_000)).toBe(true);
+    expect(await identities.revokeKey('k1', 9_000)).toBe(false);
+    expect(await identities.revokeKey('missing', 5_000)).toBe(false);
+    expect((await identities.findKey('hash of k1'))?.key.revokedAt).toBe(5_000);
+    expect((await identities.listKeys()).map(({ revokedAt }) => revokedAt)).toEqual([5_000]);
+  });
+
+  test('when keys were used is noted, and nothing else about them', async () => {
+    const { identities } = await open();
+    for (const id of ['k1', 'k2', 'k3']) await identities.putKey(keyOf(id));
+    await identities.touch(['k1', 'k3', 'missing'], 120_000);
+    await vi.waitFor(async () => {
+      const used = (await identities.listKeys()).map(({ lastUsedAt }) => lastUsedAt);
+      expect(used).toEqual([120_000, undefined, 120_000]);
+    });
+    const { key } = (await identities.findKey('hash of k1'))!;
+    expect(key).toEqual({ ...keyOf('k1'), lastUsedAt: 120_000 });
+  });
+
+  test('whoever watches hears of new keys, revoked keys and tenants until it stops', async () => {
+    const { identities } = await open();
+    const heard = vi.fn<() => void>();
+    const stopped = vi.fn<() => void>();
+    onTestFinished(identities.watch(heard));
+    identities.watch(stopped)();
+    const changes = [
+      () => identities.putTenant(acme),
+      () => identities.putKey(keyOf('k1')),
+      () => identities.revokeKey('k1', 5_000),
+      () => identities.putTenant({ ...acme, disabled: true }),
+    ];
+    for (const change of changes) {
+      heard.mockClear();
+      await change();
+      await vi.waitFor(() => expect(heard).toHaveBeenCalled(), { timeout: 3_000 });
+    }
+    expect(stopped).not.toHaveBeenCalled();
+  });
+}
+
+function describeTenants(open: () => Promise<Store>): void {
+  test('tenants are put, changed, found and listed', async () => {
+    const { identities } = await open();
+    expect(await identities.findTenant('acme')).toBeUndefined();
+    await identities.putTenant(acme);
+    await identities.putTenant({ ...acme, id: 'abel' });
+    expect(await identities.findTenant('acme')).toEqual(acme);
+    await identities.putTenant({ ...acme, disabled: true });
+    expect(await identities.findTenant('acme')).toEqual({ ...acme, disabled: true });
+    expect((await identities.listTenants()).map(({ id }) => id)).toEqual(['abel', 'acme']);
+  });
+}
+
+function describeJournal<S extends Store>(
+  open: () => Promise<S>,
+  bodiesOf?: (store: S, chain: string) => Awaitable<readonly string[]>,
+): void {
+  test('a store that is open can be written to', async () => {
+    const { journal } = await open();
+    expect(journal.isReady).toBe(true);
+    await expect(journal.append({ chain: 'acme', body: INTENT })).resolves.toBeUndefined();
+  });
+
+  test.runIf(bodiesOf)('rows are kept in the order they were written, to the letter', async () => {
+    const store = await open();
+    const bodies = Array.from({ length: 50 }, (_, n) => `{"n":${n},"text":"Grüße \u{1f600}"}`);
+    await Promise.all(
+      bodies.map((body, n) =>
+        n % 2 === 0
+          ? store.journal.append({ chain: 'acme', body })
+          : store.journal.commit({ chain: 'acme', body }, undefined),
+      ),
+    );
+    await store.journal.append({ chain: 'other', body: '{"n":"other"}' });
+    expect(await bodiesOf!(store, 'acme')).toEqual(bodies);
+    expect(await bodiesOf!(store, 'other')).toEqual(['{"n":"other"}']);
+  });
+
+  test.runIf(bodiesOf)('when a key is taken already, nothing is written', async () => {
+    const store = await open();
+    await store.journal.commit({ chain: 'acme', body: '{"n":"first"}' }, reservationOf('ada', 'k'));
+    await store.journal.commit({ chain: 'acme', body: '{"n":"second"}' }, reservationOf('ada', 'k'));
+    expect(await bodiesOf!(store, 'acme')).toEqual(['{"n":"first"}']);
+  });
+}
+
+const acme: TenantRecord = { id: 'acme', name: 'Acme', data: { plan: 'pro', seats: 5 }, disabled: false };
+
+function reservationOf(owner: string, key: string): Reservation {
+  return { owner, key, subject: 'pay 5', expiresAt: Date.now() + 24 * HOUR_MS };
+}
+
+function keyOf(id: string): KeyRecord {
+  return {
+    id,
+    hash: `hash of ${id}`,
+    tenant: 'acme',
+    caller: 'ada',
+    scopes: ['read'],
+    roles: ['admin'],
+    createdAt: 1_000,
+    expiresAt: undefined,
+    revokedAt: undefined,
+    lastUsedAt: undefined,
+  };
+}
