@@ -7,6 +7,7 @@ declare module 'autocannon' {
     readonly method: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly body: string;
+    readonly requests?: readonly { readonly headers: Readonly<Record<string, string>> }[];
     readonly timeout: number;
   }
 

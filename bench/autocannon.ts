@@ -1,18 +1,20 @@
 import autocannon from 'autocannon';
 import type { Load, LoadGenerator, LoadResult } from './load.ts';
+import { headersOf } from './requests.ts';
 
 /** autocannon, run inside the bench's own process. */
 export const autocannonGenerator: LoadGenerator = { name: 'autocannon 7', run: runAutocannon };
 
 async function runAutocannon({ url, request, connections, seconds }: Load): Promise<LoadResult> {
-  const { headers, body } = request;
+  const { body, keys } = request;
   const result = await autocannon({
     url,
     connections,
     duration: seconds,
     method: 'POST',
-    headers,
+    headers: headersOf(request, 0),
     body,
+    ...(keys && { requests: keys.map((_key, turn) => ({ headers: headersOf(request, turn) })) }),
     timeout: 30,
   });
   return {

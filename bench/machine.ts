@@ -22,14 +22,35 @@ export function describeMachine(load: LoadGenerator, settings: Settings): string
 /** How many packages `npm ci --omit=dev` installs. */
 export function countInstalledPackages(): number {
   const lock = JSON.parse(readFileSync(join(projectFolder, 'package-lock.json'), 'utf8')) as Lock;
-  return Object.entries(lock.packages).filter(([path, entry]) => path !== '' && entry.dev !== true).length;
+  const libc = libcOfMachine();
+  return Object.entries(lock.packages).filter(([path, entry]) => path !== '' && isInstalled(entry, libc))
+    .length;
+}
+
+// Of a native package that comes in many builds, only the one for this machine is installed.
+function isInstalled({ dev = false, os, cpu, libc }: LockEntry, ownLibc: string): boolean {
+  const suits = (values: readonly string[] | undefined, value: string): boolean =>
+    values === undefined || values.includes(value);
+  return !dev && suits(os, process.platform) && suits(cpu, process.arch) && suits(libc, ownLibc);
+}
+
+function libcOfMachine(): string {
+  const { header } = process.report.getReport() as { header?: { glibcVersionRuntime?: string } };
+  return header?.glibcVersionRuntime === undefined ? 'musl' : 'glibc';
 }
 
 /** The folder of the project, found through its own package.json. */
 export const projectFolder = dirname(createRequire(import.meta.url).resolve('toolcrib/package.json'));
 
 interface Lock {
-  readonly packages: Readonly<Record<string, { readonly dev?: boolean }>>;
+  readonly packages: Readonly<Record<string, LockEntry>>;
+}
+
+interface LockEntry {
+  readonly dev?: boolean;
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly libc?: readonly string[];
 }
 
 const comparedPackages = [

@@ -1,5 +1,8 @@
 import type { Bench } from './measure.ts';
 import { callPart } from './parts/call.ts';
+import { governedGrowthPart } from './parts/governed-growth.ts';
+import { governedPacePart } from './parts/governed-pace.ts';
+import { governedPart } from './parts/governed.ts';
 import { growthPart } from './parts/growth.ts';
 import { listPart } from './parts/list.ts';
 import { sessionPart } from './parts/session.ts';
@@ -17,4 +20,7 @@ export const parts: Readonly<Record<string, (bench: Bench) => Promise<PartResult
   start: startPart,
   session: sessionPart,
   streams: streamsPart,
+  governed: governedPart,
+  'governed-growth': governedGrowthPart,
+  'governed-pace': governedPacePart,
 };

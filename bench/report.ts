@@ -12,7 +12,7 @@ export interface Goal {
   readonly measured: number;
   readonly bound: 'at least' | 'at most';
   readonly goal: number;
-  readonly unit: '×' | 'MB' | 'kB' | 's' | 'packages';
+  readonly unit: '×' | 'MB' | 'kB' | 's' | 'ms' | 'calls/s' | 'packages';
   /** A second figure worth a look, which decides nothing. */
   readonly beside?: string;
 }

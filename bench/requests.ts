@@ -4,6 +4,8 @@ import { request as httpRequest } from 'node:http';
 export interface BenchRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** API keys that take turns, one a request; left out, nobody signs in. */
+  readonly keys?: readonly string[];
 }
 
 /** What came back to one POST. */
@@ -20,20 +22,46 @@ export type Revision = '2026-07-28' | '2025-06-18';
 /** The two tools that are called. */
 export type EchoTool = 'echo' | 'echo_object';
 
+/** Every tool that is called; the bulky ones answer with 32 kB. */
+export type BenchTool = EchoTool | 'bulk_text' | 'bulk_object';
+
 /** The text that the calls carry. */
 export const echoText = 'The quick brown fox jumps over the lazy dog.';
 
 /** A `tools/call` of an echo tool on one revision. */
-export function callRequest(tool: EchoTool, revision: Revision): BenchRequest {
+export function callRequest(tool: BenchTool, revision: Revision): BenchRequest {
   const body = JSON.stringify(callMessage(1, tool, revision));
   const headers = { ...commonHeaders, 'mcp-protocol-version': revision };
   if (revision === '2025-06-18') return { headers, body };
   return { headers: { ...headers, 'mcp-method': 'tools/call', 'mcp-name': tool }, body };
 }
 
+/** A call of the ready-made tool `ping`. */
+export function pingRequest(): BenchRequest {
+  const params = { name: 'ping', arguments: {}, _meta: modernMeta };
+  const headers = {
+    ...commonHeaders,
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': 'ping',
+  };
+  return { headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }) };
+}
+
 /** The same request from a client that accepts JSON only, although the specification has clients accept event streams, too. */
 export function acceptingJsonOnly({ headers, body }: BenchRequest): BenchRequest {
   return { headers: { ...headers, accept: 'application/json' }, body };
+}
+
+/** The same request from callers with API keys, who take turns. */
+export function withKeys({ headers, body }: BenchRequest, keys: readonly string[]): BenchRequest {
+  return { headers, body, keys };
+}
+
+/** The headers of a request with one of its keys. */
+export function headersOf({ headers, keys }: BenchRequest, turn: number): Readonly<Record<string, string>> {
+  if (keys === undefined) return headers;
+  return { ...headers, authorization: `Bearer ${keys[turn % keys.length]}` };
 }
 
 /** A `tools/list` on 2026-07-28. */
@@ -46,7 +74,7 @@ export function listRequest(): BenchRequest {
 }
 
 /** The JSON-RPC message of a `tools/call`. */
-export function callMessage(id: number, tool: EchoTool, revision: Revision): object {
+export function callMessage(id: number, tool: BenchTool, revision: Revision): object {
   const params = { name: tool, arguments: { text: echoText } };
   const meta = revision === '2026-07-28' ? { _meta: modernMeta } : {};
   return { jsonrpc: '2.0', id, method: 'tools/call', params: { ...params, ...meta } };
@@ -66,7 +94,8 @@ export async function openSession(url: string): Promise<string> {
 }
 
 /** Sends one request and reads the whole answer. */
-export function post(url: string, { headers, body }: BenchRequest): Promise<BenchAnswer> {
+export function post(url: string, request: BenchRequest): Promise<BenchAnswer> {
+  const headers = headersOf(request, 0);
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest(
       url,
@@ -89,7 +118,7 @@ export function post(url: string, { headers, body }: BenchRequest): Promise<Benc
     );
     outgoing.on('error', reject);
     outgoing.on('timeout', () => outgoing.destroy(new Error(`${url} did not answer within 10 s.`)));
-    outgoing.end(body);
+    outgoing.end(request.body);
   });
 }
 

@@ -9,6 +9,11 @@ export function scratchFile(name: string, text: string): string {
   return path;
 }
 
+/** Makes an empty folder for other processes of this run, and returns its path. */
+export function scratchSubfolder(name: string): string {
+  return mkdtempSync(join(scratchFolder(), `${name}-`));
+}
+
 let folder: string | undefined;
 
 function scratchFolder(): string {

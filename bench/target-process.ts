@@ -1,6 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { projectFolder } from './machine.ts';
 import { startProcess, stopProcess } from './process.ts';
 import type { TargetOptions } from './targets/target.ts';
 import { hasProc } from './usage.ts';
@@ -24,6 +26,16 @@ export interface TargetSpec {
 export async function startHttpTarget({ name, file, options }: TargetSpec): Promise<HttpTarget> {
   const child = startTarget({ file, options }, 'ignore');
   return { name, url: `http://127.0.0.1:${await portFrom(name, child)}/mcp`, child };
+}
+
+/** Starts the command `toolcrib`, as a shell would, and waits until it says where it listens. */
+export async function startCommand(name: string, args: readonly string[]): Promise<HttpTarget> {
+  const path = join(projectFolder, 'dist', 'cli', 'main.js');
+  const child = startProcess(process.execPath, [path, ...args], ['ignore', 'pipe', 'inherit']);
+  const greeting = await firstOutput(name, child);
+  const [url] = /http:\S+/.exec(greeting) ?? [];
+  if (url === undefined) throw new Error(`${name} did not say where it listens: ${greeting}`);
+  return { name, url, child };
 }
 
 /** Starts a target that is spoken to over its standard input and output. */
@@ -56,11 +68,15 @@ function startTarget({ file, options }: Omit<TargetSpec, 'name'>, stdin: 'ignore
 }
 
 async function portFrom(name: string, child: ChildProcess): Promise<number> {
+  return Number(await firstOutput(name, child));
+}
+
+async function firstOutput(name: string, child: ChildProcess): Promise<string> {
   if (child.stdout === null) throw new Error('A target is started with its output piped.');
   const gone = once(child, 'exit').then(([code]) => {
     throw new Error(`${name} ended with ${code} before it listened.`);
   });
   gone.catch(() => {}); // it also ends, as meant, long after it listened
   const [line] = (await Promise.race([once(child.stdout, 'data'), gone])) as [Buffer];
-  return Number(line.toString());
+  return line.toString();
 }

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type BenchAnswer, type BenchRequest, echoText, type EchoTool, post } from './requests.ts';
-import { echoObject } from './targets/catalog.ts';
+import { type BenchAnswer, type BenchRequest, type BenchTool, echoText, post } from './requests.ts';
+import { bulkObject, bulkText, echoObject } from './targets/catalog.ts';
 
 /** Calls an echo tool once and throws unless the answer is right. */
 export async function verifyCall(
   where: { name: string; url: string },
-  tool: EchoTool,
+  tool: BenchTool,
   request: BenchRequest,
 ): Promise<BenchAnswer> {
   const answer = await post(where.url, request);
@@ -15,14 +15,27 @@ export async function verifyCall(
 }
 
 /** Throws unless a JSON-RPC answer carries the echoed text. */
-export function verifyResult(name: string, tool: EchoTool, message: string): void {
+export function verifyResult(name: string, tool: BenchTool, message: string): void {
   const { result } = JSON.parse(message) as { result?: CallResult };
   const text = result?.content?.[0]?.text;
-  if (tool === 'echo' && text === echoText) return;
-  const expected = echoObject(echoText);
+  const expected = expectedOf(tool);
+  if (typeof expected === 'string' && text === expected) return;
   const structured = isDeepStrictEqual(result?.structuredContent, expected);
-  if (tool === 'echo_object' && structured && isDeepStrictEqual(JSON.parse(text ?? 'null'), expected)) return;
+  if (structured && isDeepStrictEqual(JSON.parse(text ?? 'null'), expected)) return;
   throw wrong(name, tool, message);
+}
+
+function expectedOf(tool: BenchTool): unknown {
+  switch (tool) {
+    case 'echo':
+      return echoText;
+    case 'echo_object':
+      return echoObject(echoText);
+    case 'bulk_text':
+      return bulkText;
+    case 'bulk_object':
+      return bulkObject;
+  }
 }
 
 interface CallResult {
@@ -36,6 +49,6 @@ function messageOf({ contentType, body }: BenchAnswer): string {
   return data?.slice('data:'.length) ?? '';
 }
 
-function wrong(name: string, tool: EchoTool, body: string): Error {
+function wrong(name: string, tool: BenchTool, body: string): Error {
   return new Error(`${name} answered ${tool} wrongly: ${body.slice(0, 300)}`);
 }

@@ -34,13 +34,14 @@ interface Summary {
   readonly errors: number;
 }
 
-function luaScript({ headers, body }: BenchRequest): string {
+function luaScript({ headers, body, keys }: BenchRequest): string {
   const lines = Object.entries(headers).map(
     ([name, value]) => `wrk.headers[ ${luaString(name)} ] = ${luaString(value)}`,
   );
   return `wrk.method = 'POST'
 wrk.body = ${luaString(body)}
 ${lines.join('\n')}
+${keys === undefined ? '' : luaTurns(keys)}
 done = function(summary, latency)
   local e = summary.errors
   io.write(string.format(
@@ -49,6 +50,22 @@ done = function(summary, latency)
     e.connect + e.read + e.write + e.status + e.timeout))
 end
 `;
+}
+
+// One key or ten thousand, the script does the same: the requests are made once and sent in turn.
+function luaTurns(keys: readonly string[]): string {
+  return `local requests = {}
+local turn = 0
+init = function(args)
+  for key in string.gmatch(${luaString(keys.join(' '))}, '%S+') do
+    wrk.headers['authorization'] = 'Bearer ' .. key
+    requests[#requests + 1] = wrk.format()
+  end
+end
+request = function()
+  turn = turn % #requests + 1
+  return requests[turn]
+end`;
 }
 
 function luaString(value: string): string {

@@ -1,8 +1,7 @@
 export { createGateway, type Gateway, type GatewayOptions } from './gateway/create-gateway.ts';
 export { loadConfig, readConfig, type LoadedConfig, type LoadOptions } from './gateway/load-config.ts';
+export type { Reading as ConfigReading } from './gateway/load-config.ts';
 export { formatComplaint, type Complaint } from './gateway/complaint.ts';
 export type { Config, ConfigInput } from './gateway/config.ts';
 export { openSqliteStore, type SqliteStoreOptions } from './store/sqlite-store.ts';
 export { openSecrets, type StoreSecrets } from './store/secrets-file.ts';
-export { createApiKey, hashKey } from './auth/api-key.ts';
-export { createKeySignIn, type KeySignInOptions } from './auth/key-sign-in.ts';

@@ -66,7 +66,15 @@ export { withStages } from './core/stage.ts';
 export type { Next, Readable, Stage } from './core/stage.ts';
 export type { CallRecord } from './core/record.ts';
 export type { Reservation } from './core/reservation.ts';
-export type { Change, PromptFace, ResourceFace, ToolSource } from './core/source.ts';
+export type {
+  Awaitable,
+  Change,
+  FoundResource,
+  PromptFace,
+  ResourceFace,
+  ToolSource,
+} from './core/source.ts';
+export { isAbsent } from './core/absent-tool.ts';
 export type {
   Call,
   ClientFacts,
@@ -90,7 +98,7 @@ export type { HandleOptions, JsonRpcMessage, Server } from './server/create-serv
 export type { ServerOptions } from './server/options.ts';
 export type { Head } from './server/endpoint.ts';
 export type { ProtectedResource } from './server/protected-resource.ts';
-export type { Refusal } from './server/refusals.ts';
+export type { Refusal } from './core/refusal.ts';
 export type { Log, LogLevel } from './observe/log.ts';
 export type { Clock } from './core/clock.ts';
 export { createInMemory } from './server/in-memory.ts';

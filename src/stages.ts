@@ -1,4 +1,4 @@
-export { audit, auditOptions, type AuditParts, type AuditStage, type Refusal } from './stages/audit.ts';
+export { audit, auditOptions, type AuditParts, type AuditStage } from './stages/audit.ts';
 export { createAccess, type Access, type AccessParts } from './stages/authorize.ts';
 export type { AccessComplaint } from './stages/access-check.ts';
 export { accessOptions, accessRule } from './stages/access-rules.ts';
@@ -14,7 +14,6 @@ export {
   idempotency,
   idempotencyKey,
   idempotencyOptions,
-  requireCommit,
   RunningKeys,
   type IdempotencyParts,
 } from './stages/idempotency.ts';
@@ -24,11 +23,10 @@ export { watchProcess } from './observe/process-metrics.ts';
 export { rateLimit, rateLimitOptions, type RateLimitParts } from './stages/rate-limit.ts';
 export { Buckets } from './stages/buckets.ts';
 export { retry, retryOptions, type RetryParts } from './stages/retry.ts';
-export { sanitize, sanitizeOptions } from './stages/sanitize.ts';
+export { sanitize, sanitizeOptions, type SanitizeParts } from './stages/sanitize.ts';
 export { sanitizeInput, sanitizeInputOptions } from './stages/sanitize-input.ts';
 export { Secrets } from './observe/secrets.ts';
 export { timeout, timeoutOptions, type TimeoutParts } from './stages/timeout.ts';
-export { permit } from './core/permit.ts';
 export { validateInput, validateOutput } from './core/validate.ts';
-export { createInMemoryStore, type InMemoryStore } from './store/in-memory-store.ts';
+export { createInMemoryStore, type InMemoryStore, type InMemoryStoreParts } from './store/in-memory-store.ts';
 export type { Entry, Journal, Quotas, Reservations, Reserved, Store } from './store/store.ts';

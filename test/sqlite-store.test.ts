@@ -14,8 +14,10 @@ import { expect, test, vi } from 'vitest';
 import { createStoreFolder, newSigningKey } from './store-folder.ts';
 import { describeStore } from './store-contract.ts';
 import type { KeyRecord, TenantRecord } from '../src/core/identity.ts';
+import type { TaskRecord } from '../src/core/memory.ts';
 import type { Reservation } from '../src/core/reservation.ts';
 import { genesis, parseRow, writeRow } from '../src/store/chain.ts';
+import { ownHolder } from '../src/store/holder.ts';
 import { readJournal } from '../src/store/read-journal.ts';
 import { SqliteDatabase } from '../src/store/sqlite-database.ts';
 import { schemaVersion } from '../src/store/sqlite-schema.ts';
@@ -235,41 +237,107 @@ test('E2 text that would be several rows is refused, and nothing else suffers', 
   expect(parseRow(forged[1]!)).toMatchObject({ chain: 'other', seq: 1 });
 });
 
-test('intents of a process that died are settled as unknown at the next start, once', async () => {
-  const folder = createStoreFolder();
-  const first = await folder.open();
-  const intent = { kind: 'intent', call: 'c1', tool: 'pay' };
-  await first.journal.commit({ chain: 'acme', body: JSON.stringify(intent), opens: 'c1' }, undefined);
-  await first.journal.commit({ chain: 'acme', body: '{"kind":"intent"}', opens: 'c2' }, undefined);
-  await first.journal.append({ chain: 'acme', body: '{"kind":"outcome"}', closes: 'c2' });
-  await first.close();
-  for (let start = 0; start < 2; start++) await (await folder.open()).close();
-  expect(
-    bodiesIn(folder.file, 'acme')
-      .slice(3)
-      .map((body) => JSON.parse(body)),
-  ).toEqual([
-    {
-      kind: 'outcome',
-      call: 'c1',
-      at: expect.any(String),
-      tool: 'pay',
-      outcome: 'unknown',
-      reason: 'The process ended while the call ran.',
-    },
-  ]);
-  expect(folder.inside((db) => db.all('select * from intents'))).toEqual([]);
-  expect(folder.verify().problem).toBeUndefined();
-});
+const dead: readonly [which: string, holder: string][] = [
+  ['another process', '999999999.0123456789ab'],
+  ['one that had our id before us', `${process.pid}.0123456789ab`],
+];
+const alive: readonly [which: string, holder: string][] = [
+  ['our own', ownHolder],
+  ['the one that started us', `${process.ppid}.0123456789ab`],
+];
 
-test('intents of a process that lives are left alone', async () => {
+test.each(dead)(
+  'intents of a process that died (%s) are settled as unknown at the next start, once',
+  async (_which, holder) => {
+    const folder = createStoreFolder();
+    const first = await folder.open();
+    const intent = { kind: 'intent', call: 'c1', tool: 'pay' };
+    await first.journal.commit({ chain: 'acme', body: JSON.stringify(intent), opens: 'c1' }, undefined);
+    await first.journal.commit({ chain: 'acme', body: '{"kind":"intent"}', opens: 'c2' }, undefined);
+    await first.journal.append({ chain: 'acme', body: '{"kind":"outcome"}', closes: 'c2' });
+    await first.close();
+    folder.inside((db) => db.run('update intents set holder = ?', holder));
+    for (let start = 0; start < 2; start++) await (await folder.open()).close();
+    expect(
+      bodiesIn(folder.file, 'acme')
+        .slice(3)
+        .map((body) => JSON.parse(body)),
+    ).toEqual([
+      {
+        kind: 'outcome',
+        call: 'c1',
+        at: expect.any(String),
+        tool: 'pay',
+        outcome: 'unknown',
+        reason: 'The process ended while the call ran.',
+      },
+    ]);
+    expect(folder.inside((db) => db.all('select * from intents'))).toEqual([]);
+    expect(folder.verify().problem).toBeUndefined();
+  },
+);
+
+test.each(alive)('intents of a process that lives (%s) are left alone', async (_which, holder) => {
   const folder = createStoreFolder();
   const first = await folder.open();
   await first.journal.commit({ chain: 'acme', body: '{}', opens: 'c1' }, undefined);
   await first.close();
-  folder.inside((db) => db.run('update intents set pid = ?', process.ppid));
+  folder.inside((db) => db.run('update intents set holder = ?', holder));
   await (await folder.open()).close();
   expect(bodiesIn(folder.file, 'acme')).toEqual(['{}']);
+  expect(folder.inside((db) => db.all('select call, holder from intents'))).toEqual([{ call: 'c1', holder }]);
+});
+
+test('a second store of the same process does not settle the intents and tasks of the first', async () => {
+  const folder = createStoreFolder();
+  const first = await folder.open();
+  await first.journal.commit({ chain: 'acme', body: '{}', opens: 'c1' }, undefined);
+  await first.memory.tasks.put(taskOf('t1'));
+  const second = await folder.open();
+  expect(bodiesIn(folder.file, 'acme')).toEqual(['{}']);
+  expect(folder.inside((db) => db.all('select call, holder from intents'))).toEqual([
+    { call: 'c1', holder: ownHolder },
+  ]);
+  expect(await second.memory.tasks.get('t1')).toEqual(taskOf('t1'));
+  // The call goes on, and ends as it would have.
+  await first.journal.append({ chain: 'acme', body: '{"kind":"outcome"}', closes: 'c1' });
+  expect(bodiesIn(folder.file, 'acme')).toEqual(['{}', '{"kind":"outcome"}']);
+  expect(folder.inside((db) => db.all('select * from intents'))).toEqual([]);
+  for (const store of [first, second]) await store.close();
+  expect(folder.verify().problem).toBeUndefined();
+});
+
+test.each(dead)(
+  'tasks under way when their process (%s) died have failed after a restart',
+  async (_which, holder) => {
+    const folder = createStoreFolder();
+    const first = await folder.open();
+    const asking = { ...taskOf('t2'), status: 'input_required' as const, inputRequests: { q: {} } };
+    const done = { ...taskOf('t3'), status: 'completed' as const, result: { paid: 5 } };
+    for (const task of [taskOf('t1'), asking, done]) await first.memory.tasks.put(task);
+    await first.close();
+    folder.inside((db) => db.run('update tasks set holder = ?', holder));
+
+    const { memory } = await folder.open();
+    for (const id of ['t1', 't2'])
+      expect(await memory.tasks.get(id)).toEqual({
+        ...taskOf(id),
+        status: 'failed',
+        updatedAt: expect.any(Number),
+        error: { code: -32603, message: expect.stringContaining('its outcome is unknown') },
+      });
+    expect((await memory.tasks.get('t1'))!.updatedAt).toBeGreaterThan(TASK_AT);
+    expect(await memory.tasks.get('t3')).toEqual(done);
+  },
+);
+
+test.each(alive)('tasks under way in a process that lives (%s) go on', async (_which, holder) => {
+  const folder = createStoreFolder();
+  const first = await folder.open();
+  await first.memory.tasks.put(taskOf('t1'));
+  await first.close();
+  folder.inside((db) => db.run('update tasks set holder = ?', holder));
+  expect(await (await folder.open()).memory.tasks.get('t1')).toEqual(taskOf('t1'));
 });
 
 test('a closed store takes no rows and answers nothing', async () => {
@@ -418,6 +486,12 @@ const acme: TenantRecord = { id: 'acme', name: 'Acme', data: { plan: 'pro' }, di
 
 function facts(id: string): { id: string; owner: string; createdAt: number } {
   return { id, owner: '4:acme/ada', createdAt: Date.now() };
+}
+
+const TASK_AT = Date.now() - 60_000;
+
+function taskOf(id: string): TaskRecord {
+  return { ...facts(id), createdAt: TASK_AT, status: 'working', updatedAt: TASK_AT, ttlMs: HOUR_MS };
 }
 
 function reservationOf(key: string): Reservation {

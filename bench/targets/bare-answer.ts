@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { echoObject } from './catalog.ts';
+import { bulkObject, bulkText, echoObject } from './catalog.ts';
 
 /** A parsed `tools/call` request. */
 export interface Call {
@@ -7,10 +7,12 @@ export interface Call {
   readonly params: { readonly name: string; readonly arguments: { readonly text: string } };
 }
 
-/** Answers of toolcrib to one call of each echo tool, parsed. */
+/** Answers of toolcrib to one call of each tool, parsed. */
 export interface Answers {
   readonly echo: Answer;
   readonly echo_object: Answer;
+  readonly bulk_text?: Answer;
+  readonly bulk_object?: Answer;
 }
 
 interface Answer {
@@ -26,23 +28,33 @@ export function bareAnswers(file: string | undefined): (call: Call) => string {
   const answers = JSON.parse(readFileSync(file, 'utf8')) as Answers;
   // The object's text is laid out as toolcrib lays it out, which its answer shows.
   const indent = answers.echo_object.result.content[0]?.text.startsWith('{\n') ? 2 : 0;
-  return (call) =>
-    JSON.stringify(
-      call.params.name === 'echo' ? echo(answers.echo, call) : object(answers.echo_object, call, indent),
-    );
+  return (call) => JSON.stringify(answerTo(answers, call, indent));
+}
+
+function answerTo(answers: Answers, call: Call, indent: number): Answer {
+  const { name, arguments: args } = call.params;
+  if (name === 'echo') return text(answers.echo, call, args.text);
+  if (name === 'bulk_text' && answers.bulk_text) return text(answers.bulk_text, call, bulkText);
+  if (name === 'bulk_object' && answers.bulk_object)
+    return object(answers.bulk_object, call, { structuredContent: bulkObject, indent });
+  return object(answers.echo_object, call, { structuredContent: echoObject(args.text), indent });
 }
 
 // Spreading toolcrib's answer keeps its key order, so that the bytes stay equal whatever that order is.
-function echo(like: Answer, { id, params }: Call): Answer {
-  return { ...like, id, result: { ...like.result, content: [textBlock(params.arguments.text)] } };
+function text(like: Answer, { id }: Call, said: string): Answer {
+  return { ...like, id, result: { ...like.result, content: [textBlock(said)] } };
 }
 
-function object(like: Answer, { id, params }: Call, indent: number): Answer {
-  const structuredContent = echoObject(params.arguments.text);
+interface Structured {
+  readonly structuredContent: object;
+  readonly indent: number;
+}
+
+function object(like: Answer, { id }: Call, { structuredContent, indent }: Structured): Answer {
   const content = [textBlock(JSON.stringify(structuredContent, null, indent))];
   return { ...like, id, result: { ...like.result, content, structuredContent } };
 }
 
-function textBlock(text: string): { type: 'text'; text: string } {
-  return { type: 'text', text };
+function textBlock(said: string): { type: 'text'; text: string } {
+  return { type: 'text', text: said };
 }

@@ -30,6 +30,42 @@ export function echoObject(text: string): EchoObject {
   return { text, length: text.length };
 }
 
+/** What `bulk_object` answers: a list of orders that takes 32 kB as JSON. */
+export const bulkObject = {
+  orders: Array.from({ length: 220 }, (_, index) => ({
+    id: `ord_${String(index).padStart(6, '0')}`,
+    customer: `Customer ${index} of the northern district`,
+    state: index % 3 === 0 ? ('shipped' as const) : ('open' as const),
+    total: index * 12.5,
+    note: 'Leave the parcel with a neighbour.',
+  })),
+};
+
+/** What `bulk_text` answers: 32 kB of plain text. */
+export const bulkText = 'The parcel of the northern district is left with a neighbour.\n'.repeat(524);
+
+/** The output of `bulk_object`, as JSON Schema. */
+export const bulkOutput = {
+  type: 'object',
+  properties: {
+    orders: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          id: { type: 'string' },
+          customer: { type: 'string' },
+          state: { type: 'string', enum: ['open', 'shipped'] },
+          total: { type: 'number' },
+          note: { type: 'string' },
+        },
+        required: ['id', 'customer', 'state', 'total'],
+      },
+    },
+  },
+  required: ['orders'],
+} as const;
+
 /** Makes the tools that are registered beside the two echo tools, about 236 bytes each when listed. */
 export function fillerTools(total: number): FillerTool[] {
   return Array.from({ length: Math.max(0, total - 2) }, (_, index) => {

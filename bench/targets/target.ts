@@ -4,11 +4,33 @@ import type { AddressInfo } from 'node:net';
 export interface TargetOptions {
   /** How many tools to register, the two echo tools included. */
   readonly tools: number;
+  /** Whether there are two more tools, whose results take 32 kB. */
+  readonly bulk?: boolean;
   /** The file that holds toolcrib's own answers, for the bare targets. */
   readonly answers?: string;
   /** How a bare stdio target writes: a write per answer, or one per chunk of requests read. */
   readonly write?: 'line' | 'chunk';
+  /** The folder with the configuration, store and tools of a governed target. */
+  readonly deployment?: string;
+  /** Up to which step the line of a governed target goes. */
+  readonly step?: LineStep;
+  /** Where the record of a governed target goes; to the store unless set. */
+  readonly journal?: 'memory';
 }
+
+/** What is added in turn to the line of a governed target. */
+export const lineSteps = [
+  'keys',
+  'access',
+  'limits',
+  'sanitizeInput',
+  'sanitize',
+  'metrics',
+  'audit',
+] as const;
+
+/** One of the steps. */
+export type LineStep = (typeof lineSteps)[number];
 
 /** Reads the options from the command line. */
 export function targetOptions(): TargetOptions {

@@ -3,4 +3,4 @@ import { live, targetOptions } from './target.ts';
 import { toolcribServer } from './toolcrib-server.ts';
 
 live();
-await serveStdio(toolcribServer(targetOptions().tools));
+await serveStdio(toolcribServer(targetOptions()));

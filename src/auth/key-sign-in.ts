@@ -8,7 +8,7 @@ import { andThen, attempt, type Awaitable } from '../core/source.ts';
 import { hashKey, isWellFormedKey, KEY_LENGTH } from './api-key.ts';
 import { Complaints, type SignInLog } from './complaints.ts';
 import { Lookup } from './lookup.ts';
-import { combine, Departures, type CredentialSignIn, type IsGone } from './sign-in.ts';
+import { combine, Departures, type ConnectionMemo, type CredentialSignIn, type IsGone } from './sign-in.ts';
 
 /** Where keys are looked up. */
 export interface KeySignInOptions {
@@ -57,6 +57,7 @@ class KeySignIn implements CredentialSignIn {
     this.#keys = new Lookup<KnownKey>({
       ask: (kept) => andThen(identities.findKey(kept), (found) => found && this.#recognise(kept, found)),
       watch: (listener) => identities.watch(listener),
+      confirmedAt: identities.confirmedAt && (() => identities.confirmedAt!()),
       clock,
       isSame: (known, found) => known.rights === found.rights,
       isOver: ({ expiresAt }) => expiresAt <= clock.now(),
@@ -69,11 +70,15 @@ class KeySignIn implements CredentialSignIn {
     this.authenticate = combine([this]).authenticate;
   }
 
-  check(credential: string): Awaitable<Caller | undefined> {
+  check(credential: string, memo?: ConnectionMemo): Awaitable<Caller | undefined> {
+    if (memo?.hash !== undefined) return andThen(this.#find(memo.hash), this.#use);
     if (credential.length !== KEY_LENGTH) return undefined;
     const print = hash('sha256', credential, 'base64url');
     const kept = this.#hashes.get(print);
-    if (kept !== undefined) return andThen(this.#find(kept), this.#use);
+    if (kept !== undefined) {
+      if (memo) memo.hash = kept;
+      return andThen(this.#find(kept), this.#use);
+    }
     if (!isWellFormedKey(credential)) return undefined;
     const made = hashKey(credential, this.#pepper);
     return andThen(this.#find(made), (known) => {
@@ -92,12 +97,18 @@ class KeySignIn implements CredentialSignIn {
     this.#hashes.clear();
   }
 
+  // Written out: two closures for every request cost more than the look.
   #find(kept: string): Awaitable<KnownKey | undefined> {
-    return attempt(
-      () => this.#keys.get(kept),
-      (cause) => this.#complaints.nobody('API keys cannot be looked up, so callers are refused.', cause),
-    );
+    try {
+      const known = this.#keys.get(kept);
+      return known instanceof Promise ? known.catch(this.#nobody) : known;
+    } catch (cause) {
+      return this.#nobody(cause);
+    }
   }
+
+  readonly #nobody = (cause: unknown): undefined =>
+    this.#complaints.nobody('API keys cannot be looked up, so callers are refused.', cause);
 
   #keep(print: string, kept: string): void {
     if (this.#hashes.size >= MAX_HASHES) this.#hashes.clear();

@@ -26,6 +26,8 @@ const AT_ONCE = 100;
 export interface LookupOptions<T> {
   readonly ask: (key: string) => Awaitable<T | undefined>;
   readonly watch: (listener: () => void) => () => void;
+  /** When it was last certain that `watch` had told of every change. */
+  readonly confirmedAt?: (() => number) | undefined;
   readonly clock: Clock;
   /** Whether a new answer says what the old one said; then the old value stays, so that it can be told by identity. */
   readonly isSame: (known: T, found: T) => boolean;
@@ -67,7 +69,9 @@ export class Lookup<T> {
   get(key: string): Awaitable<T | undefined> {
     const entry = this.#found.get(key);
     if (!entry) return this.#askFirst(key);
-    const age = this.#options.clock.ticks() - entry.checkedAt;
+    // What is certain not to have changed is as good as new.
+    const { clock, confirmedAt } = this.#options;
+    const age = clock.ticks() - Math.max(entry.checkedAt, confirmedAt?.() ?? 0);
     const isSure = entry.generation === this.#generation;
     if (age < lookupLimits.refreshMs && isSure) return entry.value;
     const checked = this.#check(key, entry);

@@ -7,6 +7,8 @@ export interface RequestHead {
   /** The request target as sent, query included. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** The same object for every request on one connection, where there are connections. */
+  readonly connection?: object | undefined;
 }
 
 /** Tells for whom to end what is open: the same caller object that signed in. */
@@ -25,19 +27,32 @@ export interface SignIn {
 /** A sign-in for one kind of credential. */
 export interface CredentialSignIn extends SignIn {
   readonly kind: 'key' | 'token';
-  /** Whose credential it is; `undefined` is nobody. */
-  check(credential: string): Awaitable<Caller | undefined>;
+  /** Whose credential it is; `undefined` is nobody. What it took to find out may be left on the connection's memo. */
+  check(credential: string, memo?: ConnectionMemo): Awaitable<Caller | undefined>;
+}
+
+/** What one connection sent last, so that the same again need not be taken apart and hashed again. */
+export interface ConnectionMemo {
+  readonly authorization: string;
+  readonly credential: string;
+  /** Under which hash the credential is known. */
+  hash: string | undefined;
 }
 
 /** One sign-in for several kinds of credential: keys are told from tokens by how they begin. */
 export function combine(signIns: readonly CredentialSignIn[]): SignIn {
   const keys = signIns.filter(({ kind }) => kind === 'key');
   const tokens = signIns.filter(({ kind }) => kind === 'token');
+  const memos = new WeakMap<object, ConnectionMemo>();
   return {
     authenticate(head) {
+      const memo = head.connection && recall(head, memos.get(head.connection));
+      if (memo) return firstToKnow(isKey(memo.credential) ? keys : tokens, memo.credential, { memo });
       const credential = credentialOf(head);
       if (credential === undefined) return undefined;
-      return firstToKnow(isKey(credential) ? keys : tokens, credential);
+      const made = head.connection && note(head, credential);
+      if (head.connection && made) memos.set(head.connection, made);
+      return firstToKnow(isKey(credential) ? keys : tokens, credential, { memo: made });
     },
     onRevoked(listener) {
       const quits = signIns.map((signIn) => signIn.onRevoked(listener));
@@ -116,12 +131,34 @@ function hasCredential(target: string): boolean {
   return false;
 }
 
+// The same header on the same connection: whoever sent it knows it, so comparing it tells them nothing.
+function recall(
+  { target, headers }: RequestHead,
+  memo: ConnectionMemo | undefined,
+): ConnectionMemo | undefined {
+  if (!memo || memo.authorization !== headers['authorization']) return undefined;
+  return headers['x-api-key'] === undefined && !target.includes('?') ? memo : undefined;
+}
+
+function note({ headers }: RequestHead, credential: string): ConnectionMemo | undefined {
+  const authorization = headers['authorization'];
+  return typeof authorization === 'string' ? { authorization, credential, hash: undefined } : undefined;
+}
+
+interface Trail {
+  readonly memo: ConnectionMemo | undefined;
+  readonly index?: number;
+}
+
 function firstToKnow(
   signIns: readonly CredentialSignIn[],
   credential: string,
-  index = 0,
+  { memo, index = 0 }: Trail,
 ): Awaitable<Caller | undefined> {
   const signIn = signIns[index];
   if (!signIn) return undefined;
-  return andThen(signIn.check(credential), (caller) => caller ?? firstToKnow(signIns, credential, index + 1));
+  const caller = signIn.check(credential, memo);
+  // Most of the time it is known at once, and there is nobody else to ask.
+  if (!(caller instanceof Promise) && (caller || index + 1 >= signIns.length)) return caller;
+  return andThen(caller, (known) => known ?? firstToKnow(signIns, credential, { memo, index: index + 1 }));
 }

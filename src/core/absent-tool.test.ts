@@ -1,15 +1,23 @@
 import { expect, test } from 'vitest';
-import { absentTool, unknownTool } from './absent-tool.ts';
-import type { ToolCall } from './call.ts';
+import { absentPrompt, absentResource, absentTool, unknownTool } from './absent-tool.ts';
+import type { PromptCall, Reading, ResourceCall, ToolCall } from './call.ts';
 import { localCaller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
+import { Deadlines } from './deadlines.ts';
+import type { ToolcribError } from './errors.ts';
 import { Interview } from './interview.ts';
+import { limitTime } from './limit-time.ts';
 import { permit } from './permit.ts';
+import { definePrompt } from './prompt.ts';
 import { CallRecord } from './record.ts';
 import { ToolRegistry } from './registry.ts';
+import { defineResource } from './resource.ts';
 import { withStages, type Stage } from './stage.ts';
 import { isDeclaredReadOnly, type Tool } from './tool.ts';
 import { validateInput, validateOutput } from './validate.ts';
+import { createFakeClock } from '../testing.ts';
+
+const limits = { msFor: () => 1_000, deadlines: new Deadlines(createFakeClock()) };
 
 test('an unknown name goes through the stages, first to last, and ends as unknown_tool', () => {
   const seen: string[] = [];
@@ -17,8 +25,9 @@ test('an unknown name goes through the stages, first to last, and ends as unknow
   const staged = withStages(registry, [
     noting('first', seen),
     validateInput,
-    permit,
+    permit(limits),
     validateOutput,
+    limitTime(limits),
     noting('last', seen),
   ]);
   expect(() => staged.call(callOf(absentTool('delete_all'), { any: ['thing'] }))).toThrow(
@@ -67,6 +76,94 @@ test('registry.execute answers for a tool that is disabled as for one that is no
   expect(disabled).toEqual(missing);
   expect(disabled).toMatchObject({ code: 'unknown_tool' });
 });
+
+type Refused = Pick<ToolcribError, 'code' | 'message' | 'data'>;
+
+const readings: readonly [what: string, call: () => Reading, refusal: Refused][] = [
+  [
+    'resource',
+    () => resourceCallOf('note://1'),
+    { code: 'unknown_resource', message: 'Unknown resource: note://1', data: { uri: 'note://1' } },
+  ],
+  [
+    'prompt',
+    () => promptCallOf('greet'),
+    { code: 'unknown_prompt', message: 'Unknown prompt: greet', data: { reason: 'prompt_not_found' } },
+  ],
+];
+
+test.each(readings)(
+  'an unknown %s goes through the stages, first to last and in every layer, and ends as one',
+  (_what, call, refusal) => {
+    const seen: string[] = [];
+    const inner = withStages(new ToolRegistry(), [limitTime(limits), notingReadings('last', seen)]);
+    const staged = withStages(inner, [notingReadings('first', seen), validateInput]);
+    expect(() => staged.call(call())).toThrow(expect.objectContaining(refusal) as Error);
+    expect(seen).toEqual(['first', 'last', `last ${refusal.code}`, `first ${refusal.code}`]);
+  },
+);
+
+test.each(readings)(
+  'a stand-in for a %s never reaches the source, even when one of its name is there',
+  async (_what, call, refusal) => {
+    const read: string[] = [];
+    const resource = defineResource({ uri: 'note://1', name: 'note' }, () => (read.push('note'), 'text'));
+    const prompt = definePrompt({ name: 'greet' }, () => (read.push('greet'), 'Hello.'));
+    const registry = new ToolRegistry().registerResource(resource).registerPrompt(prompt);
+    for (const source of [withStages(registry, []), withStages(withStages(registry, []), [])])
+      expect(() => source.call(call())).toThrow(expect.objectContaining(refusal) as Error);
+    expect(read).toEqual([]);
+    // The control: what is there is read the same way.
+    const staged = withStages(registry, []);
+    await staged.call({ ...resourceCallOf('note://1'), resource });
+    await staged.call({ ...promptCallOf('greet'), prompt });
+    expect(read).toEqual(['note', 'greet']);
+  },
+);
+
+test.each(readings)('run by itself, a stand-in for a %s says the same', async (_what, call, refusal) => {
+  const registry = new ToolRegistry();
+  await expect((async () => registry.call(call()))()).rejects.toMatchObject(refusal);
+});
+
+test('stand-ins for resources and prompts tell nothing beyond what was asked for', () => {
+  expect({ ...absentResource('note://1'), read: undefined }).toEqual({
+    uri: 'note://1',
+    name: '',
+    read: undefined,
+  });
+  expect({ ...absentPrompt('greet'), get: undefined }).toEqual({
+    name: 'greet',
+    arguments: {},
+    get: undefined,
+  });
+  expect(absentResource('note://1')).not.toBe(absentResource('note://1'));
+});
+
+function notingReadings(name: string, seen: string[]): Stage {
+  return {
+    name,
+    wrapReading: (next) => (call) => {
+      seen.push(name);
+      try {
+        return next(call);
+      } catch (error) {
+        seen.push(`${name} ${(error as { code: string }).code}`);
+        throw error;
+      }
+    },
+  };
+}
+
+function resourceCallOf(uri: string): ResourceCall {
+  const { tool: _tool, arguments: _arguments, ...base } = callOf(absentTool(''));
+  return { ...base, kind: 'resource', resource: absentResource(uri), uri, variables: {} };
+}
+
+function promptCallOf(name: string): PromptCall {
+  const { tool: _tool, ...base } = callOf(absentTool(''));
+  return { ...base, kind: 'prompt', prompt: absentPrompt(name), arguments: {} };
+}
 
 function noting(name: string, seen: string[]): Stage {
   return {

@@ -1,4 +1,6 @@
 import { ToolcribError } from './errors.ts';
+import { unknownPrompt, type Prompt } from './prompt.ts';
+import { resourceNotFound, type Resource } from './resource.ts';
 import type { Tool } from './tool.ts';
 
 /** The answer for a tool that does not exist, and equally for one the caller may not see. */
@@ -21,8 +23,42 @@ export function absentTool(name: string): Tool {
   return tool;
 }
 
+/** Whether a tool only stands for one that cannot be found; its name was made up by whoever asked for it. */
+export function isAbsent(tool: Tool): boolean {
+  return absentTools.has(tool);
+}
+
 /** The stand-ins for tools that cannot be found. */
 export const absentTools = new WeakSet<Tool>();
+
+/** Stands for a resource the caller cannot find, for the same reason. */
+export function absentResource(uri: string): Resource {
+  const resource: Resource = {
+    uri,
+    name: '',
+    read() {
+      throw resourceNotFound(uri);
+    },
+  };
+  absentReadings.add(resource);
+  return resource;
+}
+
+/** Stands for a prompt the caller cannot find. */
+export function absentPrompt(name: string): Prompt {
+  const prompt: Prompt = {
+    name,
+    arguments: {},
+    get() {
+      throw unknownPrompt(name);
+    },
+  };
+  absentReadings.add(prompt);
+  return prompt;
+}
+
+/** The stand-ins for resources and prompts that cannot be found. */
+export const absentReadings = new WeakSet<object>();
 
 const ANYTHING = { type: 'object', properties: {} } as const;
 const CHANGES_NOTHING = { readOnlyHint: true } as const;

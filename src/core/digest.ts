@@ -21,6 +21,14 @@ export function definitionDigest(tool: Tool): string {
 const definitions = new WeakMap<Tool, string>();
 
 /** The key under which everything kept for a caller is kept; length first, so that no two callers can share one. */
-export function ownerOf({ tenant, id }: Caller): string {
-  return `${tenant.id.length}:${tenant.id}/${id}`;
+export function ownerOf(caller: Caller): string {
+  let known = owners.get(caller);
+  if (known === undefined) {
+    const { tenant, id } = caller;
+    owners.set(caller, (known = `${tenant.id.length}:${tenant.id}/${id}`));
+  }
+  return known;
 }
+
+// Asked several times for every call.
+const owners = new WeakMap<Caller, string>();

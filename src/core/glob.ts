@@ -1,9 +1,4 @@
-/** Whether a name fits a pattern in which `*` stands for any characters, none included. */
-export function matchesGlob(pattern: string, name: string): boolean {
-  return compileGlob(pattern)(name);
-}
-
-/** The same for many names: the pattern is taken apart once. Nothing is tried twice, so that no name can make it slow. */
+/** Tells whether names fit a pattern in which `*` stands for any characters, none included. Nothing is tried twice, so that no name can make it slow. */
 export function compileGlob(pattern: string): (name: string) => boolean {
   const [start = '', ...rest] = pattern.split('*');
   const end = rest.pop();

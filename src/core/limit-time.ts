@@ -1,8 +1,6 @@
 import type { Call } from './call.ts';
 import type { Deadlines } from './deadlines.ts';
 import { ToolcribError } from './errors.ts';
-import type { Result } from './result.ts';
-import type { Awaitable } from './source.ts';
 import type { Stage } from './stage.ts';
 
 /** How long calls may take. */
@@ -33,18 +31,19 @@ export function limitTime({ msFor, deadlines }: TimeLimits): Stage {
   };
 }
 
-interface Bound {
+/** How long some work may take, and what it is called. */
+export interface Bound {
   readonly ms: number;
   readonly name: string;
   readonly deadlines: Deadlines;
 }
 
-// Only work that takes time needs a deadline.
-function bound(
-  work: Promise<Result>,
+/** Ends work of a call that takes too long or is cancelled; only work that takes time needs it. */
+export function bound<T>(
+  work: Promise<T>,
   { interview, cancellation }: Call,
   { ms, name, deadlines }: Bound,
-): Awaitable<Result> {
+): Promise<T> {
   const start = (): (() => void) =>
     deadlines.start(ms, () =>
       cancellation.abort(new ToolcribError('timed_out', `${name} took over ${ms / 1000} s and was stopped.`)),

@@ -2,13 +2,16 @@ import { expect, test } from 'vitest';
 import type { ToolCall } from './call.ts';
 import { localCaller, type Caller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
+import type { Clock } from './clock.ts';
+import { Deadlines } from './deadlines.ts';
 import { Interview } from './interview.ts';
 import { permit } from './permit.ts';
 import { CallRecord } from './record.ts';
 import { ToolRegistry } from './registry.ts';
 import type { Result } from './result.ts';
-import { withStages, type Next } from './stage.ts';
+import { withStages, type Next, type Stage } from './stage.ts';
 import { defineTool, type Authorize, type Tool } from './tool.ts';
+import { createFakeClock } from '../testing.ts';
 
 const ada: Caller = { ...localCaller, id: 'ada' };
 const bob: Caller = { ...localCaller, id: 'bob' };
@@ -31,7 +34,7 @@ test('000-40 the stage asks the tool before every run; without it the same call 
   const ran: unknown[] = [];
   const registry = new ToolRegistry().registerTool(noteTool(ownOnly, ran));
   const tool = registry.find('note')!;
-  const guarded = withStages(registry, [permit]);
+  const guarded = withStages(registry, [permitting()]);
   expect(() => guarded.call(callOf(tool, { owner: 'ada' }, bob))).toThrow('Only ada may read this.');
   expect(ran).toEqual([]);
   expect(await guarded.call(callOf(tool, { owner: 'bob' }, bob))).toMatchObject({ kind: 'done' });
@@ -52,7 +55,7 @@ test.each<[what: string, answer: unknown]>([
   const tool = noteTool((() => answer) as Authorize, ran);
   const registry = new ToolRegistry().registerTool(tool);
   await expect(registry.execute('note', { owner: 'ada' })).rejects.toMatchObject({ code: 'refused' });
-  const guarded = withStages(registry, [permit]);
+  const guarded = withStages(registry, [permitting()]);
   await expect(later(() => guarded.call(callOf(tool, {}, ada)))).rejects.toMatchObject({ code: 'refused' });
   expect(ran).toEqual([]);
 });
@@ -60,7 +63,7 @@ test.each<[what: string, answer: unknown]>([
 test('a decision that takes time is waited for', async () => {
   const ran: unknown[] = [];
   const tool = noteTool(() => Promise.resolve(true), ran);
-  const guarded = withStages(new ToolRegistry().registerTool(tool), [permit]);
+  const guarded = withStages(new ToolRegistry().registerTool(tool), [permitting()]);
   expect(await guarded.call(callOf(tool, {}, ada))).toMatchObject({ kind: 'done' });
   expect(ran).toHaveLength(1);
 });
@@ -78,7 +81,9 @@ test.each<[when: string, authorize: Authorize]>([
   const tool = noteTool(authorize, ran);
   const registry = new ToolRegistry().registerTool(tool);
   await expect(registry.execute('note', { owner: 'ada' })).rejects.toThrow('db down');
-  await expect(later(() => withStages(registry, [permit]).call(callOf(tool, {}, ada)))).rejects.toThrow();
+  await expect(
+    later(() => withStages(registry, [permitting()]).call(callOf(tool, {}, ada))),
+  ).rejects.toThrow();
   expect(ran).toEqual([]);
 });
 
@@ -115,11 +120,35 @@ test('the record names the rule that decided, and a tool without one costs nothi
     ada,
   );
   const next: Next = (): Result => ({ kind: 'done' });
-  void permit.wrap!(call.tool, next)(call);
+  const stage = permitting();
+  void stage.wrap!(call.tool, next)(call);
   expect(call.record.rule).toBe('note.authorize');
   const { authorize: _authorize, ...open } = call.tool;
-  expect(permit.wrap!(open, next)).toBe(next);
+  expect(stage.wrap!(open, next)).toBe(next);
 });
+
+test('a decision that never comes ends with the time limit, and on cancellation', async () => {
+  const clock = createFakeClock();
+  const stage = permitting(clock);
+  const waiting = (): ToolCall =>
+    callOf(
+      noteTool(() => new Promise<boolean>(() => {}), []),
+      {},
+      ada,
+    );
+  const slow = waiting();
+  const ended = stage.wrap!(slow.tool, () => ({ kind: 'done' }))(slow);
+  clock.advance(1_001);
+  await expect(ended).rejects.toMatchObject({ code: 'timed_out' });
+  const left = waiting();
+  const stopped = stage.wrap!(left.tool, () => ({ kind: 'done' }))(left);
+  left.cancellation.abort(new Error('gone'));
+  await expect(stopped).rejects.toThrow('gone');
+});
+
+function permitting(clock: Clock = createFakeClock()): Stage {
+  return permit({ msFor: () => 1_000, deadlines: new Deadlines(clock) });
+}
 
 async function later<T>(work: () => T | Promise<T>): Promise<T> {
   return work();

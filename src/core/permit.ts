@@ -1,20 +1,26 @@
 import type { Caller } from './caller.ts';
 import { ToolcribError } from './errors.ts';
+import { bound, type TimeLimits } from './limit-time.ts';
 import { andThen, type Awaitable } from './source.ts';
 import type { Stage } from './stage.ts';
 import type { Tool } from './tool.ts';
 
 /** Asks the tool itself, where its author wrote `authorize`, whether this caller may do this with these arguments. */
-export const permit: Stage = {
-  name: 'permit',
-  wrap: (tool, next) => {
-    if (!tool.authorize) return next;
-    return (call) => {
-      call.record.rule = `${tool.name}.authorize`;
-      return andThen(permitCall(tool, call.arguments, call.caller), () => next(call));
-    };
-  },
-};
+export function permit({ msFor, deadlines }: TimeLimits): Stage {
+  return {
+    name: 'permit',
+    wrap: (tool, next) => {
+      if (!tool.authorize) return next;
+      const limit = { ms: msFor(tool.name), name: `${tool.name}.authorize`, deadlines };
+      return (call) => {
+        call.record.rule = limit.name;
+        const answer = permitCall(tool, call.arguments, call.caller);
+        if (!(answer instanceof Promise)) return next(call);
+        return bound(answer, call, limit).then(() => next(call));
+      };
+    },
+  };
+}
 
 /** Throws `refused` unless the tool's own decision is a plain yes. */
 export function permitCall(

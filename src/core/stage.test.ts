@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { recordingSource } from '../testing.ts';
+import { absentTool } from './absent-tool.ts';
 import type { ToolCall } from './call.ts';
 import { localCaller, type Caller } from './caller.ts';
 import { Cancellation } from './cancellation.ts';
@@ -7,7 +8,7 @@ import { Interview } from './interview.ts';
 import { CallRecord } from './record.ts';
 import { ToolRegistry } from './registry.ts';
 import type { Change, ToolSource } from './source.ts';
-import { withStages, type Stage } from './stage.ts';
+import { withInnerStages, withStages, type Stage } from './stage.ts';
 import type { Tool } from './tool.ts';
 
 const ada: Caller = { ...localCaller, id: 'ada', roles: ['admin'] };
@@ -145,6 +146,73 @@ test('a source that takes time to answer may be staged', async () => {
   expect(await staged.list(bob)).toEqual([open]);
   expect(await staged.find('secret', bob)).toBeUndefined();
   expect(await staged.find('secret', ada)).toBe(secret);
+});
+
+test.each<[how: string, stage: (source: ToolSource, order: string[]) => ToolSource, outer: string[]]>([
+  ['no stages', (source) => source, []],
+  [
+    'one layer of stages',
+    (source, order) => withStages(source, [logging('a', order), logging('b', order)]),
+    ['a', 'b'],
+  ],
+  [
+    'two layers',
+    (source, order) =>
+      withStages(withStages(source, [logging('b', order), logging('c', order)]), [logging('a', order)]),
+    ['a', 'b', 'c'],
+  ],
+  [
+    'three layers, one of them empty',
+    (source, order) =>
+      withStages(withStages(withStages(source, [logging('b', order)]), []), [logging('a', order)]),
+    ['a', 'b'],
+  ],
+])('more stages go inside those of a source with %s, in their order', async (_how, stage, outer) => {
+  const order: string[] = [];
+  const source = recordingSource(toolCalled('open', () => order.push('tool')));
+  const staged = stage(source, order);
+  const inner = withInnerStages(staged, [logging('x', order), logging('y', order)]);
+  const names = [...outer, 'x', 'y'];
+  await inner.call(callOf(await findOpen(inner)));
+  expect(order).toEqual([
+    ...names.map((name) => `${name} in`),
+    'tool',
+    ...names.toReversed().map((name) => `${name} out`),
+  ]);
+  expect([...inner.stages!].toSorted()).toEqual(names);
+  expect(source.calls).toHaveLength(1);
+});
+
+test('stages put inside are not put into the source they were made from', async () => {
+  const order: string[] = [];
+  const staged = withStages(recordingSource(open), [logging('a', order)]);
+  withInnerStages(staged, [logging('x', order)]);
+  await staged.call(callOf(await findOpen(staged)));
+  expect(order).toEqual(['a in', 'a out']);
+  expect(staged.stages).toEqual(new Set(['a']));
+});
+
+test('stages may be put inside again, nearer to the tool each time', async () => {
+  const order: string[] = [];
+  const outer = withStages(withStages(recordingSource(open), [logging('b', order)]), [logging('a', order)]);
+  const twice = withInnerStages(withInnerStages(outer, [logging('c', order)]), [logging('d', order)]);
+  await twice.call(callOf(await findOpen(twice)));
+  expect(order.slice(0, 4)).toEqual(['a in', 'b in', 'c in', 'd in']);
+});
+
+test('what stages hide stays hidden with others inside, and what is not there passes all of them', async () => {
+  const seen: string[] = [];
+  const note = (name: string): Stage => ({
+    name,
+    wrap: (tool, next) => (call) => (seen.push(`${name} ${tool.name}`), next(call)),
+  });
+  const outer = withStages(withStages(recordingSource(open, secret), [hideFromOthers]), [note('a')]);
+  const staged = withInnerStages(outer, [note('x')]);
+  expect(await staged.list(bob)).toEqual([open]);
+  expect(await staged.find('secret', bob)).toBeUndefined();
+  expect(await staged.find('secret', ada)).toBe(secret);
+  expect(() => staged.call(callOf(absentTool('secret')))).toThrow('Unknown tool: secret');
+  expect(seen).toEqual(['a secret', 'x secret']);
 });
 
 function logging(name: string, order: string[]): Stage {

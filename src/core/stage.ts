@@ -1,8 +1,9 @@
-import { absentTool, absentTools, unknownTool } from './absent-tool.ts';
+import { absentReadings, absentTool, absentTools, unknownTool } from './absent-tool.ts';
 import type { Call, Reading, ToolCall } from './call.ts';
 import type { Caller } from './caller.ts';
-import type { Prompt } from './prompt.ts';
-import type { Resource, ResourceTemplate } from './resource.ts';
+import { unknownPrompt, type Prompt } from './prompt.ts';
+import { resourceNotFound, type Resource, type ResourceTemplate } from './resource.ts';
+import { ToolcribError } from './errors.ts';
 import type { Result } from './result.ts';
 import { andThen, type Awaitable, type PromptFace, type ResourceFace, type ToolSource } from './source.ts';
 import { passOnAssumptions, type Tool } from './tool.ts';
@@ -28,8 +29,20 @@ export interface Stage {
   readonly wrapReading?: (next: Next<Reading>) => Next<Reading>;
 }
 
+/** The same source with more stages inside those it has: nearer to the tool than any of them. */
+export function withInnerStages(source: ToolSource, inner: readonly Stage[]): ToolSource {
+  const known = made.get(source);
+  if (!known) return withStages(source, inner);
+  const base = made.get(known.source);
+  if (!base) return withStages(known.source, [...known.stages, ...inner]);
+  return withStages(withInnerStages(known.source, inner), known.stages);
+}
+
+const made = new WeakMap<ToolSource, { readonly source: ToolSource; readonly stages: readonly Stage[] }>();
+
 /** The same source behind stages, the first one outermost. */
 export function withStages(source: ToolSource, stages: readonly Stage[]): ToolSource {
+  checkStages(stages);
   const lines = new WeakMap<Tool, Next>();
   const lineOf = (tool: Tool): Next => {
     let line = lines.get(tool);
@@ -44,10 +57,10 @@ export function withStages(source: ToolSource, stages: readonly Stage[]): ToolSo
   };
   const read = stages.reduceRight<Next<Reading>>(
     (next, stage) => stage.wrapReading?.(next) ?? next,
-    (call) => source.call(call),
+    source.stages === undefined ? (call) => readPresent(call, source) : (call) => source.call(call),
   );
   const faces = readingFaces(source, stages);
-  return {
+  const behind: ToolSource = {
     ...withExposure(source, stages),
     call: (call) => (call.kind === 'tool' ? lineOf(call.tool)(call) : read(call)),
     stages: new Set([...(source.stages ?? []), ...stages.map(({ name }) => name)]),
@@ -59,6 +72,21 @@ export function withStages(source: ToolSource, stages: readonly Stage[]): ToolSo
     },
     ...(source.watch && { watch: (listener) => source.watch!(listener) }),
   };
+  made.set(behind, { source, stages });
+  return behind;
+}
+
+function readPresent(call: Reading, source: ToolSource): Awaitable<Result> {
+  if (call.kind === 'resource' && absentReadings.has(call.resource)) throw resourceNotFound(call.uri);
+  if (call.kind === 'prompt' && absentReadings.has(call.prompt)) throw unknownPrompt(call.prompt.name);
+  return source.call(call);
+}
+
+// A function has a name too, and would pass for the stage it makes while doing nothing.
+function checkStages(stages: readonly unknown[]): void {
+  const wrong = stages.find((stage) => typeof stage === 'function');
+  if (typeof wrong !== 'function') return;
+  throw new ToolcribError('invalid_setup', `${wrong.name} makes a stage; call it: ${wrong.name}({ ... }).`);
 }
 
 function refuseAbsent({ tool }: ToolCall): never {

@@ -10,6 +10,7 @@ import { createLasting, type Lasting } from './lasting.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { openLog } from './open-log.ts';
 import { openStore } from './open-store.ts';
+import { withoutSecrets } from './memory-without-secrets.ts';
 import { operationRoutes } from './operations.ts';
 
 /** How a gateway is run. */
@@ -44,8 +45,10 @@ export interface Gateway {
 export async function createGateway(loaded: LoadedConfig, options: GatewayOptions): Promise<Gateway> {
   const { log, live } = openLog(loaded, options.log);
   const opened = await openStore(loaded, log, options.storeWorker);
-  live.add(opened.secrets.pepper);
-  live.add(opened.secrets.digestKey);
+  for (const secret of Object.values(opened.secrets)) {
+    // A key in several lines may turn up line by line.
+    for (const part of [secret, ...secret.split('\n')]) if (!part.startsWith('-----')) live.add(part);
+  }
   const lasting = createLasting(opened, log, live);
   try {
     const { version, watch = false } = options;
@@ -57,6 +60,9 @@ export async function createGateway(loaded: LoadedConfig, options: GatewayOption
   }
 }
 
+// How long a call that was stopped may take to end.
+const LAST_WORDS_MS = 2_000;
+
 class RunningGateway implements Gateway {
   readonly server: Server;
   readonly #lasting: Lasting;
@@ -66,6 +72,7 @@ class RunningGateway implements Gateway {
   #unwatch: (() => void) | undefined;
   #listening: Listening | undefined;
   #isStopping = false;
+  #reloading: Promise<void> = Promise.resolve();
 
   constructor(first: Generation, lasting: Lasting, options: { version: string; watch: boolean }) {
     this.#generation = first;
@@ -100,7 +107,14 @@ class RunningGateway implements Gateway {
     return this.#listening;
   }
 
-  async reload(loaded: LoadedConfig): Promise<void> {
+  // One after the other: each starts from what the one before left.
+  reload(loaded: LoadedConfig): Promise<void> {
+    const next = this.#reloading.then(() => this.#replace(loaded));
+    this.#reloading = next.catch(() => {});
+    return next;
+  }
+
+  async #replace(loaded: LoadedConfig): Promise<void> {
     const before = this.#generation;
     for (const secret of loaded.secrets) this.#lasting.live.add(secret);
     const next = await this.#tryNext(loaded, before);
@@ -110,10 +124,14 @@ class RunningGateway implements Gateway {
     if (next.authentication !== before.authentication) {
       this.#followDepartures();
       before.authentication?.signIn.close();
+      // Nobody tells any more when these callers are gone, so whoever is still known comes back.
+      this.server.dismiss(() => true);
     }
     before.line.flush();
     await before.close();
-    await this.#note({ kind: 'configuration', policy: next.line.policyVersion });
+    await this.#note({ kind: 'configuration', policy: next.line.policyVersion }).catch((cause: unknown) =>
+      this.log('error', 'That the configuration changed could not be put on record.', { cause }),
+    );
     for (const key of restartNeeded(before.loaded, loaded))
       this.log('warn', `${key} changed; that takes effect with the next start.`);
   }
@@ -136,13 +154,26 @@ class RunningGateway implements Gateway {
 
   async close(): Promise<void> {
     this.#isStopping = true;
+    await this.#reloading;
     this.#unwatch?.();
-    await this.#listening?.close(this.#generation.loaded.config.server.drainSeconds * 1000);
+    const drainMs = this.#generation.loaded.config.server.drainSeconds * 1000;
+    const stopAt = performance.now() + drainMs;
+    await this.#listening?.close(drainMs);
     this.server.close();
+    // Tasks, and calls of older clients, go on without a connection.
+    await this.#settled(stopAt);
+    this.server.stopCalls();
+    await this.#settled(performance.now() + LAST_WORDS_MS);
     this.#generation.authentication?.signIn.close();
     this.#generation.line.flush();
     await this.#generation.close();
     await this.#lasting.store.close();
+  }
+
+  async #settled(until: number): Promise<void> {
+    while (this.#lasting.tally.underWay > 0 && performance.now() < until) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
   }
 
   #createServer(): Server {
@@ -165,7 +196,7 @@ class RunningGateway implements Gateway {
       }),
       ...hostsOf(this.#generation.loaded),
       maxBodyBytes: server.maxBodyBytes,
-      memory: this.#lasting.store.memory,
+      memory: withoutSecrets(this.#lasting.store.memory, this.#lasting.live),
       log: this.log,
       onRefusal: (refusal) => this.#generation.line.refuse(refusal),
       onUnknown: (code) => refused.child(code).inc(),
@@ -185,7 +216,14 @@ class RunningGateway implements Gateway {
   }
 }
 
-function measure({ metrics, store, buckets }: Lasting): void {
+function measure({ metrics, store, buckets, slots, breakers, results }: Lasting): void {
+  metrics.gauge('toolcrib_calls_waiting', 'Calls that wait for their turn.', () => slots.waiting);
+  metrics.gauge('toolcrib_breakers_open', 'Tools that are left alone because they are out.', () => {
+    let open = 0;
+    for (const [, state] of breakers.states()) if (state !== 'closed') open++;
+    return open;
+  });
+  metrics.gauge('toolcrib_cache_bytes', 'How much room kept results take.', () => results.bytes);
   metrics.gauge('toolcrib_record_ready', 'Whether calls can be put on record; no tool runs otherwise.', () =>
     Number(store.journal.isReady),
   );
@@ -212,9 +250,17 @@ function hostsOf({ config: { server } }: LoadedConfig): Hosts {
 // What a listening server cannot change under its clients.
 function restartNeeded(before: LoadedConfig, after: LoadedConfig): string[] {
   const keys = ['server', 'store', 'log'] as const;
-  const changed = keys.filter(
+  const changed: string[] = keys.filter(
     (key) => JSON.stringify(before.config[key]) !== JSON.stringify(after.config[key]),
   );
+  if (recordSettings(before) !== recordSettings(after)) changed.push('stages.audit');
   const opened = (before.config.auth === undefined) !== (after.config.auth === undefined);
   return opened ? [...changed, 'auth'] : changed;
+}
+
+// The store is told these when it is opened.
+function recordSettings({ config: { stages } }: LoadedConfig): string {
+  if (stages.audit === false) return '';
+  const { retentionDays, checkpoints, checkpointSeconds } = stages.audit;
+  return JSON.stringify([retentionDays, checkpoints, checkpointSeconds]);
 }

@@ -1,11 +1,13 @@
 import { definitionDigest } from '../core/digest.ts';
-import type { Change, ToolChange, ToolSource } from '../core/source.ts';
+import { andThen, type Change, type ToolChange, type ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
 
 /** A source that can be replaced as a whole while it is in use: a call goes on in the one it started in. */
 export class CurrentSource implements ToolSource {
   #source: ToolSource;
   #unwatch: (() => void) | undefined;
+  // Where each tool was found last: its call goes there, even if the source is replaced in between.
+  readonly #homes = new WeakMap<Tool, ToolSource>();
   readonly #listeners = new Set<(change: Change) => void>();
 
   constructor(source: ToolSource) {
@@ -27,9 +29,16 @@ export class CurrentSource implements ToolSource {
 
   list: ToolSource['list'] = (caller) => this.#source.list(caller);
 
-  find: ToolSource['find'] = (name, caller) => this.#source.find(name, caller);
+  find: ToolSource['find'] = (name, caller) => {
+    const source = this.#source;
+    return andThen(source.find(name, caller), (tool) => {
+      if (tool) this.#homes.set(tool, source);
+      return tool;
+    });
+  };
 
-  call: ToolSource['call'] = (call) => this.#source.call(call);
+  call: ToolSource['call'] = (call) =>
+    ((call.kind === 'tool' ? this.#homes.get(call.tool) : undefined) ?? this.#source).call(call);
 
   watch = (listener: (change: Change) => void): (() => void) => {
     this.#listeners.add(listener);
@@ -38,12 +47,13 @@ export class CurrentSource implements ToolSource {
 
   /** Puts another source in place, and tells what that changed. */
   replace(source: ToolSource, change: ToolChange): void {
+    const before = this.#source;
     this.#unwatch?.();
     this.#source = source;
     this.#watchCurrent();
     this.#tell(change);
-    if (source.resources) this.#tell({ kind: 'resources' });
-    if (source.prompts) this.#tell({ kind: 'prompts' });
+    if (source.resources ?? before.resources) this.#tell({ kind: 'resources' });
+    if (source.prompts ?? before.prompts) this.#tell({ kind: 'prompts' });
   }
 
   #watchCurrent(): void {

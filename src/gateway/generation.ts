@@ -1,6 +1,7 @@
 import { ToolRegistry } from '../core/registry.ts';
 import { withStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
+import { createAccess, type Access } from '../stages/authorize.ts';
 import { pingTool } from '../tools/ping.ts';
 import { serverInfoTool } from '../tools/server-info.ts';
 import { complaintError } from './complaint.ts';
@@ -39,18 +40,21 @@ export async function createGeneration(
   const { lasting, version, watch, before } = options;
   const { config } = loaded;
   const registry = new ToolRegistry({ maxNameLength: 128 });
-  addReady(registry, loaded, version);
+  let behind: ToolSource = registry;
+  addReady(registry, { loaded, version, source: { list: (caller) => behind.list(caller) } });
   const modules = await loadModules(loaded, registry, { lasting, watch });
   try {
-    const line = await createLine(config, lasting);
-    checkRules(loaded, line, registry);
+    const access = await createRules(loaded, registry);
     const isSame = before && JSON.stringify(before.loaded.config.auth) === JSON.stringify(config.auth);
     const authentication = isSame ? before.authentication : await createAuthentication(config, lasting);
+    // Last, because it changes what lasts.
+    const line = await createLine(config, lasting, access);
+    behind = withStages(registry, line.stages);
     return {
       loaded,
       registry,
       line,
-      source: withStages(registry, line.stages),
+      source: behind,
       authentication,
       close: async () => modules?.close(),
     };
@@ -60,11 +64,17 @@ export async function createGeneration(
   }
 }
 
-function addReady(registry: ToolRegistry, { config }: LoadedConfig, version: string): void {
+interface ReadyOptions {
+  readonly loaded: LoadedConfig;
+  readonly version: string;
+  /** What callers see. */
+  readonly source: Pick<ToolSource, 'list'>;
+}
+
+function addReady(registry: ToolRegistry, { loaded: { config }, version, source }: ReadyOptions): void {
   const { ready } = config.tools;
   if (ready.ping) registry.registerTool(pingTool());
-  if (ready.server_info)
-    registry.registerTool(serverInfoTool({ name: config.server.name, version, source: registry }));
+  if (ready.server_info) registry.registerTool(serverInfoTool({ name: config.server.name, version, source }));
 }
 
 async function loadModules(
@@ -83,9 +93,15 @@ async function loadModules(
   });
 }
 
-function checkRules({ complain }: LoadedConfig, { access }: Line, registry: ToolRegistry): void {
-  const wrong = access?.check(registry.list()).filter(({ severity }) => severity === 'error') ?? [];
-  if (wrong.length === 0) return;
+// Without rules and without sign-in, everything is allowed to this machine.
+async function createRules(
+  { config, complain }: LoadedConfig,
+  registry: ToolRegistry,
+): Promise<Access | undefined> {
+  if (!config.access && !config.auth) return undefined;
+  const access = await createAccess(config.access ?? []);
+  const wrong = access.check(registry.list()).filter(({ severity }) => severity === 'error');
+  if (wrong.length === 0) return access;
   throw complaintError(
     wrong.map(({ rule, path, message, remedy }) =>
       complain(['access', rule, ...path], { message, remedy, severity: 'error' }),

@@ -3,7 +3,7 @@ import { permit } from '../core/permit.ts';
 import type { Stage } from '../core/stage.ts';
 import { validateInput, validateOutput } from '../core/validate.ts';
 import { audit, type AuditStage } from '../stages/audit.ts';
-import { createAccess, type Access } from '../stages/authorize.ts';
+import type { Access } from '../stages/authorize.ts';
 import { cache } from '../stages/cache.ts';
 import { circuitBreak } from '../stages/circuit-break.ts';
 import { commit } from '../stages/commit.ts';
@@ -21,8 +21,6 @@ import type { Lasting } from './lasting.ts';
 /** The stages of a configuration, in the order that is fixed, and what else came of making them. */
 export interface Line {
   readonly stages: readonly Stage[];
-  /** Absent where everything is allowed: in open mode without rules. */
-  readonly access: Access | undefined;
   readonly refuse: AuditStage['refuse'];
   /** Writes down what was only counted so far. */
   readonly flush: AuditStage['flush'];
@@ -31,10 +29,13 @@ export interface Line {
 }
 
 /** Makes the stages a configuration switches on. */
-export async function createLine(config: Config, lasting: Lasting): Promise<Line> {
+export async function createLine(
+  config: Config,
+  lasting: Lasting,
+  access: Access | undefined,
+): Promise<Line> {
   const { stages } = config;
   const policyVersion = digest([config.access ?? null, stages]).slice(0, 12);
-  const access = config.access || config.auth ? await createAccess(config.access ?? []) : undefined;
   const trace = stages.trace && (await import('../stages/trace.ts')).trace(stages.trace);
   const record = createRecord(config, lasting, policyVersion);
   const { clock, buckets, slots, breakers, results, running, store } = lasting;
@@ -46,7 +47,7 @@ export async function createLine(config: Config, lasting: Lasting): Promise<Line
     access?.byName,
     stages.sanitizeInput && sanitizeInput(stages.sanitizeInput),
     validateInput,
-    permit,
+    permit({ msFor: () => PERMIT_MS, deadlines: lasting.deadlines }),
     access?.byCondition,
     // What takes a key is the intent, so without a record there is nothing to take it with.
     stages.idempotency &&
@@ -62,11 +63,12 @@ export async function createLine(config: Config, lasting: Lasting): Promise<Line
     timeout(stages.timeout === false ? LONGEST : stages.timeout, { clock, deadlines: lasting.deadlines }),
   ].filter((stage) => stage !== undefined && stage !== false);
   const { refuse = nothing, flush = nothing } = record?.audit ?? {};
-  return { stages: line, access, refuse, flush, policyVersion };
+  return { stages: line, refuse, flush, policyVersion };
 }
 
 // No call may last for ever, whatever is switched off.
 const LONGEST = { seconds: 3600 };
+const PERMIT_MS = 30_000;
 
 function nothing(): void {}
 
@@ -77,7 +79,7 @@ interface RecordStages {
 
 function createRecord(
   { stages }: Config,
-  { store, secrets, clock, live }: Lasting,
+  { store, secrets, clock, live, tally }: Lasting,
   policyVersion: string,
 ): RecordStages | undefined {
   if (stages.audit === false) return undefined;
@@ -87,6 +89,7 @@ function createRecord(
     policyVersion,
     redact: (text: string) => live.redact(text),
     clock,
+    tally,
   };
   return { audit: audit(stages.audit, parts), commit: commit({ ...parts, show: stages.audit.arguments }) };
 }

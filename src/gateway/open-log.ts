@@ -11,7 +11,7 @@ export interface OpenedLog {
 /** Opens the log; every secret the configuration brought is kept out of it. */
 export function openLog({ config, secrets }: LoadedConfig, given: Log | undefined): OpenedLog {
   const live = new Secrets();
-  for (const secret of secrets) live.add(secret);
+  for (const secret of [...secrets, ...secretsIn(process.env)]) live.add(secret);
   if (given) return { log: given, live };
   const load = async (): Promise<Log> => {
     const { createLog } = await import('../observe/pino-log.ts');
@@ -19,6 +19,15 @@ export function openLog({ config, secrets }: LoadedConfig, given: Log | undefine
   };
   return { log: onceLoaded(load), live };
 }
+
+// What tools get from the environment is as secret as what the configuration does; their names tell.
+function secretsIn(env: NodeJS.ProcessEnv): string[] {
+  return Object.entries(env).flatMap(([name, value]) =>
+    value !== undefined && SECRET_NAME.test(name) ? [value] : [],
+  );
+}
+
+const SECRET_NAME = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL/i;
 
 // A start with nothing to say is spared the loading; what is said until it is done is kept in order.
 function onceLoaded(load: () => Promise<Log>): Log {

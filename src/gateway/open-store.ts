@@ -12,7 +12,7 @@ import type { LoadedConfig } from './load-config.ts';
 /** A store with the secrets that belong to it. */
 export interface OpenedStore {
   readonly store: Store;
-  readonly secrets: Pick<StoreSecrets, 'pepper' | 'digestKey'>;
+  readonly secrets: Pick<StoreSecrets, 'pepper' | 'digestKey'> & Partial<StoreSecrets>;
 }
 
 /** Where a deployment's files are. */

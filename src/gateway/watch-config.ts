@@ -115,9 +115,12 @@ class Watching implements ConfigWatch {
 
   async #read(): Promise<void> {
     if (this.#isClosed) return;
+    // Taken first: what is saved while it is being read is noticed as another change.
+    const digest = await digestOf(this.#files);
+    const before = this.#files;
     const { loaded, complaints, secretFiles } = await readConfig(this.#file, this.#options);
     this.#follow(secretFiles);
-    this.#digest = await digestOf(this.#files);
+    this.#digest = isSameSet(before, this.#files) ? digest : '';
     if (loaded) await this.#options.onChange(loaded);
     else this.#options.onProblem(complaintError(complaints.filter(({ severity }) => severity === 'error')));
   }
@@ -129,6 +132,10 @@ class Watching implements ConfigWatch {
     });
     return this.#work;
   }
+}
+
+function isSameSet(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
+  return some.size === others.size && [...some].every((item) => others.has(item));
 }
 
 async function digestOf(files: ReadonlySet<string>): Promise<string> {

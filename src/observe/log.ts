@@ -16,9 +16,12 @@ export const stderrLog: Log = (level, message, facts) => {
 /** Facts as plain values: whatever is not one becomes text, with its causes. */
 export function flatten(facts: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return Object.fromEntries(
-    Object.entries(facts).map(([key, value]) => [key, isPlain(value) ? value : inspect(value)]),
+    Object.entries(facts).map(([key, value]) => [key, isPlain(value) ? value : inspect(value, WHOLE)]),
   );
 }
+
+// A text that is broken into pieces could hide a secret from whoever looks for it.
+const WHOLE = { breakLength: Infinity };
 
 // Whatever else was thrown may be circular, or have no JSON at all; its causes are worth reading too.
 function isPlain(value: unknown): boolean {

@@ -8,6 +8,7 @@ import {
   type ToolChange,
   type ToolSource,
 } from '../core/source.ts';
+import { definitionDigest } from '../core/digest.ts';
 import type { Tool } from '../core/tool.ts';
 
 /** Somebody who wants to hear of changes. */
@@ -86,8 +87,14 @@ export class Announcer {
   }
 }
 
+// A configuration that is loaded again makes new tools, most of them the same as before.
+function isSame(tool: Tool, other: Tool): boolean {
+  return tool === other || (tool.name === other.name && definitionDigest(tool) === definitionDigest(other));
+}
+
 function sameTools(some: readonly Tool[], others: readonly Tool[]): boolean {
   return (
-    some === others || (some.length === others.length && some.every((tool, index) => tool === others[index]))
+    some === others ||
+    (some.length === others.length && some.every((tool, index) => isSame(tool, others[index]!)))
   );
 }

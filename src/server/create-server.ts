@@ -4,7 +4,7 @@ import { Deadlines } from '../core/deadlines.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { limitTime } from '../core/limit-time.ts';
 import { permit } from '../core/permit.ts';
-import { withStages } from '../core/stage.ts';
+import { withInnerStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
 import { validateInput, validateOutput } from '../core/validate.ts';
 import { stderrLog, type Log } from '../observe/log.ts';
@@ -61,6 +61,8 @@ export interface Server {
   readonly dismissals: Set<(isGone: (caller: Caller) => boolean) => void>;
   /** Ends every open stream properly; requests under way go on. */
   close(): void;
+  /** Stops every call of a session and every task that is still under way. */
+  stopCalls(): void;
 }
 
 /** Makes a server of a source; arguments and results are always validated. */
@@ -112,6 +114,11 @@ export function createServer(options: ServerOptions): Server {
       subscriptions.end();
       sessions.endStreams();
     },
+    stopCalls() {
+      const reason = new ToolcribError('cancelled', 'The server is stopping.');
+      sessions.stopCalls(reason);
+      parts.tasks.stop(reason);
+    },
   };
 }
 
@@ -138,20 +145,15 @@ function createParts(options: ServerOptions & { readonly log: Log }): ServerPart
   };
 }
 
-// What no server does without, in its place in the order; a source that brings a stage of its own has it once.
+// What no server does without; a source that brings a stage of its own has it once, and its other stages stay outside, where they see every call.
 function withEssentials(
   source: ToolSource,
   { deadlineMs = 30_000, clock = systemClock }: ServerOptions,
 ): ToolSource {
-  const deadlines = new Deadlines(clock);
-  const essentials = [
-    validateInput,
-    permit,
-    validateOutput,
-    limitTime({ msFor: () => deadlineMs, deadlines }),
-  ];
+  const limits = { msFor: () => deadlineMs, deadlines: new Deadlines(clock) };
+  const essentials = [validateInput, permit(limits), validateOutput, limitTime(limits)];
   const missing = essentials.filter(({ name }) => !source.stages?.has(name));
-  return missing.length > 0 ? withStages(source, missing) : source;
+  return missing.length > 0 ? withInnerStages(source, missing) : source;
 }
 
 function withPublications(source: ToolSource, publications: Publications | undefined): ToolSource {

@@ -7,6 +7,8 @@ export interface Head {
   /** The request target as sent, query included. */
   readonly target: string;
   readonly headers: Headers;
+  /** The same object for every request on one connection, where there are connections. */
+  readonly connection?: object | undefined;
 }
 
 /** Which requests an endpoint answers at all. */

@@ -33,7 +33,7 @@ export async function answerFetch(request: Request, face: FetchFace): Promise<Re
     caller = await face.gate.enter(head);
     const startedAt = face.clock.ticks();
     const bytes = head.method === 'POST' ? await readBody(request, face.maxBodyBytes) : undefined;
-    if (face.clock.ticks() - startedAt >= LONG_BODY_MS) await face.gate.enter(head);
+    if (face.clock.ticks() - startedAt >= LONG_BODY_MS) caller = await face.gate.enter(head);
     const known = caller;
     return await new Promise<Response>((resolve, reject) => {
       const port = new FetchPort(resolve);

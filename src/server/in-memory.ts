@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../core/clock.ts';
+import { systemClock, type Clock } from '../core/clock.ts';
 import type {
   EventLog,
   Memory,
@@ -22,7 +22,7 @@ const MAX_CHARACTERS_PER_STREAM = 1_048_576;
 const MAX_CHARACTERS = 64 * 1_048_576;
 
 /** Remembers everything in this process; what it holds is bounded, the oldest going first. */
-export function createInMemory(clock: Clock): Memory {
+export function createInMemory(clock: Clock = systemClock): Memory {
   return {
     keys: createKeys(),
     spent: createSpent(clock),

@@ -64,8 +64,8 @@ export class NodeEndpoint {
       gate: this.#gate,
       head,
       clock: this.#clock,
-      use: (bytes) => {
-        const link = openLink(head, request, { response, caller });
+      use: (bytes, again) => {
+        const link = openLink(head, request, { response, caller: again ?? caller });
         void andThen(this.#server.exchange.answer(bytes, link), (answer) => {
           closeLink(request.socket, link);
           link.finish(answer);
@@ -77,12 +77,14 @@ export class NodeEndpoint {
 
 /** The head of a `node:http` request. */
 export function headOf(request: IncomingMessage): Head {
-  return { method: request.method!, target: request.url!, headers: request.headers };
+  const { method, url, headers, socket } = request;
+  return { method: method!, target: url!, headers, connection: socket };
 }
 
 interface BodyOptions {
   readonly maxBytes: number;
-  readonly use: (bytes: Buffer) => void;
+  /** Takes the body, and who sends it now where it took so long that this was asked again. */
+  readonly use: (bytes: Buffer, again: Caller | undefined) => void;
   readonly refuse: (error: unknown) => void;
   /** Where the sender is let in once more, after a body that took its time. */
   readonly gate: Gate;
@@ -117,10 +119,10 @@ export function readBody(
   });
   request.on('end', () => {
     const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
-    if (clock.ticks() - startedAt < LONG_BODY_MS) use(bytes);
+    if (clock.ticks() - startedAt < LONG_BODY_MS) use(bytes, undefined);
     else
       void attempt<void>(
-        () => andThen(gate.enter(head), () => use(bytes)),
+        () => andThen(gate.enter(head), (caller) => use(bytes, caller)),
         (error) => refuse(error),
       );
   });

@@ -2,12 +2,12 @@ import type { Caller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import type { Memory } from '../core/memory.ts';
+import type { Refusal } from '../core/refusal.ts';
 import type { Awaitable, ToolSource } from '../core/source.ts';
 import type { Log } from '../observe/log.ts';
 import type { JsonText } from '../protocol/revision.ts';
 import type { Head } from './endpoint.ts';
 import type { ProtectedResource } from './protected-resource.ts';
-import type { Refusal } from './refusals.ts';
 
 /** Everything a server can be told; only a source is needed. */
 export interface ServerOptions {

@@ -1,3 +1,4 @@
+import { absentPrompt, absentResource } from '../core/absent-tool.ts';
 import type { CompletionCall, PromptCall, ResourceCall } from '../core/call.ts';
 import { digest } from '../core/digest.ts';
 import { describePrompt, unknownPrompt, type Prompt, type PromptMessages } from '../core/prompt.ts';
@@ -32,8 +33,7 @@ export class Readings {
     const resources = faceOf(this.#parts.source.resources, settled);
     const uri = readUri(settled.message.params);
     const found = await resources.find(uri, settled.link.caller);
-    if (!found) throw resourceNotFound(uri);
-    const { resource, variables } = found;
+    const { resource, variables } = found ?? { resource: absentResource(uri), variables: {} };
     const subject: Subject<ResourceCall> = {
       name: resource.name,
       bind: () => ({ target: uri, arguments: '' }),
@@ -49,8 +49,7 @@ export class Readings {
   async getPrompt(settled: Settled): Promise<string> {
     const prompts = faceOf(this.#parts.source.prompts, settled);
     const params = readPromptParams(settled.message.params);
-    const prompt = await prompts.find(params.name, settled.link.caller);
-    if (!prompt) throw unknownPrompt(params.name);
+    const prompt = (await prompts.find(params.name, settled.link.caller)) ?? absentPrompt(params.name);
     const subject: Subject<PromptCall> = {
       name: prompt.name,
       bind: () => ({

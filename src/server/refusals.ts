@@ -1,17 +1,8 @@
 import type { Caller } from '../core/caller.ts';
 import { ToolcribError, type ErrorCode } from '../core/errors.ts';
 import { recorded } from '../core/record.ts';
+import type { Refusal } from '../core/refusal.ts';
 import type { Log } from '../observe/log.ts';
-
-/** A request of a known caller that was turned away. */
-export interface Refusal {
-  readonly caller: Caller;
-  /** The method, where the message could be read that far. */
-  readonly method: string | undefined;
-  /** The tool, prompt, resource or task that was named. */
-  readonly target: string | undefined;
-  readonly code: ErrorCode;
-}
 
 /** Who hears of refusals. */
 export interface RefusalOptions {

@@ -102,6 +102,12 @@ export class Sessions {
     for (const [id] of gone) await this.#drop(id);
   }
 
+  /** Stops what is under way in every session. */
+  stopCalls(reason: Error): void {
+    for (const { session } of this.#live.values())
+      for (const cancellation of session.underWay.values()) cancellation.abort(reason);
+  }
+
   #isIdle({ usedAt, session }: Live): boolean {
     const isQuiet = session.underWay.size === 0 && !session.unasked.attached;
     return isQuiet && this.#clock.now() - usedAt > sessionLimits.idleMs;
@@ -164,7 +170,6 @@ export class Sessions {
   }
 
   async #drop(id: string): Promise<void> {
-    await this.#memory.sessions.delete(id);
     const live = this.#live.get(id);
     if (live) {
       const owner = ownerOf(live.session.caller);
@@ -174,6 +179,8 @@ export class Sessions {
       live.session.end();
     }
     this.#live.delete(id);
+    // Last: whoever makes room meanwhile must not choose the same session again.
+    await this.#memory.sessions.delete(id);
   }
 }
 

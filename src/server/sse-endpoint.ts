@@ -134,10 +134,10 @@ export class SseEndpoint {
       gate,
       head,
       clock: this.#server.options.clock ?? systemClock,
-      use: (bytes) => {
+      use: (bytes, again) => {
         response.writeHead(202).end();
         const link = {
-          ...createLink(caller, (message) => session.unasked.send(message), session),
+          ...createLink(again ?? caller, (message) => session.unasked.send(message), session),
           handshakeOnly: true,
         };
         void andThen(this.#server.exchange.answer(bytes, link), ({ body }) => {

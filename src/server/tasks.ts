@@ -69,6 +69,11 @@ export class Tasks {
     await this.#running.get(id)?.cancel();
   }
 
+  /** Stops every task that runs here. */
+  stop(reason: Error): void {
+    for (const task of this.#running.values()) task.stop(reason);
+  }
+
   async #save(record: TaskRecord): Promise<void> {
     const changed = { ...record, updatedAt: this.#clock.now() };
     await this.#records.put(changed);
@@ -100,6 +105,10 @@ export class RunningTask implements Asker {
     return this.#record;
   }
 
+  /** Stops the call behind it; how that ends is the task's end. */
+  stop(reason: Error): void {
+    this.#controls.cancellation.abort(reason);
+  }
   /** Asks through the task and waits until every question has its answer; a call never asks twice under one key. */
   async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
     const encoded = encodeQuestions(questions, this.#settled);

@@ -55,6 +55,7 @@ export class RowWriter {
   readonly #targets = new WeakMap<object, string>();
   #lastMs = -1;
   #lastTime = '';
+  #lastClient: (Omit<ClientFacts, 'capabilities'> & { readonly text: string }) | undefined;
 
   constructor(options: RowOptions) {
     this.#options = options;
@@ -75,7 +76,7 @@ export class RowWriter {
 
   /** The row for what was refused before it became a call. */
   refusal(caller: Caller, facts: Readonly<Record<string, unknown>>): string {
-    return `{"kind":"refusal","at":"${this.#time()}"${this.#caller(caller)},${toText(facts).slice(1, -1)}${this.#policy}}`;
+    return `{"kind":"refusal","at":"${this.#time()}"${this.#caller(caller)},${this.#options.redact(toText(facts)).slice(1, -1)}${this.#policy}}`;
   }
 
   #outcome(call: Call): string {
@@ -85,7 +86,7 @@ export class RowWriter {
   #head(kind: 'intent' | 'call', call: Call): string {
     const { caller, client, record } = call;
     const trace = record.traceId === undefined ? '' : `,"trace":${quote(record.traceId)}`;
-    return `{"kind":"${kind}","call":"${record.id}","at":"${this.#time()}"${this.#caller(caller)}${clientOf(client)}${this.#target(call)}${this.#arguments(call)}${trace}`;
+    return `{"kind":"${kind}","call":"${record.id}","at":"${this.#time()}"${this.#caller(caller)}${this.#client(client)}${this.#target(call)}${this.#arguments(call)}${trace}`;
   }
 
   #caller(caller: Caller): string {
@@ -98,13 +99,23 @@ export class RowWriter {
     return text;
   }
 
+  // One client makes most calls in a row.
+  #client({ name, version, protocolVersion }: ClientFacts): string {
+    const last = this.#lastClient;
+    if (last && last.name === name && last.version === version && last.protocolVersion === protocolVersion)
+      return last.text;
+    const text = this.#options.redact(clientOf(name, version, protocolVersion));
+    this.#lastClient = { name, version, protocolVersion, text };
+    return text;
+  }
+
   #target(call: Call): string {
     // A completion has the same target as the prompt or template it is for, and another name in the row.
-    if (call.kind === 'completion') return describe(call);
+    if (call.kind === 'completion') return this.#options.redact(describe(call));
     const target = targetOf(call);
     let text = this.#targets.get(target);
-    if (text === undefined) this.#targets.set(target, (text = describe(call)));
-    return call.kind === 'resource' ? `${text},"uri":${quote(call.uri)}` : text;
+    if (text === undefined) this.#targets.set(target, (text = this.#options.redact(describe(call))));
+    return call.kind === 'resource' ? `${text},"uri":${this.#options.redact(quote(call.uri))}` : text;
   }
 
   #arguments(call: Call): string {
@@ -113,10 +124,10 @@ export class RowWriter {
     const args = call.kind === 'completion' ? call.argument : call.arguments;
     try {
       if (show === 'preview') {
-        const text = redact(JSON.stringify(args).slice(0, MAX_PREVIEW * 2)).slice(0, MAX_PREVIEW);
+        const text = redact(JSON.stringify(args).slice(0, MAX_PREVIEW * 16)).slice(0, MAX_PREVIEW);
         return `,"preview":${toText(text)}`;
       }
-      const digest = hash('sha256', `${digestKey}${canonicalize(args) ?? ''}`, 'base64url' as 'hex');
+      const digest = hash('sha256', `${digestKey}${canonicalText(args)}`, 'base64url' as 'hex');
       return `,"arguments":"${digest.slice(0, 22)}"`;
     } catch {
       // Within one process anything can be passed, and a call that ran must be on record whatever it was given.
@@ -173,7 +184,11 @@ function describe(call: Call): string {
   }
 }
 
-function clientOf({ name, version, protocolVersion }: ClientFacts): string {
+function clientOf(
+  name: string | undefined,
+  version: string | undefined,
+  protocolVersion: string | undefined,
+): string {
   const protocol = protocolVersion === undefined ? '' : `,"protocol":${quote(protocolVersion)}`;
   if (name === undefined) return protocol;
   return `,"client":${quote(version === undefined ? name : `${name}/${version}`)}${protocol}`;
@@ -193,6 +208,17 @@ function endOf({ record }: Call, { outcome, ms }: Ending): string {
   const from = record.answeredFrom === undefined ? '' : `,"from":"${record.answeredFrom}"`;
   const bytes = record.bytes === undefined ? '' : `,"bytes":${record.bytes}`;
   return `${decision},"outcome":"${outcome}"${from},"ms":${Math.round(ms * 1000) / 1000}${bytes}`;
+}
+
+// The same text however the keys were ordered. Most arguments are flat and in order already, and their JSON is canonical as it is.
+function canonicalText(args: object): string {
+  let before = '';
+  for (const [key, value] of Object.entries(args)) {
+    const isSimple = typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
+    if (!isSimple || key < before) return canonicalize(args) ?? '';
+    before = key;
+  }
+  return JSON.stringify(args);
 }
 
 // Names sent by callers are capped; what is cut is cut before it is escaped, so that the text stays whole.

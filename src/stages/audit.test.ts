@@ -104,9 +104,18 @@ describe('000-39 003-21 004-20 001-57 every call is on record', () => {
     expect(rows()).toMatchObject([{ kind: 'call', tool: 'look', decision, outcome: code }]);
   });
 
-  test('003-21 an exception has a row that does not repeat it', async () => {
-    const { source, store } = setUp([failing(new Error('password: hunter2'))]);
-    await expect(async () => source.call(callOf(look))).rejects.toThrow('hunter2');
+  test('003-21 an exception has a row that does not repeat it, and becomes one error that tells nothing', async () => {
+    const accident = new Error('password: hunter2');
+    const { source, store } = setUp([failing(accident)]);
+    const error = await (async () => source.call(callOf(look)))().then(
+      ({ kind }) => expect.fail(`It ended ${kind}.`),
+      (thrown: unknown) => thrown as ToolcribError,
+    );
+    expect(error).toMatchObject({ code: 'internal', incident: expect.stringMatching(/^[\da-f]{8}$/) });
+    expect(error.message).toBe(`The server failed unexpectedly (incident ${error.incident}).`);
+    // The log gets to see what happened; whoever writes down refusals further out leaves this one alone.
+    expect(error.cause).toBe(accident);
+    expect(recorded.has(error)).toBe(true);
     expect(store.entries).toHaveLength(1);
     expect(store.entries[0]!.body).toContain('"outcome":"internal"');
     expect(store.entries[0]!.body).not.toContain('hunter2');

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { absentTools } from '../core/absent-tool.ts';
 import type { Call, Reading } from '../core/call.ts';
-import type { Caller } from '../core/caller.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
-import { ToolcribError, type ErrorCode } from '../core/errors.ts';
+import { accident, ToolcribError } from '../core/errors.ts';
 import { recorded } from '../core/record.ts';
+import type { Refusal } from '../core/refusal.ts';
 import type { Result } from '../core/result.ts';
 import type { Awaitable } from '../core/source.ts';
 import type { Next, Stage } from '../core/stage.ts';
@@ -49,14 +49,8 @@ export interface AuditParts {
   readonly policyVersion?: string;
   readonly redact?: (text: string) => string;
   readonly clock?: Clock;
-}
-
-/** Somebody who is known was refused before there was a call. */
-export interface Refusal {
-  readonly caller: Caller;
-  readonly method: string | undefined;
-  readonly target: string | undefined;
-  readonly code: ErrorCode;
+  /** Keeps count of the calls that have begun and are not yet written down; it outlasts a change of the options. */
+  readonly tally?: { underWay: number };
 }
 
 /** The stage that keeps the record, and the way to put other refusals on it. */
@@ -86,10 +80,12 @@ class Recorder {
   readonly #clock: Clock;
   readonly #rows: RowWriter;
   readonly #counts: RefusalCounts;
+  readonly #tally: { underWay: number };
 
   constructor({ arguments: show }: z.output<typeof auditOptions>, parts: AuditParts) {
     const { journal, digestKey, policyVersion = '', redact = unchanged, clock = systemClock } = parts;
     this.#journal = journal;
+    this.#tally = parts.tally ?? { underWay: 0 };
     this.#clock = clock;
     this.#rows = new RowWriter({ clock, show, digestKey, policyVersion, redact });
     this.#counts = new RefusalCounts(clock, (chain, body) => {
@@ -106,6 +102,7 @@ class Recorder {
         throw new ToolcribError('record_unavailable', text);
       }
       const startedAt = this.#clock.ticks();
+      this.#tally.underWay++;
       let ending: Awaitable<Result>;
       try {
         ending = next(call);
@@ -124,7 +121,9 @@ class Recorder {
 
   refuse({ caller, method, target, code }: Refusal): void {
     const chain = chainOf(caller);
-    this.#counts.count(JSON.stringify([chain, caller.id, method, code]), chain, () =>
+    // Names that callers make up are one kind, however many there are.
+    const name = code === 'unknown_method' ? '' : method?.slice(0, MAX_METHOD);
+    this.#counts.count(JSON.stringify([chain, caller.id, name, code]), chain, () =>
       this.#rows.refusal(caller, {
         method: method?.slice(0, MAX_METHOD),
         target,
@@ -145,17 +144,24 @@ class Recorder {
   }
 
   async #fail(call: Call, error: unknown, startedAt: number): Promise<never> {
-    const outcome = error instanceof ToolcribError ? error.code : 'internal';
+    // One error from here on: what is made of it further out must not be put on record again.
+    const known =
+      error instanceof ToolcribError ? error : accident('internal', 'The server failed unexpectedly', error);
+    const outcome = known.code;
     const ms = this.#clock.ticks() - startedAt;
-    if (typeof error === 'object' && error !== null) recorded.add(error);
-    if (COUNTED.has(outcome) && !call.record.hasIntent) this.#countRefusal(call, { outcome, ms });
-    else await this.#write(call, { outcome, ms });
-    throw error;
+    recorded.add(known);
+    if (COUNTED.has(outcome) && !call.record.hasIntent) {
+      this.#tally.underWay--;
+      this.#countRefusal(call, { outcome, ms });
+    } else await this.#write(call, { outcome, ms });
+    throw known;
   }
 
   #write(call: Call, ending: Ending): Promise<void> {
     const { record } = call;
     const chain = chainOf(call.caller);
+    // Whoever closes the store waits for what was handed over to it.
+    this.#tally.underWay--;
     const body = this.#rows.ending(call, ending);
     if (!record.hasIntent) return this.#journal.append({ chain, body });
     return this.#journal.append({ chain, body, closes: record.id }).catch((cause: unknown) => {

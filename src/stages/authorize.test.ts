@@ -500,18 +500,6 @@ describe('prompts and resources', () => {
   }
 });
 
-test('the version changes with the rules and with nothing else', async () => {
-  const version = async (rules: Rules): Promise<string> => (await createAccess(rules)).version;
-  const first = await version([{ tools: ['a'], roles: ['x'] }]);
-  expect(await version([{ roles: ['x'], tools: ['a'], effect: 'allow' }])).toBe(first);
-  for (const other of [
-    [],
-    [{ tools: ['a'] }],
-    [{ tools: ['a'], roles: ['x'], effect: 'deny' }],
-  ] satisfies Rules[])
-    expect(await version(other)).not.toBe(first);
-});
-
 const ruleArbitrary = fc.record(
   {
     roles: fc.subarray(['admin', 'clerk']),

@@ -2,7 +2,6 @@ import type * as Cel from '@marcbachmann/cel-js';
 import type { z } from 'zod';
 import { absentTools, unknownTool } from '../core/absent-tool.ts';
 import type { Reading, ToolCall } from '../core/call.ts';
-import { digest } from '../core/digest.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { unknownPrompt } from '../core/prompt.ts';
 import { resourceNotFound } from '../core/resource.ts';
@@ -31,8 +30,6 @@ export interface Access {
   readonly byName: Stage;
   /** Asks the conditions; belongs after the arguments are checked and defaults filled in. */
   readonly byCondition: Stage;
-  /** Changes with the rules. */
-  readonly version: string;
   /** What is wrong with the rules, given the tools there are; rules with an error should not be put to use. */
   check(tools: readonly Tool[]): AccessComplaint[];
 }
@@ -49,7 +46,6 @@ export async function createAccess(
   return {
     byName: authorizeByName(policy),
     byCondition: authorizeArguments(policy, conditions),
-    version: digest(parsed),
     check: (tools) => checkAccess(compiled, conditions, tools),
   };
 }

@@ -1,22 +1,31 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { absentTool } from '../core/absent-tool.ts';
 import type { ResourceCall, ToolCall } from '../core/call.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
 import { Cancellation } from '../core/cancellation.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { Interview } from '../core/interview.ts';
+import type { Memory } from '../core/memory.ts';
 import { CallRecord } from '../core/record.ts';
 import type { Result } from '../core/result.ts';
-import { withStages } from '../core/stage.ts';
+import { withStages, type Stage } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
+import { createInMemoryStore } from '../store/in-memory-store.ts';
+import type { Entry, Journal } from '../store/store.ts';
 import { createFakeClock, recordingSource, type FakeClock } from '../testing.ts';
+import { audit } from './audit.ts';
+import { commit } from './commit.ts';
 import { concurrency, concurrencyOptions } from './concurrency.ts';
+import { idempotency, idempotencyKey } from './idempotency.ts';
 import { Slots } from './slots.ts';
+import { timeout } from './timeout.ts';
 
 const ada = callerCalled('ada');
 const bob = callerCalled('bob');
 const DONE: Result = { kind: 'done', data: 'ok' };
+// Tests whose call would never end if they failed are given up soon.
+const FAST_MS = 1_000;
 
 test('a caller has so many calls under way at once; the next one starts when one ends', async () => {
   const { start, running, end, slots } = gated({ perCaller: 2 });
@@ -139,7 +148,7 @@ test('a call that is cancelled while it waits leaves the line, and its place goe
   expect(running()).toEqual(['c']);
 });
 
-test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])(
   'a call that is cancelled just when its turn comes (%i) gives the slot back',
   async (turns) => {
     const { start, running, end, slots } = gated({ perCaller: 1 });
@@ -155,6 +164,7 @@ test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
     expect(running()).toContain('c');
     expect(slots).toMatchObject({ running: 1, waiting: 0 });
   },
+  FAST_MS,
 );
 
 test.each<[how: string, handler: Tool['handler']]>([
@@ -180,13 +190,86 @@ test.each<[how: string, handler: Tool['handler']]>([
   }
 });
 
-test('a slot is given back when a call is cancelled, even if the tool goes on regardless', async () => {
-  const { start, slots } = gated({ perCaller: 1 });
-  const cancellation = new Cancellation();
-  const call = start('a', { cancellation });
-  cancellation.abort(new ToolcribError('cancelled', 'Enough.'));
-  await expect(call).rejects.toMatchObject({ code: 'cancelled' });
+test(
+  'a slot is given back when a call is cancelled, even if the tool goes on regardless',
+  async () => {
+    const { start, slots, running } = gated({ perCaller: 1 });
+    const cancellation = new Cancellation();
+    const call = start('a', { cancellation });
+    cancellation.abort(new ToolcribError('cancelled', 'Enough.'));
+    await expect(call).rejects.toMatchObject({ code: 'cancelled' });
+    expect(running()).toEqual(['a']);
+    expect(slots.running).toBe(0);
+  },
+  FAST_MS,
+);
+
+test('without a time limit further in, a call that is cancelled keeps its slot until the tool ends', async () => {
+  const slots = new Slots();
+  let finish = (): void => {};
+  const tool = toolCalled('a', { handler: () => new Promise<void>((resolve) => (finish = resolve)) });
+  const source = withStages(recordingSource(), [concurrency({}, { slots })]);
+  const call = callOf(tool);
+  const ended = source.call(call);
+  call.cancellation.abort(new ToolcribError('cancelled', 'Enough.'));
+  await settle();
+  expect(slots.running).toBe(1);
+  finish();
+  await ended;
   expect(slots.running).toBe(0);
+});
+
+describe('R6 a client that hangs up while the intent is written', () => {
+  test('R6 leaves no open intent: the record says it was cancelled, the tool did not run, and a retry under the key runs', async () => {
+    const { source, pay, written, entries, runs, slots } = recordedLine((own) =>
+      concurrency({ perCaller: 1 }, { slots: own }),
+    );
+    const call = callOf(pay, { meta: { [idempotencyKey]: 'k-1' } });
+    const answer = Promise.resolve(source.call(call));
+    await settle();
+    expect(openIntents(entries)).toEqual([call.record.id]);
+    call.cancellation.abort(new ToolcribError('cancelled', 'The client hung up.'));
+    await settle();
+    expect(slots.running).toBe(1);
+    written();
+    await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
+    expect(entries.map(({ body }) => JSON.parse(body))).toMatchObject([
+      { kind: 'intent', call: call.record.id },
+      { kind: 'outcome', call: call.record.id, outcome: 'cancelled' },
+    ]);
+    expect(openIntents(entries)).toEqual([]);
+    expect(runs).toEqual([]);
+    expect(slots.running).toBe(0);
+
+    const again = callOf(pay, { meta: { [idempotencyKey]: 'k-1' } });
+    const retried = Promise.resolve(source.call(again));
+    await settle();
+    written();
+    expect(await retried).toMatchObject({ kind: 'done' });
+    expect(runs).toHaveLength(1);
+    expect(entries.slice(2).map(({ body }) => JSON.parse(body))).toMatchObject([
+      { kind: 'intent', call: again.record.id },
+      { kind: 'outcome', call: again.record.id, outcome: 'done' },
+    ]);
+  });
+
+  test('R6 control: behind a stage that gives up by itself the intent would stay open and the key taken', async () => {
+    const giveUp: Stage = {
+      name: 'giveUp',
+      wrap: (_tool, next) => (call) => call.cancellation.race(Promise.resolve(next(call))),
+    };
+    const { source, pay, written, entries } = recordedLine(() => giveUp);
+    const call = callOf(pay, { meta: { [idempotencyKey]: 'k-1' } });
+    const answer = Promise.resolve(source.call(call));
+    await settle();
+    call.cancellation.abort(new ToolcribError('cancelled', 'The client hung up.'));
+    await expect(answer).rejects.toMatchObject({ code: 'cancelled' });
+    written();
+    await settle();
+    expect(openIntents(entries)).toEqual([call.record.id]);
+    const again = callOf(pay, { meta: { [idempotencyKey]: 'k-1' } });
+    await expect(source.call(again)).rejects.toMatchObject({ code: 'outcome_unknown' });
+  });
 });
 
 test('a call that goes on as a task keeps its slot until it ends', async () => {
@@ -291,6 +374,50 @@ interface Gated {
   readonly clock: FakeClock;
 }
 
+interface RecordedLine {
+  readonly source: ToolSource;
+  readonly pay: Tool;
+  readonly runs: unknown[];
+  readonly entries: readonly Entry[];
+  readonly slots: Slots;
+  /** Lets the intent that is being written be on stable storage. */
+  readonly written: () => void;
+}
+
+/** The line of a tool with effects, with a journal that takes its time over intents. */
+function recordedLine(between: (slots: Slots) => Stage): RecordedLine {
+  const clock = createFakeClock();
+  // Nothing here uses what the protocol remembers.
+  const { entries, journal: quick, reservations } = createInMemoryStore({ clock, memory: {} as Memory });
+  const runs: unknown[] = [];
+  const slots = new Slots();
+  let written = (): void => {};
+  const journal: Journal = {
+    isReady: true,
+    append: (entry) => quick.append(entry),
+    async commit(entry, reservation) {
+      const answer = await quick.commit(entry, reservation);
+      await new Promise<void>((resolve) => (written = resolve));
+      return answer;
+    },
+  };
+  const parts = { journal, digestKey: 'k'.repeat(43), clock };
+  const source = withStages(recordingSource(), [
+    audit({}, parts),
+    idempotency({}, { reservations, clock }),
+    between(slots),
+    commit(parts),
+    timeout({}, { clock }),
+  ]);
+  const pay = toolCalled('pay', { handler: (args) => (runs.push(args), 'paid') });
+  return { source, pay, runs, entries, slots, written: () => written() };
+}
+
+function openIntents(entries: readonly Entry[]): string[] {
+  const closed = new Set(entries.map(({ closes }) => closes));
+  return entries.flatMap(({ opens }) => (opens === undefined || closed.has(opens) ? [] : opens));
+}
+
 /** Tools that run until they are told to end; a call is known by its key, or by the name of its tool. */
 function gated(options: Parameters<typeof concurrency>[0]): Gated {
   const clock = createFakeClock();
@@ -305,7 +432,7 @@ function gated(options: Parameters<typeof concurrency>[0]): Gated {
           ends.set(call.meta['key'] as string, () => resolve(DONE));
         }),
     },
-    [concurrency(options, { clock, slots })],
+    [concurrency(options, { clock, slots }), timeout({ seconds: 3_600 }, { clock })],
   );
   const tools = new Map<string, Tool>();
   return {

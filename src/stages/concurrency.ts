@@ -103,8 +103,8 @@ function run<C extends Call>(call: C, next: Next<C>, { claim, line: { slots } }:
     slots.leave(claim);
     throw error;
   }
-  // Work that does not listen to being stopped must not keep the slot for ever.
-  if (work instanceof Promise) return call.cancellation.race(work).finally(() => slots.leave(claim));
+  // Work that is stopped ends further in, at its time limit, so that the stages between see how.
+  if (work instanceof Promise) return work.finally(() => slots.leave(claim));
   slots.leave(claim);
   return work;
 }

@@ -16,8 +16,8 @@ import { defineTool, type Tool } from '../core/tool.ts';
 import { validateInput, validateOutput } from '../core/validate.ts';
 import { createInMemoryStore, type InMemoryStore } from '../store/in-memory-store.ts';
 import type { Journal, Reservations } from '../store/store.ts';
-import { createFakeClock } from '../testing.ts';
-import { idempotency, idempotencyOptions, requireCommit } from './idempotency.ts';
+import { recordingSource, createFakeClock } from '../testing.ts';
+import { idempotency, idempotencyOptions } from './idempotency.ts';
 
 const ada: Caller = { ...localCaller, id: 'ada' };
 const bob: Caller = { ...localCaller, id: 'bob' };
@@ -231,7 +231,7 @@ describe('outcomes', () => {
     expect(await source.call(callOf(tool))).toEqual({ kind: 'done', data: 'at last' });
   });
 
-  test('when the outcome cannot be kept the call says so, and is still not run twice', async () => {
+  test('when the outcome cannot be kept its caller still gets the result; a retry hears that it is unknown and runs nothing', async () => {
     const { pay, runs, store, processOf } = setUp();
     const full: Reservations = {
       find: (owner, key) => store.reservations.find(owner, key),
@@ -239,8 +239,11 @@ describe('outcomes', () => {
       release: (owner, key) => store.reservations.release(owner, key),
     };
     const source = processOf({ ...store, reservations: full });
-    await expectRefusal(source, callOf(pay), 'record_unavailable');
-    await expectRefusal(source, callOf(pay), 'outcome_unknown');
+    expect(await source.call(callOf(pay))).toEqual(paid(1));
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const error = await expectRefusal(source, callOf(pay), 'outcome_unknown');
+      expect(error.message).toContain('was begun and its outcome is not known');
+    }
     expect(runs).toHaveLength(1);
   });
 });
@@ -386,12 +389,10 @@ describe('keys', () => {
   });
 });
 
-test('a line without commit after idempotency is refused', () => {
-  const named = (...names: string[]): { name: string }[] => names.map((name) => ({ name }));
-  expect(() => requireCommit(named('audit', 'idempotency', 'commit', 'timeout'))).not.toThrow();
-  expect(() => requireCommit(named('audit'))).not.toThrow();
-  for (const stages of [named('idempotency'), named('commit', 'idempotency')])
-    expect(() => requireCommit(stages)).toThrow(/needs the commit stage/);
+test('a line without commit after idempotency says so with its first call that carries a key', async () => {
+  const { store, pay } = setUp();
+  const source = withStages(recordingSource(pay), [idempotency({}, { reservations: store.reservations })]);
+  await expectRefusal(source, callOf(pay, { key: 'k-1' }), 'invalid_setup');
 });
 
 interface SetUp {

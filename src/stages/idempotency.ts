@@ -37,7 +37,7 @@ export class RunningKeys extends Map<string, string> {}
 
 /**
  * Lets a call with effects that carries a key run once: a second call under the key gets the first one's outcome. The key is taken by the
- * `commit` stage, in one transaction with the intent, so `commit` must stand further in; `requireCommit` sees to it.
+ * `commit` stage, in one transaction with the intent, so `commit` must stand further in.
  */
 export function idempotency(options: z.input<typeof idempotencyOptions>, parts: IdempotencyParts): Stage {
   const { keepHours, required } = idempotencyOptions.parse(options);
@@ -54,17 +54,6 @@ export function idempotency(options: z.input<typeof idempotencyOptions>, parts: 
       };
     },
   };
-}
-
-/** Refuses a line in which `idempotency` would take no key: one without the `commit` stage further in. */
-export function requireCommit(stages: readonly Pick<Stage, 'name'>[]): void {
-  const names = stages.map(({ name }) => name);
-  const at = names.indexOf('idempotency');
-  if (at >= 0 && names.lastIndexOf('commit') < at)
-    throw new ToolcribError(
-      'invalid_setup',
-      'The idempotency stage needs the commit stage after it: commit is what takes the key before the tool runs.',
-    );
 }
 
 interface Line {
@@ -125,22 +114,32 @@ class Ledger {
       // What a stopped call fails with says nothing about what it did.
       const isKnown = record.hasIntent && !call.cancellation.reason;
       const outcome = isKnown ? failureText(error) : undefined;
-      if (outcome !== undefined) await reservations.finish(owner, key, outcome);
+      if (outcome !== undefined) await reservations.finish(owner, key, outcome).catch(ignore);
       // Stopped between the intent and the run: nothing happened under the key.
-      else if (record.hasIntent && !record.hasRun) await reservations.release(owner, key);
+      else if (record.hasIntent && !record.hasRun) await reservations.release(owner, key).catch(ignore);
       throw error;
     }
-    if (!record.hasIntent) return result;
+    if (!record.hasIntent) {
+      // A question of a stage further out than commit is no run.
+      if (result.kind === 'needs_input') return result;
+      throw new ToolcribError(
+        'invalid_setup',
+        'The idempotency stage needs the commit stage after it: commit is what takes the key before the tool runs.',
+      );
+    }
     if (result.kind === 'needs_input') {
       // The answers come with a call of their own, which must find the key free.
       await reservations.release(owner, key);
       return result;
     }
     const outcome = resultText(result);
-    if (outcome !== undefined) await reservations.finish(owner, key, outcome);
+    // What cannot be kept stays unknown to whoever asks again; this caller need not suffer for it.
+    if (outcome !== undefined) await reservations.finish(owner, key, outcome).catch(ignore);
     return result;
   }
 }
+
+function ignore(): void {}
 
 function readKey(tool: Tool, key: unknown): string {
   if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;

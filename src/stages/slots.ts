@@ -126,9 +126,12 @@ export class Slots {
   }
 }
 
+const KEPT = 10_000;
+
 function giveBack(counts: Map<string, number>, key: string): void {
   const left = (counts.get(key) ?? 0) - 1;
-  if (left > 0) counts.set(key, left);
+  // To take a key out and in again for every call costs more than to keep it.
+  if (left > 0 || counts.size <= KEPT) counts.set(key, left);
   else counts.delete(key);
 }
 

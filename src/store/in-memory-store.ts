@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.ts';
+import { systemClock, type Clock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
 import type { KeyRecord, TenantRecord } from '../core/identity.ts';
 import type { Memory } from '../core/memory.ts';
@@ -20,12 +20,12 @@ export interface InMemoryStore extends Store {
 
 /** What an in-memory store is made of. */
 export interface InMemoryStoreParts {
-  readonly clock: Clock;
+  readonly clock?: Clock;
   readonly memory: Memory;
 }
 
 /** Keeps everything in this process, for tests and for whoever needs no database: nothing outlasts a restart, and what it holds is bounded. */
-export function createInMemoryStore({ clock, memory }: InMemoryStoreParts): InMemoryStore {
+export function createInMemoryStore({ memory, clock = systemClock }: InMemoryStoreParts): InMemoryStore {
   const entries: Entry[] = [];
   const reservations = new InMemoryReservations(clock);
   const journal = new InMemoryJournal(entries, reservations);

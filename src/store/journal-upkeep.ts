@@ -1,3 +1,5 @@
+import type { TaskRecord } from '../core/memory.ts';
+import { isRunning } from './holder.ts';
 import type { JournalWriter } from './journal-writer.ts';
 import { OPERATOR_CHAIN } from './operator-chain.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
@@ -6,18 +8,17 @@ import type { Entry } from './store.ts';
 interface Intent {
   readonly call: string;
   readonly chain: string;
-  readonly pid: number;
-  readonly body: string;
+  readonly holder: string;
+  readonly tool: string | null;
 }
 
 /** Puts on record that nobody knows how the calls of a process that died have ended. */
-export function settleIntents(db: SqliteDatabase, writer: JournalWriter): void {
+export function settleIntents(db: SqliteDatabase, writer: JournalWriter, own: string): void {
   const left = db
-    .all<Intent>('select call, chain, pid, body from intents')
-    .filter(({ pid }) => !isAlive(pid));
+    .all<Intent>('select call, chain, holder, tool from intents')
+    .filter(({ holder }) => !isRunning(holder, own));
   if (left.length === 0) return;
-  const rows: Entry[] = left.map(({ call, chain, body }) => {
-    const tool = toolOf(body);
+  const rows: Entry[] = left.map(({ call, chain, tool }) => {
     const facts = { kind: 'outcome', call, at: new Date().toISOString(), tool, outcome: 'unknown' };
     return {
       chain,
@@ -27,6 +28,25 @@ export function settleIntents(db: SqliteDatabase, writer: JournalWriter): void {
   });
   db.atOnce(() => writer.write(rows));
   writer.kept(rows);
+}
+
+/** Ends the tasks of a process that died: they run nowhere, and nobody knows how far they came. */
+export function settleTasks(db: SqliteDatabase, own: string): void {
+  const kept = db.all<{ id: string; record: string; holder: string }>('select id, record, holder from tasks');
+  const message = 'The server ended while the task ran; its outcome is unknown.';
+  for (const { id, record, holder } of kept) {
+    const task = JSON.parse(record) as TaskRecord;
+    const isOpen = task.status === 'working' || task.status === 'input_required';
+    if (!isOpen || isRunning(holder, own)) continue;
+    const { inputRequests: _asked, ...rest } = task;
+    const ended: TaskRecord = {
+      ...rest,
+      status: 'failed',
+      updatedAt: Date.now(),
+      error: { code: -32603, message },
+    };
+    db.run('update tasks set record = ? where id = ?', JSON.stringify(ended), id);
+  }
 }
 
 /** Cuts off rows older than some days, at a checkpoint and nowhere else, and puts that on record. */
@@ -44,23 +64,4 @@ export function retain(db: SqliteDatabase, writer: JournalWriter, days: number):
     writer.write(rows);
   });
   writer.kept(rows);
-}
-
-function toolOf(intent: string): unknown {
-  try {
-    return (JSON.parse(intent) as { tool?: unknown } | null)?.tool;
-  } catch {
-    return undefined;
-  }
-}
-
-// The id of a process may be given out again, to this one too: what is left under it is from before.
-function isAlive(pid: number): boolean {
-  if (pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

@@ -13,6 +13,8 @@ export interface CheckpointOptions {
   /** Every file gets a copy; none of them is in the database. */
   readonly files: readonly string[];
   readonly everyRows: number;
+  /** The process that answers for the intents written here. */
+  readonly holder: string;
 }
 
 interface JournalRow {
@@ -40,11 +42,6 @@ export class JournalWriter {
     this.copies = new CheckpointCopies(db, options.files);
     this.#seenWrites = db.foreignWrites;
     this.#catchUp();
-  }
-
-  /** How many rows no checkpoint covers yet. */
-  get uncovered(): number {
-    return this.#rowsSince;
   }
 
   /** Whether enough rows have come for a checkpoint. */
@@ -142,7 +139,7 @@ export class JournalWriter {
   #noteIntents(entries: readonly Entry[]): void {
     const opened = entries.filter((entry) => entry.opens !== undefined);
     if (opened.length > 0) {
-      const rows = opened.map(({ opens, chain, body }) => [opens, chain, process.pid, body]);
+      const rows = opened.map(({ opens, chain, body }) => [opens, chain, this.#options.holder, toolOf(body)]);
       this.#db.run(
         'insert into intents select value->>0, value->>1, value->>2, value->>3 from json_each(?) where true on conflict do nothing',
         JSON.stringify(rows),
@@ -193,4 +190,10 @@ export class JournalWriter {
       this.#lastId = id;
     }
   }
+}
+
+// Read without parsing the whole row: it is only to help whoever reads the record, and the intent itself has it all.
+function toolOf(body: string): string {
+  const start = body.indexOf('"tool":"') + '"tool":"'.length;
+  return start < 8 ? '' : body.slice(start, body.indexOf('"', start));
 }

@@ -22,7 +22,7 @@ export class SqliteDatabase {
       if (which === 'any') closeSync(openSync(file, 'a', 0o600));
       this.raw = new Database(file);
       this.raw.exec(
-        'pragma busy_timeout = 800; pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on',
+        'pragma busy_timeout = 800; pragma page_size = 16384; pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on',
       );
     } catch (cause) {
       const text = `${file} cannot be opened as a database: ${(cause as Error).message}`;

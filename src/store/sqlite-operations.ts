@@ -28,8 +28,8 @@ export type Operations = ReturnType<typeof createOperations>;
 export type OperationName = keyof Operations;
 
 /** Makes the operations for a database. */
-export function createOperations(db: SqliteDatabase) {
-  return { ...reservations(db), ...identities(db), ...protocol(db), ...upkeep(db) };
+export function createOperations(db: SqliteDatabase, holder: string) {
+  return { ...reservations(db), ...identities(db), ...protocol(db, holder), ...upkeep(db) };
 }
 
 function reservations(db: SqliteDatabase) {
@@ -125,14 +125,16 @@ function toKey({ record, revoked_at: revokedAt, last_used_at: lastUsedAt }: KeyR
   };
 }
 
-function protocol(db: SqliteDatabase) {
+function protocol(db: SqliteDatabase, holder: string) {
   const expiring = <T>(table: 'tasks' | 'sessions') => ({
     put: (id: string, record: T, expiresAt: number): void =>
       void db.run(
-        `insert into ${table} values (?, ?, ?) on conflict do update set record = excluded.record, expires_at = excluded.expires_at`,
+        `insert into ${table} values (?, ?, ?, ?)
+         on conflict do update set record = excluded.record, expires_at = excluded.expires_at, holder = excluded.holder`,
         id,
         JSON.stringify(record),
         expiresAt,
+        holder,
       ),
     get(id: string): T | undefined {
       const row = db.get<Kept>(`select record from ${table} where id = ? and expires_at > ?`, id, Date.now());

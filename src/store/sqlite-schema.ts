@@ -54,8 +54,8 @@ async function firstTables(db: Kysely<unknown>): Promise<void> {
     .createTable('intents')
     .addColumn('call', 'text', (column) => column.primaryKey())
     .addColumn('chain', 'text', (column) => column.notNull())
-    .addColumn('pid', 'integer', (column) => column.notNull())
-    .addColumn('body', 'text', (column) => column.notNull())
+    .addColumn('holder', 'text', (column) => column.notNull())
+    .addColumn('tool', 'text')
     .execute();
   await schema
     .createTable('reservations')
@@ -112,6 +112,7 @@ async function protocolTables({ schema }: Kysely<unknown>): Promise<void> {
       .addColumn('id', 'text', (column) => column.primaryKey())
       .addColumn('record', 'text', (column) => column.notNull())
       .addColumn('expires_at', 'integer', (column) => column.notNull())
+      .addColumn('holder', 'text', (column) => column.notNull())
       .execute();
   }
   await schema

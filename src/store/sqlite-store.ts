@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import type { Memory, SessionRecord } from '../core/memory.ts';
+import { ownHolder } from './holder.ts';
 import { WorkerLine, type LineEvents, type WorkerOptions } from './worker-line.ts';
 import type { OperationName, Operations } from './sqlite-operations.ts';
 import type { IdentityStore, Store } from './store.ts';
@@ -34,11 +35,13 @@ const WATCH_MS = 1_000;
 /** Keeps everything in one SQLite file, owned by a thread of its own. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const listeners = new Set<() => void>();
+  let lookedAt = performance.now();
   const tell = (): void => {
     for (const listener of listeners) listener();
   };
   const workerOptions: WorkerOptions = {
     file: options.file,
+    holder: ownHolder,
     signingKey: options.signingKey,
     checkpointFiles: options.checkpointFiles,
     checkpointRows: options.checkpointRows ?? 50_000,
@@ -46,12 +49,16 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     watchMs: WATCH_MS,
     retentionDays: options.retentionDays,
   };
-  const line = await WorkerLine.open(workerOptions, {
-    onChange: tell,
+  const events: LineEvents = {
+    onLook: (hasChanged) => {
+      lookedAt = performance.now();
+      if (hasChanged) tell();
+    },
     onTrouble: (reason) => options.onTrouble?.(reason),
     onRecovery: () => options.onRecovery?.(),
     onWarning: (reason) => (options.onWarning ?? options.onTrouble)?.(reason),
-  });
+  };
+  const line = await WorkerLine.open(workerOptions, events, options.worker);
   const ask: Ask = (name, ...args) => line.ask({ name, args });
   return {
     journal: {
@@ -74,7 +81,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       release: (owner, key) => ask('release', owner, key),
     },
     quotas: { take: (name, { startsAt, endsAt }) => ask('takeQuota', name, startsAt, endsAt) },
-    identities: createIdentities(ask, { tell, listeners }),
+    identities: createIdentities(ask, { tell, listeners, confirmedAt: () => lookedAt }),
     memory: createMemory(ask),
     close: () => line.close(),
   };
@@ -83,9 +90,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 interface Watchers {
   readonly tell: () => void;
   readonly listeners: Set<() => void>;
+  readonly confirmedAt: () => number;
 }
 
-function createIdentities(ask: Ask, { tell, listeners }: Watchers): IdentityStore {
+function createIdentities(ask: Ask, { tell, listeners, confirmedAt }: Watchers): IdentityStore {
   const change = async <T>(work: Promise<T>): Promise<T> => {
     const value = await work;
     tell();
@@ -100,6 +108,7 @@ function createIdentities(ask: Ask, { tell, listeners }: Watchers): IdentityStor
     listKeys: () => ask('listKeys'),
     putTenant: (tenant) => change(ask('putTenant', tenant)),
     listTenants: () => ask('listTenants'),
+    confirmedAt,
     watch(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);

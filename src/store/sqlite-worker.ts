@@ -3,7 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { checkpointKeys, openCheckpoint } from './checkpoint.ts';
 import { JournalWriter } from './journal-writer.ts';
 import { OPERATOR_CHAIN } from './operator-chain.ts';
-import { retain, settleIntents } from './journal-upkeep.ts';
+import { retain, settleIntents, settleTasks } from './journal-upkeep.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 import { createOperations, type Operations } from './sqlite-operations.ts';
 import { migrate, schemaVersion } from './sqlite-schema.ts';
@@ -44,9 +44,10 @@ async function open(): Promise<Opened> {
     key: signing,
     files: options.checkpointFiles,
     everyRows: options.checkpointRows,
+    holder: options.holder,
   });
   foreignWrites = db.foreignWrites;
-  return { db, writer, operations: createOperations(db) };
+  return { db, writer, operations: createOperations(db, options.holder) };
 }
 
 function perform(batch: Batch): Reply {
@@ -149,9 +150,8 @@ function keepUp(work: (store: Opened) => void): void {
 
 function lookForForeignWrites({ db }: Opened): void {
   const writes = db.foreignWrites;
-  if (writes === foreignWrites) return;
+  port.postMessage({ changed: writes !== foreignWrites });
   foreignWrites = writes;
-  port.postMessage({ changed: true });
 }
 
 port.on('message', (batch: Batch | 'close') => {
@@ -170,7 +170,8 @@ port.on('message', (batch: Batch | 'close') => {
 
 try {
   opened = await open();
-  settleIntents(opened.db, opened.writer);
+  settleIntents(opened.db, opened.writer, options.holder);
+  settleTasks(opened.db, options.holder);
   opened.writer.copies.catchUp();
   port.postMessage({ ready: true });
   setInterval(() => keepUp(lookForForeignWrites), options.watchMs).unref();

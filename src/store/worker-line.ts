@@ -9,6 +9,8 @@ import type { Entry } from './store.ts';
 /** What the thread that owns the database is told when it starts. */
 export interface WorkerOptions {
   readonly file: string;
+  /** What names this process to others that share the file. */
+  readonly holder: string;
   readonly signingKey: string;
   readonly checkpointFiles: readonly string[];
   readonly checkpointRows: number;
@@ -42,14 +44,15 @@ export interface Reply {
 type News =
   | Reply
   | { readonly ready: true }
-  | { readonly changed: true }
+  | { readonly changed: boolean }
   | { readonly trouble: string }
   | { readonly upkeep: string }
   | { readonly failed: string };
 
 /** What the line tells of the thread behind it. */
 export interface LineEvents {
-  readonly onChange: () => void;
+  /** The thread has looked, as it does every second, whether others wrote into the database. */
+  readonly onLook: (hasChanged: boolean) => void;
   readonly onTrouble: (reason: string) => void;
   readonly onRecovery: () => void;
   /** Something that can wait did not work, such as writing a copy of a checkpoint. */
@@ -65,6 +68,7 @@ const MAX_QUEUED = 20_000;
 // A sync costs as much as fifty rows: while calls come in quickly, a group waits this long for more of them.
 const GATHER_MS = 1;
 const BUSY_GROUP = 4;
+const PACE_KEPT = 0.8;
 
 interface Waiting {
   readonly resolve: (value: never) => void;
@@ -92,7 +96,8 @@ export class WorkerLine {
   #sent: Sent | undefined;
   #lastId = 0;
   #isScheduled = false;
-  #lastGroup = 0;
+  // How large groups have been lately: one small group does not make a quiet time.
+  #pace = 0;
   #isReady = true;
   #hasEnded = false;
   #closing: Promise<void> | undefined;
@@ -190,7 +195,7 @@ export class WorkerLine {
   #schedule(): void {
     if (this.#isScheduled || this.#sent) return;
     this.#isScheduled = true;
-    if (this.#lastGroup >= BUSY_GROUP) setTimeout(() => this.#send(), GATHER_MS);
+    if (this.#pace >= BUSY_GROUP) setTimeout(() => this.#send(), GATHER_MS);
     else setImmediate(() => this.#send());
   }
 
@@ -199,7 +204,7 @@ export class WorkerLine {
     const batch: Batch = { id: ++this.#lastId, rows: this.#rows, operations: this.#operations };
     const waiting = { rows: this.#rowsWaiting, operations: this.#operationsWaiting };
     this.#sent = { batch, looks: 0, isLate: false, ...waiting };
-    this.#lastGroup = this.#rowsWaiting.length;
+    this.#pace = Math.max(this.#rowsWaiting.length, this.#pace * PACE_KEPT);
     this.#clearQueues();
     this.#watchdog ??= setInterval(() => this.#watch(), LOOK_MS).unref();
     this.#worker.ref();
@@ -215,7 +220,7 @@ export class WorkerLine {
 
   #hear(news: News): void {
     if ('id' in news) this.#settle(news);
-    else if ('changed' in news) this.#events.onChange();
+    else if ('changed' in news) this.#events.onLook(news.changed);
     else if ('trouble' in news) this.#fail(news.trouble);
     else if ('ready' in news) this.#recover();
     else if ('upkeep' in news) this.#events.onWarning(news.upkeep);

@@ -8,7 +8,7 @@ export interface ServerInfoConfig {
   readonly name: string;
   readonly version: string;
   /** Counts the tools its caller can see. */
-  readonly source: ToolSource;
+  readonly source: Pick<ToolSource, 'list'>;
   readonly clock?: Clock;
 }
 

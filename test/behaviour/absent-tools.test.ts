@@ -5,6 +5,8 @@ import { permit } from '../../src/core/permit.ts';
 import { validateInput, validateOutput } from '../../src/core/validate.ts';
 import {
   createServer,
+  definePrompt,
+  defineResource,
   defineTool,
   localCaller,
   ToolRegistry,
@@ -35,8 +37,8 @@ test.each(versions)(
   'on %s a call of an unknown name passes the stages and is answered as unknown',
   async (protocolVersion) => {
     const seen: string[] = [];
-    const time = limitTime({ msFor: () => 30_000, deadlines: new Deadlines(createFakeClock()) });
-    const stages = [noting(seen), validateInput, permit, validateOutput, time];
+    const limits = { msFor: () => 30_000, deadlines: new Deadlines(createFakeClock()) };
+    const stages = [noting(seen), validateInput, permit(limits), validateOutput, limitTime(limits)];
     const server = createServer({ source: withStages(new ToolRegistry(), stages) });
     await expect(
       createTestClient(server, { protocolVersion }).callTool('guess', { a: 1 }),
@@ -49,7 +51,7 @@ test.each(versions)(
   },
 );
 
-// The stages a server adds by itself stand in front of those the source brings, and refuse before they are reached.
+// The stages a server adds by itself stand behind those the source brings, so that those see what is refused.
 test('a call of an unknown name passes the stages of a source that lacks some of the essential ones', async () => {
   const seen: string[] = [];
   const server = createServer({ source: withStages(new ToolRegistry(), [noting(seen)]) });
@@ -70,6 +72,56 @@ test.each(versions)(
     }
   },
 );
+
+test.each(versions)(
+  'on %s an unknown or hidden resource or prompt passes the stages, and both are answered with the same bytes',
+  async (protocolVersion) => {
+    for (const [method, params] of [
+      ['resources/read', { uri: 'note://secret' }],
+      ['prompts/get', { name: 'secret' }],
+    ] as const) {
+      const hidden = await readingOf(protocolVersion, { method, params, isThere: true });
+      const unknown = await readingOf(protocolVersion, { method, params, isThere: false });
+      expect(hidden.reply).toBe(unknown.reply);
+      expect(hidden.seen).toEqual([method === 'resources/read' ? 'resource' : 'prompt']);
+      expect(unknown.seen).toEqual(hidden.seen);
+      // The control: with nothing hidden the answers tell the two apart.
+      const shown = await readingOf(protocolVersion, { method, params, isThere: true, isHidden: false });
+      expect(shown.reply).not.toBe(unknown.reply);
+    }
+  },
+);
+
+interface AskedReading {
+  readonly method: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly isThere: boolean;
+  readonly isHidden?: boolean;
+}
+
+async function readingOf(
+  protocolVersion: Version,
+  { method, params, isThere, isHidden = true }: AskedReading,
+): Promise<{ readonly reply: string; readonly seen: string[] }> {
+  const seen: string[] = [];
+  const registry = new ToolRegistry()
+    .registerResource(defineResource({ uri: 'note://open', name: 'open' }, () => 'text'))
+    .registerPrompt(definePrompt({ name: 'open' }, () => 'Hello.'));
+  if (isThere)
+    registry
+      .registerResource(defineResource({ uri: 'note://secret', name: 'secret' }, () => 'text'))
+      .registerPrompt(definePrompt({ name: 'secret' }, () => 'Hello.'));
+  const note: Stage = {
+    name: 'note',
+    wrapReading: (next) => (call) => (seen.push(call.kind), next(call)),
+  };
+  const hide: Stage = { name: 'hide', exposeReading: ({ name }) => !isHidden || name !== 'secret' };
+  const server = createServer({ source: withStages(registry, [note, hide]) });
+  const reply = await createTestClient(server, { protocolVersion })
+    .request(method, params)
+    .catch((error: unknown) => ({ ...(error as object), message: (error as Error).message }));
+  return { reply: JSON.stringify(reply), seen };
+}
 
 function noting(seen: string[]): Stage {
   return { name: 'note', wrap: (tool, next) => (call) => (seen.push(tool.name), next(call)) };

@@ -132,13 +132,17 @@ export const openStdio: OpenWire = async (server, { caller }) => {
   };
 };
 
-interface Web {
+/** How requests travel. */
+export interface Web {
   send(request: Request): Promise<Response>;
   close(): Promise<void>;
   readonly keepsSession: boolean;
+  /** Sent with every request, such as a credential. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-function openWeb(url: string, client: Client, web: Web): Wire {
+/** A client's end of anything that takes requests. */
+export function openWeb(url: string, client: Pick<Client, 'version' | 'era'>, web: Web): Wire {
   const heard: string[] = [];
   const session = new Map<string, string>();
   const post = (text: string, options: SendOptions): Promise<Response> =>
@@ -146,6 +150,7 @@ function openWeb(url: string, client: Client, web: Web): Wire {
       new Request(url, {
         method: 'POST',
         headers: {
+          ...web.headers,
           ...headersFor(text, { ...client, version: options.version ?? client.version }),
           ...Object.fromEntries(session),
         },
@@ -188,7 +193,7 @@ function openWeb(url: string, client: Client, web: Web): Wire {
       }
     },
     async follow(onMessage) {
-      const headers = { accept: 'text/event-stream', ...Object.fromEntries(session) };
+      const headers = { ...web.headers, accept: 'text/event-stream', ...Object.fromEntries(session) };
       const response = await web.send(new Request(url, { headers }));
       void (async () => {
         for await (const message of messagesOf(response)) onMessage(JSON.parse(message) as JsonRpcMessage);

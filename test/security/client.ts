@@ -36,13 +36,18 @@ export interface RequestOptions {
 
 /** A well-behaved client of one caller, which attacks by using what is not its own. */
 export class Client {
-  readonly port: number;
   readonly caller: Caller;
+  readonly #target: { readonly port: number };
   #lastId = 0;
 
-  constructor({ port }: { port: number }, caller: Caller = ada) {
-    this.port = port;
+  constructor(target: { readonly port: number }, caller: Caller = ada) {
+    this.#target = target;
     this.caller = caller;
+  }
+
+  /** Asked for each time: a target that was started again has another one. */
+  get port(): number {
+    return this.#target.port;
   }
 
   /** Sends a request and reads its answer to the end. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { recorded } from '../../src/core/record.ts';
 import { ToolcribError } from '../../src/core/errors.ts';
 import { serveStdio } from '../../src/server/stdio.ts';
-import type { Refusal } from '../../src/server/refusals.ts';
+import type { Refusal } from '../../src/core/refusal.ts';
 import { modernMeta } from './attack.ts';
 import { ask, keyed, type Keyed } from './keyed.ts';
 

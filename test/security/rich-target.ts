@@ -1,10 +1,15 @@
 import { onTestFinished } from 'vitest';
 import type { Caller } from '../../src/core/caller.ts';
-import { definePrompt } from '../../src/core/prompt.ts';
+import { definePrompt, type Prompt } from '../../src/core/prompt.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
-import { defineResource, defineResourceTemplate } from '../../src/core/resource.ts';
+import {
+  defineResource,
+  defineResourceTemplate,
+  type Resource,
+  type ResourceTemplate,
+} from '../../src/core/resource.ts';
 import type { ToolSource } from '../../src/core/source.ts';
-import { defineTool } from '../../src/core/tool.ts';
+import { defineTool, type Tool } from '../../src/core/tool.ts';
 import { createServer, type Server } from '../../src/server/create-server.ts';
 import { listen } from '../../src/server/node-http.ts';
 import type { ServerOptions } from '../../src/server/options.ts';
@@ -22,8 +27,17 @@ export interface RichTarget {
   runs(): number;
 }
 
-/** Starts a server whose tools make tasks, ask, publish, report and wait. */
-export async function richTarget(options: Partial<ServerOptions> = {}): Promise<RichTarget> {
+/** What a rich target offers, and hands on what it waits for. */
+export interface RichOffers {
+  readonly tools: readonly Tool<never>[];
+  readonly resources: readonly (Resource | ResourceTemplate)[];
+  readonly prompts: readonly Prompt[];
+  readonly ran: string[];
+  release(): void;
+}
+
+/** Tools that make tasks, ask, publish, report and wait, with resources and a prompt. */
+export function richOffers(): RichOffers {
   const ran: string[] = [];
   const waiting = new Set<() => void>();
   const released = (signal: AbortSignal): Promise<void> =>
@@ -31,7 +45,7 @@ export async function richTarget(options: Partial<ServerOptions> = {}): Promise<
       waiting.add(resolve);
       signal.addEventListener('abort', () => reject(signal.reason as Error));
     });
-  const registry = new ToolRegistry().registerTool(
+  const tools: readonly Tool<never>[] = [
     defineTool(
       { name: 'danger', description: 'Runs.', input: { additionalProperties: true } },
       (args, { caller }) => {
@@ -85,21 +99,34 @@ export async function richTarget(options: Partial<ServerOptions> = {}): Promise<
     ...['ada-1', 'ada-2', 'ada-3'].map((name) =>
       defineTool({ name, description: 'For her alone.' }, () => name),
     ),
-  );
-  registry.registerResource(
+  ];
+  const resources = [
     defineResource({ uri: 'note://shared', name: 'shared' }, () => 'for all'),
     defineResource({ uri: 'note://ada', name: 'hers' }, () => 'for her'),
     defineResourceTemplate(
       { uriTemplate: 'page://{id}', name: 'page', complete: { id: () => ['one'] } },
       ({ id }) => `page ${id}`,
     ),
-  );
-  registry.registerPrompt(
+  ];
+  const prompts = [
     definePrompt(
       { name: 'greet', arguments: { who: { required: true, complete: () => ['you'] } } },
       ({ who }) => `Hello ${who}`,
     ),
-  );
+  ];
+  const release = (): void => {
+    for (const resolve of waiting) resolve();
+    waiting.clear();
+  };
+  return { tools, resources, prompts, ran, release };
+}
+
+/** Starts a server whose tools make tasks, ask, publish, report and wait. */
+export async function richTarget(options: Partial<ServerOptions> = {}): Promise<RichTarget> {
+  const { tools, resources, prompts, ran, release } = richOffers();
+  const registry = new ToolRegistry().registerTool(...tools);
+  registry.registerResource(...resources);
+  registry.registerPrompt(...prompts);
   const server = createServer({
     source: forCallers(registry),
     log: () => {},
@@ -110,10 +137,6 @@ export async function richTarget(options: Partial<ServerOptions> = {}): Promise<
   });
   const listening = await listen(server, { port: 0, sse: true });
   onTestFinished(() => listening.close(0));
-  const release = (): void => {
-    for (const resolve of waiting) resolve();
-    waiting.clear();
-  };
   const port = Number(new URL(listening.url).port);
   return { port, server, registry, release, ran, runs: () => ran.length };
 }

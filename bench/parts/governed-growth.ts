@@ -1,0 +1,57 @@
+import { makeDeployment } from '../deployment.ts';
+import { type Bench, measure } from '../measure.ts';
+import { count, figure, type PartResult } from '../report.ts';
+import { callRequest, withKeys } from '../requests.ts';
+import { withTargets } from '../target-process.ts';
+import { verifyCall } from '../verify.ts';
+
+const SIZES = [1, 10_000];
+
+/** Shows whether a governed call costs more when there are more tenants, keys and tools. */
+export async function governedGrowthPart(bench: Bench): Promise<PartResult> {
+  const all = await Promise.all(
+    SIZES.map(async (size) => {
+      const tools = Math.max(size, 2);
+      const deployment = await makeDeployment({ tenants: size, tools: { tools, readOnly: true } });
+      const request = withKeys(callRequest('echo', '2026-07-28'), deployment.keys);
+      const options = { tools, deployment: deployment.folder };
+      return { spec: { name: 'everything on', file: 'governed', options }, request };
+    }),
+  );
+  const figures = await withTargets(
+    all.map(({ spec }) => spec),
+    async (targets) => {
+      const contenders = targets.map((target, index) => ({
+        name: `${target.name}, ${SIZES[index]} of each`,
+        target,
+        request: all[index]!.request,
+      }));
+      for (const { target, request } of contenders) await verifyCall(target, 'echo', request);
+      return measure(contenders, bench);
+    },
+  );
+  const [one, many] = figures;
+  if (!one || !many) throw new Error('Not every size was measured.');
+  return {
+    title: '9. Growth of the governed line',
+    about:
+      'One `tools/call` of `echo` through a gateway with everything on; the load takes the keys in turn, one key or ten thousand with the same script. ' +
+      'With one tenant there are two tools.',
+    table: {
+      columns: ['Tenants, keys and tools', 'CPU µs', 'requests/s', 'p50 ms', 'p99 ms'],
+      rows: figures.map((own, index) => [
+        count(SIZES[index] ?? 0),
+        ...[own.cpuMicros, own.perSecond, own.p50Ms, own.p99Ms].map(figure),
+      ]),
+    },
+    goals: [
+      {
+        what: '10,000 of each ÷ 1 of each',
+        measured: many.cpuMicros / one.cpuMicros,
+        bound: 'at most',
+        goal: 1.1,
+        unit: '×',
+      },
+    ],
+  };
+}

@@ -1,0 +1,21 @@
+import type { Memory } from '../core/memory.ts';
+import type { Secrets } from '../observe/secrets.ts';
+
+/** The same memory, but what clients say of themselves is kept without secrets: a credential may be put in the place of a name. */
+export function withoutSecrets(memory: Memory, live: Secrets): Memory {
+  const { sessions } = memory;
+  return {
+    ...memory,
+    sessions: {
+      put(record) {
+        const said = JSON.stringify(record.client);
+        const safe = live.redact(said);
+        return sessions.put(
+          said === safe ? record : { ...record, client: JSON.parse(safe) as typeof record.client },
+        );
+      },
+      get: (id) => sessions.get(id),
+      delete: (id) => sessions.delete(id),
+    },
+  };
+}

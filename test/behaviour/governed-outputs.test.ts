@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest';
+import { definePrompt, defineResource, defineTool } from '../../src/index.ts';
+import { openCrib } from '../gateway.ts';
+import { requestAnswering } from './answering.ts';
+import { reads, versions } from './governed-tools.ts';
+import { revisions } from './matrix.ts';
+
+const token = `ghp_${'0123456789'.repeat(4).slice(0, 36)}`;
+const dirty = `before\u001B[31m\u0000${token}\u200Bafter`;
+
+test('002-22 003-19 004-19 every output is cleaned: texts, data, failures, resources, prompts and suggestions, in every revision', async () => {
+  const crib = await openCrib({
+    offers: [
+      defineTool({ name: 'says', description: 'Says.', ...reads }, () => dirty),
+      defineTool({ name: 'data', description: 'Gives data.', output: { type: 'object' }, ...reads }, () => ({
+        deep: [{ text: dirty, [`key ${token}`]: 1 }],
+      })),
+      defineTool({ name: 'fails', description: 'Fails.', ...reads }, () => ({ error: dirty })),
+      defineTool({ name: 'meta', description: 'Says more.', ...reads }, () => ({
+        content: [{ type: 'text', text: 'x', _meta: { note: dirty } }],
+        _meta: { note: dirty },
+      })),
+      defineResource({ uri: 'note://a', name: 'a' }, () => dirty),
+      definePrompt({ name: 'p', arguments: { x: { complete: () => [dirty] } } }, () => dirty),
+    ],
+  });
+  for (const version of versions) {
+    const peer = await crib.connect('ada', { version });
+    const answers = [
+      await peer.call('says'),
+      await peer.call('data'),
+      await peer.call('fails'),
+      await peer.call('meta'),
+      await peer.result('resources/read', { uri: 'note://a' }),
+      await peer.result('prompts/get', { name: 'p' }),
+      await peer.result('completion/complete', {
+        ref: { type: 'ref/prompt', name: 'p' },
+        argument: { name: 'x', value: '' },
+      }),
+    ];
+    expect(answers).toHaveLength(7);
+    for (const answer of answers) {
+      const whole = JSON.stringify(answer);
+      expect([version, whole, leftIn(whole)]).toEqual([version, whole, []]);
+      expect(whole).toMatch(/before|note/);
+    }
+  }
+  crib.configure({ stages: { sanitize: false } });
+  await crib.reload();
+  const control = JSON.stringify(await (await crib.connect('ada')).call('says'));
+  expect(leftIn(control)).toEqual(['token', 'escape', 'nul', 'invisible']);
+});
+
+function leftIn(whole: string): string[] {
+  const signs = { token, escape: '\\u001b', nul: '\\u0000', invisible: '\u200B' };
+  return Object.entries(signs)
+    .filter(([, sign]) => whole.includes(sign))
+    .map(([name]) => name);
+}
+
+test('002-22 output is cut, or refused where it cannot be cut, at the size agreed', async () => {
+  const crib = await openCrib({
+    offers: [
+      defineTool({ name: 'long', description: 'Talks.', ...reads }, () => 'x'.repeat(5_000)),
+      defineTool({ name: 'large', description: 'Gives data.', ...reads }, () => ({ all: 'x'.repeat(5_000) })),
+    ],
+    config: { stages: { sanitize: { maxBytes: 2_000 } } },
+  });
+  for (const version of versions) {
+    const peer = await crib.connect('ada', { version });
+    const long = await peer.call('long');
+    expect(long.content[0]!.text).toMatch(/^x+\n\[cut here: [\d,]+ of 5,000 bytes shown\]$/);
+    expect(long.content[0]!.text.length).toBeLessThan(2_100);
+    expect((await peer.call('large')).isError).toBe(true);
+  }
+});
+
+test('002-22 003-19 004-19 what a tool says on the way is cleaned too: progress, log entries and questions', async () => {
+  const tool = defineTool({ name: 'talks', description: 'Talks.', ...reads }, async (_args, context) => {
+    context.progress(1, 2, dirty);
+    context.log('error', { deep: [dirty] }, dirty);
+    await context.elicit({
+      message: dirty,
+      schema: { type: 'object', properties: { yes: { type: 'boolean', description: dirty } } },
+      key: 'sure',
+    });
+    return 'said';
+  });
+  const crib = await openCrib({ offers: [tool] });
+  for (const { version, era, messages, asks } of revisions) {
+    const capabilities = { elicitation: { form: {} } };
+    const peer = await crib.connect('ada', { version, capabilities });
+    if (era === 'legacy') await peer.result('logging/setLevel', { level: 'debug' });
+    const logLevel = { 'io.modelcontextprotocol/logLevel': 'debug' };
+    const _meta = { progressToken: 'p', ...(era === 'modern' && logLevel) };
+    const { asked } = await requestAnswering(
+      peer,
+      { method: 'tools/call', params: { name: 'talks', arguments: {}, _meta } },
+      () => ({ action: 'accept', content: { yes: true } }),
+    );
+    const said = peer.wire.heard
+      .map((text) => JSON.parse(text) as { readonly method?: string })
+      .filter(({ method }) => method !== undefined);
+    const methods = new Set(said.map(({ method }) => String(method)));
+    expect([version, [...methods].filter((method) => method.startsWith('notifications/'))]).toEqual([
+      version,
+      ['notifications/progress', 'notifications/message'],
+    ]);
+    expect(asked).toHaveLength(asks === 'not' ? 0 : 1);
+    const whole = JSON.stringify([said, asked]);
+    expect([version, whole, leftIn(whole)]).toEqual([version, whole, []]);
+    expect(whole.split('before').length - 1).toBeGreaterThanOrEqual(2 + (messages ? 1 : 0));
+  }
+});

@@ -1,0 +1,304 @@
+import { writeFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { defineTool } from '../../src/index.ts';
+import { audience, startIssuer } from '../security/issuer.ts';
+import { everythingForStaff, openCrib, type Crib, type Holder } from '../gateway.ts';
+import { deferred } from './deferred.ts';
+import { echo, reads, versions } from './governed-tools.ts';
+import { EventReader } from './session-client.ts';
+import type { Json } from './peer.ts';
+
+const toolText = (name: string, description = 'Answers.'): string => `
+  export const one = {
+    name: ${JSON.stringify(name)}, description: ${JSON.stringify(description)}, inputSchema: { type: 'object' },
+    annotations: { readOnlyHint: true }, handler: () => ${JSON.stringify(name)},
+  };`;
+
+const namesOf = async (crib: Crib, as: Holder, version?: string): Promise<unknown[]> =>
+  (await (await crib.connect(as, version === undefined ? {} : { version })).list()).tools.map(
+    ({ name }) => name,
+  );
+
+test('a changed rule is followed by the next list and the next call, in every revision and in sessions that were open before', async () => {
+  const [first, second] = [echo('first'), echo('second')];
+  const crib = await openCrib({
+    offers: [first.tool, second.tool],
+    config: { access: [{ roles: ['staff'], tools: ['first'] }] },
+  });
+  const peers = await Promise.all(versions.map((version) => crib.connect('ada', { version })));
+  for (const peer of peers) expect((await peer.list()).tools.map(({ name }) => name)).toEqual(['first']);
+  crib.configure({ access: [{ roles: ['staff'], tools: ['second'] }] });
+  await crib.reload();
+  for (const peer of peers) {
+    expect((await peer.list()).tools.map(({ name }) => name)).toEqual(['second']);
+    expect((await peer.error('tools/call', { name: 'first', arguments: { text: 'x' } })).code).toBe(-32602);
+    expect((await peer.call('second', { text: 'x' })).isError ?? false).toBe(false);
+  }
+  expect(first.ran).toEqual([]);
+});
+
+test('only a subscriber whose view changed hears that the list changed', async () => {
+  const crib = await openCrib({
+    offers: [echo('first').tool, echo('second').tool],
+    config: { access: [{ roles: ['staff'], tools: ['*'] }] },
+  });
+  const [ada, bob] = [await listen(crib, 'ada'), await listen(crib, 'bob')];
+  crib.configure({
+    access: [
+      { callers: ['bob'], tools: ['second'], effect: 'deny' },
+      { roles: ['staff'], tools: ['*'] },
+    ],
+  });
+  await crib.reload();
+  expect((await bob.message()).message).toMatchObject({ method: 'notifications/tools/list_changed' });
+  // The next change is for her alone; it must be the first thing she hears.
+  crib.configure({
+    access: [
+      { callers: ['bob'], tools: ['second'], effect: 'deny' },
+      { callers: ['ada'], tools: ['first'], effect: 'deny' },
+      { roles: ['staff'], tools: ['*'] },
+    ],
+  });
+  await crib.reload();
+  await ada.message();
+  await crib.gateway.close();
+  const heard = [await ada.rest(), await bob.rest()].map(
+    (events) => events.filter(({ data }) => data?.includes('list_changed')).length,
+  );
+  expect(heard).toEqual([0, 0]);
+});
+
+test('a reload that changes nothing a subscriber sees is not announced, though its modules were loaded again', async () => {
+  const crib = await openCrib({
+    files: { 'tools/one.mjs': toolText('one') },
+    config: { tools: { modules: ['./tools/one.mjs'] }, access: [everythingForStaff] },
+  });
+  const ada = await listen(crib, 'ada');
+  crib.configure({
+    tools: { modules: ['./tools/one.mjs'] },
+    access: [everythingForStaff],
+    stages: { rateLimit: { perMinute: 500 } },
+  });
+  await crib.reload();
+  await crib.gateway.close();
+  expect((await ada.rest()).filter(({ data }) => data?.includes('list_changed'))).toEqual([]);
+});
+
+test('prompts and resources that go away with a reload are announced', async () => {
+  const reading = `
+    import { definePrompt, defineResource } from 'toolcrib';
+    export const a = defineResource({ uri: 'note://a', name: 'a' }, () => 'A');
+    export const p = definePrompt({ name: 'p' }, () => 'P');`;
+  const crib = await openCrib({
+    files: { 'tools/reading.mjs': reading, 'tools/one.mjs': toolText('one') },
+    config: { tools: { modules: ['./tools/*.mjs'], ready: {} } },
+  });
+  const ada = await listen(crib, 'ada', {
+    toolsListChanged: true,
+    promptsListChanged: true,
+    resourcesListChanged: true,
+  });
+  crib.configure({ tools: { modules: ['./tools/one.mjs'], ready: {} } });
+  await crib.reload();
+  await crib.gateway.close();
+  const heard = (await ada.rest()).map(({ data }) => data ?? '').join();
+  expect(heard).toContain('notifications/prompts/list_changed');
+  expect(heard).toContain('notifications/resources/list_changed');
+});
+
+test.each([
+  ['no YAML', 'access: ['],
+  ['a key nobody knows', '{ "nonsense": 1 }'],
+  [
+    'a condition that cannot be read',
+    JSON.stringify({ auth: { keys: {} }, access: [{ tools: ['*'], when: 'args.' }] }),
+  ],
+  ['a stage with a wrong setting', JSON.stringify({ stages: { rateLimit: { perMinute: 0 } } })],
+])('a file with %s changes nothing', async (_what, text) => {
+  const { tool, ran } = echo();
+  const crib = await openCrib({ offers: [tool] });
+  const before = crib.rows().length;
+  writeFileSync(crib.path('toolcrib.yaml'), text);
+  await expect(crib.reload()).rejects.toMatchObject({ code: 'invalid_config' });
+  const peer = await crib.connect('ada');
+  expect((await peer.list()).tools).toHaveLength(1);
+  await peer.call('echo', { text: 'still here' });
+  expect(ran).toEqual(['still here']);
+  expect(crib.rows().slice(before)).toMatchObject([{ tool: 'echo', outcome: 'done' }]);
+  crib.configure({});
+  await crib.reload();
+});
+
+test('a call under way during a reload ends as it began, under the rules it began with', async () => {
+  const go = deferred<string>();
+  const started = deferred();
+  const slow = defineTool({ name: 'slow', description: 'Waits.' }, () => {
+    started.resolve();
+    return go.promise;
+  });
+  const crib = await openCrib({ offers: [slow] });
+  const peer = await crib.connect('ada');
+  const call = peer.call('slow');
+  await started.promise;
+  crib.configure({ access: [], stages: { sanitize: { maxBytes: 1_024 } } });
+  await crib.reload();
+  go.resolve('x'.repeat(2_000));
+  expect((await call).content[0]!.text).toHaveLength(2_000);
+  await peer.error('tools/call', { name: 'slow', arguments: {} });
+  const [intent, , outcome] = crib.rows().filter(({ kind }) => kind !== 'call');
+  expect([intent, outcome]).toMatchObject([{ kind: 'intent' }, { kind: 'outcome', outcome: 'done' }]);
+});
+
+test('limits, cached results and used keys outlast a reload', async () => {
+  let runs = 0;
+  const kept = defineTool(
+    { name: 'kept', description: 'Is kept.', cache: { seconds: 300 }, ...reads },
+    () => `run ${++runs}`,
+  );
+  const crib = await openCrib({
+    offers: [echo().tool, kept],
+    config: { stages: { rateLimit: { perMinute: 2 } } },
+  });
+  const [ada, bob] = [await crib.connect('ada'), await crib.connect('bob')];
+  for (let i = 0; i < 2; i++) await ada.call('echo', { text: 'x' });
+  await bob.call('kept');
+  expect((await ada.call('echo', { text: 'x' })).isError).toBe(true);
+  crib.configure({ stages: { rateLimit: { perMinute: 2 } }, log: { level: 'debug' } });
+  await crib.reload();
+  expect((await ada.call('echo', { text: 'x' })).isError).toBe(true);
+  expect((await bob.call('kept')).content[0]!.text).toBe('run 1');
+  expect((await bob.call('echo', { text: 'x' })).isError).toBe(true);
+});
+
+test('the policy in the rows changes with the rules and with nothing else, and the change is on the record of the operators', async () => {
+  const crib = await openCrib({ offers: [echo().tool] });
+  const peer = await crib.connect('ada');
+  const policies: unknown[] = [];
+  const call = async (): Promise<void> => {
+    await peer.call('echo', { text: 'x' });
+    policies.push(crib.rowsOf('echo').at(-1)!['policy']);
+  };
+  await call();
+  crib.configure({ log: { level: 'debug' } });
+  await crib.reload();
+  await call();
+  crib.configure({ access: [everythingForStaff, { roles: ['guest'], tools: ['echo'] }] });
+  await crib.reload();
+  await call();
+  crib.configure({
+    access: [everythingForStaff, { roles: ['guest'], tools: ['echo'] }],
+    stages: { timeout: { seconds: 29 } },
+  });
+  await crib.reload();
+  await call();
+  expect(policies[0]).toBe(policies[1]);
+  expect(new Set(policies).size).toBe(3);
+  const noted = crib.rows().filter(({ kind }) => kind === 'configuration');
+  expect(noted.map(({ policy }) => policy)).toEqual([policies[0], policies[2], policies[3]]);
+  expect(noted[0]!.chain).toBe('@operator');
+});
+
+test('a permission that was taken away takes the cached result with it', async () => {
+  const kept = defineTool(
+    {
+      name: 'kept',
+      description: 'Is kept.',
+      input: { properties: { n: { type: 'integer', default: 1 } } },
+      cache: { seconds: 300 },
+      ...reads,
+    },
+    () => 'a secret',
+  );
+  const crib = await openCrib({ offers: [kept] });
+  const peer = await crib.connect('ada');
+  expect((await peer.call('kept')).content[0]!.text).toBe('a secret');
+  crib.configure({ access: [{ roles: ['staff'], tools: ['kept'], when: 'args.n > 1' }] });
+  await crib.reload();
+  const refused = await peer.call('kept');
+  expect(refused.isError).toBe(true);
+  expect(JSON.stringify(refused)).not.toContain('a secret');
+});
+
+test('a module that is added, changed or removed while the server runs is listed as it is now, and announced', async () => {
+  const crib = await openCrib({
+    files: { 'tools/one.mjs': toolText('one') },
+    config: { tools: { modules: ['./tools/*.mjs'], ready: {} } },
+    watch: true,
+  });
+  const ada = await listen(crib, 'ada');
+  writeFileSync(crib.path('tools/two.mjs'), toolText('two'));
+  await expect.poll(() => namesOf(crib, 'ada'), { timeout: 10_000 }).toEqual(['one', 'two']);
+  expect((await ada.message()).message).toMatchObject({ method: 'notifications/tools/list_changed' });
+  expect((await (await crib.connect('ada')).call('two')).content[0]!.text).toBe('two');
+  writeFileSync(crib.path('tools/one.mjs'), toolText('uno'));
+  await expect
+    .poll(async () => new Set(await namesOf(crib, 'ada')), { timeout: 10_000 })
+    .toEqual(new Set(['uno', 'two']));
+  writeFileSync(crib.path('tools/two.mjs'), 'this is no code');
+  await expect.poll(() => JSON.stringify(crib.logged), { timeout: 10_000 }).toContain('two.mjs');
+  expect(await namesOf(crib, 'ada')).toContain('two');
+});
+
+test('a way to sign in that a reload takes away opens nothing more, and ends what was opened with it', async () => {
+  const issuer = await startIssuer();
+  const jwt = { issuer: issuer.url, audience, jwks: `${issuer.url}/jwks` };
+  const crib = await openCrib({ offers: [echo().tool], config: { auth: { keys: {}, jwt } } });
+  const ada = await listen(crib, 'ada');
+  crib.configure({ auth: { jwt } });
+  await crib.reload();
+  await expect(listen(crib, 'ada')).rejects.toThrow('401');
+  const rest = await Promise.race([ada.rest(), laterThan(2_000)]);
+  expect(rest).not.toBe('still open');
+});
+
+test('a server that was opened with sign-in stays closed when a reload takes all of it away, and says what it needs', async () => {
+  const { tool, ran } = echo();
+  const crib = await openCrib({ offers: [tool] });
+  crib.configure({ auth: undefined as never });
+  await crib.reload();
+  const bare = await fetch(crib.url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body: '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"x"}}}',
+  });
+  expect(bare.status).toBe(401);
+  expect(ran).toEqual([]);
+  expect(crib.logged).toContainEqual(
+    expect.objectContaining({ level: 'warn', message: expect.stringMatching(/^auth changed/) }),
+  );
+});
+
+// A stream that should have ended is not waited for longer than this.
+function laterThan(ms: number): Promise<string> {
+  return new Promise((resolve) => {
+    setTimeout(() => resolve('still open'), ms).unref();
+  });
+}
+
+async function listen(
+  crib: Crib,
+  as: Holder,
+  notifications: Json = { toolsListChanged: true },
+): Promise<EventReader> {
+  const method = 'subscriptions/listen';
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const response = await fetch(crib.url, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${crib.keys[as]}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 'sub', method, params: { notifications, _meta } }),
+  });
+  const events = new EventReader(response);
+  expect((await events.message()).message).toMatchObject({
+    method: 'notifications/subscriptions/acknowledged',
+  });
+  return events;
+}

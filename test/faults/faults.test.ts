@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import type { RunOptions } from './scenario.ts';
+import { scenarios } from './scenarios.ts';
+
+const seed = Number(process.env['TOOLCRIB_FAULT_SEED'] ?? Date.now() % 1_000_000_000);
+
+for (const scenario of scenarios) {
+  test(`${scenario.id} ${scenario.title}`, { timeout: 180_000 }, async (context) => {
+    const timeline: string[] = [];
+    const report: RunOptions['report'] = (line) => void timeline.push(line);
+    const { failures, notRun } = await scenario.run({ seed, counts: 'short', report });
+    if (notRun !== undefined) context.skip(notRun);
+    const replay = `npm run faults -- --only ${scenario.id} --seed ${seed}`;
+    if (failures.length > 0) console.log([replay, ...timeline].join('\n'));
+    expect(failures).toEqual([]);
+  });
+}

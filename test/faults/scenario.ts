@@ -1,0 +1,82 @@
+/** How a scenario is run. */
+export interface RunOptions {
+  /** Decides every random choice, so that a run can be repeated. */
+  readonly seed: number;
+  readonly counts: 'short' | 'full';
+  /** Takes a line of the timeline. */
+  readonly report: (line: string) => void;
+}
+
+/** What a scenario showed. */
+export interface Outcome {
+  /** How much was done, and the figures that were measured. */
+  readonly counts: string;
+  /** Every way in which the promise was broken; empty when it was kept. */
+  readonly failures: readonly string[];
+  /** What this machine lacks, when the scenario could not be run at all. */
+  readonly notRun?: string;
+}
+
+/** A fault, and what must hold under it. */
+export interface Scenario {
+  readonly id: string;
+  readonly title: string;
+  run(options: RunOptions): Promise<Outcome>;
+  /** The same check with the defence off: it has to find failures, or it proves nothing. */
+  control(options: RunOptions): Promise<Outcome>;
+}
+
+/** Random numbers that a seed decides. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** From 0 up to, but not including, 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  }
+
+  /** A whole number from `min` to `max`, both included. */
+  between(min: number, max: number): number {
+    return min + Math.floor(this.next() * (max - min + 1));
+  }
+
+  /** One of several. */
+  pick<T>(list: readonly T[]): T {
+    return list[this.between(0, list.length - 1)]!;
+  }
+}
+
+/** Waits. Only for faults that need time to pass in another process. */
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, ms);
+  });
+}
+
+/** Looks again and again until something is so; says what was waited for when it never is. */
+export async function eventually(
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  limitMs = 15_000,
+): Promise<number> {
+  const startedAt = performance.now();
+  while (!(await isSo())) {
+    if (performance.now() - startedAt > limitMs) throw new Error(`Waited ${limitMs} ms in vain: ${what}.`);
+    await pause(10);
+  }
+  return performance.now() - startedAt;
+}
+
+/** The first few of many complaints, and how many there are. */
+export function summarise(what: string, list: readonly unknown[]): string[] {
+  if (list.length === 0) return [];
+  return [`${list.length} ${what}, such as ${list.slice(0, 3).map(String).join(', ')}`];
+}

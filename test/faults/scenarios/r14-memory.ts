@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Outcome, RunOptions, Scenario } from '../scenario.ts';
+import type { Holdings } from '../soak.ts';
+
+/** A process that has served very many calls holds no more than one that has served a few. */
+export const memory: Scenario = {
+  id: 'R14',
+  title: 'memory, timers, listeners and descriptors stay as they are over mixed calls',
+  run: (options) => soak(options, { calls: options.counts === 'full' ? 5_000_000 : 200_000, leaks: 0 }),
+  control: (options) => soak(options, { calls: 30_000, leaks: 1 }),
+};
+
+const SLACK_BYTES = 2 * 1_048_576;
+const script = join(import.meta.dirname, '../soak.ts');
+
+async function soak(
+  { seed, report }: RunOptions,
+  { calls, leaks }: { calls: number; leaks: number },
+): Promise<Outcome> {
+  const args = [
+    '--expose-gc',
+    '--import',
+    'jiti/register',
+    script,
+    String(calls),
+    String(seed),
+    String(leaks),
+  ];
+  const cwd = join(import.meta.dirname, '../../..');
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd });
+  const [early, late] = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Holdings);
+  report(`after a third: ${JSON.stringify(early)}`);
+  report(`at the end: ${JSON.stringify(late)}`);
+  if (!early || !late) return { counts: '', failures: ['the child did not measure'] };
+  const failures: string[] = [];
+  if (late.heap > early.heap * 1.05 + SLACK_BYTES)
+    failures.push(`the heap grew from ${early.heap} to ${late.heap} bytes`);
+  for (const what of ['descriptors', 'resources', 'listeners'] as const)
+    if (late[what] > early[what]) failures.push(`${what} grew from ${early[what]} to ${late[what]}`);
+  return { counts: `${calls} calls, heap ${megabytes(early.heap)} to ${megabytes(late.heap)} MB`, failures };
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1_048_576).toFixed(1);
+}
