@@ -12,6 +12,8 @@ import type { ToolsWanted } from './targets/bench-tools.ts';
 export interface DeploymentWanted {
   /** How many tenants, each with one key. */
   readonly tenants?: number;
+  /** How many access rules, a hundred unless set; of every ten, one has a condition. */
+  readonly rules?: number;
   /** Its own tools; left out, it has the ready-made ones and no module to load. */
   readonly tools?: ToolsWanted;
 }
@@ -25,11 +27,15 @@ export interface Deployment {
 }
 
 /** Makes a deployment with every stage on, its limits far above any load. */
-export async function makeDeployment({ tenants = 1, tools }: DeploymentWanted): Promise<Deployment> {
+export async function makeDeployment({
+  tenants = 1,
+  rules = 100,
+  tools,
+}: DeploymentWanted): Promise<Deployment> {
   const folder = scratchSubfolder('deployment');
   const config = join(folder, 'toolcrib.yaml');
   // JSON is YAML, too.
-  writeFileSync(config, JSON.stringify(configuration(tools !== undefined), null, 2));
+  writeFileSync(config, JSON.stringify(configuration(rules, tools !== undefined), null, 2));
   if (tools) writeFileSync(join(folder, 'tools.js'), toolsModule(tools));
   return { folder, config, keys: await makeKeys(folder, tenants) };
 }
@@ -47,12 +53,12 @@ export function fileSystemOf(folder: string): string {
 const FAR_ABOVE = 1_000_000_000;
 const ROLE = 'agent';
 
-function configuration(hasModule: boolean): ConfigInput {
+function configuration(rules: number, hasModule: boolean): ConfigInput {
   return {
     server: { name: 'bench', listen: '127.0.0.1:0' },
     ...(hasModule && { tools: { modules: ['./tools.js'], ready: {} } }),
     auth: { keys: {} },
-    access: accessRules(100),
+    access: accessRules(rules),
     stages: {
       rateLimit: { perMinute: FAR_ABOVE, perTenant: FAR_ABOVE },
       concurrency: { perCaller: FAR_ABOVE, perTenant: FAR_ABOVE },
@@ -66,7 +72,7 @@ export function accessRules(total: number): NonNullable<ConfigInput['access']> {
   const others = Array.from({ length: total - 1 }, (_, index) => ({
     roles: [`role_${index}`],
     tools: [`list_*_${index}`, 'echo*'],
-    ...(index % 10 === 0 && { tools: [`list_orders_*${index}`], when: 'args.customer == caller.id' }),
+    ...(index % 10 === 5 && { tools: [`list_orders_*${index}`], when: 'args.customer == caller.id' }),
   }));
   return [...others, { roles: [ROLE], tools: ['*'] }];
 }

@@ -7,13 +7,19 @@ import { verifyCall } from '../verify.ts';
 
 const SIZES = [1, 10_000];
 
+// A connection that sends the same header again is recognised by it; with one key, it is written in two ways in turn.
+function inTurn(keys: readonly string[]): readonly string[] {
+  const [only] = keys;
+  return keys.length === 1 && only !== undefined ? [only, ` ${only}`] : keys;
+}
+
 /** Shows whether a governed call costs more when there are more tenants, keys and tools. */
 export async function governedGrowthPart(bench: Bench): Promise<PartResult> {
   const all = await Promise.all(
     SIZES.map(async (size) => {
       const tools = Math.max(size, 2);
       const deployment = await makeDeployment({ tenants: size, tools: { tools, readOnly: true } });
-      const request = withKeys(callRequest('echo', '2026-07-28'), deployment.keys);
+      const request = withKeys(callRequest('echo', '2026-07-28'), inTurn(deployment.keys));
       const options = { tools, deployment: deployment.folder };
       return { spec: { name: 'everything on', file: 'governed', options }, request };
     }),
@@ -35,7 +41,8 @@ export async function governedGrowthPart(bench: Bench): Promise<PartResult> {
   return {
     title: '9. Growth of the governed line',
     about:
-      'One `tools/call` of `echo` through a gateway with everything on; the load takes the keys in turn, one key or ten thousand with the same script. ' +
+      'One `tools/call` of `echo` through a gateway with everything on; the load takes the keys in turn, one key or ten thousand with the same script, so that no ' +
+      'connection sends the same header twice running (one that does is recognised by it, and spared the hash of its key). ' +
       'With one tenant there are two tools.',
     table: {
       columns: ['Tenants, keys and tools', 'CPU µs', 'requests/s', 'p50 ms', 'p99 ms'],

@@ -22,13 +22,18 @@ export interface ServeFlags {
 export async function serve(flags: ServeFlags, storeWorker?: Worker): Promise<void> {
   const loaded = withAddress(await readConfiguration(flags), flags.listen);
   const gateway = await createGateway(loaded, { version: packageVersion(), watch: true, storeWorker });
-  const unwatch = await followChanges(gateway, loaded, flags);
+  for (const problem of loaded.problems) gateway.log('warn', formatComplaint(problem));
+  let unwatch: (() => Promise<void>) | undefined;
   try {
-    if (flags.stdio) await serveStdio(gateway.server);
-    else await serveHttp(gateway, loaded);
+    const listening = flags.stdio ? undefined : await gateway.listen();
+    // After it listens: nobody has to wait for that.
+    unwatch = await followChanges(gateway, loaded, flags);
+    if (listening) await untilStopped(greeting(listening.url, gateway.tools, loaded));
+    else await serveStdio(gateway.server);
   } finally {
-    await unwatch();
+    // First it takes no more calls; a configuration that is being read can wait.
     await gateway.close();
+    await unwatch?.();
   }
 }
 
@@ -60,7 +65,6 @@ async function followChanges(
   flags: ServeFlags,
 ): Promise<() => Promise<void>> {
   const { log } = gateway;
-  for (const problem of loaded.problems) log('warn', formatComplaint(problem));
   if (loaded.isDefault) return async () => {};
   const tellInvalid = (error: unknown): void =>
     error instanceof ToolcribError
@@ -69,6 +73,7 @@ async function followChanges(
   const { watchConfig } = await import('../gateway/watch-config.ts');
   const watcher = await watchConfig(loaded.file, {
     log,
+    sources: loaded.sources,
     async onChange(changed) {
       try {
         await gateway.reload(withAddress(changed, flags.listen));
@@ -87,8 +92,7 @@ async function followChanges(
   };
 }
 
-async function serveHttp(gateway: Gateway, loaded: LoadedConfig): Promise<void> {
-  const listening = await gateway.listen();
+async function untilStopped(text: string): Promise<void> {
   await new Promise<void>((resolve) => {
     const stop = (): void => {
       // A second signal means now.
@@ -98,7 +102,7 @@ async function serveHttp(gateway: Gateway, loaded: LoadedConfig): Promise<void> 
     };
     process.once('SIGINT', stop).once('SIGTERM', stop);
     // Last, because whoever has read it may already want to stop the server.
-    process.stdout.write(greeting(listening.url, gateway.tools, loaded));
+    process.stdout.write(text);
   });
 }
 

@@ -5,9 +5,6 @@ import { isLoopback, logSection, serverSection, storeSection, toolsSection } fro
 import { stagesSection } from './config-stages.ts';
 import type { Path } from './yaml-text.ts';
 
-// A configuration is checked once: compiling the check would take longer than the check.
-z.config({ jitless: true });
-
 /** A configuration file: the check, the types, the defaults, the editor's schema and the docs page all come from this declaration. */
 export const configSchema = z.strictObject({
   server: serverSection.prefault({}).describe('How the server presents itself and where it listens.'),

@@ -44,6 +44,8 @@ export interface Gateway {
 /** Makes a server from a configuration. */
 export async function createGateway(loaded: LoadedConfig, options: GatewayOptions): Promise<Gateway> {
   const { log, live } = openLog(loaded, options.log);
+  // Loaded while the store's thread is busy with its own.
+  if (loaded.config.access?.some(({ when }) => when !== undefined)) void import('@marcbachmann/cel-js');
   const opened = await openStore(loaded, log, options.storeWorker);
   for (const secret of Object.values(opened.secrets)) {
     // A key in several lines may turn up line by line.
@@ -115,6 +117,7 @@ class RunningGateway implements Gateway {
   }
 
   async #replace(loaded: LoadedConfig): Promise<void> {
+    if (this.#isStopping) return;
     const before = this.#generation;
     for (const secret of loaded.secrets) this.#lasting.live.add(secret);
     const next = await this.#tryNext(loaded, before);

@@ -6,11 +6,12 @@ import type { LoadedConfig } from './load-config.ts';
 export function defaultConfig(): LoadedConfig {
   const file = 'the defaults';
   return {
-    config: configSchema.parse({ store: { url: 'memory:' } }),
+    config: configSchema.parse({ store: { url: 'memory:' } }, { jitless: true }),
     file,
     folder: process.cwd(),
     secrets: [],
     problems: [],
+    sources: new Map(),
     complain: (path, { message, remedy = '', severity = 'error' }) => ({
       file,
       line: 0,

@@ -73,10 +73,10 @@ test('a secret comes from a file beside the configuration, without the line end'
   writeFileSync(join(folder, 'title.txt'), 'from a file\n');
   const file = join(folder, 'toolcrib.yaml');
   writeFileSync(file, 'server: { title: "${file:title.txt}" }\n');
-  const { loaded, secretFiles } = await readConfig(file, { env: {} });
+  const { loaded, sources } = await readConfig(file, { env: {} });
   expect(loaded?.config.server.title).toBe('from a file');
   expect(loaded?.secrets).toEqual(['from a file']);
-  expect(secretFiles).toEqual([join(folder, 'title.txt')]);
+  expect([...sources.keys()]).toEqual([file, join(folder, 'title.txt')]);
 });
 
 test('what was filled in is not looked at again, and a default is no secret', async () => {

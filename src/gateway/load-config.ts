@@ -18,6 +18,8 @@ export interface LoadedConfig {
   readonly secrets: readonly string[];
   /** What is worth a second look. */
   readonly problems: readonly Complaint[];
+  /** What it was made from; a change in one of these is a change of the configuration. */
+  readonly sources: Sources;
   /** There is no file. */
   readonly isDefault?: true;
   /** Points at a place in the file, for checks that need more than the file. */
@@ -29,13 +31,16 @@ export interface LoadOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
+/** The files a configuration is made from, with what was in them; nothing for one that could not be read. */
+export type Sources = ReadonlyMap<string, Buffer | undefined>;
+
 /** What came of reading a file, good or not. */
 export interface Reading {
   /** There is one unless a complaint is an error. */
   readonly loaded: LoadedConfig | undefined;
   readonly complaints: readonly Complaint[];
-  /** The secret files it names: a change in one is a change of the configuration. */
-  readonly secretFiles: readonly string[];
+  /** The file itself and the secret files it names. */
+  readonly sources: Sources;
 }
 
 /** Reads and checks a configuration file; throws `invalid_config` with every complaint in `data`. */
@@ -47,16 +52,20 @@ export async function loadConfig(file: string, options: LoadOptions = {}): Promi
 
 /** The same without an exception: what it holds, or why not. */
 export async function readConfig(file: string, { env = process.env }: LoadOptions = {}): Promise<Reading> {
-  let source: string;
+  let source: Buffer;
   try {
-    source = await readFile(file, 'utf8');
+    source = await readFile(file);
   } catch (error) {
-    return { loaded: undefined, complaints: [unreadable(file, error)], secretFiles: [] };
+    const sources = new Map([[resolve(file), undefined]]);
+    return { loaded: undefined, complaints: [unreadable(file, error)], sources };
   }
   return new ConfigText(source, file, env).read();
 }
 
 const MAX_SECRET_BYTES = 65_536;
+
+// What is checked once is not worth compiling a check for.
+const ONCE = { jitless: true };
 
 /** One reading of one file. */
 class ConfigText {
@@ -65,15 +74,16 @@ class ConfigText {
   readonly #env: Readonly<Record<string, string | undefined>>;
   readonly #yaml: YamlText;
   readonly #secrets = new Set<string>();
-  readonly #secretFiles = new Set<string>();
+  readonly #sources: Map<string, Buffer | undefined>;
   /** The values in which something was filled in. */
   readonly #expanded = new Set<unknown>();
 
-  constructor(source: string, file: string, env: Readonly<Record<string, string | undefined>>) {
+  constructor(source: Buffer, file: string, env: Readonly<Record<string, string | undefined>>) {
     this.#file = file;
     this.#folder = dirname(resolve(file));
     this.#env = env;
-    this.#yaml = new YamlText(source.replace(/^\uFEFF/, ''), file);
+    this.#sources = new Map([[resolve(file), source]]);
+    this.#yaml = new YamlText(source.toString('utf8').replace(/^\uFEFF/, ''), file);
   }
 
   read(): Reading {
@@ -105,17 +115,18 @@ class ConfigText {
 
   #readSecret(path: string): string {
     const file = resolve(this.#folder, path);
-    this.#secretFiles.add(file);
+    this.#sources.set(file, undefined);
     const bytes = readFileSync(file);
+    this.#sources.set(file, bytes);
     if (bytes.length > MAX_SECRET_BYTES) throw Object.assign(new Error('too large'), { code: 'too large' });
     return bytes.toString('utf8').trim();
   }
 
   #check(value: unknown): Reading {
-    const first = configSchema.safeParse(value);
+    const first = configSchema.safeParse(value, ONCE);
     const findings = first.success ? [] : this.#findings(first.error.issues, value);
     const isTyped = findings.filter((finding) => this.#retype(value, finding)).length > 0;
-    const checked = isTyped ? configSchema.safeParse(value) : first;
+    const checked = isTyped ? configSchema.safeParse(value, ONCE) : first;
     if (checked.success) return this.#finish(checked.data);
     const remaining = isTyped ? this.#findings(checked.error.issues, value) : findings;
     return this.#refused(
@@ -166,6 +177,7 @@ class ConfigText {
       folder: this.#folder,
       secrets: [...this.#secrets],
       problems,
+      sources: this.#sources,
       complain: (path, about) => this.#yaml.complain(path, this.#cleaned(path, about)),
     };
     return { ...reading, loaded };
@@ -173,7 +185,7 @@ class ConfigText {
 
   #refused(complaints: readonly Complaint[]): Reading {
     const inOrder = complaints.toSorted((a, b) => a.line - b.line || a.column - b.column);
-    return { loaded: undefined, complaints: inOrder, secretFiles: [...this.#secretFiles] };
+    return { loaded: undefined, complaints: inOrder, sources: this.#sources };
   }
 }
 

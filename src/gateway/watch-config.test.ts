@@ -2,6 +2,7 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { readConfig } from './load-config.ts';
 import { watchConfig } from './watch-config.ts';
 
 test('a change is read and handed on', async () => {
@@ -76,8 +77,10 @@ async function setUp(source: string, use: (name: string) => void = () => {}) {
     seen.push(what);
     wake();
   };
+  const { sources } = await readConfig(file, { env: {} });
   const watch = await watchConfig(file, {
     env: {},
+    sources,
     onChange: ({ config }) => {
       say(config.server.name);
       use(config.server.name);

@@ -6,7 +6,7 @@ import { systemClock, type Clock } from '../core/clock.ts';
 import type { ToolcribError } from '../core/errors.ts';
 import type { Log } from '../observe/log.ts';
 import { complaintError } from './complaint.ts';
-import { readConfig, type LoadedConfig, type LoadOptions } from './load-config.ts';
+import { readConfig, type LoadedConfig, type LoadOptions, type Sources } from './load-config.ts';
 
 /** Who is told what. */
 export interface WatchConfigOptions extends LoadOptions {
@@ -14,6 +14,8 @@ export interface WatchConfigOptions extends LoadOptions {
   readonly onChange: (loaded: LoadedConfig) => void | Promise<void>;
   /** Told what is wrong; the configuration in use is still the last good one. */
   readonly onProblem: (problem: ToolcribError) => void;
+  /** What the configuration in use was made from. */
+  readonly sources: Sources;
   readonly log: Log;
   readonly clock?: Clock;
 }
@@ -54,9 +56,11 @@ class Watching implements ConfigWatch {
   }
 
   async start(): Promise<void> {
-    const { secretFiles } = await readConfig(this.#file, this.#options);
-    this.#follow(secretFiles);
-    this.#digest = await digestOf(this.#files);
+    const { sources } = this.#options;
+    this.#follow(sources);
+    this.#digest = digestOf(sources);
+    // What was saved between the first reading and now has not been noticed by anybody.
+    await this.#inTurn(() => this.#readIfChanged());
   }
 
   reload(): Promise<void> {
@@ -71,9 +75,9 @@ class Watching implements ConfigWatch {
     await this.#work;
   }
 
-  #follow(secretFiles: readonly string[]): void {
+  #follow(sources: Sources): void {
     if (this.#isClosed) return;
-    this.#files = new Set([resolve(this.#file), ...secretFiles]);
+    this.#files = new Set(sources.keys());
     const wanted = new Set([...this.#files].map((path) => dirname(path)));
     for (const [folder, watcher] of this.#folders) {
       if (wanted.has(folder)) continue;
@@ -110,17 +114,14 @@ class Watching implements ConfigWatch {
   }
 
   async #readIfChanged(): Promise<void> {
-    if ((await digestOf(this.#files)) !== this.#digest) await this.#read();
+    if (digestOf(await readAll(this.#files)) !== this.#digest) await this.#read();
   }
 
   async #read(): Promise<void> {
     if (this.#isClosed) return;
-    // Taken first: what is saved while it is being read is noticed as another change.
-    const digest = await digestOf(this.#files);
-    const before = this.#files;
-    const { loaded, complaints, secretFiles } = await readConfig(this.#file, this.#options);
-    this.#follow(secretFiles);
-    this.#digest = isSameSet(before, this.#files) ? digest : '';
+    const { loaded, complaints, sources } = await readConfig(this.#file, this.#options);
+    this.#follow(sources);
+    this.#digest = digestOf(sources);
     if (loaded) await this.#options.onChange(loaded);
     else this.#options.onProblem(complaintError(complaints.filter(({ severity }) => severity === 'error')));
   }
@@ -134,14 +135,15 @@ class Watching implements ConfigWatch {
   }
 }
 
-function isSameSet(some: ReadonlySet<string>, others: ReadonlySet<string>): boolean {
-  return some.size === others.size && [...some].every((item) => others.has(item));
+async function readAll(files: ReadonlySet<string>): Promise<Sources> {
+  const contents = new Map<string, Buffer | undefined>();
+  for (const file of files) contents.set(file, await readFile(file).catch(() => undefined));
+  return contents;
 }
 
-async function digestOf(files: ReadonlySet<string>): Promise<string> {
+function digestOf(sources: Sources): string {
   const hash = createHash('sha256');
-  for (const file of files) {
-    const content = await readFile(file).catch(() => undefined);
+  for (const [file, content] of sources) {
     hash.update(`${file}\0${content ? content.length : 'absent'}\0`);
     if (content) hash.update(content);
   }

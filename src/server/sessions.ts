@@ -172,15 +172,15 @@ export class Sessions {
   async #drop(id: string): Promise<void> {
     const live = this.#live.get(id);
     if (live) {
+      // First: whoever makes room meanwhile must not choose the same session again.
       const owner = ownerOf(live.session.caller);
       const own = this.#owned.get(owner);
       own?.delete(id);
       if (own?.size === 0) this.#owned.delete(owner);
-      live.session.end();
     }
-    this.#live.delete(id);
-    // Last: whoever makes room meanwhile must not choose the same session again.
     await this.#memory.sessions.delete(id);
+    live?.session.end();
+    this.#live.delete(id);
   }
 }
 

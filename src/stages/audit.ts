@@ -62,7 +62,7 @@ export interface AuditStage extends Stage {
 
 /** Puts every call on record, however it ends: the answer waits until its row is on stable storage, and without a record no tool runs. */
 export function audit(options: z.input<typeof auditOptions>, parts: AuditParts): AuditStage {
-  const recorder = new Recorder(auditOptions.parse(options), parts);
+  const recorder = new Recorder(auditOptions.parse(options, { jitless: true }), parts);
   return {
     name: 'audit',
     wrap: (_tool, next) => recorder.around(next),

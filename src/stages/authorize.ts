@@ -39,7 +39,7 @@ export async function createAccess(
   rules: z.input<typeof accessOptions>,
   { loadCel = () => import('@marcbachmann/cel-js') }: AccessParts = {},
 ): Promise<Access> {
-  const parsed = accessOptions.parse(rules);
+  const parsed = accessOptions.parse(rules, { jitless: true });
   const compiled = parsed.map(compileRule);
   const policy = createPolicy(compiled);
   const conditions = await compileConditions(compiled, loadCel);

@@ -38,7 +38,7 @@ export interface CacheParts {
 
 /** Keeps results of read-only tools that ask for it with `cache`, and lets calls that are the same at the same time share one run. */
 export function cache(options: z.input<typeof cacheOptions>, parts: CacheParts): Stage {
-  const { maxSeconds, ...limits } = cacheOptions.parse(options);
+  const { maxSeconds, ...limits } = cacheOptions.parse(options, { jitless: true });
   const { policyVersion, clock = systemClock, results = new ResultCache() } = parts;
   results.limit(limits);
   return {

@@ -37,7 +37,7 @@ export function circuitBreak(
   options: z.input<typeof circuitBreakOptions> = {},
   parts: CircuitBreakParts = {},
 ): Stage {
-  const { failures, withinSeconds, openSeconds } = circuitBreakOptions.parse(options);
+  const { failures, withinSeconds, openSeconds } = circuitBreakOptions.parse(options, { jitless: true });
   const { clock = systemClock, breakers = new Breakers() } = parts;
   const settings = { failures, withinMs: withinSeconds * 1000, openMs: openSeconds * 1000 };
   return {

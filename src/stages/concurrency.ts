@@ -40,7 +40,9 @@ export function concurrency(
   options: z.input<typeof concurrencyOptions> = {},
   parts: ConcurrencyParts = {},
 ): Stage {
-  const { perCaller, perTenant, perTool, queue, waitSeconds } = concurrencyOptions.parse(options);
+  const { perCaller, perTenant, perTool, queue, waitSeconds } = concurrencyOptions.parse(options, {
+    jitless: true,
+  });
   const { clock = systemClock, slots = new Slots() } = parts;
   const line: Line = { slots, deadlines: new Deadlines(clock), waitMs: waitSeconds * 1000 };
   const everywhere: SlotLimits = { perCaller, perTenant, tool: undefined, queue };

@@ -40,7 +40,7 @@ export class RunningKeys extends Map<string, string> {}
  * `commit` stage, in one transaction with the intent, so `commit` must stand further in.
  */
 export function idempotency(options: z.input<typeof idempotencyOptions>, parts: IdempotencyParts): Stage {
-  const { keepHours, required } = idempotencyOptions.parse(options);
+  const { keepHours, required } = idempotencyOptions.parse(options, { jitless: true });
   const { reservations, clock = systemClock, running = new RunningKeys() } = parts;
   const ledger = new Ledger({ reservations, clock, running, keepMs: keepHours * 3_600_000 });
   return {

@@ -30,7 +30,7 @@ export interface MetricsParts {
 
 /** Counts calls by tool and outcome, and measures how long they take. */
 export function metrics(options: z.input<typeof metricsOptions>, parts: MetricsParts): Stage {
-  const meter = new Meter(metricsOptions.parse(options).buckets, parts);
+  const meter = new Meter(metricsOptions.parse(options, { jitless: true }).buckets, parts);
   let unknown: ToolMeter | undefined;
   return {
     name: 'metrics',

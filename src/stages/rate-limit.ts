@@ -46,7 +46,7 @@ export interface RateLimitParts {
 
 /** Refuses calls that come too often: per caller, per tenant, per tool and per day. */
 export function rateLimit(options: z.input<typeof rateLimitOptions> = {}, parts: RateLimitParts = {}): Stage {
-  const limits = rateLimitOptions.parse(options);
+  const limits = rateLimitOptions.parse(options, { jitless: true });
   const { clock = systemClock, buckets = new Buckets() } = parts;
   const rateOf = compileGlobTable(limits.perTool);
   const everywhere: Rates = {

@@ -41,7 +41,7 @@ export interface RetryParts {
 
 /** Makes a call again when what it depends on did not answer; only where making it twice does no harm. */
 export function retry(options: z.input<typeof retryOptions> = {}, parts: RetryParts = {}): Stage {
-  const limits = retryOptions.parse(options);
+  const limits = retryOptions.parse(options, { jitless: true });
   const { clock = systemClock, random = Math.random } = parts;
   const pace: Pace = { ...limits, random, deadlines: new Deadlines(clock) };
   return {

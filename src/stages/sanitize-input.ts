@@ -36,7 +36,7 @@ type Settings = z.output<typeof sanitizeInputOptions>;
 
 /** Frees arguments of control characters and keeps them within limits, before anything checks or uses them. */
 export function sanitizeInput(options: z.input<typeof sanitizeInputOptions> = {}): Stage {
-  const settings = sanitizeInputOptions.parse(options);
+  const settings = sanitizeInputOptions.parse(options, { jitless: true });
   return {
     name: 'sanitizeInput',
     wrap(tool, next) {

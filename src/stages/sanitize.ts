@@ -39,7 +39,7 @@ export interface SanitizeParts {
 
 /** Frees everything that goes to the client of hidden text, controls and secrets, and keeps it within a size. */
 export function sanitize(options: z.input<typeof sanitizeOptions> = {}, parts: SanitizeParts = {}): Stage {
-  const { maxBytes, redact, patterns, escapeHtml } = sanitizeOptions.parse(options);
+  const { maxBytes, redact, patterns, escapeHtml } = sanitizeOptions.parse(options, { jitless: true });
   const secrets = redact.includes('secrets') ? (parts.secrets ?? new Secrets()) : undefined;
   const redactAll = inTurn(secrets && ((text) => secrets.redact(text)), redactPatterns(patterns));
   const answers = new Answers(new Cleaner({ maxBytes, redact: redactAll, escapeHtml }), maxBytes);

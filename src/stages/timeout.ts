@@ -25,7 +25,7 @@ export interface TimeoutParts {
 
 /** Ends calls that take too long, and tells the tool to stop through its signal. */
 export function timeout(options: z.input<typeof timeoutOptions> = {}, parts: TimeoutParts = {}): Stage {
-  const limits = timeoutOptions.parse(options);
+  const limits = timeoutOptions.parse(options, { jitless: true });
   const { clock = systemClock, deadlines = new Deadlines(clock) } = parts;
   const secondsOf = compileGlobTable(limits.perTool);
   return limitTime({

@@ -32,7 +32,7 @@ export interface TraceParts {
 
 /** Makes one span of each call, as part of the trace the client sent along. */
 export function trace(options: z.input<typeof traceOptions> = {}, parts: TraceParts = {}): Stage {
-  traceOptions.parse(options);
+  traceOptions.parse(options, { jitless: true });
   const { tracer = openTelemetry.getTracer('toolcrib') } = parts;
   return {
     name: 'trace',

@@ -65,10 +65,6 @@ const LOOKS = 9;
 const LOOK_MS = 100;
 const CLOSE_MS = 5_000;
 const MAX_QUEUED = 20_000;
-// A sync costs as much as fifty rows: while calls come in quickly, a group waits this long for more of them.
-const GATHER_MS = 1;
-const BUSY_GROUP = 4;
-const PACE_KEPT = 0.8;
 
 interface Waiting {
   readonly resolve: (value: never) => void;
@@ -96,8 +92,6 @@ export class WorkerLine {
   #sent: Sent | undefined;
   #lastId = 0;
   #isScheduled = false;
-  // How large groups have been lately: one small group does not make a quiet time.
-  #pace = 0;
   #isReady = true;
   #hasEnded = false;
   #closing: Promise<void> | undefined;
@@ -195,8 +189,7 @@ export class WorkerLine {
   #schedule(): void {
     if (this.#isScheduled || this.#sent) return;
     this.#isScheduled = true;
-    if (this.#pace >= BUSY_GROUP) setTimeout(() => this.#send(), GATHER_MS);
-    else setImmediate(() => this.#send());
+    setImmediate(() => this.#send());
   }
 
   #send(): void {
@@ -204,7 +197,6 @@ export class WorkerLine {
     const batch: Batch = { id: ++this.#lastId, rows: this.#rows, operations: this.#operations };
     const waiting = { rows: this.#rowsWaiting, operations: this.#operationsWaiting };
     this.#sent = { batch, looks: 0, isLate: false, ...waiting };
-    this.#pace = Math.max(this.#rowsWaiting.length, this.#pace * PACE_KEPT);
     this.#clearQueues();
     this.#watchdog ??= setInterval(() => this.#watch(), LOOK_MS).unref();
     this.#worker.ref();
