@@ -1,6 +1,9 @@
-import type { Call } from './core/call.ts';
+import type { Call, ToolCall } from './core/call.ts';
 import { localCaller, type Caller } from './core/caller.ts';
+import { Cancellation } from './core/cancellation.ts';
 import type { Clock } from './core/clock.ts';
+import { Interview } from './core/interview.ts';
+import { CallRecord } from './core/record.ts';
 import { ToolRegistry } from './core/registry.ts';
 import type { Result } from './core/result.ts';
 import type { Awaitable, ToolSource } from './core/source.ts';
@@ -139,6 +142,23 @@ export function recordingSource(...tools: readonly Tool<never>[]): RecordingSour
       return registry.call(call);
     },
     watch: (listener) => registry.watch(listener),
+  };
+}
+
+/** A call of a tool by the local caller, as a stage gets it; whatever matters to the test is handed in. */
+export function createTestCall(tool: Tool, parts: Partial<Omit<ToolCall, 'kind' | 'tool'>> = {}): ToolCall {
+  return {
+    kind: 'tool',
+    tool,
+    arguments: {},
+    caller: localCaller,
+    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
+    meta: {},
+    cancellation: new Cancellation(),
+    interview: new Interview(),
+    voice: {},
+    record: new CallRecord(),
+    ...parts,
   };
 }
 

@@ -1,21 +1,17 @@
 import { expect, test } from 'vitest';
 import { absentPrompt, absentResource, absentTool, unknownTool } from './absent-tool.ts';
 import type { PromptCall, Reading, ResourceCall, ToolCall } from './call.ts';
-import { localCaller } from './caller.ts';
-import { Cancellation } from './cancellation.ts';
 import { Deadlines } from './deadlines.ts';
 import type { ToolcribError } from './errors.ts';
-import { Interview } from './interview.ts';
 import { limitTime } from './limit-time.ts';
 import { permit } from './permit.ts';
 import { definePrompt } from './prompt.ts';
-import { CallRecord } from './record.ts';
 import { ToolRegistry } from './registry.ts';
 import { defineResource } from './resource.ts';
 import { withStages, type Stage } from './stage.ts';
 import { isDeclaredReadOnly, type Tool } from './tool.ts';
 import { validateInput, validateOutput } from './validate.ts';
-import { createFakeClock } from '../testing.ts';
+import { createFakeClock, createTestCall } from '../testing.ts';
 
 const limits = { msFor: () => 1_000, deadlines: new Deadlines(createFakeClock()) };
 
@@ -181,16 +177,5 @@ function noting(name: string, seen: string[]): Stage {
 }
 
 function callOf(tool: Tool, args: ToolCall['arguments'] = {}): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: args,
-    caller: localCaller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
-  };
+  return createTestCall(tool, { arguments: args });
 }

@@ -1,13 +1,10 @@
 import { expect, test } from 'vitest';
-import { createFakeClock, recordingSource, type FakeClock } from '../testing.ts';
-import type { ResourceCall, ToolCall } from './call.ts';
-import { localCaller } from './caller.ts';
-import { Cancellation } from './cancellation.ts';
+import { createFakeClock, createTestCall, recordingSource, type FakeClock } from '../testing.ts';
+import type { ResourceCall } from './call.ts';
 import { Deadlines } from './deadlines.ts';
 import { ToolcribError } from './errors.ts';
 import { Interview } from './interview.ts';
 import { limitTime } from './limit-time.ts';
-import { CallRecord } from './record.ts';
 import type { ToolSource } from './source.ts';
 import { withStages, type Stage } from './stage.ts';
 import type { Result } from './result.ts';
@@ -17,7 +14,7 @@ const hang = (): Promise<never> => new Promise(() => {});
 
 test('000-41 a call that takes too long is ended, and its tool is told to stop', async () => {
   const { source, clock } = limited();
-  const call = callOf(toolCalled('slow', hang));
+  const call = createTestCall(toolCalled('slow', hang));
   const ended = source.call(call);
   clock.advance(999);
   expect(call.cancellation.reason).toBeUndefined();
@@ -32,7 +29,9 @@ test('000-41 a call that takes too long is ended, and its tool is told to stop',
 test('000-41 without the stage the same call never ends', async () => {
   const clock = createFakeClock();
   let isOver = false;
-  const ended = withStages(recordingSource(), []).call(callOf(toolCalled('slow', hang))) as Promise<Result>;
+  const ended = withStages(recordingSource(), []).call(
+    createTestCall(toolCalled('slow', hang)),
+  ) as Promise<Result>;
   void ended.finally(() => (isOver = true));
   clock.advance(3_600_000);
   await settle();
@@ -41,7 +40,7 @@ test('000-41 without the stage the same call never ends', async () => {
 
 test('a call that ends in time leaves nothing behind', async () => {
   const { source, clock } = limited();
-  const call = callOf(toolCalled('quick', () => Promise.resolve('ok')));
+  const call = createTestCall(toolCalled('quick', () => Promise.resolve('ok')));
   expect(await source.call(call)).toMatchObject({ kind: 'done' });
   clock.advance(3_600_000);
   expect(call.cancellation.reason).toBeUndefined();
@@ -49,7 +48,7 @@ test('a call that ends in time leaves nothing behind', async () => {
 
 test('a call that is answered at once needs no deadline', () => {
   const { source } = limited();
-  expect(source.call(callOf(toolCalled('quick', () => 'ok')))).toMatchObject({ kind: 'done' });
+  expect(source.call(createTestCall(toolCalled('quick', () => 'ok')))).toMatchObject({ kind: 'done' });
 });
 
 test('time stands still while a person is asked, and runs again with the answer', async () => {
@@ -61,7 +60,7 @@ test('time stands still while a person is asked, and runs again with the answer'
         answer = () => resolve(new Map([['sure', { action: 'accept', content: {} }]]));
       }),
   });
-  const call = callOf(
+  const call = createTestCall(
     toolCalled('ask', async (_args, { elicit }) => {
       await elicit({ message: 'Sure?', schema: {}, key: 'sure' });
       await hang();
@@ -85,7 +84,7 @@ test('a call that goes on as a task has no limit', async () => {
   const { source, clock } = limited();
   const interview = new Interview();
   let finish = (): void => {};
-  const call = callOf(
+  const call = createTestCall(
     toolCalled('task', async (_args, { detach }) => {
       detach();
       await new Promise<void>((resolve) => (finish = resolve));
@@ -103,7 +102,7 @@ test('a call that goes on as a task has no limit', async () => {
 test('a call that becomes a task later has no limit from then on', async () => {
   const { source, clock } = limited();
   const interview = new Interview();
-  const call = callOf(toolCalled('task', hang), { interview });
+  const call = createTestCall(toolCalled('task', hang), { interview });
   void source.call(call);
   clock.advance(500);
   interview.lift();
@@ -114,7 +113,7 @@ test('a call that becomes a task later has no limit from then on', async () => {
 test('a call that is cancelled ends here, so that the stages around it see how it ended', async () => {
   const seen: unknown[] = [];
   const { source } = limited(watching(seen));
-  const call = callOf(toolCalled('deaf', hang));
+  const call = createTestCall(toolCalled('deaf', hang));
   const ended = source.call(call);
   call.cancellation.abort(new ToolcribError('cancelled', 'Enough.'));
   await expect(ended).rejects.toMatchObject({ code: 'cancelled' });
@@ -130,7 +129,7 @@ test('what a tool does after its time is up changes nothing', async () => {
       await new Promise<void>((resolve) => (wake = resolve));
       return late();
     });
-    const ended = source.call(callOf(slow));
+    const ended = source.call(createTestCall(slow));
     clock.advance(1_000);
     await expect(ended).rejects.toMatchObject({ code: 'timed_out' });
     wake();
@@ -150,7 +149,7 @@ test('each tool has the limit its name is given; readings have that of no name',
     deadlines: new Deadlines(clock),
   });
   const source = withStages(recordingSource(), [stage]);
-  const long = callOf(toolCalled('long', hang));
+  const long = createTestCall(toolCalled('long', hang));
   void Promise.resolve(source.call(long)).catch(() => {});
   const reading = source.call(readingOf(hang));
   clock.advance(1_000);
@@ -199,28 +198,12 @@ function toolCalled(name: string, handler: Tool['handler']): Tool {
 }
 
 function readingOf(read: () => Promise<never>): ResourceCall {
-  const { tool: _tool, arguments: _arguments, ...base } = callOf(toolCalled('a', hang));
+  const { tool: _tool, arguments: _arguments, ...base } = createTestCall(toolCalled('a', hang));
   return {
     ...base,
     kind: 'resource',
     resource: { uri: 'note:1', name: 'note', read },
     uri: 'note:1',
     variables: {},
-  };
-}
-
-function callOf(tool: Tool, part: Partial<ToolCall> = {}): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: {},
-    caller: localCaller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
-    ...part,
   };
 }

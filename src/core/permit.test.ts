@@ -1,17 +1,14 @@
 import { expect, test } from 'vitest';
 import type { ToolCall } from './call.ts';
 import { localCaller, type Caller } from './caller.ts';
-import { Cancellation } from './cancellation.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
-import { Interview } from './interview.ts';
 import { permit } from './permit.ts';
-import { CallRecord } from './record.ts';
 import { ToolRegistry } from './registry.ts';
 import type { Result } from './result.ts';
 import { withStages, type Next, type Stage } from './stage.ts';
 import { defineTool, type Authorize, type Tool } from './tool.ts';
-import { createFakeClock } from '../testing.ts';
+import { createFakeClock, createTestCall } from '../testing.ts';
 
 const ada: Caller = { ...localCaller, id: 'ada' };
 const bob: Caller = { ...localCaller, id: 'bob' };
@@ -165,16 +162,5 @@ function noteTool(authorize: Authorize, ran: unknown[]): Tool {
 }
 
 function callOf(tool: Tool, args: ToolCall['arguments'], caller: Caller): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: args,
-    caller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
-  };
+  return createTestCall(tool, { arguments: args, caller });
 }

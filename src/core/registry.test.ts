@@ -4,17 +4,15 @@ import { z } from 'zod';
 import { AbstractTool } from './abstract-tool.ts';
 import type { ToolCall } from './call.ts';
 import { localCaller } from './caller.ts';
-import { Cancellation } from './cancellation.ts';
 import type { ToolContext } from './context.ts';
 import { ToolcribError } from './errors.ts';
-import { Interview } from './interview.ts';
-import { CallRecord } from './record.ts';
 import { definePrompt } from './prompt.ts';
 import { ToolRegistry } from './registry.ts';
 import { defineResource, defineResourceTemplate } from './resource.ts';
 import type { Result } from './result.ts';
 import type { Change } from './source.ts';
 import { defineTool, type Tool } from './tool.ts';
+import { createTestCall } from '../testing.ts';
 
 const echo = toolCalled('echo');
 
@@ -541,18 +539,7 @@ async function run(tool: Tool, args: ToolCall['arguments'] = {}): Promise<Result
 }
 
 function callOf(tool: Tool, args: ToolCall['arguments']): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: args,
-    caller: localCaller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
-  };
+  return createTestCall(tool, { arguments: args });
 }
 
 /** What a watcher is told of the changes that `act` makes, once the turn is over. */

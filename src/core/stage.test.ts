@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest';
-import { recordingSource } from '../testing.ts';
+import { createTestCall, recordingSource } from '../testing.ts';
 import { absentTool } from './absent-tool.ts';
 import type { ToolCall } from './call.ts';
 import { localCaller, type Caller } from './caller.ts';
-import { Cancellation } from './cancellation.ts';
-import { Interview } from './interview.ts';
-import { CallRecord } from './record.ts';
 import { ToolRegistry } from './registry.ts';
 import type { Change, ToolSource } from './source.ts';
 import { withInnerStages, withStages, type Stage } from './stage.ts';
@@ -236,16 +233,5 @@ async function findOpen(source: ToolSource): Promise<Tool> {
 }
 
 function callOf(tool: Tool): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: {},
-    caller: bob,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
-  };
+  return createTestCall(tool, { caller: bob });
 }

@@ -4,18 +4,15 @@ import type { z } from 'zod';
 import { absentTool } from '../core/absent-tool.ts';
 import type { Reading, ToolCall } from '../core/call.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
-import { Cancellation } from '../core/cancellation.ts';
 import { ToolcribError } from '../core/errors.ts';
-import { Interview } from '../core/interview.ts';
 import { definePrompt } from '../core/prompt.ts';
-import { CallRecord } from '../core/record.ts';
 import { defineResource, defineResourceTemplate } from '../core/resource.ts';
 import type { Result } from '../core/result.ts';
 import type { ToolSource } from '../core/source.ts';
 import { withStages, type Readable } from '../core/stage.ts';
 import type { Tool } from '../core/tool.ts';
 import { validateInput } from '../core/validate.ts';
-import { recordingSource } from '../testing.ts';
+import { createTestCall, recordingSource } from '../testing.ts';
 import type { accessOptions } from './access-rules.ts';
 import { createAccess, type Access } from './authorize.ts';
 
@@ -589,16 +586,5 @@ function toolCalled(name: string): Tool {
 }
 
 function callOf(tool: Tool, caller: Caller, args: Record<string, unknown> = {}): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: args,
-    caller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
-  };
+  return createTestCall(tool, { arguments: args, caller });
 }

@@ -3,19 +3,17 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { ToolCall, Voice } from '../core/call.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
-import { Cancellation } from '../core/cancellation.ts';
 import type { Clock } from '../core/clock.ts';
 import type { ToolContext } from '../core/context.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { Interview } from '../core/interview.ts';
-import { CallRecord } from '../core/record.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import type { Result } from '../core/result.ts';
 import type { ToolSource } from '../core/source.ts';
 import { withStages, type Stage } from '../core/stage.ts';
 import { assumedReadOnly, defineTool, type Tool } from '../core/tool.ts';
 import { validateInput } from '../core/validate.ts';
-import { createFakeClock } from '../testing.ts';
+import { createFakeClock, createTestCall } from '../testing.ts';
 import { cache } from './cache.ts';
 import { ResultCache } from './result-cache.ts';
 
@@ -574,19 +572,11 @@ type CallOptions = Partial<Pick<ToolCall, 'caller' | 'interview' | 'voice'>> & {
 };
 
 function callOf(tool: Tool | string, { args = { q: 'x' }, ...parts }: CallOptions = {}): ToolCall {
-  return {
-    kind: 'tool',
-    tool: typeof tool === 'string' ? tools.get(tool)! : tool,
+  return createTestCall(typeof tool === 'string' ? tools.get(tool)! : tool, {
     arguments: args,
     caller: ada,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
     ...parts,
-  };
+  });
 }
 
 async function send(source: ToolSource, call: ToolCall): Promise<Result> {

@@ -1,16 +1,12 @@
 import { expect, test } from 'vitest';
 import { absentTool } from '../core/absent-tool.ts';
 import type { ToolCall } from '../core/call.ts';
-import { localCaller } from '../core/caller.ts';
-import { Cancellation } from '../core/cancellation.ts';
 import { ToolcribError, type ErrorCode } from '../core/errors.ts';
-import { Interview } from '../core/interview.ts';
-import { CallRecord } from '../core/record.ts';
 import { failed, type Result } from '../core/result.ts';
 import { withStages } from '../core/stage.ts';
 import type { Awaitable } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
-import { createFakeClock, type FakeClock } from '../testing.ts';
+import { createFakeClock, createTestCall, type FakeClock } from '../testing.ts';
 import { Breakers } from './breakers.ts';
 import { circuitBreak, circuitBreakOptions } from './circuit-break.ts';
 
@@ -44,7 +40,7 @@ test.each([
 test('without the stage every call still reaches it', async () => {
   const source = withStages({ list: () => [], find: () => undefined, call: out }, []);
   for (let count = 0; count < 10; count++)
-    expect(() => source.call(callOf(search))).toThrow('The index does not answer.');
+    expect(() => source.call(createTestCall(search))).toThrow('The index does not answer.');
 });
 
 test('one call tries it again; if it is answered, all pass', async () => {
@@ -156,11 +152,11 @@ test('outages far apart, or with an answer between them, do not add up', async (
 test('each tool has a breaker of its own, which outlasts new options', async () => {
   const { call, breakers, clock, answer } = await opened();
   answer(() => DONE);
-  expect(await call(callOf(toolCalled('other')))).toBe(DONE);
+  expect(await call(createTestCall(toolCalled('other')))).toBe(DONE);
   const again = withStages({ list: () => [], find: () => undefined, call: () => DONE }, [
     circuitBreak({ failures: 1 }, { breakers, clock }),
   ]);
-  expect(() => again.call(callOf(toolCalled('search')))).toThrow('search is not answering');
+  expect(() => again.call(createTestCall(toolCalled('search')))).toThrow('search is not answering');
 });
 
 test('calls that were under way when a tool was given up change nothing', async () => {
@@ -194,7 +190,7 @@ test('outages of calls that were under way do not keep a tool shut for longer', 
 
 test('a call that is answered at once is answered at once, and a tool that does not exist has no breaker', () => {
   const next = (): Result => DONE;
-  expect(circuitBreak().wrap!(search, next)(callOf(search))).toBe(DONE);
+  expect(circuitBreak().wrap!(search, next)(createTestCall(search))).toBe(DONE);
   expect(circuitBreak().wrap!(absentTool('x'), next)).toBe(next);
 });
 
@@ -225,7 +221,7 @@ function broken(): Broken {
     breakers,
     made: () => made,
     answer: (next) => (how = next),
-    call: async (call = callOf(search)) => source.call(call),
+    call: async (call = createTestCall(search)) => source.call(call),
   };
 }
 
@@ -242,22 +238,6 @@ function toolCalled(name: string, part: Partial<Tool> = {}): Tool {
     description: `Does ${name}.`,
     inputSchema: { type: 'object', properties: {} },
     handler: () => 'ok',
-    ...part,
-  };
-}
-
-function callOf(tool: Tool, part: Partial<ToolCall> = {}): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: {},
-    caller: localCaller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
     ...part,
   };
 }

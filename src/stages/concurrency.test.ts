@@ -4,16 +4,14 @@ import type { ResourceCall, ToolCall } from '../core/call.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
 import { Cancellation } from '../core/cancellation.ts';
 import { ToolcribError } from '../core/errors.ts';
-import { Interview } from '../core/interview.ts';
 import type { Memory } from '../core/memory.ts';
-import { CallRecord } from '../core/record.ts';
 import type { Result } from '../core/result.ts';
 import { withStages, type Stage } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
 import { createInMemoryStore } from '../store/in-memory-store.ts';
 import type { Entry, Journal } from '../store/store.ts';
-import { createFakeClock, recordingSource, type FakeClock } from '../testing.ts';
+import { createFakeClock, createTestCall, recordingSource, type FakeClock } from '../testing.ts';
 import { audit } from './audit.ts';
 import { commit } from './commit.ts';
 import { concurrency, concurrencyOptions } from './concurrency.ts';
@@ -47,7 +45,7 @@ test('without the stage they all run at once', async () => {
   const started: string[] = [];
   const source = withStages(recordingSource(), []);
   const wait = toolCalled('wait', { handler: () => (started.push('x'), new Promise(() => {})) });
-  for (let made = 0; made < 100; made++) void source.call(callOf(wait));
+  for (let made = 0; made < 100; made++) void source.call(createTestCall(wait));
   await settle();
   expect(started).toHaveLength(100);
 });
@@ -184,7 +182,7 @@ test.each<[how: string, handler: Tool['handler']]>([
   const tool = toolCalled('a', { handler });
   for (let made = 0; made < 3; made++) {
     await Promise.resolve()
-      .then(() => source.call(callOf(tool)))
+      .then(() => source.call(createTestCall(tool)))
       .catch(() => {});
     expect(slots.running).toBe(0);
   }
@@ -209,7 +207,7 @@ test('without a time limit further in, a call that is cancelled keeps its slot u
   let finish = (): void => {};
   const tool = toolCalled('a', { handler: () => new Promise<void>((resolve) => (finish = resolve)) });
   const source = withStages(recordingSource(), [concurrency({}, { slots })]);
-  const call = callOf(tool);
+  const call = createTestCall(tool);
   const ended = source.call(call);
   call.cancellation.abort(new ToolcribError('cancelled', 'Enough.'));
   await settle();
@@ -224,7 +222,7 @@ describe('R6 a client that hangs up while the intent is written', () => {
     const { source, pay, written, entries, runs, slots } = recordedLine((own) =>
       concurrency({ perCaller: 1 }, { slots: own }),
     );
-    const call = callOf(pay, { meta: { [idempotencyKey]: 'k-1' } });
+    const call = createTestCall(pay, { meta: { [idempotencyKey]: 'k-1' } });
     const answer = Promise.resolve(source.call(call));
     await settle();
     expect(openIntents(entries)).toEqual([call.record.id]);
@@ -241,7 +239,7 @@ describe('R6 a client that hangs up while the intent is written', () => {
     expect(runs).toEqual([]);
     expect(slots.running).toBe(0);
 
-    const again = callOf(pay, { meta: { [idempotencyKey]: 'k-1' } });
+    const again = createTestCall(pay, { meta: { [idempotencyKey]: 'k-1' } });
     const retried = Promise.resolve(source.call(again));
     await settle();
     written();
@@ -259,7 +257,7 @@ describe('R6 a client that hangs up while the intent is written', () => {
       wrap: (_tool, next) => (call) => call.cancellation.race(Promise.resolve(next(call))),
     };
     const { source, pay, written, entries } = recordedLine(() => giveUp);
-    const call = callOf(pay, { meta: { [idempotencyKey]: 'k-1' } });
+    const call = createTestCall(pay, { meta: { [idempotencyKey]: 'k-1' } });
     const answer = Promise.resolve(source.call(call));
     await settle();
     call.cancellation.abort(new ToolcribError('cancelled', 'The client hung up.'));
@@ -267,7 +265,7 @@ describe('R6 a client that hangs up while the intent is written', () => {
     written();
     await settle();
     expect(openIntents(entries)).toEqual([call.record.id]);
-    const again = callOf(pay, { meta: { [idempotencyKey]: 'k-1' } });
+    const again = createTestCall(pay, { meta: { [idempotencyKey]: 'k-1' } });
     await expect(source.call(again)).rejects.toMatchObject({ code: 'outcome_unknown' });
   });
 });
@@ -283,7 +281,7 @@ test('a call that goes on as a task keeps its slot until it ends', async () => {
     },
   });
   let detached = false;
-  const ended = source.call(callOf(long, { voice: { detach: () => (detached = true) } }));
+  const ended = source.call(createTestCall(long, { voice: { detach: () => (detached = true) } }));
   await settle();
   expect(detached).toBe(true);
   expect(slots.running).toBe(1);
@@ -295,16 +293,16 @@ test('a call that goes on as a task keeps its slot until it ends', async () => {
 test('a call that is answered at once is answered at once, however many there are', () => {
   const source = withStages(recordingSource(), [concurrency({ perCaller: 1 })]);
   for (let made = 0; made < 100; made++)
-    expect(source.call(callOf(toolCalled('a')))).toMatchObject({ kind: 'done' });
+    expect(source.call(createTestCall(toolCalled('a')))).toMatchObject({ kind: 'done' });
 });
 
 test('new options see the calls that are under way', async () => {
   const slots = new Slots();
   const clock = createFakeClock();
   const held = withStages(endless(), [concurrency({ perCaller: 5 }, { slots, clock })]);
-  void held.call(callOf(toolCalled('a')));
+  void held.call(createTestCall(toolCalled('a')));
   const after = withStages(endless(), [concurrency({ perCaller: 1, queue: 0 }, { slots, clock })]);
-  await expect(after.call(callOf(toolCalled('a')))).rejects.toMatchObject({ code: 'busy' });
+  await expect(after.call(createTestCall(toolCalled('a')))).rejects.toMatchObject({ code: 'busy' });
 });
 
 test('readings take slots too', async () => {
@@ -446,7 +444,7 @@ function gated(options: Parameters<typeof concurrency>[0]): Gated {
     async start(name, { key = name, ...part } = {}) {
       const tool = tools.get(name) ?? toolCalled(name);
       tools.set(name, tool);
-      return source.call(callOf(tool, { ...part, meta: { key } }));
+      return source.call(createTestCall(tool, { ...part, meta: { key } }));
     },
   };
 }
@@ -474,7 +472,7 @@ function seeded(seed: number): () => number {
 }
 
 function readingOf(): ResourceCall {
-  const { tool: _tool, arguments: _arguments, ...base } = callOf(toolCalled('a'));
+  const { tool: _tool, arguments: _arguments, ...base } = createTestCall(toolCalled('a'));
   const resource = { uri: 'note:1', name: 'note', read: () => 'text' };
   return { ...base, kind: 'resource', resource, uri: 'note:1', variables: {} };
 }
@@ -485,22 +483,6 @@ function toolCalled(name: string, part: Partial<Tool> = {}): Tool {
     description: `Does ${name}.`,
     inputSchema: { type: 'object', properties: {} },
     handler: () => 'ok',
-    ...part,
-  };
-}
-
-function callOf(tool: Tool, part: Partial<ToolCall> = {}): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: {},
-    caller: localCaller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
     ...part,
   };
 }

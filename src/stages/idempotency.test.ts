@@ -2,12 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { ToolCall } from '../core/call.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
-import { Cancellation } from '../core/cancellation.ts';
 import { ownerOf } from '../core/digest.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { Interview } from '../core/interview.ts';
 import type { Memory } from '../core/memory.ts';
-import { CallRecord } from '../core/record.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import type { Result } from '../core/result.ts';
 import type { ToolSource } from '../core/source.ts';
@@ -16,7 +14,7 @@ import { defineTool, type Tool } from '../core/tool.ts';
 import { validateInput, validateOutput } from '../core/validate.ts';
 import { createInMemoryStore, type InMemoryStore } from '../store/in-memory-store.ts';
 import type { Journal, Reservations } from '../store/store.ts';
-import { recordingSource, createFakeClock } from '../testing.ts';
+import { createFakeClock, createTestCall, recordingSource } from '../testing.ts';
 import { idempotency, idempotencyOptions } from './idempotency.ts';
 
 const ada: Caller = { ...localCaller, id: 'ada' };
@@ -501,18 +499,7 @@ interface CallOptions {
 function callOf(tool: Tool, options: CallOptions = {}): ToolCall {
   const { caller = ada, args = { amount: 5, to: 'Eve' } } = options;
   const key = 'key' in options ? options.key : 'k-1';
-  return {
-    kind: 'tool',
-    tool,
-    arguments: args,
-    caller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: key === undefined ? {} : { [KEY]: key },
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
-  };
+  return createTestCall(tool, { arguments: args, caller, meta: key === undefined ? {} : { [KEY]: key } });
 }
 
 function paid(receipt: number): Result {

@@ -2,15 +2,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { absentTool } from '../core/absent-tool.ts';
 import type { ResourceCall, ToolCall } from '../core/call.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
-import { Cancellation } from '../core/cancellation.ts';
 import type { ToolcribError } from '../core/errors.ts';
-import { Interview } from '../core/interview.ts';
 import { CallRecord } from '../core/record.ts';
 import { withStages, type Stage } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Quotas } from '../store/store.ts';
-import { createFakeClock, recordingSource } from '../testing.ts';
+import { createFakeClock, createTestCall, recordingSource } from '../testing.ts';
 import { Buckets } from './buckets.ts';
 import { rateLimit, rateLimitOptions } from './rate-limit.ts';
 
@@ -27,23 +25,23 @@ test.each(['000-37', '002-21', '003-20', '004-18', '001-57'])(
   (_id) => {
     const clock = createFakeClock();
     const source = limited(rateLimit({ perMinute: 60 }, { clock }));
-    expect(admittedOf(60, () => source.call(callOf(echo)))).toBe(60);
-    const refusal = refusalOf(() => source.call(callOf(echo)));
+    expect(admittedOf(60, () => source.call(createTestCall(echo)))).toBe(60);
+    const refusal = refusalOf(() => source.call(createTestCall(echo)));
     expect(refusal).toMatchObject({
       code: 'rate_limited',
       message: 'Too many calls of echo; try again in 1 s.',
       data: { retryAfterMs: 1_000 },
     });
     clock.advance(999);
-    expect(refusalOf(() => source.call(callOf(echo)))).toMatchObject({ data: { retryAfterMs: 1 } });
+    expect(refusalOf(() => source.call(createTestCall(echo)))).toMatchObject({ data: { retryAfterMs: 1 } });
     clock.advance(1);
-    expect(source.call(callOf(echo))).toMatchObject({ kind: 'done' });
+    expect(source.call(createTestCall(echo))).toMatchObject({ kind: 'done' });
   },
 );
 
 test('002-21 a limit of 600 calls a minute applies where nothing is set', () => {
   const source = limited(rateLimit({}, { clock: createFakeClock() }));
-  expect(admittedOf(1_000, () => source.call(callOf(echo)))).toBe(600);
+  expect(admittedOf(1_000, () => source.call(createTestCall(echo)))).toBe(600);
 });
 
 test('001-57 an expensive tool has a lower limit of its own, and the most specific pattern counts', () => {
@@ -51,10 +49,10 @@ test('001-57 an expensive tool has a lower limit of its own, and the most specif
   const perTool = { '*': 50, 'report.*': 5, 'report.yearly': 2 };
   const source = limited(rateLimit({ perMinute: 100, perTool }, { clock }));
   const admitted = ['report.yearly', 'report.daily', 'other'].map((name) =>
-    admittedOf(60, () => source.call(callOf(toolCalled(name)))),
+    admittedOf(60, () => source.call(createTestCall(toolCalled(name)))),
   );
   expect(admitted).toEqual([2, 5, 50]);
-  expect(admittedOf(60, () => source.call(callOf(toolCalled('another'))))).toBe(43);
+  expect(admittedOf(60, () => source.call(createTestCall(toolCalled('another'))))).toBe(43);
 });
 
 test('B13 of 10,000 parallel calls at a limit of 100, 100 are admitted; without the stage all of them are', async () => {
@@ -63,7 +61,7 @@ test('B13 of 10,000 parallel calls at a limit of 100, 100 are admitted; without 
     Promise.all(
       Array.from({ length: 10_000 }, async () => {
         try {
-          await source.call(callOf(echo));
+          await source.call(createTestCall(echo));
           return 1;
         } catch {
           return 0;
@@ -78,7 +76,7 @@ test('B13 other keys, scopes, clients, metadata, sessions or spellings give a ca
   const clock = createFakeClock();
   const source = limited(rateLimit({ perMinute: 100, perTool: { echo: 100 } }, { clock }));
   const disguises = (index: number): ToolCall =>
-    callOf(index % 3 === 0 ? absentTool(`ECHO${index}`) : echo, {
+    createTestCall(index % 3 === 0 ? absentTool(`ECHO${index}`) : echo, {
       caller: {
         ...ada,
         tenant: { ...ada.tenant, name: `Acme ${index}` },
@@ -96,7 +94,7 @@ test('B13 other keys, scopes, clients, metadata, sessions or spellings give a ca
     });
   const outcomes = Array.from({ length: 1_000 }, (_, index) => codeOf(() => source.call(disguises(index))));
   expect(outcomes.filter((code) => code === 'rate_limited')).toHaveLength(900);
-  expect(codeOf(() => source.call(callOf(echo, { caller: bob })))).toBe('done');
+  expect(codeOf(() => source.call(createTestCall(echo, { caller: bob })))).toBe('done');
 });
 
 test('two callers whose names run together are still two', () => {
@@ -109,7 +107,8 @@ test('two callers whose names run together are still two', () => {
     callerCalled('a', 'tenant'),
     callerCalled('tenant', 'a'),
   ];
-  for (const caller of callers) expect(codeOf(() => source.call(callOf(echo, { caller })))).toBe('done');
+  for (const caller of callers)
+    expect(codeOf(() => source.call(createTestCall(echo, { caller })))).toBe('done');
 });
 
 test('B13 setting the wall clock back an hour, or ahead, gives nobody a burst', () => {
@@ -117,14 +116,14 @@ test('B13 setting the wall clock back an hour, or ahead, gives nobody a burst', 
   let offMs = 0;
   const moved = { ...clock, now: () => clock.now() + offMs };
   const source = limited(rateLimit({ perMinute: 100 }, { clock: moved }));
-  expect(admittedOf(200, () => source.call(callOf(echo)))).toBe(100);
+  expect(admittedOf(200, () => source.call(createTestCall(echo)))).toBe(100);
   for (const off of [-HOUR, HOUR]) {
     offMs = off;
-    expect(admittedOf(200, () => source.call(callOf(echo)))).toBe(0);
+    expect(admittedOf(200, () => source.call(createTestCall(echo)))).toBe(0);
   }
   // The control: time that really passed counts.
   clock.advance(MINUTE);
-  expect(admittedOf(200, () => source.call(callOf(echo)))).toBe(100);
+  expect(admittedOf(200, () => source.call(createTestCall(echo)))).toBe(100);
 });
 
 test('R19 over 1,000,000 decisions in bursts of every size, callers get what they are entitled to', () => {
@@ -138,7 +137,7 @@ test('R19 over 1,000,000 decisions in bursts of every size, callers get what the
   const limits = [7, 60, 100, 601].map((perMinute, index) => {
     const burst = index % 2 === 0 ? perMinute : 10;
     const wrapped = rateLimit({ perMinute, burst }, { clock, buckets }).wrap!(echo, () => ({ kind: 'done' }));
-    const call = callOf(echo, { caller: callerCalled(`caller-${perMinute}`) });
+    const call = createTestCall(echo, { caller: callerCalled(`caller-${perMinute}`) });
     return { perMinute, burst, wrapped, call, tokens: burst, filledAt: 0, entitled: 0, admitted: 0 };
   });
   for (let decisions = 0; decisions < 1_000_000;) {
@@ -175,8 +174,9 @@ test('R21 a tenant at a hundred times its limit costs other tenants nothing', ()
   const others = ['acme', 'globex', 'initech'].map((tenant) => callerCalled('worker', tenant));
   let ofNoisy = 0;
   for (let second = 0; second < 120; second++) {
-    ofNoisy += admittedOf(100, () => source.call(callOf(echo, { caller: noisy })));
-    for (const caller of others) expect(codeOf(() => source.call(callOf(echo, { caller })))).toBe('done');
+    ofNoisy += admittedOf(100, () => source.call(createTestCall(echo, { caller: noisy })));
+    for (const caller of others)
+      expect(codeOf(() => source.call(createTestCall(echo, { caller })))).toBe('done');
     clock.advance(1_000);
   }
   expect(ofNoisy).toBeLessThanOrEqual(10 + 120);
@@ -185,38 +185,38 @@ test('R21 a tenant at a hundred times its limit costs other tenants nothing', ()
 test('the callers of a tenant share its limit, and a refusal for one reason uses up nothing else', () => {
   const clock = createFakeClock();
   const source = limited(rateLimit({ perMinute: 10, perTenant: 12 }, { clock }));
-  expect(admittedOf(10, () => source.call(callOf(echo, { caller: ada })))).toBe(10);
-  expect(admittedOf(100, () => source.call(callOf(echo, { caller: ada })))).toBe(0);
-  expect(admittedOf(10, () => source.call(callOf(echo, { caller: bob })))).toBe(2);
+  expect(admittedOf(10, () => source.call(createTestCall(echo, { caller: ada })))).toBe(10);
+  expect(admittedOf(100, () => source.call(createTestCall(echo, { caller: ada })))).toBe(0);
+  expect(admittedOf(10, () => source.call(createTestCall(echo, { caller: bob })))).toBe(2);
   clock.advance(MINUTE / 2);
-  expect(admittedOf(10, () => source.call(callOf(echo, { caller: bob })))).toBe(6);
+  expect(admittedOf(10, () => source.call(createTestCall(echo, { caller: bob })))).toBe(6);
 });
 
 test('a burst bounds how many calls come at once, not how many come in a minute', () => {
   const clock = createFakeClock();
   const source = limited(rateLimit({ perMinute: 60, burst: 5, perTool: { slow: 3 } }, { clock }));
-  expect(admittedOf(60, () => source.call(callOf(echo)))).toBe(5);
+  expect(admittedOf(60, () => source.call(createTestCall(echo)))).toBe(5);
   let admitted = 0;
   for (let second = 0; second < 60; second++) {
     clock.advance(1_000);
-    admitted += admittedOf(5, () => source.call(callOf(echo)));
+    admitted += admittedOf(5, () => source.call(createTestCall(echo)));
   }
   expect(admitted).toBe(60);
-  expect(admittedOf(60, () => source.call(callOf(toolCalled('slow'), { caller: bob })))).toBe(3);
+  expect(admittedOf(60, () => source.call(createTestCall(toolCalled('slow'), { caller: bob })))).toBe(3);
 });
 
 test('a continued call was counted when it was first made', () => {
   const source = limited(rateLimit({ perMinute: 1 }, { clock: createFakeClock() }));
   const resumed = (): ToolCall =>
-    callOf(echo, { record: Object.assign(new CallRecord(), { isResumed: true }) });
+    createTestCall(echo, { record: Object.assign(new CallRecord(), { isResumed: true }) });
   expect(admittedOf(50, () => source.call(resumed()))).toBe(50);
-  expect(admittedOf(50, () => source.call(callOf(echo)))).toBe(1);
+  expect(admittedOf(50, () => source.call(createTestCall(echo)))).toBe(1);
 });
 
 test('B13 continuing a read-only call from the same state over and over is counted', () => {
   const source = limited(rateLimit({ perMinute: 3 }, { clock: createFakeClock() }));
   const resumed = (): ToolCall =>
-    callOf(lookUp, { record: Object.assign(new CallRecord(), { isResumed: true }) });
+    createTestCall(lookUp, { record: Object.assign(new CallRecord(), { isResumed: true }) });
   expect(admittedOf(50, () => source.call(resumed()))).toBe(3);
 });
 
@@ -226,7 +226,7 @@ test('names that do not exist count too, and none of them has a limit of its own
     rateLimit({ perMinute: 50, perTool: { '*': 10 } }, { clock: createFakeClock(), buckets }),
   );
   const codes = Array.from({ length: 100 }, (_, index) =>
-    codeOf(() => source.call(callOf(absentTool(`guess-${index}`)))),
+    codeOf(() => source.call(createTestCall(absentTool(`guess-${index}`)))),
   );
   expect(codes.filter((code) => code === 'unknown_tool')).toHaveLength(50);
   expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(50);
@@ -241,21 +241,21 @@ test('readings count like calls', async () => {
     code: 'rate_limited',
     message: 'Too many requests; try again in 20 s.',
   });
-  expect(codeOf(() => source.call(callOf(echo)))).toBe('rate_limited');
+  expect(codeOf(() => source.call(createTestCall(echo)))).toBe('rate_limited');
 });
 
 test('new options keep what was counted under the old ones', () => {
   const clock = createFakeClock();
   const buckets = new Buckets();
   const before = limited(rateLimit({ perMinute: 10 }, { clock, buckets }));
-  expect(admittedOf(20, () => before.call(callOf(echo)))).toBe(10);
+  expect(admittedOf(20, () => before.call(createTestCall(echo)))).toBe(10);
   const after = limited(rateLimit({ perMinute: 20 }, { clock, buckets }));
-  expect(admittedOf(20, () => after.call(callOf(echo)))).toBe(0);
+  expect(admittedOf(20, () => after.call(createTestCall(echo)))).toBe(0);
   clock.advance(MINUTE / 2);
-  expect(admittedOf(20, () => after.call(callOf(echo)))).toBe(10);
+  expect(admittedOf(20, () => after.call(createTestCall(echo)))).toBe(10);
   // The control: with buckets of its own it starts from nothing.
   expect(
-    admittedOf(20, () => limited(rateLimit({ perMinute: 1 }, { clock })).call(callOf(echo))),
+    admittedOf(20, () => limited(rateLimit({ perMinute: 1 }, { clock })).call(createTestCall(echo))),
   ).toBeGreaterThan(1);
 });
 
@@ -265,7 +265,7 @@ test('memory holds those who called lately, however many callers there ever were
   const wrapped = rateLimit({ perMinute: 60 }, { clock, buckets }).wrap!(echo, () => ({ kind: 'done' }));
   let largest = 0;
   for (let index = 0; index < 50_000; index++) {
-    void wrapped(callOf(echo, { caller: callerCalled(`caller-${index}`) }));
+    void wrapped(createTestCall(echo, { caller: callerCalled(`caller-${index}`) }));
     clock.advance(10);
     largest = Math.max(largest, buckets.size);
   }
@@ -276,29 +276,29 @@ test('memory holds those who called lately, however many callers there ever were
 test('the sweep forgets nobody who is at the limit', () => {
   const clock = createFakeClock();
   const wrapped = rateLimit({ perMinute: 60 }, { clock }).wrap!(echo, () => ({ kind: 'done' }));
-  expect(admittedOf(60, () => wrapped(callOf(echo, { caller: ada })))).toBe(60);
+  expect(admittedOf(60, () => wrapped(createTestCall(echo, { caller: ada })))).toBe(60);
   for (let index = 0; index < 1_000; index++)
-    void wrapped(callOf(echo, { caller: callerCalled(`x${index}`) }));
-  expect(admittedOf(60, () => wrapped(callOf(echo, { caller: ada })))).toBe(0);
+    void wrapped(createTestCall(echo, { caller: callerCalled(`x${index}`) }));
+  expect(admittedOf(60, () => wrapped(createTestCall(echo, { caller: ada })))).toBe(0);
 });
 
 test('a call that is answered at once is answered at once', () => {
   const source = limited(rateLimit({ perDay: 10 }, { clock: createFakeClock(), quotas: countingQuotas() }));
-  expect(source.call(callOf(echo))).not.toBeInstanceOf(Promise);
+  expect(source.call(createTestCall(echo))).not.toBeInstanceOf(Promise);
 });
 
 test('a quota holds for a day of UTC, says how long that is, and survives a restart', () => {
   const clock = createFakeClock(Date.UTC(2026, 0, 1, 18));
   const quotas = countingQuotas();
   const start = (): ToolSource => limited(rateLimit({ perDay: 5 }, { clock, quotas }));
-  expect(admittedOf(3, () => start().call(callOf(echo)))).toBe(3);
-  expect(admittedOf(10, () => start().call(callOf(echo)))).toBe(2);
-  expect(refusalOf(() => start().call(callOf(echo)))).toMatchObject({
+  expect(admittedOf(3, () => start().call(createTestCall(echo)))).toBe(3);
+  expect(admittedOf(10, () => start().call(createTestCall(echo)))).toBe(2);
+  expect(refusalOf(() => start().call(createTestCall(echo)))).toMatchObject({
     code: 'rate_limited',
     data: { retryAfterMs: 6 * HOUR },
   });
   clock.advance(6 * HOUR);
-  expect(admittedOf(10, () => start().call(callOf(echo)))).toBe(5);
+  expect(admittedOf(10, () => start().call(createTestCall(echo)))).toBe(5);
 });
 
 test('a caller who has used up the own quota does not use up that of the tenant', async () => {
@@ -308,7 +308,9 @@ test('a caller who has used up the own quota does not use up that of the tenant'
   const admitted = async (caller: Caller): Promise<number> => {
     let total = 0;
     for (let made = 0; made < 10; made++)
-      total += (await Promise.resolve(source.call(callOf(echo, { caller }))).catch(() => undefined)) ? 1 : 0;
+      total += (await Promise.resolve(source.call(createTestCall(echo, { caller }))).catch(() => undefined))
+        ? 1
+        : 0;
     return total;
   };
   expect(await admitted(ada)).toBe(5);
@@ -326,10 +328,10 @@ test('without its store a quota refuses what has effects, lets pass and counts w
   const source = limited(
     rateLimit({ perMinute: 4, perDay: 100 }, { clock: createFakeClock(), quotas, buckets }),
   );
-  const refusal = refusalOf(() => source.call(callOf(echo)));
+  const refusal = refusalOf(() => source.call(createTestCall(echo)));
   expect(refusal).toMatchObject({ code: 'record_unavailable' });
   expect(refusal.message).not.toContain('/var/lib');
-  expect(admittedOf(10, () => source.call(callOf(lookUp)))).toBe(3);
+  expect(admittedOf(10, () => source.call(createTestCall(lookUp)))).toBe(3);
   expect(buckets.unmetered).toBe(3);
 });
 
@@ -337,15 +339,15 @@ test('a store that hangs is waited for once a second, not by every call, and is 
   const clock = createFakeClock();
   const hanging = countingQuotas({ isHanging: true });
   const source = limited(rateLimit({ perDay: 100 }, { clock, quotas: hanging }));
-  const first = source.call(callOf(lookUp));
+  const first = source.call(createTestCall(lookUp));
   clock.advance(1_000);
   expect(await first).toMatchObject({ kind: 'done' });
-  expect(source.call(callOf(lookUp))).not.toBeInstanceOf(Promise);
-  expect(codeOf(() => source.call(callOf(echo)))).toBe('record_unavailable');
+  expect(source.call(createTestCall(lookUp))).not.toBeInstanceOf(Promise);
+  expect(codeOf(() => source.call(createTestCall(echo)))).toBe('record_unavailable');
   expect(hanging.asked).toBe(1);
   clock.advance(1_000);
   hanging.isHanging = false;
-  expect(source.call(callOf(echo))).toMatchObject({ kind: 'done' });
+  expect(source.call(createTestCall(echo))).toMatchObject({ kind: 'done' });
 });
 
 test('quotas without a store are refused when the stage is made', () => {
@@ -435,7 +437,7 @@ function seeded(seed: number): () => number {
 }
 
 function readingOf(): ResourceCall {
-  const { tool: _tool, arguments: _arguments, ...base } = callOf(echo);
+  const { tool: _tool, arguments: _arguments, ...base } = createTestCall(echo);
   const resource = { uri: 'note:1', name: 'note', read: () => 'text' };
   return { ...base, kind: 'resource', resource, uri: 'note:1', variables: {} };
 }
@@ -446,22 +448,6 @@ function toolCalled(name: string, part: Partial<Tool> = {}): Tool {
     description: `Does ${name}.`,
     inputSchema: { type: 'object', properties: {} },
     handler: () => 'ok',
-    ...part,
-  };
-}
-
-function callOf(tool: Tool, part: Partial<ToolCall> = {}): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: {},
-    caller: localCaller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
     ...part,
   };
 }

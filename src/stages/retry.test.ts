@@ -1,16 +1,14 @@
 import { expect, test } from 'vitest';
 import { absentTool } from '../core/absent-tool.ts';
 import type { ToolCall } from '../core/call.ts';
-import { localCaller } from '../core/caller.ts';
 import { Cancellation } from '../core/cancellation.ts';
 import { ToolcribError, type ErrorCode } from '../core/errors.ts';
 import { Interview } from '../core/interview.ts';
-import { CallRecord } from '../core/record.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { failed, type Result } from '../core/result.ts';
 import { withStages } from '../core/stage.ts';
 import type { Tool, ToolAnnotations } from '../core/tool.ts';
-import { createFakeClock, type FakeClock } from '../testing.ts';
+import { createFakeClock, createTestCall, type FakeClock } from '../testing.ts';
 import { retry, retryOptions } from './retry.ts';
 
 const DONE: Result = { kind: 'done', data: 'ok' };
@@ -73,7 +71,7 @@ test('what fails at once is tried again like what fails later', async () => {
     if (++made === 1) throw unavailable();
     return DONE;
   });
-  const ended = wrapped(callOf(toolCalled('a')));
+  const ended = wrapped(createTestCall(toolCalled('a')));
   await passTime(clock);
   expect(await ended).toBe(DONE);
 });
@@ -170,7 +168,7 @@ test('a call that was cancelled before it failed is not made again', async () =>
 test('a call that is answered at once is answered at once, and a name that does not exist is left as it is', () => {
   const next = (): Result => DONE;
   const tool = toolCalled('a', { annotations: readOnly });
-  expect(retry().wrap!(tool, next)(callOf(tool))).toBe(DONE);
+  expect(retry().wrap!(tool, next)(createTestCall(tool))).toBe(DONE);
   expect(retry().wrap!(absentTool('x'), next)).toBe(next);
   expect(retry({ attempts: 1 }).wrap!(tool, next)).toBe(next);
 });
@@ -212,7 +210,7 @@ function failing(
     clock,
     made: () => times.length,
     waited: () => times.slice(1).map((time, index) => time - times[index]!),
-    call: async (part) => source.call(callOf(tool, part)),
+    call: async (part) => source.call(createTestCall(tool, part)),
   };
 }
 
@@ -239,22 +237,6 @@ function toolCalled(name: string, part: Partial<Tool> = {}): Tool {
     description: `Does ${name}.`,
     inputSchema: { type: 'object', properties: {} },
     handler: () => 'ok',
-    ...part,
-  };
-}
-
-function callOf(tool: Tool, part: Partial<ToolCall> = {}): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: {},
-    caller: localCaller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
     ...part,
   };
 }

@@ -1,15 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Call, PromptCall, ToolCall } from '../core/call.ts';
-import { localCaller } from '../core/caller.ts';
-import { Cancellation } from '../core/cancellation.ts';
-import { Interview } from '../core/interview.ts';
 import { definePrompt } from '../core/prompt.ts';
-import { CallRecord } from '../core/record.ts';
 import { withStages } from '../core/stage.ts';
 import { defineTool, type Tool } from '../core/tool.ts';
 import { validateInput } from '../core/validate.ts';
-import { recordingSource } from '../testing.ts';
+import { createTestCall, recordingSource } from '../testing.ts';
 import { sanitizeInput } from './sanitize-input.ts';
 
 type Options = Parameters<typeof sanitizeInput>[0];
@@ -251,16 +247,5 @@ async function pass(args: Arguments, options: Options = {}, tool: Tool = anythin
 }
 
 function callOf(tool: Tool, args: Arguments): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: args,
-    caller: localCaller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
-  };
+  return createTestCall(tool, { arguments: args });
 }

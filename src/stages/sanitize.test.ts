@@ -1,19 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Call, Progress, Reading, ToolCall, Voice } from '../core/call.ts';
-import { localCaller } from '../core/caller.ts';
-import { Cancellation } from '../core/cancellation.ts';
 import { content } from '../core/content.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { Interview } from '../core/interview.ts';
 import { definePrompt } from '../core/prompt.ts';
 import type { Question } from '../core/question.ts';
-import { CallRecord, recorded } from '../core/record.ts';
+import { recorded } from '../core/record.ts';
 import { defineResource } from '../core/resource.ts';
 import type { Done, Result } from '../core/result.ts';
 import { defineTool } from '../core/tool.ts';
 import { Secrets } from '../observe/secrets.ts';
 import { sanitize } from './sanitize.ts';
+import { createTestCall } from '../testing.ts';
 
 type Options = NonNullable<Parameters<typeof sanitize>[0]>;
 
@@ -456,18 +455,7 @@ async function showSaid(
 }
 
 function callOf(): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: {},
-    caller: localCaller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
-  };
+  return createTestCall(tool);
 }
 
 function textOf(block: unknown): string {

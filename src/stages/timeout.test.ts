@@ -1,14 +1,9 @@
 import { expect, test } from 'vitest';
-import type { ToolCall } from '../core/call.ts';
-import { localCaller } from '../core/caller.ts';
-import { Cancellation } from '../core/cancellation.ts';
 import { Deadlines } from '../core/deadlines.ts';
-import { Interview } from '../core/interview.ts';
-import { CallRecord } from '../core/record.ts';
 import { withStages, type Stage } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
-import { createFakeClock, recordingSource } from '../testing.ts';
+import { createFakeClock, createTestCall, recordingSource } from '../testing.ts';
 import { timeout, timeoutOptions } from './timeout.ts';
 
 const hang: Tool['handler'] = () => new Promise(() => {});
@@ -22,7 +17,7 @@ test('000-41 a call that takes over 30 s is ended, and its tool is told to stop'
       return new Promise(() => {});
     },
   });
-  const ended = withTimeout(timeout({}, { clock })).call(callOf(slow));
+  const ended = withTimeout(timeout({}, { clock })).call(createTestCall(slow));
   clock.advance(29_999);
   expect(signal?.aborted).toBe(false);
   clock.advance(1);
@@ -44,7 +39,7 @@ test('000-41 what a tool fetches ends with its call', async () => {
       }).catch((error: unknown) => (fetched = error));
     },
   });
-  const ended = withTimeout(timeout({ seconds: 5 }, { clock })).call(callOf(fetching));
+  const ended = withTimeout(timeout({ seconds: 5 }, { clock })).call(createTestCall(fetching));
   clock.advance(5_000);
   await expect(ended).rejects.toMatchObject({ code: 'timed_out' });
   expect(fetched).toMatchObject({ code: 'timed_out' });
@@ -57,7 +52,7 @@ test('some tools may have longer than others; the most specific pattern counts',
   );
   const over: string[] = [];
   for (const name of ['report.yearly', 'report.quick', 'other'])
-    void Promise.resolve(source.call(callOf(toolCalled(name, { handler: hang })))).catch(() =>
+    void Promise.resolve(source.call(createTestCall(toolCalled(name, { handler: hang })))).catch(() =>
       over.push(name),
     );
   const seen: string[][] = [];
@@ -82,7 +77,7 @@ test('it goes by the name a server knows, so that a server adds no second one', 
 test('several of them may share one watch over their deadlines', async () => {
   const clock = createFakeClock();
   const source = withTimeout(timeout({ seconds: 1 }, { deadlines: new Deadlines(clock) }));
-  const ended = source.call(callOf(toolCalled('a', { handler: hang })));
+  const ended = source.call(createTestCall(toolCalled('a', { handler: hang })));
   clock.advance(1_000);
   await expect(ended).rejects.toMatchObject({ code: 'timed_out' });
 });
@@ -107,22 +102,6 @@ function toolCalled(name: string, part: Partial<Tool> = {}): Tool {
     description: `Does ${name}.`,
     inputSchema: { type: 'object', properties: {} },
     handler: () => 'ok',
-    ...part,
-  };
-}
-
-function callOf(tool: Tool, part: Partial<ToolCall> = {}): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: {},
-    caller: localCaller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
     ...part,
   };
 }

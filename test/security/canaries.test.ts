@@ -12,7 +12,7 @@ import { audience, startIssuer } from './issuer.ts';
 // Every way a tool can give something away; what it gives away comes from its environment and from the files it can read.
 const leaky = `
   import { readFileSync } from 'node:fs';
-  import { definePrompt, defineResource, defineTool } from 'toolcrib';
+  import { definePrompt, defineResource, defineTool, type ToolContext } from 'toolcrib';
   const { pepper, digestKey, signingKey } = JSON.parse(readFileSync(process.env.CANARY_FILE!, 'utf8'));
   const given = {
     live: [process.env.CANARY_ENV!, pepper, digestKey],
@@ -26,7 +26,7 @@ const leaky = `
     Buffer.from(one).toString('base64url'), Buffer.from(one).toString('hex'), encodeURIComponent(one), JSON.stringify(one),
   ]);
   const reads = { annotations: { readOnlyHint: true } };
-  const ways: Record<string, (context: any) => unknown> = {
+  const ways: Record<string, (context: ToolContext) => unknown> = {
     text: () => text,
     coded: () => coded.join('\\n'),
     data: () => ({ deep: [{ text }] }),
@@ -39,7 +39,7 @@ const leaky = `
     progress: (context) => { context.progress(1, 2, text); return 'said'; },
     log: (context) => { context.log('error', { text: [text] }, 'logger'); return 'said'; },
     asks: async (context) => { await context.elicit({ message: text, schema: { type: 'object', properties: {} }, key: 'k' }); return 'asked'; },
-    cycle: () => { const loop: any = { text }; loop.self = loop; return loop; },
+    cycle: () => { const loop: Record<string, unknown> = { text }; loop.self = loop; return loop; },
   };
   export const tools = Object.entries(ways).flatMap(([name, run]) => [
     defineTool({ name: 'leak_' + name, description: 'Gives something away.', ...reads }, (_args, context) => run(context)),

@@ -6,7 +6,7 @@ import { eventually, pause, Random, type Outcome, type RunOptions, type Scenario
 export const noUnrecordedEffect: Scenario = {
   id: 'R5',
   title: 'every effect has an intent on record, and every intent an outcome, be it unknown',
-  run: (options) => killMidway(options, { kills: options.counts === 'full' ? 1_000 : 20 }),
+  run: (options) => killMidway(options, { kills: options.counts === 'full' ? 1_000 : 50 }),
   control: (options) => killMidway(options, { kills: 1, audit: false }),
 };
 
