@@ -11,17 +11,17 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { expect, test, vi } from 'vitest';
-import { createStoreFolder, newSigningKey } from './store-folder.ts';
+import { createStoreFolder, newSigningKey, type StoreFolder } from './store-folder.ts';
 import { describeStore } from './store-contract.ts';
 import type { KeyRecord, TenantRecord } from '../src/core/identity.ts';
 import type { TaskRecord } from '../src/core/memory.ts';
 import type { Reservation } from '../src/core/reservation.ts';
 import { genesis, parseRow, writeRow } from '../src/store/chain.ts';
-import { ownHolder } from '../src/store/holder.ts';
+import { processName } from '../src/core/record.ts';
 import { readJournal } from '../src/store/read-journal.ts';
 import { SqliteDatabase } from '../src/store/sqlite-database.ts';
 import { schemaVersion } from '../src/store/sqlite-schema.ts';
-import type { Store } from '../src/store/store.ts';
+import type { Entry, Store } from '../src/store/store.ts';
 
 const HOUR_MS = 3_600_000;
 const files = new WeakMap<Store, string>();
@@ -242,21 +242,19 @@ const dead: readonly [which: string, holder: string][] = [
   ['one that had our id before us', `${process.pid}.0123456789ab`],
 ];
 const alive: readonly [which: string, holder: string][] = [
-  ['our own', ownHolder],
+  ['our own', processName],
   ['the one that started us', `${process.ppid}.0123456789ab`],
 ];
 
-test.each(dead)(
-  'intents of a process that died (%s) are settled as unknown at the next start, once',
-  async (_which, holder) => {
+test.each(dead.flatMap((one) => [true, false].map((isClosed) => [...one, isClosed] as const)))(
+  'intents of a process that died (%s %s, its last rows checkpointed: %s) are settled as unknown at the next start, once',
+  async (_which, holder, isClosed) => {
     const folder = createStoreFolder();
     const first = await folder.open();
-    const intent = { kind: 'intent', call: 'c1', tool: 'pay' };
-    await first.journal.commit({ chain: 'acme', body: JSON.stringify(intent), opens: 'c1' }, undefined);
-    await first.journal.commit({ chain: 'acme', body: '{"kind":"intent"}', opens: 'c2' }, undefined);
-    await first.journal.append({ chain: 'acme', body: '{"kind":"outcome"}', closes: 'c2' });
-    await first.close();
-    folder.inside((db) => db.run('update intents set holder = ?', holder));
+    await first.journal.commit(intentOf(`${holder}-1`), undefined);
+    await first.journal.commit(intentOf(`${holder}-2`), undefined);
+    await first.journal.append(outcomeOf(`${holder}-2`));
+    if (isClosed) await first.close();
     for (let start = 0; start < 2; start++) await (await folder.open()).close();
     expect(
       bodiesIn(folder.file, 'acme')
@@ -265,14 +263,14 @@ test.each(dead)(
     ).toEqual([
       {
         kind: 'outcome',
-        call: 'c1',
+        call: `${holder}-1`,
         at: expect.any(String),
         tool: 'pay',
         outcome: 'unknown',
         reason: 'The process ended while the call ran.',
       },
     ]);
-    expect(folder.inside((db) => db.all('select * from intents'))).toEqual([]);
+    expect(keptIntents(folder)).toEqual([]);
     expect(folder.verify().problem).toBeUndefined();
   },
 );
@@ -280,30 +278,30 @@ test.each(dead)(
 test.each(alive)('intents of a process that lives (%s) are left alone', async (_which, holder) => {
   const folder = createStoreFolder();
   const first = await folder.open();
-  await first.journal.commit({ chain: 'acme', body: '{}', opens: 'c1' }, undefined);
+  const intent = intentOf(`${holder}-1`);
+  await first.journal.commit(intent, undefined);
   await first.close();
-  folder.inside((db) => db.run('update intents set holder = ?', holder));
   await (await folder.open()).close();
-  expect(bodiesIn(folder.file, 'acme')).toEqual(['{}']);
-  expect(folder.inside((db) => db.all('select call, holder from intents'))).toEqual([{ call: 'c1', holder }]);
+  expect(bodiesIn(folder.file, 'acme')).toEqual([intent.body]);
+  expect(keptIntents(folder)).toEqual([`${holder}-1`]);
 });
 
 test('a second store of the same process does not settle the intents and tasks of the first', async () => {
   const folder = createStoreFolder();
   const first = await folder.open();
-  await first.journal.commit({ chain: 'acme', body: '{}', opens: 'c1' }, undefined);
+  const call = `${processName}-1`;
+  const rows = [intentOf(call), outcomeOf(call)] as const;
+  await first.journal.commit(rows[0], undefined);
   await first.memory.tasks.put(taskOf('t1'));
   const second = await folder.open();
-  expect(bodiesIn(folder.file, 'acme')).toEqual(['{}']);
-  expect(folder.inside((db) => db.all('select call, holder from intents'))).toEqual([
-    { call: 'c1', holder: ownHolder },
-  ]);
+  expect(bodiesIn(folder.file, 'acme')).toEqual([rows[0].body]);
   expect(await second.memory.tasks.get('t1')).toEqual(taskOf('t1'));
   // The call goes on, and ends as it would have.
-  await first.journal.append({ chain: 'acme', body: '{"kind":"outcome"}', closes: 'c1' });
-  expect(bodiesIn(folder.file, 'acme')).toEqual(['{}', '{"kind":"outcome"}']);
-  expect(folder.inside((db) => db.all('select * from intents'))).toEqual([]);
+  await first.journal.append(rows[1]);
+  expect(bodiesIn(folder.file, 'acme')).toEqual(rows.map(({ body }) => body));
+  // The one that saw neither row being written closes last, and has to know of both.
   for (const store of [first, second]) await store.close();
+  expect(keptIntents(folder)).toEqual([]);
   expect(folder.verify().problem).toBeUndefined();
 });
 
@@ -391,8 +389,8 @@ test('R3 while the disk hangs everything is refused within a second; what was re
   await journal.append({ chain: 'acme', body: '{"n":1}' });
   const refused = { code: 'record_unavailable' };
   const late = [
-    journal.append({ chain: 'acme', body: '{"kind":"intent"}', opens: 'c1' }),
-    journal.commit({ chain: 'acme', body: '{"kind":"intent"}', opens: 'c2' }, reservationOf('k')),
+    journal.append(intentOf('c1')),
+    journal.commit(intentOf('c2'), reservationOf('k')),
     Promise.resolve(identities.findTenant('acme')),
   ];
   for (const answer of await Promise.allSettled(late)) expect(answer).toMatchObject({ reason: refused });
@@ -411,14 +409,14 @@ test('R3 while the disk hangs everything is refused within a second; what was re
   const outcome = { kind: 'outcome', outcome: 'record_unavailable' };
   expect(kinds).toEqual([
     { n: 1 },
-    { kind: 'intent' },
-    { kind: 'intent' },
+    JSON.parse(intentOf('c1').body),
+    JSON.parse(intentOf('c2').body),
     expect.objectContaining({ ...outcome, call: 'c1' }),
     expect.objectContaining({ ...outcome, call: 'c2' }),
     { n: 2 },
   ]);
-  expect(folder.inside((db) => db.all('select * from intents'))).toEqual([]);
   await store.close();
+  expect(keptIntents(folder)).toEqual([]);
   expect(folder.verify()).toMatchObject({ problem: undefined, unproven: 0 });
 });
 
@@ -511,4 +509,16 @@ function keyOf(id: string): KeyRecord {
     revokedAt: undefined,
     lastUsedAt: undefined,
   };
+}
+
+function intentOf(call: string): Entry {
+  return { chain: 'acme', body: JSON.stringify({ kind: 'intent', call, tool: 'pay' }) };
+}
+
+function outcomeOf(call: string): Entry {
+  return { chain: 'acme', body: JSON.stringify({ kind: 'outcome', call }) };
+}
+
+function keptIntents(folder: StoreFolder): string[] {
+  return folder.inside((db) => db.all<{ call: string }>('select call from intents')).map(({ call }) => call);
 }

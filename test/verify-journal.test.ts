@@ -4,7 +4,6 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createStoreFolder, newSigningKey, type StoreFolder } from './store-folder.ts';
 import { genesis, link, parseRow, writeRow } from '../src/store/chain.ts';
 import { checkpointKeys, fingerprint, openCheckpoint, signCheckpoint } from '../src/store/checkpoint.ts';
-import { ownHolder } from '../src/store/holder.ts';
 import { retain } from '../src/store/journal-upkeep.ts';
 import { JournalWriter } from '../src/store/journal-writer.ts';
 import { SqliteDatabase } from '../src/store/sqlite-database.ts';
@@ -476,7 +475,6 @@ async function createRecord({ groups = 7 } = {}): Promise<TestRecord> {
     key: signing,
     files: [folder.copy],
     everyRows: 1_000,
-    holder: ownHolder,
   });
   let n = 0;
   const write: TestRecord['write'] = (chains = ['acme', 'acme']) => {

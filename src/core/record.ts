@@ -1,5 +1,8 @@
 import type { Reservation } from './reservation.ts';
 
+/** What names this process among those that share a record: the number of a process may be given out again. */
+export const processName = `${process.pid}.${crypto.randomUUID().slice(-12)}`;
+
 /** What the stages note about one call while it passes, for whoever writes it down. */
 export class CallRecord {
   #id: string | undefined;
@@ -24,11 +27,10 @@ export class CallRecord {
 
   /** Ties the intent, the outcome and the log together; made when first asked for. */
   get id(): string {
-    return (this.#id ??= `${PROCESS}${(++count).toString(36)}`);
+    return (this.#id ??= `${processName}-${(++count).toString(36)}`);
   }
 }
 
-const PROCESS = `${crypto.randomUUID().slice(0, 8)}-`;
 let count = 0;
 
 /** The refusals that are on record already, so that nobody writes them down again. */

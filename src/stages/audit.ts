@@ -164,7 +164,7 @@ class Recorder {
     this.#tally.underWay--;
     const body = this.#rows.ending(call, ending);
     if (!record.hasIntent) return this.#journal.append({ chain, body });
-    return this.#journal.append({ chain, body, closes: record.id }).catch((cause: unknown) => {
+    return this.#journal.append({ chain, body }).catch((cause: unknown) => {
       const text =
         'The call was run, but how it ended could not be put on record; find out before doing it again.';
       throw new ToolcribError('record_unavailable', text, { cause });

@@ -13,6 +13,7 @@ import { localCaller, type Caller } from '../core/caller.ts';
 import { CallRecord } from '../core/record.ts';
 import type { Memory } from '../core/memory.ts';
 import { createInMemoryStore } from '../store/in-memory-store.ts';
+import { intentIn } from '../store/intent.ts';
 import type { Entry, Journal } from '../store/store.ts';
 import { createFakeClock } from '../testing.ts';
 
@@ -34,9 +35,9 @@ describe('000-39 a tool with effects is on record before it runs', () => {
     expect(await source.call(call)).toMatchObject({ kind: 'done' });
     expect(seen).toEqual([1]);
     const { id } = call.record;
-    expect(store.entries.map(({ opens, closes }) => [opens, closes])).toEqual([
-      [id, undefined],
-      [undefined, id],
+    expect(store.entries.map(({ body }) => intentIn(body))).toEqual([
+      { kind: 'intent', call: id },
+      { kind: 'outcome', call: id },
     ]);
     expect(rows('acme')).toMatchObject([
       {
@@ -147,7 +148,7 @@ describe('E3 R3 without a record nothing with effects runs', () => {
       message: expect.stringContaining('The call was run'),
     });
     expect(seen).toEqual([1]);
-    expect(journal.entries).toMatchObject([{ opens: expect.any(String) }]);
+    expect(journal.entries).toMatchObject([{ body: expect.stringContaining('"kind":"intent"') }]);
   });
 });
 

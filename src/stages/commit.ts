@@ -35,7 +35,7 @@ export function commit(parts: CommitParts): Stage {
       if (isDeclaredReadOnly(tool)) return next;
       return async (call) => {
         const { record, caller, cancellation } = call;
-        const entry = { chain: chainOf(caller), body: rows.intent(call), opens: record.id };
+        const entry = { chain: chainOf(caller), body: rows.intent(call) };
         if ((await journal.commit(entry, record.reservation)) === 'taken') {
           const text =
             'A call under this idempotency key was begun elsewhere, and its outcome is not known yet.';

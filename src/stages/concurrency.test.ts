@@ -10,6 +10,7 @@ import { withStages, type Stage } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
 import { createInMemoryStore } from '../store/in-memory-store.ts';
+import { OpenIntents } from '../store/intent.ts';
 import type { Entry, Journal } from '../store/store.ts';
 import { createFakeClock, createTestCall, recordingSource, type FakeClock } from '../testing.ts';
 import { audit } from './audit.ts';
@@ -412,8 +413,9 @@ function recordedLine(between: (slots: Slots) => Stage): RecordedLine {
 }
 
 function openIntents(entries: readonly Entry[]): string[] {
-  const closed = new Set(entries.map(({ closes }) => closes));
-  return entries.flatMap(({ opens }) => (opens === undefined || closed.has(opens) ? [] : opens));
+  const intents = new OpenIntents();
+  for (const entry of entries) intents.take(entry);
+  return intents.entries().map(([call]) => call);
 }
 
 /** Tools that run until they are told to end; a call is known by its key, or by the name of its tool. */

@@ -1,8 +1,3 @@
-import { randomBytes } from 'node:crypto';
-
-/** What names this process among those that share a database: the id of a process may be given out again. */
-export const ownHolder = `${process.pid}.${randomBytes(6).toString('hex')}`;
-
 /** Whether the process behind a name still runs. */
 export function isRunning(holder: string, own: string): boolean {
   if (holder === own) return true;

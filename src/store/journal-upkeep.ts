@@ -1,30 +1,19 @@
 import type { TaskRecord } from '../core/memory.ts';
 import { isRunning } from './holder.ts';
+import { holderOf } from './intent.ts';
 import type { JournalWriter } from './journal-writer.ts';
 import { OPERATOR_CHAIN } from './operator-chain.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { Entry } from './store.ts';
 
-interface Intent {
-  readonly call: string;
-  readonly chain: string;
-  readonly holder: string;
-  readonly tool: string | null;
-}
-
 /** Puts on record that nobody knows how the calls of a process that died have ended. */
 export function settleIntents(db: SqliteDatabase, writer: JournalWriter, own: string): void {
-  const left = db
-    .all<Intent>('select call, chain, holder, tool from intents')
-    .filter(({ holder }) => !isRunning(holder, own));
+  const left = writer.intents.entries().filter(([call]) => !isRunning(holderOf(call), own));
   if (left.length === 0) return;
-  const rows: Entry[] = left.map(({ call, chain, tool }) => {
+  const rows: Entry[] = left.map(([call, { chain, body }]) => {
+    const { tool } = JSON.parse(body) as { tool?: string };
     const facts = { kind: 'outcome', call, at: new Date().toISOString(), tool, outcome: 'unknown' };
-    return {
-      chain,
-      closes: call,
-      body: JSON.stringify({ ...facts, reason: 'The process ended while the call ran.' }),
-    };
+    return { chain, body: JSON.stringify({ ...facts, reason: 'The process ended while the call ran.' }) };
   });
   db.atOnce(() => writer.write(rows));
   writer.kept(rows);

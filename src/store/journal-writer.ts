@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { genesis, link, parseRow, writeRow, type ChainHead } from './chain.ts';
 import { fingerprint, signCheckpoint, type Checkpoint } from './checkpoint.ts';
 import { CheckpointCopies } from './checkpoint-copies.ts';
+import { OpenIntents } from './intent.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { Entry } from './store.ts';
 
@@ -13,8 +14,6 @@ export interface CheckpointOptions {
   /** Every file gets a copy; none of them is in the database. */
   readonly files: readonly string[];
   readonly everyRows: number;
-  /** The process that answers for the intents written here. */
-  readonly holder: string;
 }
 
 interface JournalRow {
@@ -27,6 +26,8 @@ export class JournalWriter {
   readonly #db: SqliteDatabase;
   readonly #options: CheckpointOptions;
   readonly copies: CheckpointCopies;
+  /** Kept here and written down with checkpoints; the rows since the last one tell the rest. */
+  readonly intents = new OpenIntents();
   readonly #heads = new Map<string, ChainHead>();
   // Which chains grew since the last checkpoint.
   #grown = new Set<string>();
@@ -69,7 +70,6 @@ export class JournalWriter {
       }
       this.#lastId = id - 1;
     };
-    this.#noteIntents(entries);
     this.#db.run('insert into journal (id, at, rows) values (?, ?, ?)', id, Date.now(), lines.join('\n'));
     this.#lastId = id;
   }
@@ -78,7 +78,10 @@ export class JournalWriter {
   kept(entries: readonly Entry[]): void {
     this.#undo = undefined;
     this.#rowsSince += entries.length;
-    for (const { chain } of entries) this.#grown.add(chain);
+    for (const entry of entries) {
+      this.#grown.add(entry.chain);
+      this.intents.take(entry);
+    }
   }
 
   /** Forgets a group that did not reach the disk. */
@@ -128,29 +131,17 @@ export class JournalWriter {
        on conflict do update set seq = excluded.seq, hash = excluded.hash`,
       JSON.stringify(heads),
     );
+    db.run('delete from intents');
+    db.run(
+      'insert into intents select value->>0, value->>1, value->>2 from json_each(?)',
+      JSON.stringify(this.intents.entries().map(([call, { chain, body }]) => [call, chain, body])),
+    );
     const n = (last?.n ?? 0) + 1;
     const before = last ? fingerprint(last.line) : '';
     const at = new Date().toISOString();
     const line = signCheckpoint({ n, at, upTo: this.#lastId, heads, before }, this.#options.key);
     db.run('insert into checkpoints values (?, ?, ?, ?)', n, this.#lastId, Date.now(), line);
     return line;
-  }
-
-  #noteIntents(entries: readonly Entry[]): void {
-    const opened = entries.filter((entry) => entry.opens !== undefined);
-    if (opened.length > 0) {
-      const rows = opened.map(({ opens, chain, body }) => [opens, chain, this.#options.holder, toolOf(body)]);
-      this.#db.run(
-        'insert into intents select value->>0, value->>1, value->>2, value->>3 from json_each(?) where true on conflict do nothing',
-        JSON.stringify(rows),
-      );
-    }
-    const closed = entries.flatMap(({ closes }) => closes ?? []);
-    if (closed.length > 0)
-      this.#db.run(
-        'delete from intents where call in (select value from json_each(?))',
-        JSON.stringify(closed),
-      );
   }
 
   // Chains grow under the write lock only, so what others wrote is seen before anything is added.
@@ -170,6 +161,7 @@ export class JournalWriter {
         'select chain, seq, hash from heads',
       ))
         this.#heads.set(chain, { seq, hash });
+      this.intents.restore(this.#db.all<Entry>('select chain, body from intents'));
     }
     if (covered?.up_to === this.#lastId) {
       this.#grown = new Set();
@@ -185,15 +177,10 @@ export class JournalWriter {
         if (!row) continue;
         this.#heads.set(row.chain, { seq: row.seq, hash: row.hash });
         this.#grown.add(row.chain);
+        this.intents.take(row);
         this.#rowsSince++;
       }
       this.#lastId = id;
     }
   }
-}
-
-// Read without parsing the whole row: it is only to help whoever reads the record, and the intent itself has it all.
-function toolOf(body: string): string {
-  const start = body.indexOf('"tool":"') + '"tool":"'.length;
-  return start < 8 ? '' : body.slice(start, body.indexOf('"', start));
 }

@@ -29,7 +29,6 @@ export async function migrate(database: SqliteDatabase): Promise<void> {
 }
 
 async function firstTables(db: Kysely<unknown>): Promise<void> {
-  const { sql } = await import('kysely');
   const { schema } = db;
   // A group of rows is one row here: what is written together is kept together, and costs one insert however many tenants it is about.
   await schema
@@ -55,10 +54,7 @@ async function firstTables(db: Kysely<unknown>): Promise<void> {
     .createTable('intents')
     .addColumn('call', 'text', (column) => column.primaryKey())
     .addColumn('chain', 'text', (column) => column.notNull())
-    .addColumn('holder', 'text', (column) => column.notNull())
-    .addColumn('tool', 'text')
-    // Written to twice for every call with effects: one tree instead of two.
-    .modifyEnd(sql`without rowid`)
+    .addColumn('body', 'text', (column) => column.notNull())
     .execute();
   await schema
     .createTable('reservations')

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import type { Memory, SessionRecord } from '../core/memory.ts';
-import { ownHolder } from './holder.ts';
+import { processName } from '../core/record.ts';
 import { WorkerLine, type LineEvents, type WorkerOptions } from './worker-line.ts';
 import type { OperationName, Operations } from './sqlite-operations.ts';
 import type { IdentityStore, Store } from './store.ts';
@@ -41,7 +41,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   };
   const workerOptions: WorkerOptions = {
     file: options.file,
-    holder: ownHolder,
+    holder: processName,
     signingKey: options.signingKey,
     checkpointFiles: options.checkpointFiles,
     checkpointRows: options.checkpointRows ?? 50_000,

@@ -44,7 +44,6 @@ async function open(): Promise<Opened> {
     key: signing,
     files: options.checkpointFiles,
     everyRows: options.checkpointRows,
-    holder: options.holder,
   });
   foreignWrites = db.foreignWrites;
   return { db, writer, operations: createOperations(db, options.holder) };
@@ -72,11 +71,8 @@ function runOne({ name, args, row }: Operation, operations: Operations, entries:
 function readRows(text: string): Entry[] {
   if (text === '') return [];
   return text.split('\n').map((line) => {
-    const [chain, mark, body] = line.split('\t') as [string, string, string];
-    if (mark === '') return { chain, body };
-    return mark.startsWith('+')
-      ? { chain, body, opens: mark.slice(1) }
-      : { chain, body, closes: mark.slice(1) };
+    const [chain, body] = line.split('\t') as [string, string];
+    return { chain, body };
   });
 }
 

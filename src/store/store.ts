@@ -19,12 +19,8 @@ export interface Store {
 export interface Entry {
   /** Rows are numbered and tied together per chain: one per tenant, and one for operators. */
   readonly chain: string;
-  /** One line of JSON. */
+  /** One line of JSON. One that begins with the kind `intent` and a call says that its outcome is unknown until one of the kind `outcome` does. */
   readonly body: string;
-  /** The call whose intent this row is; until a row closes it, its outcome is unknown. */
-  readonly opens?: string | undefined;
-  /** The call whose outcome this row is. */
-  readonly closes?: string | undefined;
 }
 
 /** The record of what happened; a row that was acknowledged is on stable storage. */

@@ -2,6 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import { ToolcribError } from '../core/errors.ts';
 import type { Reservation } from '../core/reservation.ts';
 import { isOneRow } from './chain.ts';
+import { intentIn } from './intent.ts';
 import { startStoreWorker } from './start-worker.ts';
 import type { OperationName } from './sqlite-operations.ts';
 import type { Entry } from './store.ts';
@@ -29,7 +30,7 @@ export interface Operation {
 /** Everything that goes into one transaction. */
 export interface Batch {
   readonly id: number;
-  /** One line a row: chain, mark and body; one text is cheaper to hand over than many. */
+  /** One line a row: chain and body; one text is cheaper to hand over than many. */
   readonly rows: string;
   readonly operations: readonly Operation[];
 }
@@ -136,9 +137,7 @@ export class WorkerLine {
   append(entry: Entry): Promise<void> {
     if (!this.isReady || this.#rowsWaiting.length >= MAX_QUEUED) return Promise.reject(unavailable());
     if (!isOneRow(entry)) return Promise.reject(new TypeError(NOT_ONE_ROW));
-    const { chain, body, opens, closes } = entry;
-    const mark = opens === undefined ? (closes === undefined ? '' : `-${closes}`) : `+${opens}`;
-    const line = `${chain}\t${mark}\t${body}`;
+    const line = `${entry.chain}\t${entry.body}`;
     this.#rows = this.#rows === '' ? line : `${this.#rows}\n${line}`;
     return new Promise((resolve, reject) => {
       this.#rowsWaiting.push({ resolve, reject });
@@ -236,19 +235,25 @@ export class WorkerLine {
 
   // Calls that were refused meanwhile have not run, although their intents got written: the record says so, and their keys are free.
   #takeBack({ rows, operations }: Batch, results: readonly unknown[]): void {
-    for (const entry of lateIntents(rows)) this.#closeUnrun(entry);
+    for (const line of rows.split('\n')) {
+      const [chain = '', body = ''] = line.split('\t');
+      this.#closeUnrun({ chain, body });
+    }
     for (const [index, { name, args, row }] of operations.entries()) {
       if (name !== 'reserve' || results[index] !== true) continue;
       const { owner, key } = args[0] as Reservation;
       this.ask({ name: 'release', args: [owner, key] }).catch(() => {});
-      if (row?.opens !== undefined) this.#closeUnrun({ chain: row.chain, call: row.opens });
+      if (row) this.#closeUnrun(row);
     }
   }
 
-  #closeUnrun({ chain, call }: LateIntent): void {
+  #closeUnrun({ chain, body }: Entry): void {
+    const intent = intentIn(body);
+    if (intent?.kind !== 'intent') return;
+    const { call } = intent;
     const facts = { kind: 'outcome', call, at: new Date().toISOString(), outcome: 'record_unavailable' };
     const reason = 'Writing the intent took too long; the tool was not run.';
-    this.append({ chain, closes: call, body: JSON.stringify({ ...facts, reason }) }).catch(() => {});
+    this.append({ chain, body: JSON.stringify({ ...facts, reason }) }).catch(() => {});
   }
 
   // Nobody waits for a disk that hangs: the calls are refused, and no tool runs until it answers again.
@@ -297,18 +302,6 @@ const NOT_ONE_ROW = 'A row is one line of text without tabs, on a chain whose na
 function refuse({ rows, operations }: Pick<Sent, 'rows' | 'operations'>, refusal: ToolcribError): void {
   for (const { reject } of rows) reject(refusal);
   for (const { reject } of operations) reject(refusal);
-}
-
-interface LateIntent {
-  readonly chain: string;
-  readonly call: string;
-}
-
-function lateIntents(rows: string): LateIntent[] {
-  return rows.split('\n').flatMap((line) => {
-    const [chain = '', mark = ''] = line.split('\t');
-    return mark.startsWith('+') ? { chain, call: mark.slice(1) } : [];
-  });
 }
 
 function unavailable(cause?: string): ToolcribError {

@@ -1,0 +1,36 @@
+import type { Entry } from './store.ts';
+
+/** The call that a row begins or ends; the row itself says so. */
+export function intentIn(
+  body: string,
+): { readonly kind: 'intent' | 'outcome'; readonly call: string } | undefined {
+  const found = /^\{"kind":"(intent|outcome)","call":"([^"]+)"/.exec(body);
+  return found ? { kind: found[1] as 'intent' | 'outcome', call: found[2]! } : undefined;
+}
+
+/** The process that made a call: its name is what the id of the call begins with. */
+export function holderOf(call: string): string {
+  return call.slice(0, call.lastIndexOf('-'));
+}
+
+/** The intents of calls whose outcome is not on record, by call. */
+export class OpenIntents {
+  readonly #open = new Map<string, Entry>();
+
+  /** Takes note of one more row. */
+  take(entry: Entry): void {
+    const found = intentIn(entry.body);
+    if (found?.kind === 'intent') this.#open.set(found.call, entry);
+    else if (found) this.#open.delete(found.call);
+  }
+
+  /** Begins anew with what was kept. */
+  restore(intents: readonly Entry[]): void {
+    this.#open.clear();
+    for (const intent of intents) this.take(intent);
+  }
+
+  entries(): readonly (readonly [call: string, intent: Entry])[] {
+    return [...this.#open];
+  }
+}
