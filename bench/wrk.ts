@@ -57,7 +57,7 @@ function luaTurns(keys: readonly string[]): string {
   return `local requests = {}
 local turn = 0
 init = function(args)
-  for key in string.gmatch(${luaString(keys.join(' '))}, '%S+') do
+  for key in string.gmatch(${luaString(keys.join(','))}, '[^,]+') do
     wrk.headers['authorization'] = 'Bearer ' .. key
     requests[#requests + 1] = wrk.format()
   end

@@ -19,6 +19,8 @@ export interface Rates {
 // Adding up fractions of a millisecond must not cost the last call of a burst.
 const SLACK = 1e-5;
 const SWEEPS_PER_NEWCOMER = 2;
+// To take out whoever calls now and then, and in again with the next call, costs more than to keep it.
+const KEPT_MS = 10_000;
 
 /**
  * The rates of all callers: for each one the moment up to which its time is used up. That moment is counted from a clock that never goes back,
@@ -72,7 +74,7 @@ export class Buckets {
         return;
       }
       const [key, used] = next.value;
-      if (used <= now) this.#usedUntil.delete(key);
+      if (used + KEPT_MS <= now) this.#usedUntil.delete(key);
     }
   }
 }

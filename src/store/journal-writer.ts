@@ -47,7 +47,8 @@ export class JournalWriter {
 
   /** Whether enough rows have come for a checkpoint. */
   get isDue(): boolean {
-    return this.#rowsSince >= this.#options.everyRows;
+    // With very many chains, checkpoints come less often: their size must not outgrow the rows.
+    return this.#rowsSince >= this.#options.everyRows * (1 + this.#turnsTaken());
   }
 
   /** Writes a group of rows; the caller's transaction makes it durable. */
@@ -92,8 +93,7 @@ export class JournalWriter {
 
   /** Signs where every chain stands and keeps it, here and outside. */
   checkpoint(): void {
-    // With very many chains, checkpoints come less often: their size must not outgrow the rows.
-    this.#turnsToSkip = Math.floor(this.#grown.size / HEADS_A_TURN);
+    this.#turnsToSkip = this.#turnsTaken();
     if (this.#grown.size === 0) {
       this.copies.catchUp();
       return;
@@ -112,6 +112,10 @@ export class JournalWriter {
   checkpointInTurn(): void {
     if (this.#turnsToSkip > 0) this.#turnsToSkip--;
     else this.checkpoint();
+  }
+
+  #turnsTaken(): number {
+    return Math.floor(this.#grown.size / HEADS_A_TURN);
   }
 
   #sign(): string {
