@@ -1,0 +1,41 @@
+import { isIP } from 'node:net';
+import { OutboundError } from './guard.ts';
+import { isIpHost } from './is-ip-host.ts';
+import type { OutboundRules } from './outbound-rules.ts';
+import { raceStop } from './within-time.ts';
+
+/** Finds where a checked URL leads and refuses it if any of its addresses may not be reached; the connection goes to these and is not resolved again. */
+export async function findAddresses(
+  { hostname, origin }: URL,
+  rules: OutboundRules,
+  stop: AbortSignal,
+): Promise<readonly string[]> {
+  // Only a trusted origin comes this far as an address.
+  if (isIpHost(hostname)) return [hostname.replaceAll(/[[\]]/g, '')];
+  const addresses = await raceStop(resolve(hostname, rules, stop), stop);
+  if (addresses.length === 0) throw notFound();
+  const isOpen = rules.isTrusted(origin)
+    ? (address: string) => isIP(address) !== 0
+    : (address: string) => isIP(address) !== 0 && rules.isAllowed(address);
+  if (addresses.every(isOpen)) return addresses;
+  throw new OutboundError(
+    'refused_address',
+    'The host leads to an address that is not public; use another host.',
+  );
+}
+
+async function resolve(
+  hostname: string,
+  rules: OutboundRules,
+  stop: AbortSignal,
+): Promise<readonly string[]> {
+  try {
+    return await rules.resolve(hostname, stop);
+  } catch (error) {
+    throw notFound(error);
+  }
+}
+
+function notFound(cause?: unknown): OutboundError {
+  return new OutboundError('failed', 'The host could not be found; check its name.', cause);
+}
