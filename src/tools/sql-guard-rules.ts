@@ -1,0 +1,68 @@
+/** A table or view that may be read. */
+export interface AllowedTable {
+  /** `public` for PostgreSQL and `main` for SQLite unless the operator says otherwise. */
+  readonly schema: string;
+  readonly table: string;
+  /** The only columns there are; all of them if left out. */
+  readonly columns?: readonly string[];
+}
+
+/** What a query may read and call. */
+export interface SqlRules {
+  readonly tables: readonly AllowedTable[];
+  /** Names in lower case as PostgreSQL keeps them; `schema.name` for those outside of its own. */
+  readonly functions: ReadonlySet<string>;
+}
+
+/** The most characters of a parameter that is looked for in other text. */
+export const MAX_SOUGHT = 100;
+
+/** Why a query is not run, in words that tell the model what to change. */
+export class SqlRefusal extends Error {
+  override readonly name = 'SqlRefusal';
+  /** A short name for the reason, always the same for the same one. */
+  readonly error: string;
+
+  constructor(error: string, message: string) {
+    super(message);
+    this.error = error;
+  }
+}
+
+/** A table as the model writes it, with its columns where only some can be seen. */
+export function describeTable({ schema, table, columns }: AllowedTable): string {
+  const name = schema === 'public' || schema === 'main' ? table : `${schema}.${table}`;
+  return columns ? `${name} (${columns.join(', ')})` : name;
+}
+
+/** Refuses what is not one statement that reads. */
+export function selectRefusal(): SqlRefusal {
+  return new SqlRefusal(
+    'Only one SELECT is allowed',
+    'Send one SELECT (or WITH ... SELECT) and nothing else.',
+  );
+}
+
+/** Refuses a table that is not on the list; one that exists and one that does not are told apart by nobody. */
+export function tableRefusal(rules: SqlRules, name?: string): SqlRefusal {
+  const named = name === undefined ? 'The query reads something' : `"${name}" is`;
+  const names = rules.tables.map((allowed) => describeTable(allowed)).join(', ');
+  return new SqlRefusal(
+    'Table not allowed',
+    `${named} ${name === undefined ? 'that is ' : ''}not among the tables that can be read: ${names}.`,
+  );
+}
+
+/** Refuses a function that is not on the list. */
+export function functionRefusal(name: string): SqlRefusal {
+  return new SqlRefusal(
+    'Function not allowed',
+    `The function "${name}" cannot be used here. Use plain SQL and the usual functions for text, numbers, dates, JSON and totals.`,
+  );
+}
+
+/** Refuses text that a parser and a database could read differently. */
+export function checkText(sql: string): void {
+  if (sql.includes('\0') || /\p{Surrogate}/u.test(sql))
+    throw new SqlRefusal('Query not allowed', 'The query holds a character that is not text.');
+}

@@ -1,0 +1,57 @@
+/** Whether a text can be one SELECT of SQLite, as far as words tell; where they do not, the database itself decides. */
+export function isOneSelect(sql: string): boolean {
+  let depth = 0;
+  let first: string | undefined;
+  let previous = '';
+  let isOver = false;
+  for (const token of tokensOf(sql)) {
+    if (NO_WORD.test(token)) continue;
+    if (token === ';') {
+      isOver = first !== undefined;
+      continue;
+    }
+    if (isOver) return false;
+    const word = token.toLowerCase();
+    first ??= word;
+    if (token === '(') depth++;
+    else if (token === ')') depth--;
+    // Behind WITH there can be a change as well.
+    else if (depth === 0 && (CHANGES.has(word) || (word === 'into' && previous === 'replace'))) return false;
+    previous = word;
+  }
+  return first !== undefined && (READS.has(first) || !/^\w/.test(first));
+}
+
+// What is not closed goes on to the end; a quote that is doubled makes two pieces of one, which changes nothing here.
+function* tokensOf(sql: string): Generator<string> {
+  for (let at = 0; at < sql.length;) {
+    const end = endAt(sql, at);
+    yield sql.slice(at, end);
+    at = end;
+  }
+}
+
+function endAt(sql: string, at: number): number {
+  const closing = CLOSINGS.find(([opening]) => sql.startsWith(opening, at));
+  if (closing) {
+    const [opening, closedBy] = closing;
+    const end = sql.indexOf(closedBy, at + opening.length);
+    return end < 0 ? sql.length : end + closedBy.length;
+  }
+  let end = at;
+  while (end < sql.length && WORD.test(sql[end]!)) end++;
+  return Math.max(end, at + 1);
+}
+
+const CLOSINGS = [
+  ["'", "'"],
+  ['"', '"'],
+  ['`', '`'],
+  ['[', ']'],
+  ['--', '\n'],
+  ['/*', '*/'],
+] as const;
+const WORD = /[\w$\u0080-\ufefe\uff00-\uffff]/;
+const NO_WORD = /^(?:[ \t\n\f\r\ufeff]|--|\/\*)/;
+const READS: ReadonlySet<string> = new Set(['select', 'with', 'values']);
+const CHANGES: ReadonlySet<string> = new Set(['insert', 'update', 'delete']);
