@@ -1,0 +1,173 @@
+import type { z } from 'zod';
+import { checkSchema } from '../core/check-schema.ts';
+import { ToolcribError } from '../core/errors.ts';
+import { compileGlob } from '../core/glob.ts';
+import type { JsonSchema, ObjectSchema } from '../core/schema.ts';
+import { defineTool, type Tool, type ToolAnnotations } from '../core/tool.ts';
+import { createApiCall, type ApiCall } from './openapi-call.ts';
+import { readOwnParts } from './openapi-credential.ts';
+import { readDocument, textOf } from './openapi-document.ts';
+import { NameGiver } from './openapi-names.ts';
+import {
+  isRepeatable,
+  placesIn,
+  readOperation,
+  type OpenApiOperation,
+  type OperationPlace,
+} from './openapi-operation.ts';
+import { openApiOptions, type OpenApiSettings } from './openapi-options.ts';
+import { OpenApiSchemas } from './openapi-schemas.ts';
+import { checkOwnHeaders, createWay, findServer, ownBasePath, type OpenApiParts } from './openapi-server.ts';
+import { inputSchemaOf, outputSchemaOf, type AnswerShape } from './openapi-shapes.ts';
+import { describeOperation } from './openapi-text.ts';
+
+/** What came of a description: tools, and why some of it is not among them. */
+export interface OpenApiImport {
+  readonly tools: readonly Tool[];
+  /** One sentence each, for whoever set this up. */
+  readonly problems: readonly string[];
+}
+
+/** Makes a tool of every operation of an OpenAPI 3 description that the options ask for. */
+export function toolsFromOpenApi(
+  document: object,
+  options: z.input<typeof openApiOptions> = {},
+  parts: OpenApiParts = {},
+): readonly Tool[] {
+  return importOpenApi(document, options, parts).tools;
+}
+
+/** The same, with what had to be left out. */
+export function importOpenApi(
+  document: object,
+  options: z.input<typeof openApiOptions> = {},
+  parts: OpenApiParts = {},
+): OpenApiImport {
+  const settings = openApiOptions.parse(options, { jitless: true });
+  const read = readDocument(document);
+  const own = readOwnParts(settings);
+  const server = findServer(read, settings);
+  checkOwnHeaders(server, own.headers);
+  const callApi = createApiCall(createWay(server, settings, parts), { server, own, settings });
+  const names = new NameGiver(settings.prefix);
+  const input = new OpenApiSchemas(read, 'input');
+  const output = new OpenApiSchemas(read, 'output');
+  const tools: Tool[] = [];
+  const problems: string[] = [];
+  const chosen = chooser(settings);
+  for (const place of placesIn(read, (where, reason) => problems.push(`${where} is left out: ${reason}.`))) {
+    if (!chosen.has(place)) continue;
+    try {
+      const operation = readOperation(place, read, own.names);
+      const basePath = ownBasePath(operation.server, server);
+      const name = names.give(operation.id, `${place.method.toLowerCase()} ${place.template}`);
+      tools.push(toTool({ operation, name, basePath, api: read.title }, { input, output }, callApi));
+    } catch (error) {
+      if (!(error instanceof ToolcribError) || error.code !== 'invalid_tool') throw error;
+      problems.push(`${labelOf(place)} is left out: ${error.message.replace(/\.$/, '')}.`);
+    }
+  }
+  chosen.complain();
+  if (tools.length === 0)
+    throw new ToolcribError(
+      'invalid_setup',
+      ['No operation can be offered.', ...problems.slice(0, 5)].join(' '),
+    );
+  for (const reference of new Set([...input.lost, ...output.lost]))
+    problems.push(
+      `The schema ${reference} is not in this document, and nothing else is read; anything is taken there.`,
+    );
+  return { tools, problems };
+}
+
+interface Described {
+  readonly operation: OpenApiOperation;
+  readonly name: string;
+  readonly basePath: string;
+  readonly api: string;
+}
+
+interface Schemas {
+  readonly input: OpenApiSchemas;
+  readonly output: OpenApiSchemas;
+}
+
+function toTool({ operation, name, basePath, api }: Described, schemas: Schemas, callApi: ApiCall): Tool {
+  const shape = usable(outputSchemaOf(operation, schemas.output));
+  const definition = {
+    name,
+    description: describeOperation(operation, api),
+    input: usableInput(operation, schemas.input),
+    annotations: hintsOf(operation.method),
+  };
+  return defineTool<JsonSchema, JsonSchema>(
+    shape ? { ...definition, output: shape.schema } : definition,
+    (args, context) => callApi({ operation, basePath, shape }, args as Record<string, unknown>, context),
+  );
+}
+
+// A body that is described beyond the limits is taken as it comes: the API has the last word.
+function usableInput(operation: OpenApiOperation, schemas: OpenApiSchemas): ObjectSchema {
+  const schema = inputSchemaOf(operation, schemas);
+  try {
+    checkSchema(schema, 'input');
+    return schema;
+  } catch (error) {
+    if (!operation.body) throw error;
+    return inputSchemaOf({ ...operation, body: { ...operation.body, schema: undefined } }, schemas);
+  }
+}
+
+function usable(shape: AnswerShape | undefined): AnswerShape | undefined {
+  if (!shape) return undefined;
+  try {
+    checkSchema(shape.schema, 'output');
+    return shape;
+  } catch {
+    return undefined;
+  }
+}
+
+// Nothing but the method is known: a description does not say whether a POST only adds, so that everything that may change something counts as if it could not be undone.
+function hintsOf(method: string): ToolAnnotations {
+  const isRead = method === 'GET' || method === 'HEAD';
+  return {
+    readOnlyHint: isRead,
+    destructiveHint: !isRead,
+    idempotentHint: isRepeatable(method),
+    openWorldHint: true,
+  };
+}
+
+interface Chooser {
+  has(place: OperationPlace): boolean;
+  /** Throws when a pattern fits nothing. */
+  complain(): void;
+}
+
+function chooser({ operations, exclude }: OpenApiSettings): Chooser {
+  const wanted = operations.map((pattern) => ({ pattern, fits: compileGlob(pattern), isUsed: false }));
+  const unwanted = exclude.map((pattern) => ({ pattern, fits: compileGlob(pattern), isUsed: false }));
+  const matches = (patterns: typeof wanted, place: OperationPlace): boolean => {
+    const names = [textOf(place.operation['operationId']), labelOf(place)];
+    const fitting = patterns.filter(({ fits }) => names.some(fits));
+    for (const pattern of fitting) pattern.isUsed = true;
+    return fitting.length > 0;
+  };
+  return {
+    has: (place) => {
+      const isWanted = matches(wanted, place);
+      return !matches(unwanted, place) && isWanted;
+    },
+    complain() {
+      const unused = [...wanted, ...unwanted].find(({ isUsed }) => !isUsed);
+      if (!unused) return;
+      const text = `No operation fits "${unused.pattern}"; write an operation id, or a method and a path such as "GET /pets".`;
+      throw new ToolcribError('invalid_setup', text);
+    },
+  };
+}
+
+function labelOf({ method, template }: OperationPlace): string {
+  return `${method} ${template}`;
+}
