@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import Database from 'libsql';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { check } from './check.ts';
 
@@ -13,7 +14,7 @@ test('a good configuration is summed up', async () => {
   const { file, run } = setUp('tools: { modules: [./tools/*.ts] }\naccess: [{ tools: ["*"] }]\n', {
     'look.ts': tool,
   });
-  expect(await run()).toEqual({ output: `${file} is good: 3 tools, 1 module, 1 rule.\n`, code: undefined });
+  expect(await run()).toEqual({ output: `${file} is good: 4 tools, 1 module, 1 rule.\n`, code: undefined });
 });
 
 test('each complaint has its place: in the file, in a module, in a rule', async () => {
@@ -53,8 +54,65 @@ test('programs get the same as JSON', async () => {
 test('a warning alone is no failure', async () => {
   const { run } = setUp('auth: { keys: {} }\n');
   const { output, code } = await run();
-  expect(output).toMatch(/warning: access has no rules.*\n.* is good: 2 tools\.\n/);
+  expect(output).toMatch(/warning: access has no rules.*\n.* is good: 3 tools\.\n/);
   expect(code).toBeUndefined();
+});
+
+const api = JSON.stringify({
+  openapi: '3.1.0',
+  servers: [{ url: 'https://pets.example' }],
+  paths: {
+    '/pets': {
+      get: { operationId: 'listPets' },
+      post: { operationId: 'addPhoto', requestBody: { content: { 'multipart/form-data': {} } } },
+      put: { operationId: 'ping', requestBody: { content: { 'application/json': {} } } },
+    },
+  },
+});
+
+test('what is left out of an OpenAPI description is a warning at its entry', async () => {
+  const { file, run } = setUp(
+    'tools:\n  ready: {}\n  openapi:\n    - { file: ./tools/pets.json, prefix: a_ }\n    - ./tools/pets.json\n',
+    { 'pets.json': api },
+  );
+  const { output, code } = await run();
+  const why =
+    'POST /pets is left out: it takes multipart/form-data, and only JSON, text and plain bytes are sent.';
+  expect(output.split('\n')).toEqual([
+    `${file}:4:7: warning: tools.openapi[0]: ${why}`,
+    `${file}:5:7: warning: tools.openapi[1]: ${why}`,
+    `${file} is good: 4 tools.`,
+    '',
+  ]);
+  expect(code).toBeUndefined();
+});
+
+test('two tools of one name are a complaint at the entry that can be changed', async () => {
+  const { file, run } = setUp(
+    'tools:\n  ready: { ping: {} }\n  openapi:\n    - ./tools/pets.json\n    - ./tools/pets.json\n',
+    { 'pets.json': api },
+  );
+  const { output, code } = await run();
+  expect(output.split('\n')).toEqual([
+    `${file}:4:7: tools.openapi[0] offers a tool named "ping", and so does tools.ready.ping; set "prefix" here.`,
+    `${file}:5:7: tools.openapi[1] offers a tool named "listPets", and so does tools.openapi[0]; set "prefix" here.`,
+    '',
+  ]);
+  expect(code).toBe(1);
+});
+
+test('a ready-made tool that takes the name of another is a complaint at its entry', async () => {
+  const { file, run } = setUp(
+    'tools:\n  ready:\n    ping: {}\n    query_database: { url: "sqlite:./shop.db", tables: [orders], name: ping }\n',
+  );
+  const shop = new Database(join(dirname(file), 'shop.db'));
+  shop.exec('CREATE TABLE orders (id INTEGER)');
+  shop.close();
+  const { output, code } = await run();
+  expect(output).toMatch(
+    /:4:\d+: tools\.ready\.query_database offers a tool named "ping", and so does tools\.ready\.ping; set another "name" here\.\n$/,
+  );
+  expect(code).toBe(1);
 });
 
 function setUp(source: string, tools: Readonly<Record<string, string>> = {}) {

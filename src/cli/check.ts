@@ -1,11 +1,11 @@
 import type { AccessComplaint } from '../stages/access-check.ts';
+import { ToolcribError } from '../core/errors.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { formatComplaint, type Complaint } from '../gateway/complaint.ts';
 import { readConfig, type LoadedConfig } from '../gateway/load-config.ts';
 import { createModuleTools } from '../gateway/module-tools.ts';
+import { createReadyTools } from '../gateway/ready-tools.ts';
 import { createAccess } from '../stages/authorize.ts';
-import { pingTool } from '../tools/ping.ts';
-import { serverInfoTool } from '../tools/server-info.ts';
 
 /** What `toolcrib check` may be told. */
 export interface CheckFlags {
@@ -15,7 +15,7 @@ export interface CheckFlags {
 /** `toolcrib check`: reads a configuration, loads its tools, and says what is wrong and where. */
 export async function check(file: string, flags: CheckFlags): Promise<void> {
   const { loaded, complaints } = await readConfig(file);
-  const report = loaded ? await checkLoaded(loaded) : { complaints, summary: '' };
+  const report = loaded ? await checkLoaded(loaded).catch(unusable) : { complaints, summary: '' };
   const isGood = report.complaints.every(({ severity }) => severity === 'warning');
   if (flags.json) process.stdout.write(`${JSON.stringify({ ok: isGood, file, ...report }, null, 2)}\n`);
   else process.stdout.write(forPeople(file, report));
@@ -27,27 +27,37 @@ interface Report {
   readonly summary: string;
 }
 
+// A ready-made tool that cannot be made is a mistake in the file like any other.
+function unusable(error: unknown): Report {
+  if (!(error instanceof ToolcribError) || error.code !== 'invalid_config') throw error;
+  return { complaints: (error.data as { complaints: readonly Complaint[] }).complaints, summary: '' };
+}
+
 async function checkLoaded(loaded: LoadedConfig): Promise<Report> {
   const { config, folder, problems } = loaded;
   const registry = new ToolRegistry({ maxNameLength: 128 });
-  if (config.tools.ready.ping) registry.registerTool(pingTool());
-  if (config.tools.ready.server_info)
-    registry.registerTool(serverInfoTool({ name: config.server.name, version: '', source: registry }));
-  const modules = await createModuleTools({
-    patterns: config.tools.modules,
-    baseDir: folder,
-    log: () => {},
-    registry,
-    watch: false,
-  });
-  const access = config.access && (await createAccess(config.access));
-  const complaints = [
-    ...problems,
-    ...modules.problems.map((problem) => aboutModule(loaded, problem)),
-    ...(access?.check(registry.list()) ?? []).map((complaint) => aboutRule(loaded, complaint)),
-  ];
-  await modules.close();
-  return { complaints, summary: summaryOf(registry, modules.files.length, config.access?.length) };
+  const ready = await createReadyTools({ loaded, version: '', source: registry, log: () => {} });
+  try {
+    registry.registerTool(...ready.tools);
+    const modules = await createModuleTools({
+      patterns: config.tools.modules,
+      baseDir: folder,
+      log: () => {},
+      registry,
+      watch: false,
+    });
+    await modules.close();
+    const access = config.access && (await createAccess(config.access));
+    const complaints = [
+      ...problems,
+      ...ready.warnings,
+      ...modules.problems.map((problem) => aboutModule(loaded, problem)),
+      ...(access?.check(registry.list()) ?? []).map((complaint) => aboutRule(loaded, complaint)),
+    ];
+    return { complaints, summary: summaryOf(registry, modules.files.length, config.access?.length) };
+  } finally {
+    await ready.close();
+  }
 }
 
 function aboutModule(

@@ -4,9 +4,12 @@ import { Command, Option } from 'commander';
 import { ToolcribError } from '../core/errors.ts';
 import type { RowFlags } from './audit.ts';
 import type { CheckFlags } from './check.ts';
+import type { CodegenFlags } from './codegen.ts';
 import type { DeploymentFlags } from './deployment.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
+import type { InitFlags } from './init.ts';
 import type { CreateKeyFlags, ListKeysFlags } from './keys.ts';
+import type { LintFlags } from './lint.ts';
 import { packageVersion } from './package-version.ts';
 import type { ServeFlags } from './serve.ts';
 import type { CreateTenantFlags } from './tenants.ts';
@@ -37,11 +40,52 @@ program
   });
 
 program
+  .command('init')
+  .description('make a project: a first tool, its test and a configuration; asks where it can')
+  .argument('[folder]', 'where to make it', '.')
+  .option('--name <name>', 'what it is called; the name of the folder unless set')
+  .addOption(
+    new Option('--template <kind>', 'what its tool is for').choices(['query', 'action', 'transformation']),
+  )
+  .addOption(
+    new Option('--language <language>', 'what it is written in; TypeScript unless set').choices([
+      'typescript',
+      'javascript',
+    ]),
+  )
+  .option('--does <sentence>', 'for the model: what the tool does')
+  .option('--returns <sentence>', 'for the model: what it returns')
+  .option('--when <sentence>', 'for the model: when to use it')
+  .option('--yes', 'ask nothing')
+  .option('--force', 'overwrite files that are there')
+  .action(async (folder: string, flags: InitFlags) => (await import('./init.ts')).init(folder, flags));
+
+program
   .command('check')
   .description('check a configuration, its tools and its rules')
   .argument('[file]', 'the configuration', DEFAULT_CONFIG)
   .option('--json', 'print the complaints as JSON')
   .action(async (file: string, flags: CheckFlags) => (await import('./check.ts')).check(file, flags));
+
+program
+  .command('lint')
+  .description('say what makes tools hard to choose, to call or to list')
+  .argument('[files...]', 'modules with tools, configurations (.yaml) or tools/list answers (.json)')
+  .option('--config <file>', 'a configuration; toolcrib.yaml if nothing is named')
+  .option('--strict', 'fail on warnings too')
+  .option('--ignore <rules>', 'rules to leave out, with commas between')
+  .option('--json', 'print JSON, for other programs')
+  .action(async (files: string[], flags: LintFlags) => (await import('./lint.ts')).lint(files, flags));
+
+program
+  .command('codegen')
+  .description('write TypeScript types for what tools take and return')
+  .argument('[files...]', 'modules with tools, configurations (.yaml) or tools/list answers (.json)')
+  .option('--config <file>', 'a configuration; toolcrib.yaml if nothing is named')
+  .option('--out <file>', 'where to write them; standard output unless set')
+  .action(async (files: string[], flags: CodegenFlags) =>
+    (await import('./codegen.ts')).codegen(files, flags),
+  );
 
 const keys = program.command('keys').description('make, list and revoke API keys');
 withConfig(keys.command('create'))

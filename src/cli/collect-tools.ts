@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { localCaller } from '../core/caller.ts';
+import { ToolcribError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import { ToolRegistry } from '../core/registry.ts';
+import { withStages } from '../core/stage.ts';
+import { describeTool, type ListedTool } from '../core/tool.ts';
+import { loadConfig } from '../gateway/load-config.ts';
+import { createModuleTools, type ModuleTools } from '../gateway/module-tools.ts';
+import { createReadyTools } from '../gateway/ready-tools.ts';
+import { approve } from '../stages/approve.ts';
+import { DEFAULT_CONFIG } from './default-file.ts';
+
+/** Tools as they would be listed, and what kept others from being read. */
+export interface CollectedTools {
+  readonly tools: readonly ListedTool[];
+  /** One line for each file that cannot be used. */
+  readonly problems: readonly string[];
+}
+
+/** Reads the tools of modules, of configurations (.yaml) and of saved `tools/list` answers (.json); of toolcrib.yaml unless told otherwise. */
+export async function collectTools(files: readonly string[], config?: string): Promise<CollectedTools> {
+  const named = [...files, ...(config === undefined ? [] : [config])];
+  if (named.length === 0 && !existsSync(DEFAULT_CONFIG))
+    throw new ToolcribError(
+      'invalid_setup',
+      `There is no ${DEFAULT_CONFIG} here: name files with tools, or a configuration with --config FILE.`,
+    );
+  const all = named.length === 0 ? [DEFAULT_CONFIG] : named;
+  const kindOf = (file: string): 'config' | 'list' | 'module' => {
+    if (file === config || /\.ya?ml$/.test(file)) return 'config';
+    return file.endsWith('.json') ? 'list' : 'module';
+  };
+  const modules = all.filter((file) => kindOf(file) === 'module');
+  const collected = [modules.length > 0 ? await fromModules(modules) : { tools: [], problems: [] }];
+  for (const file of all.filter((one) => kindOf(one) !== 'module'))
+    collected.push(await (kindOf(file) === 'config' ? fromConfig(file) : fromList(file)));
+  return {
+    tools: collected.flatMap(({ tools }) => tools),
+    problems: collected.flatMap(({ problems }) => problems),
+  };
+}
+
+async function fromModules(files: readonly string[]): Promise<CollectedTools> {
+  const registry = new ToolRegistry({ maxNameLength: 128 });
+  const { problems } = await loadModules(files, process.cwd(), registry);
+  return {
+    tools: registry.list().map(describeTool),
+    problems: problems.map(({ file, reason, severity }) => {
+      if (severity === 'error') return `${file}: ${reason}`;
+      return `${file}: ${existsSync(resolve(file)) ? NOT_READ : 'There is no such file.'}`;
+    }),
+  };
+}
+
+const NOT_READ =
+  'Tools are read from TypeScript and JavaScript (no tests, no declarations), configurations (.yaml) and tools/list answers (.json).';
+
+async function fromConfig(file: string): Promise<CollectedTools> {
+  const loaded = await loadConfig(file);
+  const registry = new ToolRegistry({ maxNameLength: 128 });
+  const ready = await createReadyTools({ loaded, version: '', source: registry, log: () => {} });
+  try {
+    registry.registerTool(...ready.tools);
+    const { problems } = await loadModules(loaded.config.tools.modules, loaded.folder, registry);
+    const asking = loaded.config.stages.approve;
+    // Of the stages, only this one changes how a tool is listed, and does so for all callers alike.
+    const listed = withStages(registry, asking === false ? [] : [approve(asking)]);
+    return {
+      tools: (await listed.list(localCaller)).map(describeTool),
+      // A pattern that matches nothing is for `toolcrib check` to tell.
+      problems: problems
+        .filter(({ severity }) => severity === 'error')
+        .map((problem) => `${problem.file}: ${problem.reason}`),
+    };
+  } finally {
+    await ready.close();
+  }
+}
+
+async function loadModules(
+  patterns: readonly string[],
+  baseDir: string,
+  registry: ToolRegistry,
+): Promise<ModuleTools> {
+  const modules = await createModuleTools({ patterns, baseDir, registry, watch: false, log: () => {} });
+  await modules.close();
+  return modules;
+}
+
+async function fromList(file: string): Promise<CollectedTools> {
+  const tools = listIn(await readJson(file));
+  if (tools && !isDeeperThan(MAX_DEPTH, tools)) return { tools, problems: [] };
+  return {
+    tools: [],
+    problems: [
+      `${file}: ${tools ? `It is nested deeper than ${MAX_DEPTH} levels.` : 'It holds no tools: save what a server answers to tools/list there.'}`,
+    ],
+  };
+}
+
+const MAX_DEPTH = 256;
+
+function isDeeperThan(levels: number, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeperThan(levels - 1, item));
+}
+
+async function readJson(file: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    const reason = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
+    throw new ToolcribError('invalid_setup', `${file} ${reason}; check the name and the content.`, {
+      cause: error,
+    });
+  }
+}
+
+// A list alone, a result or a whole answer: each is what some program saves.
+function listIn(value: unknown): readonly ListedTool[] | undefined {
+  if (isObject(value)) return listIn(value['tools'] ?? value['result']);
+  if (!Array.isArray(value) || !value.every((tool) => isObject(tool) && typeof tool['name'] === 'string'))
+    return undefined;
+  return value as ListedTool[];
+}

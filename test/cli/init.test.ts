@@ -1,0 +1,363 @@
+import { spawn } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { parse } from 'yaml';
+import { check } from '../../src/cli/check.ts';
+import { init, type InitFlags } from '../../src/cli/init.ts';
+import { lint } from '../../src/cli/lint.ts';
+import { ToolRegistry } from '../../src/core/registry.ts';
+import { createModuleTools } from '../../src/gateway/module-tools.ts';
+import { createServer } from '../../src/server/create-server.ts';
+import { createTestClient, recordingSource } from '../../src/testing.ts';
+import type { Tool } from '../../src/index.ts';
+import { runTypeScript, startNode } from '../behaviour/child.ts';
+
+const root = join(import.meta.dirname, '../..');
+const main = join(root, 'src/cli/main.ts');
+const kinds = ['query', 'action', 'transformation'] as const;
+
+function scratch(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'toolcrib-init-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Makes a project that finds its packages without a network. */
+async function make(flags: InitFlags = {}): Promise<string> {
+  const folder = join(scratch(), 'my-tools');
+  vi.spyOn(process.stdout, 'write').mockReturnValue(true);
+  onTestFinished(() => void vi.restoreAllMocks());
+  await init(folder, { yes: true, ...flags });
+  const packages = join(folder, 'node_modules');
+  mkdirSync(join(packages, '@types'), { recursive: true });
+  for (const name of ['zod', 'jiti', '@types/node'])
+    symlinkSync(join(root, 'node_modules', name), join(packages, name));
+  symlinkSync(root, join(packages, 'toolcrib'));
+  return folder;
+}
+
+/** Runs a program in a folder and tells how it ended. */
+async function run(folder: string, file: string, args: readonly string[]) {
+  // A test runner that finds itself inside another one reports to that one instead.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  const child = spawn(file, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'], env });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const outputs = [child.stdout, child.stderr].map((stream) => stream.setEncoding('utf8').toArray());
+  const code = await new Promise<number | null>((done) => child.once('close', done));
+  return { code, output: (await Promise.all(outputs)).flat().join('') };
+}
+
+/** Runs a script of a project as npm does. */
+function runScript(folder: string, name: string) {
+  const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+  return run(folder, '/bin/sh', ['-c', scripts[name]]);
+}
+
+async function toolOf(folder: string): Promise<Tool> {
+  const registry = new ToolRegistry();
+  const modules = await createModuleTools({
+    patterns: ['./tools/*.{ts,js}'],
+    baseDir: folder,
+    log: () => {},
+    registry,
+    watch: false,
+  });
+  onTestFinished(() => modules.close());
+  expect(modules.problems).toEqual([]);
+  return registry.list()[0]!;
+}
+
+async function clientOf(folder: string) {
+  const source = recordingSource(await toolOf(folder));
+  return { source, client: createTestClient(createServer({ source })) };
+}
+
+describe.each(kinds)('a project for %s', (template) => {
+  test('passes its own test', async () => {
+    const tested = await runScript(await make({ template }), 'test');
+    expect(tested).toMatchObject({ code: 0, output: expect.stringMatching(/# pass [23]\n# fail 0/) });
+  });
+
+  test('passes its own type check', async () => {
+    const tsc = join(root, 'node_modules/typescript/bin/tsc');
+    expect(await run(await make({ template }), process.execPath, [tsc])).toEqual({ code: 0, output: '' });
+  });
+
+  test('passes toolcrib check and toolcrib lint', async () => {
+    const file = join(await make({ template }), 'toolcrib.yaml');
+    const output: string[] = [];
+    vi.spyOn(process.stdout, 'write').mockImplementation((text) => output.push(String(text)) > 0);
+    await check(file, { json: true });
+    await lint([file], { json: true, strict: true });
+    expect(output.map((text) => JSON.parse(text))).toMatchObject([
+      { ok: true, complaints: [], summary: '1 tool, 1 module' },
+      { ok: true, counts: { error: 0, warning: 0, hint: 0 } },
+    ]);
+  });
+
+  test('passes its own test in JavaScript', async () => {
+    const folder = await make({ template, language: 'javascript' });
+    const tested = await runScript(folder, 'test');
+    expect(tested).toMatchObject({ code: 0, output: expect.stringMatching(/# pass [23]\n# fail 0/) });
+    expect(existsSync(join(folder, 'tsconfig.json'))).toBe(false);
+    expect(await toolOf(folder)).toHaveProperty('handler');
+  });
+
+  test('000-27 has a description with three parts, each asked for by name', async () => {
+    const words = { does: "Does what's asked.", returns: 'Returns "it".', when: 'Use it \\ always.' };
+    expect((await toolOf(await make({ template, ...words }))).description).toBe(
+      `Does what's asked. Returns "it". Use it \\ always.`,
+    );
+    expect((await toolOf(await make({ template }))).description).toMatch(/^\w.*\. Returns .*\. Use it .*\.$/);
+  });
+
+  test('negative control: its test fails when the tool is broken', async () => {
+    const folder = await make({ template });
+    const file = readdirSync(join(folder, 'tools')).find((name) => !name.includes('.test.'));
+    const path = join(folder, 'tools', file!);
+    const loose = readFileSync(path, 'utf8').replace(
+      /z\.strictObject\(\{\n[^]*?\n {4}\}\)/,
+      'z.looseObject({})',
+    );
+    writeFileSync(path, loose);
+    const broken = await runScript(folder, 'test');
+    expect(broken).toMatchObject({ code: 1, output: expect.stringMatching(/# pass [12]\n# fail [12]/) });
+  });
+});
+
+test('003-23 the query template is search_documents, with a query and a limit of 10 unless set', async () => {
+  const { client, source } = await clientOf(await make({ template: 'query' }));
+  const [tool] = await client.listTools();
+  expect(tool).toMatchObject({
+    name: 'search_documents',
+    inputSchema: { properties: { query: { type: 'string' }, limit: { type: 'number', default: 10 } } },
+    annotations: { readOnlyHint: true },
+  });
+  const found = await client.callTool('search_documents', { query: 'invoice' });
+  expect(found.structuredContent).toMatchObject({ total: 2 });
+  expect(source.calls[0]).toMatchObject({ arguments: { query: 'invoice', limit: 10 } });
+  const refused = await client.callTool('search_documents', { query: 'invoice', limit: 'many' });
+  expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('limit') });
+});
+
+test('003-24 the action template is send_email, with an address, a subject and a body, all needed', async () => {
+  const { client, source } = await clientOf(await make({ template: 'action' }));
+  const [tool] = await client.listTools();
+  expect(tool).toMatchObject({
+    name: 'send_email',
+    inputSchema: {
+      properties: {
+        to: { type: 'string', format: 'email' },
+        subject: { type: 'string' },
+        body: { type: 'string' },
+      },
+      required: ['to', 'subject', 'body'],
+    },
+    annotations: { readOnlyHint: false, openWorldHint: true },
+  });
+  const good = { to: 'ada@example.com', subject: 'Hello', body: 'How are you?' };
+  expect((await client.callTool('send_email', good)).structuredContent).toMatchObject({ to: good.to });
+  const wrong = [
+    'ada',
+    'ada@',
+    '@example.com',
+    'ada@example',
+    'a b@example.com',
+    'ada@example.com\nbcc: eve@example.com',
+  ];
+  for (const to of wrong)
+    expect(await client.callTool('send_email', { ...good, to })).toMatchObject({ isError: true });
+  for (const name of ['to', 'subject', 'body']) {
+    const refused = await client.callTool('send_email', { ...good, [name]: undefined });
+    expect(refused).toMatchObject({ isError: true, text: expect.stringContaining(name) });
+  }
+  expect(
+    await client.callTool('send_email', { ...good, subject: 'a\r\nbcc: eve@example.com' }),
+  ).toMatchObject({
+    isError: true,
+  });
+  expect(source.calls).toHaveLength(1);
+});
+
+test('003-25 the transformation template is convert_currency, with codes of three capital letters', async () => {
+  const { client, source } = await clientOf(await make({ template: 'transformation' }));
+  const [tool] = await client.listTools();
+  const code = { type: 'string', pattern: '^[A-Z]{3}$' };
+  expect(tool).toMatchObject({
+    name: 'convert_currency',
+    inputSchema: { properties: { amount: { type: 'number' }, from: code, to: code } },
+    annotations: { readOnlyHint: true },
+  });
+  const good = { amount: 10, from: 'EUR', to: 'USD' };
+  expect((await client.callTool('convert_currency', good)).structuredContent).toMatchObject({ amount: 11 });
+  for (const from of ['eur', 'Eur', 'EU', 'EURO', 'EUR\n', ' EUR', '']) {
+    expect(await client.callTool('convert_currency', { ...good, from })).toMatchObject({ isError: true });
+    expect(await client.callTool('convert_currency', { ...good, to: from })).toMatchObject({ isError: true });
+  }
+  expect(source.calls).toHaveLength(1);
+});
+
+test('everything a project needs is written, and nothing it has is overwritten', async () => {
+  const folder = await make({ name: '2024' });
+  const written = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  expect(written.filter((name) => !name.startsWith('node_modules')).toSorted()).toEqual([
+    '.gitignore',
+    'README.md',
+    'package.json',
+    'toolcrib.yaml',
+    'tools',
+    'tools/search-documents.test.ts',
+    'tools/search-documents.ts',
+    'tsconfig.json',
+  ]);
+  const configuration = readFileSync(join(folder, 'toolcrib.yaml'), 'utf8');
+  expect(configuration).toMatch(
+    /^# yaml-language-server: \$schema=\.\/node_modules\/toolcrib\/toolcrib\.schema\.json\n/,
+  );
+  expect(parse(configuration)).toMatchObject({ server: { name: '2024' } });
+  expect(readFileSync(join(folder, 'README.md'), 'utf8')).toContain('npm install\nnpm test\nnpm start\n');
+  for (const file of ['README.md', 'package.json', 'toolcrib.yaml', 'tsconfig.json', '.gitignore']) {
+    rmSync(join(folder, file));
+    await expect(init(folder, { yes: true })).rejects.toThrow('There are already');
+    writeFileSync(join(folder, file), 'mine');
+  }
+});
+
+test('files that are in the way are named, and nothing is written', async () => {
+  const folder = scratch();
+  writeFileSync(join(folder, 'README.md'), 'mine');
+  symlinkSync('/there/is/no/such', join(folder, '.gitignore'));
+  await expect(init(folder, { yes: true })).rejects.toThrow(
+    'There are already .gitignore, README.md; use --force to overwrite, or name another folder.',
+  );
+  expect(readdirSync(folder).toSorted()).toEqual(['.gitignore', 'README.md']);
+  expect(readFileSync(join(folder, 'README.md'), 'utf8')).toBe('mine');
+});
+
+test('--force overwrites them', async () => {
+  const folder = await make();
+  writeFileSync(join(folder, 'README.md'), 'mine');
+  await init(folder, { yes: true, force: true });
+  expect(readFileSync(join(folder, 'README.md'), 'utf8')).toContain('# my-tools');
+});
+
+test('what cannot be written as a whole is not written at all', async () => {
+  const folder = join(scratch(), 'deep', 'down');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'tools'), 'a file where a folder is needed');
+  await expect(init(folder, { yes: true })).rejects.toThrow(/cannot be written to \(E\w+\)/);
+  expect(readdirSync(folder)).toEqual(['tools']);
+});
+
+test.each(['My Tools', '../x', '', 'a"b', 'toolcrib', 'zod', '-x', 'x'.repeat(101)])(
+  'the name %j is refused',
+  async (name) => {
+    const folder = join(scratch(), 'new');
+    await expect(init(folder, { name, yes: true })).rejects.toMatchObject({ code: 'invalid_setup' });
+    expect(existsSync(folder)).toBe(false);
+  },
+);
+
+describe('on the command line', () => {
+  test('it asks nothing where there is no terminal, and says what it wrote and what is next', async () => {
+    const folder = join(scratch(), 'Ünser Kram!');
+    const child = startNode([runTypeScript, main, 'init', folder, '--template', 'action']);
+    const output = await child.outputUntil('npm start\n');
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    expect(output).toBe(
+      `Written to ${folder}:\n  package.json\n  toolcrib.yaml\n  tools/send-email.ts\n  tools/send-email.test.ts\n  tsconfig.json\n  .gitignore\n  README.md\nNext:\n  cd ${folder}\n  npm install\n  npm test\n  npm start\n`,
+    );
+    expect(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))).toMatchObject({
+      name: 'nser-kram-',
+    });
+  });
+
+  test('a mistake is told in a line, with exit code 1', async () => {
+    const folder = scratch();
+    writeFileSync(join(folder, 'package.json'), '{}');
+    const child = startNode([runTypeScript, main, 'init', folder]);
+    expect(await child.exit).toEqual({ code: 1, signal: null });
+    expect(child.complaints()).toBe(
+      'toolcrib: There is already package.json; use --force to overwrite, or name another folder.\n',
+    );
+    const other = startNode([runTypeScript, main, 'init', '--template', 'poem']);
+    expect(await other.exit).toEqual({ code: 1, signal: null });
+    expect(other.complaints()).toMatch(/Allowed choices are query, action, transformation/);
+    const third = startNode([runTypeScript, main, 'init', '--language', 'latin']);
+    expect(await third.exit).toEqual({ code: 1, signal: null });
+    expect(third.complaints()).toMatch(/Allowed choices are typescript, javascript/);
+  });
+
+  /** A terminal in which somebody answers each question as it comes up. */
+  async function answer(
+    folder: string,
+    answers: readonly (readonly [question: string, keys: string])[],
+    flags: readonly string[] = [],
+  ) {
+    const words = [process.execPath, runTypeScript, main, 'init', folder, ...flags].map(
+      (word) => `'${word}'`,
+    );
+    const command = `stty cols 100 rows 40; ${words.join(' ')}`;
+    const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'ignore'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let shown = '';
+    const left = [...answers];
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      shown += text;
+      if (left[0] && shown.includes(left[0][0])) child.stdin.write(left.shift()![1]);
+    });
+    const code = await new Promise((done) => child.once('close', done));
+    return { code, shown, left };
+  }
+
+  test('000-27 on a terminal it asks for a name, a kind, a language and the three parts of the description', async () => {
+    const folder = join(scratch(), 'asked');
+    const down = '\u001B[B';
+    const { code, left } = await answer(folder, [
+      ['What is it called?', '-2\r'],
+      ['What is its first tool for?', `${down}${down}\r`],
+      ['What is it written in?', `${down}\r`],
+      ['What does convert_currency do?', '\r'],
+      ['What does it return?', ' Really.\r'],
+      ['When should a model use it?', '\r'],
+    ]);
+    expect({ code, left }).toEqual({ code: 0, left: [] });
+    expect(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))).toMatchObject({ name: 'asked-2' });
+    expect(readFileSync(join(folder, 'tools/convert-currency.js'), 'utf8')).toContain(
+      "      'Converts an amount of money from one currency to another.',\n      'Returns the converted amount and the rate it was converted at. Really.',\n      'Use it whenever a price has to be told in another currency.',\n",
+    );
+  });
+
+  test('000-27 on a terminal, too, options answer every question', async () => {
+    const folder = join(scratch(), 'told');
+    const sentences = ['--does', 'Does it.', '--returns', 'Returns it.', '--when', 'Use it.'];
+    const flags = ['--name', 'told-2', '--template', 'action', '--language', 'typescript', ...sentences];
+    const { code, shown } = await answer(folder, [['?', '\u0003']], flags);
+    expect({ code, asked: shown.includes('?') }).toEqual({ code: 0, asked: false });
+    expect(readFileSync(join(folder, 'tools/send-email.ts'), 'utf8')).toContain(
+      "      'Does it.',\n      'Returns it.',\n      'Use it.',\n",
+    );
+  });
+
+  test('Ctrl-C leaves nothing behind', async () => {
+    const folder = join(scratch(), 'asked');
+    const { code, shown } = await answer(folder, [
+      ['What is it called?', '\r'],
+      ['What is its first tool for?', '\u0003'],
+    ]);
+    expect(code).toBe(130);
+    expect(shown).toContain('Nothing was written.');
+    expect(existsSync(folder)).toBe(false);
+  });
+});
