@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { build } from 'rolldown';
 
 // Not compiled in: native, loaded only when needed, or shared with the program around it (docs/decisions/0008).
-const installed = ['@opentelemetry/api', 'jiti', 'libsql', 're2js'];
+const installed = ['@opentelemetry/api', 'jiti', 'libpg-query', 'libsql', 're2js'];
 
 const entries = {
   index: 'src/index.ts',
@@ -17,6 +17,7 @@ const entries = {
   trace: 'src/trace.ts',
   gateway: 'src/gateway.ts',
   'store-worker': 'src/store/sqlite-worker.ts',
+  'sql-child': 'src/tools/sql-child.ts',
   'cli/main': 'src/cli/main.ts',
 };
 
@@ -88,8 +89,19 @@ function readPackage(folder) {
   );
   const { name, version, license } = about;
   const files = readdirSync(folder).filter((file) => /^(licen[cs]e|copying|notice)/i.test(file));
-  if (typeof license !== 'string' || files.length === 0)
+  const text =
+    files.map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n') || inReadme(folder);
+  if (typeof license !== 'string' || text === '')
     throw new Error(`${name} ${version} comes without a licence: add it to the list of installed packages.`);
-  const text = files.map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n');
   return { name, version, license, text };
+}
+
+/**
+ * Some packages have their terms at the end of their README.
+ * @param {string} folder
+ */
+function inReadme(folder) {
+  const readme = readdirSync(folder).find((file) => /^readme\b/i.test(file));
+  const text = readme === undefined ? '' : readFileSync(join(folder, readme), 'utf8');
+  return /^#+ *licen[cs]e\s+([^]*)$/im.exec(text)?.[1]?.trim() ?? '';
 }

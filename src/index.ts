@@ -11,6 +11,8 @@ export type {
   ToolDefinition,
 } from './core/tool.ts';
 export { AbstractTool } from './core/abstract-tool.ts';
+export { requireConfirmation } from './core/confirmation.ts';
+export type { Confirmation, ConfirmationOptions } from './core/confirmation.ts';
 export { tool, toolsFrom } from './core/decorator.ts';
 export type { MethodToolOptions } from './core/decorator.ts';
 export type { JsonSchema, ObjectSchema, SchemaLike } from './core/schema.ts';
@@ -58,6 +60,12 @@ export type {
   TextBlock,
 } from './core/content.ts';
 export type { Done, Failed, NeedsInput, Result } from './core/result.ts';
+export { attempt } from './core/attempt.ts';
+export type { Attempt, AttemptOptions, ErrorClass } from './core/attempt.ts';
+export { toolError } from './core/tool-error.ts';
+export type { ToolErrorFacts } from './core/tool-error.ts';
+export { upstreamFailure } from './core/upstream-failure.ts';
+export type { UpstreamFailure } from './core/upstream-failure.ts';
 
 // Sources and stages
 export { ToolRegistry } from './core/registry.ts';

@@ -1,3 +1,4 @@
+export { approve, approveOptions } from './stages/approve.ts';
 export { audit, auditOptions, type AuditParts, type AuditStage } from './stages/audit.ts';
 export { createAccess, type Access, type AccessParts } from './stages/authorize.ts';
 export type { AccessComplaint } from './stages/access-check.ts';

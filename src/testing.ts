@@ -13,6 +13,10 @@ import { metaKeys } from './protocol/meta.ts';
 import { revisionOf } from './protocol/revisions.ts';
 import type { JsonRpcMessage, Server } from './server/create-server.ts';
 
+export { lintTool, lintTools } from './lint/lint-tools.ts';
+export type { LintedTool, LintOptions, LintReport } from './lint/lint-tools.ts';
+export type { Finding, Severity } from './lint/finding.ts';
+
 /** How a test client presents itself. */
 export interface TestClientOptions {
   /** `2026-07-28` unless set; a client of an older one has no session here, so it cannot be asked anything. */

@@ -20,6 +20,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   auth: ['core', 'net'],
   stages: ['core', 'observe', 'store'],
   tools: ['core', 'net'],
+  lint: ['core'],
   client: ['core', 'protocol', 'net'],
   server: ['core', 'protocol', 'auth', 'observe'],
   gateway: ['core', 'auth', 'observe', 'store', 'stages', 'tools', 'client', 'server'],

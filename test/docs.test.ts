@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const root = join(import.meta.dirname, '..');
-const pages = ['README.md', ...pagesIn('docs'), ...pagesIn('docs/stages')];
+const pages = ['README.md', ...pagesIn('docs'), ...pagesIn('docs/stages'), ...pagesIn('docs/tools')];
 
 function pagesIn(folder: string): string[] {
   return readdirSync(join(root, folder))
@@ -54,7 +54,7 @@ test('the test in docs/testing.md runs and passes', () => {
 
 test('every page of the docs is reachable from the README, and no link points at nothing', () => {
   // The stages have a page that lists them.
-  const linked = ['README.md', 'docs/stages.md'].flatMap((page) =>
+  const linked = ['README.md', 'docs/stages.md', 'docs/ready-made.md'].flatMap((page) =>
     [...readFileSync(join(root, page), 'utf8').matchAll(/\]\(([^)#:]+)\)/g)].map(([, target = '']) =>
       join(page, '..', target),
     ),

@@ -3,7 +3,7 @@ import type { Caller, Tenant } from '../core/caller.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
 import type { Identities, TenantRecord } from '../core/identity.ts';
-import { andThen, attempt, type Awaitable } from '../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../core/source.ts';
 import { Complaints, type SignInLog } from './complaints.ts';
 import { fetchKeys, parseTrustedUrl, type FetchedKeys } from './fetch-keys.ts';
 import { readClaims, type Claims, type ClaimNames } from './jwt-claims.ts';
@@ -158,7 +158,7 @@ class JwtSignIn implements CredentialSignIn {
 
   #name(verified: Verified): Awaitable<Caller | undefined> {
     const { claims } = verified;
-    const tenant = attempt(
+    const tenant = orElse(
       () => this.#tenants.get(claims.tenant),
       (cause) => this.#complaints.nobody('Tenants cannot be looked up, so tokens are refused.', cause),
     );

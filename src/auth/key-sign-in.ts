@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts';
 import { systemClock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
 import type { Identities, KeyRecord, TenantRecord } from '../core/identity.ts';
-import { andThen, attempt, type Awaitable } from '../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../core/source.ts';
 import { hashKey, isWellFormedKey, KEY_LENGTH } from './api-key.ts';
 import { Complaints, type SignInLog } from './complaints.ts';
 import { Lookup } from './lookup.ts';
@@ -144,7 +144,7 @@ class KeySignIn implements CredentialSignIn {
     const ids = [...this.#used];
     this.#used = new Set();
     // When a key was last used is worth knowing, but no reason to refuse anybody.
-    void attempt(
+    void orElse(
       () => this.#identities.touch(ids, this.#clock.now()),
       (cause) => this.#complaints.note('The last use of API keys could not be noted.', cause),
     );

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts';
-import { andThen, attempt, type Awaitable } from '../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../core/source.ts';
 
 /** How long answers about identities are believed. */
 export const lookupLimits = {
@@ -138,7 +138,7 @@ export class Lookup<T> {
     if (clock.ticks() < entry.retryAt || this.#found.get(key) !== entry) return;
     const generation = this.#generation;
     const askedAt = clock.ticks();
-    const checked = attempt<void>(
+    const checked = orElse<void>(
       () => andThen(this.#ask(key), (value) => this.#settle(key, entry, { value, generation, askedAt })),
       () => {
         entry.retryAt = clock.ticks() + lookupLimits.retryMs;

@@ -22,6 +22,7 @@ export const errorTable = {
   upstream_unavailable: { reply: 'result' },
   key_reused: { reply: 'result' },
   outcome_unknown: { reply: 'result' },
+  approval_required: { reply: 'result' },
   tool_failed: { reply: 'result' },
 
   parse_error: { reply: 'error', number: -32700, status: 400 },

@@ -8,6 +8,14 @@ export function copyJson<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyJson) as T;
   if (!isObject(value)) return value;
   const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) copy[key] = copyJson(value[key]);
+  for (const key of Object.keys(value)) {
+    if (key === '__proto__') define(copy, key, copyJson(value[key]));
+    else copy[key] = copyJson(value[key]);
+  }
   return copy as T;
+}
+
+// Assigning to this one name would set what the object inherits from, and hide the field from whoever checks it.
+function define(copy: object, key: string, value: unknown): void {
+  Object.defineProperty(copy, key, { value, enumerable: true, writable: true, configurable: true });
 }

@@ -17,4 +17,14 @@ export function linearPattern(source: string): LinearPattern {
   return engine.compile(engine.translateRegExp(source));
 }
 
+/** Whether the linear-time engine can do a pattern. */
+export function isLinearPattern(source: string): boolean {
+  try {
+    linearPattern(source);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 let engine: typeof Re2.RE2JS | undefined;

@@ -20,8 +20,10 @@ export class CallRecord {
   bytes: number | undefined;
   /** The trace this call is part of. */
   traceId: string | undefined;
-  /** Who agreed to the call. */
+  /** Who agreed to the call, or how that was told. */
   approval: string | undefined;
+  /** Set when the answer says, as a result, that the tool was not run: the code that goes on record. */
+  refusal: 'approval_required' | undefined;
   /** A verified continuation of an earlier request: it was counted then. */
   isResumed = false;
 

@@ -4,13 +4,13 @@ import { accident, ToolcribError } from './errors.ts';
 import { checkPromptArguments, toCompletion, toMessages } from './prompt.ts';
 import { toContents } from './resource.ts';
 import { toResult, type Result } from './result.ts';
-import { andThen, attempt, isThenable, type Awaitable } from './source.ts';
+import { andThen, orElse, isThenable, type Awaitable } from './source.ts';
 
 /** Runs what an author wrote: a handler, a read, a prompt or a completer; what it throws unexpectedly is told to nobody but the log. */
 export function runLocally(call: Call, services?: Services): Awaitable<Result> {
   const { interview } = call;
   const context = new CallContext(call, services);
-  const ended = attempt(
+  const ended = orElse(
     () => run(call, context),
     (error): Result => {
       void context.cleanUp();

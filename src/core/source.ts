@@ -14,10 +14,7 @@ export function andThen<T, U>(value: Awaitable<T>, use: (value: T) => Awaitable<
 }
 
 /** Does something that may fail at once or later, and recovers from either. */
-export function attempt<T>(
-  work: () => Awaitable<T>,
-  recover: (error: unknown) => Awaitable<T>,
-): Awaitable<T> {
+export function orElse<T>(work: () => Awaitable<T>, recover: (error: unknown) => Awaitable<T>): Awaitable<T> {
   try {
     const value = work();
     return value instanceof Promise ? value.catch(recover) : value;

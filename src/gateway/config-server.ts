@@ -102,23 +102,6 @@ export const storeSection = z.strictObject({
     .describe('The file with secrets this server makes for itself; made, for its owner alone, when absent.'),
 });
 
-const nothingToSet = z.strictObject({});
-
-/** `tools`: which tools there are. */
-export const toolsSection = z.strictObject({
-  modules: z
-    .array(z.string().min(1))
-    .default([])
-    .describe('Files with tools, TypeScript or JavaScript, such as `./tools/*.ts`; relative to this file.'),
-  ready: z
-    .strictObject({
-      ping: nothingToSet.exactOptional().describe('Answers `pong`: proves that calls come back.'),
-      server_info: nothingToSet.exactOptional().describe('Tells name, version, protocol and what there is.'),
-    })
-    .prefault({ ping: {}, server_info: {} })
-    .describe('The ready-made tools to offer; `{}` for none.'),
-});
-
 /** `log`: what is written to standard error. */
 export const logSection = z.strictObject({
   level: z

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { approveOptions } from '../stages/approve.ts';
 import { auditOptions } from '../stages/audit.ts';
 import { cacheOptions } from '../stages/cache.ts';
 import { circuitBreakOptions } from '../stages/circuit-break.ts';
@@ -20,6 +21,7 @@ export const stagesSection = z.strictObject({
   rateLimit: on(rateLimitOptions, 'Limits how often a caller may call.'),
   sanitizeInput: on(sanitizeInputOptions, 'Cleans arguments before they are checked.'),
   idempotency: on(idempotencyOptions, 'Runs a call that carries a key only once.'),
+  approve: off(approveOptions, 'Lets destructive tools run only when they are called with `confirmed`.'),
   cache: on(cacheOptions, 'Keeps results of read-only tools that ask for it.'),
   sanitize: on(sanitizeOptions, 'Cleans results, takes secrets out of them and bounds their size.'),
   circuitBreak: on(circuitBreakOptions, 'Gives a tool that keeps failing a rest.'),

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { accessOptions } from '../stages/access-rules.ts';
 import { authSection } from './config-auth.ts';
-import { isLoopback, logSection, serverSection, storeSection, toolsSection } from './config-server.ts';
+import { isLoopback, logSection, serverSection, storeSection } from './config-server.ts';
 import { stagesSection } from './config-stages.ts';
+import { toolsSection } from './config-tools.ts';
 import type { Path } from './yaml-text.ts';
 
 /** A configuration file: the check, the types, the defaults, the editor's schema and the docs page all come from this declaration. */

@@ -1,14 +1,14 @@
+import type { Caller } from '../core/caller.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { withStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
 import { createAccess, type Access } from '../stages/authorize.ts';
-import { pingTool } from '../tools/ping.ts';
-import { serverInfoTool } from '../tools/server-info.ts';
 import { complaintError } from './complaint.ts';
 import type { Lasting } from './lasting.ts';
 import { createLine, type Line } from './line.ts';
 import type { LoadedConfig } from './load-config.ts';
 import type { ModuleTools } from './module-tools.ts';
+import { createReadyTools } from './ready-tools.ts';
 import { createAuthentication, type Authentication } from './authentication.ts';
 
 /** Everything that follows from one reading of the configuration; replaced as a whole. */
@@ -41,9 +41,15 @@ export async function createGeneration(
   const { config } = loaded;
   const registry = new ToolRegistry({ maxNameLength: 128 });
   let behind: ToolSource = registry;
-  addReady(registry, { loaded, version, source: { list: (caller) => behind.list(caller) } });
-  const modules = await loadModules(loaded, registry, { lasting, watch });
+  const source = { list: (caller: Caller) => behind.list(caller) };
+  const ready = await createReadyTools({ loaded, version, source, log: lasting.log });
+  let modules: ModuleTools | undefined;
+  const close = async (): Promise<void> => {
+    await Promise.all([ready.close(), modules?.close()]);
+  };
   try {
+    registry.registerTool(...ready.tools);
+    modules = await loadModules(loaded, registry, { lasting, watch });
     const access = await createRules(loaded, registry);
     const isSame = before && JSON.stringify(before.loaded.config.auth) === JSON.stringify(config.auth);
     const authentication = isSame ? before.authentication : await createAuthentication(config, lasting);
@@ -56,25 +62,12 @@ export async function createGeneration(
       line,
       source: behind,
       authentication,
-      close: async () => modules?.close(),
+      close,
     };
   } catch (error) {
-    await modules?.close();
+    await close();
     throw error;
   }
-}
-
-interface ReadyOptions {
-  readonly loaded: LoadedConfig;
-  readonly version: string;
-  /** What callers see. */
-  readonly source: Pick<ToolSource, 'list'>;
-}
-
-function addReady(registry: ToolRegistry, { loaded: { config }, version, source }: ReadyOptions): void {
-  const { ready } = config.tools;
-  if (ready.ping) registry.registerTool(pingTool());
-  if (ready.server_info) registry.registerTool(serverInfoTool({ name: config.server.name, version, source }));
 }
 
 async function loadModules(

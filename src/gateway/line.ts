@@ -2,6 +2,7 @@ import { digest } from '../core/digest.ts';
 import { permit } from '../core/permit.ts';
 import type { Stage } from '../core/stage.ts';
 import { validateInput, validateOutput } from '../core/validate.ts';
+import { approve } from '../stages/approve.ts';
 import { audit, type AuditStage } from '../stages/audit.ts';
 import type { Access } from '../stages/authorize.ts';
 import { cache } from '../stages/cache.ts';
@@ -53,6 +54,7 @@ export async function createLine(
     stages.idempotency &&
       record &&
       idempotency(stages.idempotency, { reservations: store.reservations, clock, running }),
+    approve(stages.approve === false ? ONLY_ASKERS : stages.approve),
     stages.cache && cache(stages.cache, { policyVersion, clock, results }),
     validateOutput,
     stages.sanitize && sanitize(stages.sanitize, { secrets: lasting.live }),
@@ -66,6 +68,8 @@ export async function createLine(
   return { stages: line, refuse, flush, policyVersion };
 }
 
+// Tools that ask by themselves are asked for where nothing is taken or written yet.
+const ONLY_ASKERS = { when: [] };
 // No call may last for ever, whatever is switched off.
 const LONGEST = { seconds: 3600 };
 const PERMIT_MS = 30_000;

@@ -1,7 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import {
   andThen,
-  attempt,
+  orElse,
   type Awaitable,
   type Change,
   type ResourceUpdate,
@@ -69,7 +69,7 @@ export class Announcer {
   // Whoever follows an address learns nothing from it unless the resource is there for them.
   #tellResource(listener: Listener, change: ResourceUpdate): Awaitable<void> {
     if (!listener.follows(change.uri)) return;
-    const found = attempt(
+    const found = orElse(
       () => this.#source.resources?.find(change.uri, listener.caller),
       () => undefined,
     );
@@ -80,7 +80,7 @@ export class Announcer {
 
   #look(listener: Listener): Awaitable<readonly Tool[]> {
     // A list that fails counts as empty: whoever asks for it is told why.
-    return attempt<readonly Tool[]>(
+    return orElse<readonly Tool[]>(
       () => this.#source.list(listener.caller),
       () => [],
     );

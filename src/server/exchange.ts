@@ -1,5 +1,5 @@
 import { accident, rowOf, ToolcribError } from '../core/errors.ts';
-import { attempt, andThen, type Awaitable } from '../core/source.ts';
+import { orElse, andThen, type Awaitable } from '../core/source.ts';
 import type { Log } from '../observe/log.ts';
 import { eraOf, type Era } from '../protocol/era.ts';
 import { headerValue } from '../protocol/headers.ts';
@@ -56,7 +56,7 @@ export class Exchange {
     const opened = this.#options.sessions.find(sessionId, link.caller).then((session) => {
       link.session = session;
     });
-    return attempt(
+    return orElse(
       () => opened.then(() => this.#route(message, link)),
       // A client that lost its session starts over, often with the old id still in its headers.
       (error) => (isHandshake(message) ? this.#route(message, link) : this.#refuse(error, { message, link })),
@@ -83,7 +83,7 @@ export class Exchange {
   #answerRequest(message: RequestMessage, link: Link): Awaitable<Answer> {
     const { idText } = message;
     let era: Era | undefined;
-    return attempt(
+    return orElse(
       () => {
         era = eraOf(message, versionHeader(link));
         link.hangUpCancels = era === 'modern';
@@ -247,7 +247,7 @@ function tracked(settled: Settled, method: Method): Awaitable<string | Buffer> {
     throw new ToolcribError('too_many', `At most ${MAX_UNDER_WAY} requests of a session may be under way.`);
   }
   underWay.set(message.id, link.cancellation);
-  const result = attempt(
+  const result = orElse(
     () => method(settled),
     (error) => {
       underWay.delete(message.id);

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Caller } from '../core/caller.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
-import { andThen, attempt } from '../core/source.ts';
+import { andThen, orElse } from '../core/source.ts';
 import type { Server } from './create-server.ts';
 import { checkFraming, checkRawHeaders, type Head } from './endpoint.ts';
 import { LONG_BODY_MS, type Gate } from './gate.ts';
@@ -121,7 +121,7 @@ export function readBody(
     const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
     if (clock.ticks() - startedAt < LONG_BODY_MS) use(bytes, undefined);
     else
-      void attempt<void>(
+      void orElse<void>(
         () => andThen(gate.enter(head), (caller) => use(bytes, caller)),
         (error) => refuse(error),
       );

@@ -7,7 +7,7 @@ import type { Question } from '../core/question.ts';
 import { canDo } from '../core/requirement.ts';
 import { CallRecord } from '../core/record.ts';
 import { failed, type Result } from '../core/result.ts';
-import { attempt, type Awaitable } from '../core/source.ts';
+import { orElse, type Awaitable } from '../core/source.ts';
 import { metaOf } from '../protocol/meta.ts';
 import { readResumption, type Resumption } from '../protocol/params.ts';
 import { askOnStream } from './asking.ts';
@@ -116,7 +116,7 @@ export class Runner {
     // The run itself, not a closure: made for every call, closures outlive the young generation and cost more than the call.
     if (revision.era === 'legacy') interview.asker = run;
     else if (call.kind === 'tool' && canDo(client.capabilities, 'tasks')) run.allowDetaching(voice);
-    return attempt(
+    return orElse(
       () => {
         subject.check?.();
         return run.go();
@@ -219,7 +219,7 @@ class Run implements Asker {
 
   // A handler may detach and throw before it ever waits; its task must hear of that too.
   #begin(): Awaitable<Result> {
-    return attempt(
+    return orElse(
       () => this.#parts.source.call(this.#call),
       (error) => {
         if (!this.#detached) throw error;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '../core/caller.ts';
 import type { EventLog, StreamEvent } from '../core/memory.ts';
-import { andThen, attempt, type Awaitable } from '../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../core/source.ts';
 
 const MAX_WAITING = 1_000;
 const MAX_WAITING_CHARACTERS = 1_048_576;
@@ -113,7 +113,7 @@ export class ResumableStream {
 
   /** Drops what was kept, once nobody can come back. */
   forget(): void {
-    this.#kept = attempt(
+    this.#kept = orElse(
       () => andThen(this.#kept, () => this.#log.forget(this.id)),
       () => {},
     );
@@ -121,7 +121,7 @@ export class ResumableStream {
 
   // One after the other. A stream whose log failed goes on, but nobody is led to believe that it can be resumed.
   #keep(event: StreamEvent): void {
-    this.#kept = attempt(
+    this.#kept = orElse(
       () => andThen(this.#kept, () => this.#log.keep(this.id, event)),
       () => void (this.#keepsAll = false),
     );

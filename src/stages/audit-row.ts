@@ -43,6 +43,7 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'invalid_arguments',
   'key_reused',
   'outcome_unknown',
+  'approval_required',
   'missing_capability',
   'insufficient_scope',
 ]);

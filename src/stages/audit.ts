@@ -138,9 +138,8 @@ class Recorder {
   }
 
   #end(call: Call, result: Result, startedAt: number): Promise<Result> {
-    return this.#write(call, { outcome: result.kind, ms: this.#clock.ticks() - startedAt }).then(
-      () => result,
-    );
+    const outcome = call.record.refusal ?? result.kind;
+    return this.#write(call, { outcome, ms: this.#clock.ticks() - startedAt }).then(() => result);
   }
 
   async #fail(call: Call, error: unknown, startedAt: number): Promise<never> {

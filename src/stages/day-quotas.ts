@@ -2,7 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
 import { Deadlines } from '../core/deadlines.ts';
 import { ownerOf } from '../core/digest.ts';
-import { andThen, attempt, type Awaitable } from '../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../core/source.ts';
 import type { Quotas } from '../store/store.ts';
 
 /** How many calls a day. */
@@ -53,7 +53,7 @@ export class DayQuotas {
     const endsAt = startsAt + DAY_MS;
     if (this.#clock.ticks() < this.#restsUntil)
       throw new Error('The store of the quotas failed a moment ago.');
-    const taken = attempt(
+    const taken = orElse(
       () => this.#bound(this.#quotas.take(name, { startsAt, endsAt })),
       (error) => {
         this.#restsUntil = this.#clock.ticks() + REST_MS;

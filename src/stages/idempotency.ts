@@ -121,7 +121,7 @@ class Ledger {
     }
     if (!record.hasIntent) {
       // A question of a stage further out than commit is no run.
-      if (result.kind === 'needs_input') return result;
+      if (result.kind === 'needs_input' || record.refusal) return result;
       throw new ToolcribError(
         'invalid_setup',
         'The idempotency stage needs the commit stage after it: commit is what takes the key before the tool runs.',

@@ -85,20 +85,20 @@ class Meter {
       this.#end(tally, start, outcomeOf(error));
       throw error;
     }
-    if (result instanceof Promise) return this.#later(tally, start, result);
-    this.#end(tally, start, result.kind);
-    return result;
-  }
-
-  async #later(tally: ToolMeter, start: number, ending: Promise<Result>): Promise<Result> {
-    try {
-      const result = await ending;
-      this.#end(tally, start, result.kind);
-      return result;
-    } catch (error) {
-      this.#end(tally, start, outcomeOf(error));
-      throw error;
+    if (result instanceof Promise) {
+      return result.then(
+        (ending) => {
+          this.#end(tally, start, call.record.refusal ?? ending.kind);
+          return ending;
+        },
+        (error: unknown) => {
+          this.#end(tally, start, outcomeOf(error));
+          throw error;
+        },
+      );
     }
+    this.#end(tally, start, call.record.refusal ?? result.kind);
+    return result;
   }
 
   #end(tally: ToolMeter, start: number, outcome: string): void {

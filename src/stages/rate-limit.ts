@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '../core/clock.ts';
 import { absentTools } from '../core/absent-tool.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { compileGlobTable } from '../core/glob.ts';
-import { andThen, attempt, type Awaitable } from '../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../core/source.ts';
 import type { Stage } from '../core/stage.ts';
 import { isDeclaredReadOnly } from '../core/tool.ts';
 import type { Quotas } from '../store/store.ts';
@@ -117,7 +117,7 @@ function takeFromDay(
   caller: Caller,
   { target, buckets }: { readonly target: Target; readonly buckets: Buckets },
 ): Awaitable<void> {
-  const waitMs = attempt(
+  const waitMs = orElse(
     () => quotas.take(caller),
     (cause) => {
       if (!target.changesNothing)

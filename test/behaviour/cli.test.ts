@@ -18,7 +18,7 @@ async function serve() {
 
 test('serve tells where it is, what to put into a client and how to look around', async () => {
   const { greeting, url } = await serve();
-  expect(greeting).toContain(`serves ping, server_info at ${url}\n`);
+  expect(greeting).toContain(`serves ping, server_info, get_time at ${url}\n`);
   const entry = JSON.parse(/\{"mcpServers".*\}/.exec(greeting)![0]);
   expect(entry).toEqual({ mcpServers: { toolcrib: { type: 'http', url } } });
   expect(greeting).toContain(`npx @modelcontextprotocol/inspector --cli ${url} --method tools/list\n`);
@@ -29,7 +29,7 @@ test('serve answers at the address it tells, in both eras', async () => {
   const send = sendTo(url);
   for (const post of [modernPost, legacyPost]) {
     expect(await (await send(post('tools/list'))).json()).toMatchObject({
-      result: { tools: [{ name: 'ping' }, { name: 'server_info' }] },
+      result: { tools: [{ name: 'get_time' }, { name: 'ping' }, { name: 'server_info' }] },
     });
     const pong = await send(post('tools/call', { name: 'ping', arguments: { message: 'hello' } }));
     expect(await pong.json()).toMatchObject({
@@ -101,11 +101,15 @@ describe.each(revisions)('$version:', ({ version: revision, era }) => {
     const child = startNode([cli, 'serve', '--stdio']);
     const talk = talkInLines(child.process.stdin, child.process.stdout);
     const peer = await openPeer({ ...talk, close: async () => {} }, { version: revision, era });
-    expect((await peer.list()).tools).toMatchObject([{ name: 'ping' }, { name: 'server_info' }]);
+    expect((await peer.list()).tools).toMatchObject([
+      { name: 'get_time' },
+      { name: 'ping' },
+      { name: 'server_info' },
+    ]);
     expect(JSON.parse((await peer.call('server_info')).content[0]!.text)).toMatchObject({
       server: { name: 'toolcrib', version },
       protocol_version: revision,
-      tool_count: 2,
+      tool_count: 3,
     });
     child.process.stdin.end();
     expect(await child.exit).toEqual({ code: 0, signal: null });

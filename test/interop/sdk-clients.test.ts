@@ -125,7 +125,7 @@ describe.each(kinds)('$kind', ({ connect }) => {
   test('talks to toolcrib serve --stdio', async () => {
     const client = await connect({ command: process.execPath, args: [cli, 'serve', '--stdio'] });
     onTestFinished(() => client.close());
-    expect((await client.listTools()).map(({ name }) => name)).toEqual(['ping', 'server_info']);
+    expect((await client.listTools()).map(({ name }) => name)).toEqual(['get_time', 'ping', 'server_info']);
     expect((await client.callTool('ping', { message: 'hi' })).structuredContent).toMatchObject({
       message: 'hi',
     });

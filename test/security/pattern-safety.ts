@@ -2,13 +2,18 @@
 export function dangersOf(pattern: string, flags = ''): string[] {
   const root = new PatternReader(pattern).read();
   const dangers = [...root.flatMap(dangersIn), ...root.flatMap(waysThrough).flatMap(neighbours)];
-  const first = root.flatMap((sequence) => sequence.slice(0, 1));
+  // A repetition with nothing after it matches wherever it starts, and the search goes on behind it.
+  const first = root.flatMap((sequence) => (isLone(sequence) ? [] : sequence.slice(0, 1)));
   if (!flags.includes('y') && first.some((item) => startsUnbounded(item)))
     dangers.push('starts with a repetition and is tried at every place');
   return dangers;
 }
 
 type Sequence = readonly Item[];
+
+function isLone([item, ...rest]: Sequence): boolean {
+  return rest.length === 0 && item !== undefined && item.atom !== '' && !item.isOptional;
+}
 
 /** One part of a pattern: what it matches once, and how often. */
 interface Item {

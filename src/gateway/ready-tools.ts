@@ -1,0 +1,144 @@
+import type { z } from 'zod';
+import { ToolcribError } from '../core/errors.ts';
+import type { Awaitable, ToolSource } from '../core/source.ts';
+import type { Tool } from '../core/tool.ts';
+import type { Log } from '../observe/log.ts';
+import { getTimeTool } from '../tools/get-time.ts';
+import { pingTool } from '../tools/ping.ts';
+import { serverInfoTool } from '../tools/server-info.ts';
+import { complaintError, formatPath, type Complaint } from './complaint.ts';
+import type { readySection } from './config-tools.ts';
+import type { LoadedConfig } from './load-config.ts';
+import { createOpenApiTools } from './openapi-tools.ts';
+
+/** What ready-made tools are made with. */
+export interface ReadyParts {
+  readonly loaded: LoadedConfig;
+  readonly version: string;
+  /** What callers see. */
+  readonly source: Pick<ToolSource, 'list'>;
+  readonly log: Log;
+}
+
+/** Ready-made tools, and what has to be let go of with them. */
+export interface ReadyTools {
+  readonly tools: readonly Tool[];
+  /** What OpenAPI descriptions hold that is not offered, each at its place in the configuration. */
+  readonly warnings: readonly Complaint[];
+  /** Lets calls under way finish, then lets go of connections and processes. */
+  close(): Promise<void>;
+}
+
+/** Makes the ready-made tools a configuration asks for; only those are loaded. */
+export async function createReadyTools(parts: ReadyParts): Promise<ReadyTools> {
+  const { loaded } = parts;
+  const made: Placed[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(made.map(async (one) => one.close?.()));
+  };
+  try {
+    for (const name of Object.keys(loaded.config.tools.ready) as Name[])
+      made.push({ ...(await make(name, parts)), path: ['tools', 'ready', name] });
+    made.push(...(await createOpenApiTools(parts)));
+    refuseSameNames(made, loaded);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const warnings = made.flatMap(({ path, problems = [] }) =>
+    problems.map((message) => loaded.complain(path, { message, severity: 'warning' })),
+  );
+  return { tools: made.flatMap(({ tools }) => tools), warnings, close };
+}
+
+type Ready = z.output<typeof readySection>;
+type Name = keyof Ready;
+
+interface Made {
+  readonly tools: readonly Tool[];
+  readonly close?: () => Promise<void>;
+}
+
+/** Tools, and where the configuration asks for them. */
+interface Placed extends Made {
+  readonly path: readonly (string | number)[];
+  readonly problems?: readonly string[];
+}
+
+type Makers = {
+  readonly [N in Name]-?: (options: NonNullable<Ready[N]>, parts: ReadyParts) => Awaitable<Made>;
+};
+
+const makers: Makers = {
+  ping: () => ({ tools: [pingTool()] }),
+  server_info: (_options, { loaded, version, source }) => ({
+    tools: [serverInfoTool({ name: loaded.config.server.name, version, source })],
+  }),
+  get_time: () => ({ tools: [getTimeTool()] }),
+  get_weather: async (options) => {
+    const { getWeatherTool } = await import('../tools/get-weather.ts');
+    return { tools: [getWeatherTool(options)] };
+  },
+  notion: async (options) => {
+    const { notionTools } = await import('../tools/notion.ts');
+    return { tools: notionTools(options) };
+  },
+  file_operations: async (options, { loaded }) => {
+    const { fileOperationsTool } = await import('../tools/file-operations.ts');
+    return { tools: [fileOperationsTool(options, { folder: loaded.folder })] };
+  },
+  run_command: async (options, { loaded }) => {
+    const { runCommandTool } = await import('../tools/run-command.ts');
+    const tool = runCommandTool(options, { folder: loaded.folder });
+    return { tools: [tool], close: () => tool.close() };
+  },
+  fetch_api_data: async (options) => {
+    const { fetchApiDataTool } = await import('../tools/fetch-api-data.ts');
+    return { tools: [fetchApiDataTool(options)] };
+  },
+  query_database: async ({ url, ...options }, { loaded, log }) => {
+    const [{ databaseQueryTool }, { openSql }] = await Promise.all([
+      import('../tools/query-database.ts'),
+      import('../tools/sql-open.ts'),
+    ]);
+    const onFailure = (error: unknown): void => log('warn', `${options.name} failed`, { error });
+    const db = openSql(url, loaded.folder, { onFailure });
+    return { tools: [databaseQueryTool({ ...options, db, onFailure })], close: () => db.close() };
+  },
+  query_sql: async (options, { loaded, log }) => {
+    const { sqlQueryTool } = await import('../tools/query-sql.ts');
+    const onFailure = (error: unknown): void => log('warn', `${options.name} failed`, { error });
+    const tool = sqlQueryTool(options, { folder: loaded.folder, onFailure });
+    return { tools: [tool], close: () => tool.close() };
+  },
+};
+
+async function make(name: Name, parts: ReadyParts): Promise<Made> {
+  const { loaded } = parts;
+  const maker = makers[name] as (options: unknown, parts: ReadyParts) => Awaitable<Made>;
+  try {
+    return await maker(loaded.config.tools.ready[name], parts);
+  } catch (error) {
+    if (!(error instanceof ToolcribError)) throw error;
+    const complaint = loaded.complain(['tools', 'ready', name], {
+      message: `cannot be used: ${error.message}`,
+      severity: 'error',
+    });
+    throw complaintError([complaint]);
+  }
+}
+
+// A registry would refuse the second one, too, but cannot say where it comes from.
+function refuseSameNames(made: readonly Placed[], { complain }: LoadedConfig): void {
+  const places = new Map<string, Placed['path']>();
+  const complaints: Complaint[] = [];
+  for (const { tools, path } of made) {
+    const taken = tools.find(({ name }) => places.has(name));
+    for (const { name } of tools) if (!places.has(name)) places.set(name, path);
+    if (!taken) continue;
+    const message = `offers a tool named "${taken.name}", and so does ${formatPath(places.get(taken.name)!)}`;
+    const remedy = path[1] === 'openapi' ? 'set "prefix" here' : 'set another "name" here';
+    complaints.push(complain(path, { message, remedy, severity: 'error' }));
+  }
+  if (complaints.length > 0) throw complaintError(complaints);
+}

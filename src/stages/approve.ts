@@ -1,0 +1,71 @@
+import { z } from 'zod';
+import { isAbsent } from '../core/absent-tool.ts';
+import type { ToolCall } from '../core/call.ts';
+import {
+  askerOf,
+  confirmationFor,
+  consentArgument,
+  mayDestroy,
+  offerConfirmation,
+  withoutConsent,
+} from '../core/confirmation.ts';
+import { compileGlob } from '../core/glob.ts';
+import type { Result } from '../core/result.ts';
+import type { Stage } from '../core/stage.ts';
+import type { Tool } from '../core/tool.ts';
+
+/** Which tools wait to be confirmed, and how that is done. */
+export const approveOptions = z.strictObject({
+  mode: z
+    .enum(['argument'])
+    .default('argument')
+    .describe('How consent is given: `argument` takes the word of the model, in the argument `confirmed`.'),
+  when: z
+    .array(z.enum(['destructive']))
+    .default(['destructive'])
+    .describe('Which kinds of tools ask: `destructive` are those that do not say they are harmless.'),
+  tools: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('Names of further tools that ask; `*` stands for any characters.'),
+});
+
+/**
+ * Lets tools run only when they are called with `confirmed: true`, and answers other calls with what would be done. Tools made with
+ * `requireConfirmation` are asked for here too, whatever the options say, so that nothing is taken or written before they are agreed to.
+ */
+export function approve(options: z.input<typeof approveOptions> = {}): Stage {
+  const { when, tools } = approveOptions.parse(options, { jitless: true });
+  const fits = tools.map(compileGlob);
+  const needsAsking = (tool: Tool): boolean =>
+    !isAbsent(tool) &&
+    ((when.includes('destructive') && mayDestroy(tool)) || fits.some((fit) => fit(tool.name)));
+  return {
+    name: 'approve',
+    ...((when.length > 0 || fits.length > 0) && {
+      viewOf: sameForAll,
+      expose: (tool: Tool) => (!askerOf(tool) && needsAsking(tool) ? offerConfirmation(tool) : tool),
+    }),
+    wrap(tool, next) {
+      const asker = askerOf(tool);
+      if (!asker && !needsAsking(tool)) return next;
+      const argument = consentArgument(tool);
+      return (call) => {
+        // Whoever was asked further out is not asked again.
+        if (call.record.approval === undefined && call.arguments[argument] !== true) return ask(call, tool);
+        call.record.approval = 'argument';
+        // A tool that asks by itself has to hear that it was confirmed.
+        return next(asker === 'tool' ? call : { ...call, arguments: withoutConsent(tool, call.arguments) });
+      };
+    },
+  };
+}
+
+function ask(call: ToolCall, tool: Tool): Result {
+  call.record.refusal = 'approval_required';
+  return { kind: 'done', data: confirmationFor(tool, call.arguments) };
+}
+
+function sameForAll(): string {
+  return '';
+}

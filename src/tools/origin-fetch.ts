@@ -1,0 +1,21 @@
+import type { Guard } from '../net/create-guard.ts';
+import type { Fetch } from '../net/guard.ts';
+
+const LIMITS = { maxRedirects: 0, timeoutMs: 30_000, maxBytes: 8 * 1_048_576 };
+
+/**
+ * A `fetch` that reaches the origin of one API and nothing else, and follows no redirect, so that what is sent along stays there. Where it is not
+ * the usual origin, somebody who runs the server chose it, and it may be inside the network.
+ */
+export function originFetch(baseUrl: string, usualHost: string): Fetch {
+  const { origin } = new URL(baseUrl);
+  const reach =
+    origin === `https://${usualHost}` ? { hosts: [usualHost] } : { hosts: [], trustedOrigins: [origin] };
+  let guard: Promise<Guard> | undefined;
+  return async (url, init) => {
+    guard ??= import('../net/create-guard.ts').then(({ createGuard }) =>
+      createGuard({ ...LIMITS, ...reach }),
+    );
+    return (await guard).fetch(url, init);
+  };
+}
