@@ -1,6 +1,8 @@
 import { once } from 'node:events';
-import { readdirSync, readlinkSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import Libsql from 'libsql';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ConfigInput } from '../../src/gateway/config.ts';
@@ -31,6 +33,19 @@ beforeAll(async () => {
 }, 60_000);
 
 afterAll(() => postgres?.stop());
+
+const folder = mkdtempSync(join(tmpdir(), 'toolcrib-runaway-'));
+const file = join(folder, 'numbers.db');
+
+beforeAll(() => {
+  const db = new Libsql(file);
+  db.exec(
+    'create view endless as with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) as id from n',
+  );
+  db.close();
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const sockets = new Set<Socket>();
 const silent = createServer((socket) => {
@@ -69,7 +84,7 @@ const request: Runaway = {
 const sqlite: Runaway = {
   name: 'query_database',
   arguments: { table: 'endless' },
-  underWay: (crib) => processesOf(crib.path('numbers.db')).length,
+  underWay: () => processesOf(file).length,
 };
 
 const query: Runaway = {
@@ -98,11 +113,6 @@ describe.skipIf(!hasPostgres())('query_sql', () => {
 // While the clients stay, the calls go on: that is what shows that leaving is what ends them.
 async function leave(runaway: Runaway): Promise<readonly unknown[]> {
   const crib = await openCrib({ config: offering(), files: { 'work/note.txt': '' } });
-  const db = new Libsql(crib.path('numbers.db'));
-  db.exec(
-    'create view endless as with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) as id from n',
-  );
-  db.close();
   const leaving = new AbortController();
   onTestFinished(() => leaving.abort());
   const calls = Array.from({ length: CALLS }, () => call(crib, runaway, leaving.signal).catch(() => 'left'));
@@ -149,7 +159,7 @@ function offering(): ConfigInput {
       ready: {
         run_command: { folder: './work', timeoutSeconds: 600, commands: { wait } },
         fetch_api_data: { hosts: ['127.0.0.1'], trustedOrigins: [silentOrigin()], timeoutSeconds: 60 },
-        query_database: { url: 'sqlite:./numbers.db', tables: ['endless'], timeoutSeconds: 300 },
+        query_database: { url: `sqlite:${file}`, tables: ['endless'], timeoutSeconds: 300 },
         ...(postgres && {
           query_sql: { url: postgres.url('reader'), tables: ['numbers'], timeoutSeconds: 300 },
         }),
