@@ -35,6 +35,14 @@ const { output } = await build({
     minify: true,
     entryFileNames: '[name].js',
     chunkFileNames: 'shared/[name].js',
+    // What is always loaded together is one file: opening a file takes longer than reading it.
+    codeSplitting: {
+      groups: [
+        { name: 'core', test: /src\/core\// },
+        { name: 'server', test: /src\/(?:server|protocol)\// },
+        { name: 'tool-options', test: /src\/tools\/(?:.*-options|sql-name)\.ts/ },
+      ],
+    },
   },
 });
 
