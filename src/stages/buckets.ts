@@ -27,7 +27,7 @@ const KEPT_MS = 10_000;
  * so that setting the time gives nobody anything.
  */
 export class Buckets {
-  readonly #usedUntil = new Map<string, number>();
+  readonly #usedUntil = new Map<string, Moment>();
   #sweeper = this.#usedUntil.entries();
   /** How many calls went on without being counted, because the store of the quotas did not answer. */
   unmetered = 0;
@@ -40,29 +40,32 @@ export class Buckets {
   /** Counts a call and returns 0; or, where a rate is exceeded, counts nothing and returns how long to wait. */
   take(caller: Caller, { caller: own, tenant, tool }: Rates, now: number): number {
     const ownKey = ownerOf(caller);
-    const ownUsed = this.#used(ownKey, now);
+    const ownMoment = this.#usedUntil.get(ownKey);
+    const ownUsed = usedOf(ownMoment, now);
     let waitMs = excess(own, ownUsed, now);
     // A caller's own key starts with a digit, so none of these can be somebody's.
     const tenantKey = tenant ? `tenant/${caller.tenant.id}` : '';
-    const tenantUsed = tenant ? this.#used(tenantKey, now) : 0;
+    const tenantMoment = tenant && this.#usedUntil.get(tenantKey);
+    const tenantUsed = usedOf(tenantMoment, now);
     if (tenant) waitMs = Math.max(waitMs, excess(tenant, tenantUsed, now));
     const toolKey = tool ? `tool/${tool.name.length}:${tool.name}/${ownKey}` : '';
-    const toolUsed = tool ? this.#used(toolKey, now) : 0;
+    const toolMoment = tool && this.#usedUntil.get(toolKey);
+    const toolUsed = usedOf(toolMoment, now);
     if (tool) waitMs = Math.max(waitMs, excess(tool, toolUsed, now));
     if (waitMs > 0) return waitMs;
 
     const before = this.#usedUntil.size;
-    this.#usedUntil.set(ownKey, ownUsed + own.everyMs);
-    if (tenant) this.#usedUntil.set(tenantKey, tenantUsed + tenant.everyMs);
-    if (tool) this.#usedUntil.set(toolKey, toolUsed + tool.everyMs);
+    this.#put(ownKey, ownMoment, ownUsed + own.everyMs);
+    if (tenant) this.#put(tenantKey, tenantMoment, tenantUsed + tenant.everyMs);
+    if (tool) this.#put(toolKey, toolMoment, toolUsed + tool.everyMs);
     const newcomers = this.#usedUntil.size - before;
     if (newcomers > 0) this.#sweep(now, newcomers * SWEEPS_PER_NEWCOMER);
     return 0;
   }
 
-  #used(key: string, now: number): number {
-    const used = this.#usedUntil.get(key);
-    return used === undefined || used < now ? now : used;
+  #put(key: string, moment: Moment | undefined, at: number): void {
+    if (moment) moment.at = at;
+    else this.#usedUntil.set(key, { at });
   }
 
   // Each newcomer pays for looking at two others, so that nobody ever pays for looking at all of them.
@@ -73,10 +76,19 @@ export class Buckets {
         this.#sweeper = this.#usedUntil.entries();
         return;
       }
-      const [key, used] = next.value;
-      if (used + KEPT_MS <= now) this.#usedUntil.delete(key);
+      const [key, { at }] = next.value;
+      if (at + KEPT_MS <= now) this.#usedUntil.delete(key);
     }
   }
+}
+
+// Changed in place: a new number for every call would live long enough to be moved about, once there are many callers.
+interface Moment {
+  at: number;
+}
+
+function usedOf(moment: Moment | undefined, now: number): number {
+  return moment === undefined || moment.at < now ? now : moment.at;
 }
 
 function excess({ everyMs, aheadMs }: Rate, used: number, now: number): number {
