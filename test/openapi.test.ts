@@ -44,7 +44,7 @@ test('operations become tools, named after their id or their method and path', (
   ]);
   expect(problems).toEqual([
     'POST /photos is left out: it takes multipart/form-data, and only JSON, text and plain bytes are sent.',
-    'GET /elsewhere is left out: it is served from another address; to offer it, import it once more with that address as "server".',
+    'GET /elsewhere is left out: it is served from another address; to offer it, add that address to "otherServers".',
     'GET /broken/{missing} is left out: its path needs "missing", which is not described.',
     'GET /shared is left out: A parameter is described outside of this document or not at all.',
     'The schema other.yaml#/Pet is not in this document, and nothing else is read; anything is taken there.',

@@ -15,7 +15,7 @@ import type { AnswerShape } from './openapi-shapes.ts';
 /** What is called. */
 export interface ApiTarget {
   readonly operation: OpenApiOperation;
-  readonly basePath: string;
+  readonly server: ApiServer;
   readonly shape: AnswerShape | undefined;
 }
 
@@ -28,7 +28,6 @@ export type ApiCall = (
 
 /** What calls are made with. */
 export interface ApiCallParts {
-  readonly server: ApiServer;
   readonly own: OwnParts;
   readonly settings: OpenApiSettings;
 }
@@ -36,9 +35,9 @@ export interface ApiCallParts {
 /** Makes what calls the operations of one API. */
 export function createApiCall(way: Pick<Guard, 'request'>, parts: ApiCallParts): ApiCall {
   const { own, settings } = parts;
-  return async ({ operation, basePath, shape }, args, { signal }) => {
+  return async ({ operation, server, shape }, args, { signal }) => {
     const built = buildRequest(operation, args);
-    const url = urlOf(built, basePath, parts);
+    const url = urlOf(built, server, own);
     const reading: AnswerParts = {
       maxBytes: settings.maxBytes,
       isRepeatable: isRepeatable(built.method),
@@ -65,7 +64,7 @@ export function createApiCall(way: Pick<Guard, 'request'>, parts: ApiCallParts):
 
 const STANDARD_HEADERS = { accept: 'application/json, */*;q=0.5', 'user-agent': 'toolcrib' };
 
-function urlOf({ path, query }: BuiltRequest, basePath: string, { server, own }: ApiCallParts): string {
+function urlOf({ path, query }: BuiltRequest, { origin, basePath }: ApiServer, own: OwnParts): string {
   // Some servers read `API_KEY` and `api_key[]` as `api_key`.
   const isOwn = ([name]: readonly [string, string]): boolean =>
     decodeURIComponent(name).split('[')[0]!.toLowerCase() === own.names.query;
@@ -75,7 +74,7 @@ function urlOf({ path, query }: BuiltRequest, basePath: string, { server, own }:
       'Invalid arguments: a query parameter has a name that is not free.',
     );
   const pairs = [...query, ...own.query].map((pair) => pair.join('='));
-  return `${server.origin}${basePath}${path}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`;
+  return `${origin}${basePath}${path}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`;
 }
 
 function lowerCased(headers: BuiltRequest['headers']): Record<string, string> {

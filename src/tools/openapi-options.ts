@@ -47,10 +47,16 @@ export const openApiOptions = z.strictObject({
     .describe(
       'The address of the API, such as `https://api.example/v1`; the first server described unless set.',
     ),
+  otherServers: z
+    .array(z.string().min(1))
+    .default([])
+    .describe(
+      'Further addresses, such as `https://uploads.example`, for operations that name one as their own server; they get the credential, too.',
+    ),
   trustServer: z
     .boolean()
     .default(false)
-    .describe('Whether that address may be plain http or inside a private network.'),
+    .describe('Whether these addresses may be plain http or inside a private network.'),
   credential: credential.exactOptional(),
   headers: z
     .record(headerName, headerValue)

@@ -16,8 +16,28 @@ export interface ApiServer {
 /** How a server is reached when the usual resolver or authorities do not do. */
 export type OpenApiParts = Pick<GuardOptions, 'resolve' | 'ca' | 'isAllowed'>;
 
-/** Finds the address of an API; throws `invalid_setup` for one that could never be called. */
-export function findServer(document: OpenApiDocument, settings: OpenApiSettings): ApiServer {
+/** The addresses of an API: the one its operations have unless they say otherwise, and the origins they may name. */
+export interface ApiServers {
+  readonly main: ApiServer;
+  readonly origins: ReadonlySet<string>;
+}
+
+/** Finds the addresses of an API; throws `invalid_setup` for one that could never be called. */
+export function findServers(document: OpenApiDocument, settings: OpenApiSettings): ApiServers {
+  const main = findMain(document, settings);
+  const others = settings.otherServers.map((text) => {
+    const other = parseServer(text);
+    if (!other)
+      throw new ToolcribError(
+        'invalid_setup',
+        '"otherServers" must hold addresses such as https://uploads.example.',
+      );
+    return reachable(other, settings).origin;
+  });
+  return { main, origins: new Set([main.origin, ...others]) };
+}
+
+function findMain(document: OpenApiDocument, settings: OpenApiSettings): ApiServer {
   const text = settings.server ?? filledIn(document.servers[0]);
   const server = parseServer(text);
   if (!server) {
@@ -28,31 +48,33 @@ export function findServer(document: OpenApiDocument, settings: OpenApiSettings)
         : '"server" must be an address such as https://api.example/v1, without a query or a password.',
     );
   }
-  if (settings.trustServer) return server;
+  return reachable(server, settings);
+}
+
+function reachable(server: ApiServer, { trustServer }: OpenApiSettings): ApiServer {
+  if (trustServer) return server;
   const { protocol, hostname } = new URL(server.origin);
   if (protocol === 'http:') throw untrusted('is reached over plain http');
   if (isIpHost(hostname)) throw untrusted('is an address instead of a name');
   return server;
 }
 
-/** What the paths of an operation begin with that names a server of its own; throws where that is another one. */
-export function ownBasePath(described: unknown, { origin, basePath }: ApiServer): string {
-  if (described === undefined) return basePath;
+/** Where an operation is served that may name a server of its own; throws where that is one the operator has not named. */
+export function ownServer(described: unknown, { main, origins }: ApiServers): ApiServer {
+  if (described === undefined) return main;
   const text = filledIn(described);
-  const server = text.startsWith('/') ? parseServer(`${origin}${text}`) : parseServer(text);
-  if (server?.origin === origin) return server.basePath;
-  throw unusable(
-    'it is served from another address; to offer it, import it once more with that address as "server"',
-  );
+  const server = text.startsWith('/') ? parseServer(`${main.origin}${text}`) : parseServer(text);
+  if (server && origins.has(server.origin)) return server;
+  throw unusable('it is served from another address; to offer it, add that address to "otherServers"');
 }
 
-/** Makes the way to a server, and to nothing else. */
-export function createWay({ origin }: ApiServer, settings: OpenApiSettings, parts: OpenApiParts): Guard {
-  const { hostname, port } = new URL(origin);
+/** Makes the way to the servers of an API, and to nothing else. */
+export function createWay({ origins }: ApiServers, settings: OpenApiSettings, parts: OpenApiParts): Guard {
+  const urls = Array.from(origins, (origin) => new URL(origin));
   return createGuard({
-    hosts: settings.trustServer ? [] : [hostname],
-    trustedOrigins: settings.trustServer ? [origin] : [],
-    ports: [port === '' ? 443 : Number(port)],
+    hosts: settings.trustServer ? [] : urls.map(({ hostname }) => hostname),
+    trustedOrigins: settings.trustServer ? [...origins] : [],
+    ports: urls.map(({ port }) => (port === '' ? 443 : Number(port))),
     timeoutMs: settings.timeoutSeconds * 1000,
     maxBytes: settings.maxBytes,
     ...parts,
@@ -60,7 +82,10 @@ export function createWay({ origin }: ApiServer, settings: OpenApiSettings, part
 }
 
 /** Refuses headers with which every call would fail. */
-export function checkOwnHeaders({ origin }: ApiServer, headers: Readonly<Record<string, string>>): void {
+export function checkOwnHeaders(
+  { main: { origin } }: ApiServers,
+  headers: Readonly<Record<string, string>>,
+): void {
   try {
     prepareRequest(new URL(origin), { headers });
   } catch (error) {

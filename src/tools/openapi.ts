@@ -17,7 +17,14 @@ import {
 } from './openapi-operation.ts';
 import { openApiOptions, type OpenApiSettings } from './openapi-options.ts';
 import { OpenApiSchemas } from './openapi-schemas.ts';
-import { checkOwnHeaders, createWay, findServer, ownBasePath, type OpenApiParts } from './openapi-server.ts';
+import {
+  checkOwnHeaders,
+  createWay,
+  findServers,
+  ownServer,
+  type ApiServer,
+  type OpenApiParts,
+} from './openapi-server.ts';
 import { inputSchemaOf, outputSchemaOf, type AnswerShape } from './openapi-shapes.ts';
 import { describeOperation } from './openapi-text.ts';
 
@@ -46,9 +53,9 @@ export function importOpenApi(
   const settings = openApiOptions.parse(options, { jitless: true });
   const read = readDocument(document);
   const own = readOwnParts(settings);
-  const server = findServer(read, settings);
-  checkOwnHeaders(server, own.headers);
-  const callApi = createApiCall(createWay(server, settings, parts), { server, own, settings });
+  const servers = findServers(read, settings);
+  checkOwnHeaders(servers, own.headers);
+  const callApi = createApiCall(createWay(servers, settings, parts), { own, settings });
   const names = new NameGiver(settings.prefix);
   const input = new OpenApiSchemas(read, 'input');
   const output = new OpenApiSchemas(read, 'output');
@@ -59,9 +66,9 @@ export function importOpenApi(
     if (!chosen.has(place)) continue;
     try {
       const operation = readOperation(place, read, own.names);
-      const basePath = ownBasePath(operation.server, server);
+      const server = ownServer(operation.server, servers);
       const name = names.give(operation.id, `${place.method.toLowerCase()} ${place.template}`);
-      tools.push(toTool({ operation, name, basePath, api: read.title }, { input, output }, callApi));
+      tools.push(toTool({ operation, name, server, api: read.title }, { input, output }, callApi));
     } catch (error) {
       if (!(error instanceof ToolcribError) || error.code !== 'invalid_tool') throw error;
       problems.push(`${labelOf(place)} is left out: ${error.message.replace(/\.$/, '')}.`);
@@ -83,7 +90,7 @@ export function importOpenApi(
 interface Described {
   readonly operation: OpenApiOperation;
   readonly name: string;
-  readonly basePath: string;
+  readonly server: ApiServer;
   readonly api: string;
 }
 
@@ -92,7 +99,7 @@ interface Schemas {
   readonly output: OpenApiSchemas;
 }
 
-function toTool({ operation, name, basePath, api }: Described, schemas: Schemas, callApi: ApiCall): Tool {
+function toTool({ operation, name, server, api }: Described, schemas: Schemas, callApi: ApiCall): Tool {
   const shape = usable(outputSchemaOf(operation, schemas.output));
   const definition = {
     name,
@@ -102,7 +109,7 @@ function toTool({ operation, name, basePath, api }: Described, schemas: Schemas,
   };
   return defineTool<JsonSchema, JsonSchema>(
     shape ? { ...definition, output: shape.schema } : definition,
-    (args, context) => callApi({ operation, basePath, shape }, args as Record<string, unknown>, context),
+    (args, context) => callApi({ operation, server, shape }, args as Record<string, unknown>, context),
   );
 }
 
