@@ -239,11 +239,13 @@ describe.each(databases)('D1 query_database on %s', (kind) => {
       fc.double({ noNaN: true, noDefaultInfinity: true }),
     );
     const filter = fc.array(fc.tuple(word, value), { maxLength: 2 });
+    // Half of the tables can be read, so that many of the queries are answered.
+    const tableName = fc.oneof(fc.constantFrom('orders', 'customers'), word);
     const tables = { orders: { tenantColumn: 'tenant_id' }, customers: { redact: ['password'] } };
     const registry = new ToolRegistry().registerTool(databaseQueryTool({ db: world.db, tables }));
     let answered = 0;
     await fc.assert(
-      fc.asyncProperty(word, fc.array(word, { maxLength: 2 }), filter, async (table, columns, where) => {
+      fc.asyncProperty(tableName, fc.array(word, { maxLength: 2 }), filter, async (table, columns, where) => {
         const query = { table, columns, where: Object.fromEntries(where) };
         const answer = await registry.execute('query_database', query, { caller: callerOf('acme') });
         expect(JSON.stringify(answer)).not.toContain(CANARY);
