@@ -64,6 +64,8 @@ export async function createGateway(loaded: LoadedConfig, options: GatewayOption
 
 // How long a call that was stopped may take to end.
 const LAST_WORDS_MS = 2_000;
+// How often it is looked whether the last call of a replaced configuration has ended.
+const RETIRE_MS = 50;
 
 class RunningGateway implements Gateway {
   readonly server: Server;
@@ -73,6 +75,8 @@ class RunningGateway implements Gateway {
   #generation: Generation;
   #unwatch: (() => void) | undefined;
   #listening: Listening | undefined;
+  /** Generations that were replaced and have calls under way. */
+  readonly #retiring = new Set<Generation>();
   #isStopping = false;
   #reloading: Promise<void> = Promise.resolve();
 
@@ -131,12 +135,26 @@ class RunningGateway implements Gateway {
       this.server.dismiss(() => true);
     }
     before.line.flush();
-    await before.close();
+    await before.stopWatching();
+    void this.#retire(before);
     await this.#note({ kind: 'configuration', policy: next.line.policyVersion }).catch((cause: unknown) =>
       this.log('error', 'That the configuration changed could not be put on record.', { cause }),
     );
     for (const key of restartNeeded(before.loaded, loaded))
       this.log('warn', `${key} changed; that takes effect with the next start.`);
+  }
+
+  // Calls go on with what they began with, and nobody who changes the configuration waits for them.
+  async #retire(old: Generation): Promise<void> {
+    this.#retiring.add(old);
+    while (old.line.tally.underWay > 0 && !this.#isStopping)
+      await new Promise((resolve) => setTimeout(resolve, RETIRE_MS).unref());
+    // Whoever stops the server closes what is left.
+    if (this.#isStopping) return;
+    this.#retiring.delete(old);
+    await old
+      .close()
+      .catch((cause: unknown) => this.log('warn', 'What tools held could not all be let go of.', { cause }));
   }
 
   async #tryNext(loaded: LoadedConfig, before: Generation): Promise<Generation> {
@@ -169,12 +187,13 @@ class RunningGateway implements Gateway {
     await this.#settled(performance.now() + LAST_WORDS_MS);
     this.#generation.authentication?.signIn.close();
     this.#generation.line.flush();
-    await this.#generation.close();
+    await Promise.all([this.#generation, ...this.#retiring].map((generation) => generation.close()));
     await this.#lasting.store.close();
   }
 
   async #settled(until: number): Promise<void> {
-    while (this.#lasting.tally.underWay > 0 && performance.now() < until) {
+    const all = [this.#generation, ...this.#retiring];
+    while (all.some(({ line }) => line.tally.underWay > 0) && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }

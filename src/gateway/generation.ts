@@ -19,6 +19,9 @@ export interface Generation {
   /** The tools behind the stages. */
   readonly source: ToolSource;
   readonly authentication: Authentication | undefined;
+  /** Leaves files alone from now on; calls go on. */
+  stopWatching(): Promise<void>;
+  /** Lets go of everything its tools hold; calls that come later cannot be served. */
   close(): Promise<void>;
 }
 
@@ -44,8 +47,9 @@ export async function createGeneration(
   const source = { list: (caller: Caller) => behind.list(caller) };
   const ready = await createReadyTools({ loaded, version, source, log: lasting.log });
   let modules: ModuleTools | undefined;
+  const stopWatching = async (): Promise<void> => modules?.close();
   const close = async (): Promise<void> => {
-    await Promise.all([ready.close(), modules?.close()]);
+    await Promise.all([stopWatching(), ready.close()]);
   };
   try {
     registry.registerTool(...ready.tools);
@@ -62,6 +66,7 @@ export async function createGeneration(
       line,
       source: behind,
       authentication,
+      stopWatching,
       close,
     };
   } catch (error) {

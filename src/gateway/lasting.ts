@@ -23,8 +23,6 @@ export interface Lasting extends OpenedStore {
   readonly breakers: Breakers;
   readonly results: ResultCache;
   readonly running: RunningKeys;
-  /** The calls that have begun and are not yet written down. */
-  readonly tally: { underWay: number };
 }
 
 /** Puts together what lasts. */
@@ -41,6 +39,5 @@ export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Las
     breakers: new Breakers(),
     results: new ResultCache(),
     running: new RunningKeys(),
-    tally: { underWay: 0 },
   };
 }

@@ -3,7 +3,7 @@ import { permit } from '../core/permit.ts';
 import type { Stage } from '../core/stage.ts';
 import { validateInput, validateOutput } from '../core/validate.ts';
 import { approve } from '../stages/approve.ts';
-import { audit, type AuditStage } from '../stages/audit.ts';
+import { audit, type AuditParts, type AuditStage } from '../stages/audit.ts';
 import type { Access } from '../stages/authorize.ts';
 import { cache } from '../stages/cache.ts';
 import { circuitBreak } from '../stages/circuit-break.ts';
@@ -25,6 +25,8 @@ export interface Line {
   readonly refuse: AuditStage['refuse'];
   /** Writes down what was only counted so far. */
   readonly flush: AuditStage['flush'];
+  /** The calls that have begun here and are not yet written down. */
+  readonly tally: { readonly underWay: number };
   /** Changes with every rule and setting a decision depends on; it is in every row of the record. */
   readonly policyVersion: string;
 }
@@ -38,7 +40,8 @@ export async function createLine(
   const { stages } = config;
   const policyVersion = digest([config.access ?? null, stages]).slice(0, 12);
   const trace = stages.trace && (await import('../stages/trace.ts')).trace(stages.trace);
-  const record = createRecord(config, lasting, policyVersion);
+  const tally = { underWay: 0 };
+  const record = createRecord(config, lasting, { policyVersion, tally });
   const { clock, buckets, slots, breakers, results, running, store } = lasting;
   const line = [
     trace,
@@ -65,7 +68,7 @@ export async function createLine(
     timeout(stages.timeout === false ? LONGEST : stages.timeout, { clock, deadlines: lasting.deadlines }),
   ].filter((stage) => stage !== undefined && stage !== false);
   const { refuse = nothing, flush = nothing } = record?.audit ?? {};
-  return { stages: line, refuse, flush, policyVersion };
+  return { stages: line, refuse, flush, tally, policyVersion };
 }
 
 // Tools that ask by themselves are asked for where nothing is taken or written yet.
@@ -83,8 +86,8 @@ interface RecordStages {
 
 function createRecord(
   { stages }: Config,
-  { store, secrets, clock, live, tally }: Lasting,
-  policyVersion: string,
+  { store, secrets, clock, live }: Lasting,
+  { policyVersion, tally }: Required<Pick<AuditParts, 'policyVersion' | 'tally'>>,
 ): RecordStages | undefined {
   if (stages.audit === false) return undefined;
   const parts = {

@@ -117,7 +117,7 @@ test('003-01 a call under way outlives a change of the configuration', async () 
   await untilUnderWay(crib, 1);
   mkdirSync(crib.path('other'));
   crib.configure(offering('./other'));
-  const reloading = crib.reload();
+  await crib.reload();
   await vi.waitFor(async () => {
     const { content } = await peer.call('run_command', { command: 'count', arguments: ['note.txt'] });
     expect(content[0]!.text).toContain('Command failed');
@@ -125,6 +125,5 @@ test('003-01 a call under way outlives a change of the configuration', async () 
   expect(underWay(crib)).toBe(1);
   stop.abort();
   await call;
-  await reloading;
-  expect(underWay(crib)).toBe(0);
+  await untilUnderWay(crib, 0);
 });
