@@ -40,7 +40,7 @@ const { output } = await build({
       groups: [
         { name: 'core', test: /src\/core\// },
         { name: 'server', test: /src\/(?:server|protocol)\// },
-        { name: 'tool-options', test: /src\/tools\/(?:.*-options|sql-name)\.ts/ },
+        { name: 'tool-options', test: /src\/tools\/(?:.*-options|sql-limits|sql-name)\.ts/ },
       ],
     },
   },

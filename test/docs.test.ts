@@ -53,7 +53,7 @@ test('the test in docs/testing.md runs and passes', () => {
 });
 
 test('every page of the docs is reachable from the README, and no link points at nothing', () => {
-  // The stages have a page that lists them.
+  // The stages and the ready-made tools have a page each that lists them.
   const linked = ['README.md', 'docs/stages.md', 'docs/ready-made.md'].flatMap((page) =>
     [...readFileSync(join(root, page), 'utf8').matchAll(/\]\(([^)#:]+)\)/g)].map(([, target = '']) =>
       join(page, '..', target),

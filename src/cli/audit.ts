@@ -1,7 +1,7 @@
 import { ToolcribError } from '../core/errors.ts';
 import { checkpointKeys } from '../store/checkpoint.ts';
 import { readJournal, type JournalRow, type RowFilter } from '../store/read-journal.ts';
-import { escapeUnseen } from '../observe/escape-unseen.ts';
+import { escapeUnseen } from '../core/escape-unseen.ts';
 import { openSecrets } from '../store/secrets-file.ts';
 import { SqliteDatabase } from '../store/sqlite-database.ts';
 import { schemaVersion } from '../store/sqlite-schema.ts';

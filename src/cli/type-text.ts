@@ -1,4 +1,4 @@
-import { escapeUnseen } from '../observe/escape-unseen.ts';
+import { escapeUnseen } from '../core/escape-unseen.ts';
 
 /** A TypeScript type as text, and how tightly it binds. */
 export interface TypeText {

@@ -1,4 +1,5 @@
 import { ToolcribError } from './errors.ts';
+import { escapeUnseen } from './escape-unseen.ts';
 import { isObject } from './json.ts';
 import type { JsonSchema, ObjectSchema, Outcome, Parse } from './schema.ts';
 import { andThen } from './source.ts';
@@ -191,10 +192,7 @@ function shown(args: Arguments): string {
 // What cannot be seen would hide a part of what is agreed to.
 function toText(args: Arguments): string | undefined {
   try {
-    return JSON.stringify(args).replaceAll(
-      /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu,
-      (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`,
-    );
+    return escapeUnseen(JSON.stringify(args));
   } catch {
     // A check of the tool's own may make values that are no JSON.
     return undefined;

@@ -169,12 +169,22 @@ test('a very large file and a very deep one are refused', async () => {
   expect((await complaintsAbout('['.repeat(20_000))).reading.complaints).toHaveLength(1);
 });
 
-test('B4 no setting of the server itself takes a secret, so that none can be shipped in a sample', () => {
-  const paths = keyPaths(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as Shape);
-  const secretive = paths.filter((path) => /secret|password|token|private|credential|pepper/i.test(path));
-  // What tools sign in with elsewhere has no default. The one that is left names a file, which is made with random content at the first start.
-  expect(secretive.filter((path) => !path.startsWith('tools.'))).toEqual(['store.secrets']);
-  expect(paths.length).toBeGreaterThan(40);
+test('B4 settings that take a secret are for tools to sign in with elsewhere, and none has a default that could be shipped', () => {
+  const settings = settingsIn(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as Shape);
+  const secretive = settings.filter(([path]) =>
+    /secret|password|token|private|credential|pepper|apiKey/i.test(path),
+  );
+  const places = new Set(secretive.map(([path]) => path.replace(/(\.credential)\..*/, '$1')));
+  // The first one names a file, which is made with random content at the first start.
+  expect([...places]).toEqual([
+    'store.secrets',
+    'tools.openapi.credential',
+    'tools.ready.get_weather.apiKey',
+    'tools.ready.notion.token',
+  ]);
+  const withDefault = secretive.filter(([, shape]) => 'default' in shape);
+  expect(withDefault.map(([path]) => path)).toEqual(['store.secrets']);
+  expect(settings.length).toBeGreaterThan(40);
 });
 
 const OUTSIDE = 'https://from-outside.example';
@@ -220,11 +230,13 @@ interface Shape {
   readonly anyOf?: readonly Shape[];
 }
 
-function keyPaths(shape: Shape, prefix = ''): string[] {
+type Setting = readonly [path: string, shape: Shape];
+
+function settingsIn(shape: Shape, prefix = ''): Setting[] {
   return [
-    ...Object.entries(shape.properties ?? {}).flatMap(([key, inner]) => [
-      `${prefix}${key}`,
-      ...keyPaths(inner, `${prefix}${key}.`),
+    ...Object.entries(shape.properties ?? {}).flatMap(([key, inner]): Setting[] => [
+      [`${prefix}${key}`, inner],
+      ...settingsIn(inner, `${prefix}${key}.`),
     ]),
     ...[shape.items ?? {}, ...(shape.anyOf ?? [])].flatMap((inner) =>
       inner === shape ? [] : below(inner, prefix),
@@ -232,8 +244,8 @@ function keyPaths(shape: Shape, prefix = ''): string[] {
   ];
 }
 
-function below(shape: Shape, prefix: string): string[] {
-  return Object.keys(shape).length === 0 ? [] : keyPaths(shape, prefix);
+function below(shape: Shape, prefix: string): Setting[] {
+  return Object.keys(shape).length === 0 ? [] : settingsIn(shape, prefix);
 }
 
 function yamlIn(page: string): string[] {

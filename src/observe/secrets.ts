@@ -1,5 +1,6 @@
 import { ToolcribError } from '../core/errors.ts';
 import { linearPattern } from '../core/linear-pattern.ts';
+import { secretSpellings } from '../core/secret-spellings.ts';
 import { LiteralFinder } from './literal-finder.ts';
 import { secretFormats, secretHint } from './secret-formats.ts';
 
@@ -46,8 +47,13 @@ export class Secrets {
     this.#finder = undefined;
   }
 
+  // A short spelling of a long secret, such as a number that lost its zeros, is as common as a short secret.
+  #spellings(): string[] {
+    return [...this.#owners.keys()].flatMap(secretSpellings).filter(({ length }) => length >= MIN_LENGTH);
+  }
+
   #redactLive(text: string): string {
-    const finder = (this.#finder ??= new LiteralFinder([...this.#owners.keys()].flatMap(formsOf)));
+    const finder = (this.#finder ??= new LiteralFinder(this.#spellings()));
     let at = finder.find(text);
     if (at < 0) return text;
     let safe = '';
@@ -96,29 +102,4 @@ function compile(name: string, source: string): ReturnType<typeof linearPattern>
       { cause },
     );
   }
-}
-
-// As it is, and as JSON, URLs, base64 and hexadecimal dumps write it.
-function formsOf(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  const encoded = encodeURIComponent(bytes.toString());
-  const base64 = [0, 1, 2].flatMap((offset) => base64Inside(bytes, offset));
-  const forms = [
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    encoded,
-    encoded.replaceAll(/%[\dA-F]{2}/g, (code) => code.toLowerCase()),
-    encoded.replaceAll('%20', '+'),
-    bytes.toString('hex'),
-    bytes.toString('hex').toUpperCase(),
-    ...base64,
-    ...base64.map((form) => form.replaceAll('+', '-').replaceAll('/', '_')),
-  ];
-  return [...new Set(forms)];
-}
-
-// Inside a longer text a secret may begin at any of three places of a group; only letters that hold nothing but the secret are looked for.
-function base64Inside(bytes: Buffer, offset: number): string {
-  const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
-  return text.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
 }

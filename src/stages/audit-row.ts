@@ -6,7 +6,7 @@ import type { Caller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
 import { definitionDigest } from '../core/digest.ts';
 import type { ErrorCode } from '../core/errors.ts';
-import { escapeUnseen } from '../observe/escape-unseen.ts';
+import { escapeUnseen } from '../core/escape-unseen.ts';
 
 const MAX_PREVIEW = 4_096;
 const MAX_NAME = 200;

@@ -49,7 +49,7 @@ export interface AuditParts {
   readonly policyVersion?: string;
   readonly redact?: (text: string) => string;
   readonly clock?: Clock;
-  /** Keeps count of the calls that have begun and are not yet written down; it outlasts a change of the options. */
+  /** Keeps count of the calls that have begun and are not yet written down. */
   readonly tally?: { underWay: number };
 }
 

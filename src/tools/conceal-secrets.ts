@@ -1,3 +1,5 @@
+import { secretSpellings } from '../core/secret-spellings.ts';
+
 /** Takes secrets out of a text, and out of the end of one that was cut what may be the beginning of a secret. */
 export type Conceal = (text: string, how?: { readonly isCut: boolean }) => string;
 
@@ -5,7 +7,7 @@ export type Conceal = (text: string, how?: { readonly isCut: boolean }) => strin
 export function concealSecrets(secrets: readonly string[]): Conceal {
   const spellings = secrets
     .filter(({ length }) => length >= MIN_LENGTH)
-    .flatMap(spellingsOf)
+    .flatMap(secretSpellings)
     .filter(({ length }) => length >= MIN_LENGTH)
     .toSorted((a, b) => b.length - a.length);
   const distinct = [...new Set(spellings)];
@@ -22,35 +24,6 @@ export function secretsInHeader(value: string): readonly string[] {
 
 // Shorter ones are part of too many words.
 const MIN_LENGTH = 4;
-
-// As it is, and as JSON, addresses, numbers, hexadecimal digits and base64 write it.
-function spellingsOf(secret: string): string[] {
-  const bytes = Buffer.from(secret);
-  const json = JSON.stringify(secret).slice(1, -1);
-  // Half a character has no encoding.
-  const address = encodeURIComponent(bytes.toString());
-  const base64 = [0, 1, 2].map((offset) => base64Inside(bytes, offset));
-  return [
-    secret,
-    json,
-    json.replaceAll('/', '\\/'),
-    address,
-    address.replaceAll(/%[\dA-F]{2}/g, (code) => code.toLowerCase()),
-    address.replaceAll('%20', '+'),
-    bytes.toString('hex'),
-    bytes.toString('hex').toUpperCase(),
-    ...base64,
-    ...base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
-    // A number loses zeros in front and digits at its end.
-    ...(/^\d+$/.test(secret) ? [String(Number(secret))] : []),
-  ];
-}
-
-// Inside a longer text a secret may begin at any of three places of a group; only letters that hold nothing but the secret are looked for.
-function base64Inside(bytes: Buffer, offset: number): string {
-  const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
-  return text.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
-}
 
 /** How many characters at the end of a text are the beginning of a secret. */
 function begunAtEnd(text: string, secrets: readonly string[]): number {

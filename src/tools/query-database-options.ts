@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sqlLimits } from './sql-limits.ts';
 import { plainName } from './sql-name.ts';
 
 const name = z.string().regex(plainName, 'must be a plain name: letters, digits and "_", at most 63 of them');
@@ -36,17 +37,6 @@ export const queryDatabaseOptions = z.strictObject({
       'Tables that can be read: a list of names, or names with what can be read of each; `*` for all; none unless set.',
     ),
   maxRows: z.int().min(1).max(100).default(100).describe('The most rows a call can ask for.'),
-  maxBytes: z
-    .int()
-    .min(1_024)
-    .max(16_777_216)
-    .default(1_048_576)
-    .describe('The most the rows of a call may take as JSON; what goes beyond is cut off and marked.'),
-  timeoutSeconds: z
-    .number()
-    .positive()
-    .max(300)
-    .default(5)
-    .describe('The longest a query may take; it is then ended where it runs.'),
+  ...sqlLimits,
   name: z.string().min(1).default('query_database').describe('What the tool is called.'),
 });

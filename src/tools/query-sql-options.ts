@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sqlLimits } from './sql-limits.ts';
 
 const name = z
   .string()
@@ -43,17 +44,6 @@ export const querySqlOptions = z.strictObject({
       'Functions that can be called beside the harmless ones; `schema.function` outside of PostgreSQL.',
     ),
   maxRows: z.int().min(1).max(10_000).default(1_000).describe('The most rows a call returns.'),
-  maxBytes: z
-    .int()
-    .min(1_024)
-    .max(16_777_216)
-    .default(1_048_576)
-    .describe('The most the rows of a call may take as JSON; what goes beyond is cut off and marked.'),
-  timeoutSeconds: z
-    .number()
-    .positive()
-    .max(300)
-    .default(5)
-    .describe('The longest a query may take; it is then ended where it runs.'),
+  ...sqlLimits,
   name: z.string().min(1).default('query_sql').describe('What the tool is called.'),
 });

@@ -91,13 +91,13 @@ function survey(db: Database.Database, sql: string): Answer {
 // Inside brackets only a SELECT parses, and only one; the statement itself must then parse without them too.
 function checkSelect(db: Database.Database, sql: string): string {
   if (sql.includes('\0')) throw new Error('The statement holds a NUL character.');
-  const bare = withoutEnd(sql);
+  const bare = withoutSemicolons(sql);
   db.prepare(`select * from (${bare}\n)`);
   return bare;
 }
 
 // Semicolons and blanks at the end are no part of the statement.
-function withoutEnd(sql: string): string {
+function withoutSemicolons(sql: string): string {
   let bare = sql.trimEnd();
   while (bare.endsWith(';')) bare = bare.slice(0, -1).trimEnd();
   return bare;

@@ -1,19 +1,9 @@
 import { expect, test } from 'vitest';
 import { postgresFunctions } from './sql-guard-functions.ts';
-import { SqlRefusal, type SqlRules } from './sql-guard-rules.ts';
+import type { SqlRules } from './sql-guard-rules.ts';
 import { guardSql } from './sql-guard.ts';
 
 const rules: SqlRules = { tables: [{ schema: 'public', table: 'orders' }], functions: postgresFunctions };
-
-async function refusalOf(sql: string): Promise<string | undefined> {
-  try {
-    await guardSql(sql, rules);
-    return undefined;
-  } catch (error) {
-    if (error instanceof SqlRefusal) return error.error;
-    throw error;
-  }
-}
 
 const called = 'Function not allowed';
 const operator = 'Operator not allowed';
@@ -69,7 +59,7 @@ test.each([
   ['select note::tsquery from orders', 'Type not allowed'],
   [`select ${Array.from({ length: 61 }, () => 'mod(a, b)').join(' + ')} from orders`, complex],
 ])('D5 refused, because PostgreSQL could not be stopped at it: %s', async (sql, error) => {
-  expect(await refusalOf(sql)).toBe(error);
+  await expect(guardSql(sql, rules)).rejects.toMatchObject({ error });
 });
 
 test.each([
@@ -87,7 +77,7 @@ test.each([
   "select 1 from orders where search @@ websearch_to_tsquery('german', $1) and a = any (select b from orders) and c in (1, 2)",
   'select 1 from orders where a between 1 and 2 and b not between symmetric 1 and 2 and nullif(a, b) is distinct from c',
 ])('D5 let through, because it is short or can be stopped: %s', async (sql) => {
-  expect(await refusalOf(sql)).toBeUndefined();
+  expect(await guardSql(sql, rules)).toHaveProperty('sql');
 });
 
 test('D5 which parameters must be short is told', async () => {
@@ -96,9 +86,13 @@ test('D5 which parameters must be short is told', async () => {
 });
 
 test('D5 long runs of signs and many comments are refused before they are scanned', async () => {
-  expect(await refusalOf(`select 1 ${'+-'.repeat(4_900)}1`)).toBe(complex);
-  expect(await refusalOf(`select '${'='.repeat(65)}'`)).toBe(complex);
-  expect(await refusalOf(`select ${'/*'.repeat(2_000)}${'*/'.repeat(2_000)}1`)).toBe(complex);
-  expect(await refusalOf(`select ${'/**/'.repeat(51)}1`)).toBe(complex);
-  expect(await refusalOf(`select ${'/* '.repeat(50)}${'*/ '.repeat(50)}'${'='.repeat(64)}'`)).toBeUndefined();
+  await expect(guardSql(`select 1 ${'+-'.repeat(4_900)}1`, rules)).rejects.toMatchObject({ error: complex });
+  await expect(guardSql(`select '${'='.repeat(65)}'`, rules)).rejects.toMatchObject({ error: complex });
+  await expect(guardSql(`select ${'/*'.repeat(2_000)}${'*/'.repeat(2_000)}1`, rules)).rejects.toMatchObject({
+    error: complex,
+  });
+  await expect(guardSql(`select ${'/**/'.repeat(51)}1`, rules)).rejects.toMatchObject({ error: complex });
+  expect(
+    await guardSql(`select ${'/* '.repeat(50)}${'*/ '.repeat(50)}'${'='.repeat(64)}'`, rules),
+  ).toHaveProperty('sql');
 });
