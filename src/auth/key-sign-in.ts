@@ -7,7 +7,7 @@ import type { Identities, KeyRecord, TenantRecord } from '../core/identity.ts';
 import { andThen, orElse, type Awaitable } from '../core/source.ts';
 import { hashKey, isWellFormedKey, KEY_LENGTH } from './api-key.ts';
 import { Complaints, type SignInLog } from './complaints.ts';
-import { Lookup } from './lookup.ts';
+import { Lookup, type Entry } from './lookup.ts';
 import { combine, Departures, type ConnectionMemo, type CredentialSignIn, type IsGone } from './sign-in.ts';
 
 /** Where keys are looked up. */
@@ -21,7 +21,7 @@ export interface KeySignInOptions {
 
 const NOTE_USE_MS = 60_000;
 const MIN_PEPPER_BYTES = 32;
-const MAX_HASHES = 100_000;
+const MAX_PRINTS = 100_000;
 
 /** Signs callers in by API key: one hash a request while the key is known, and revocation within five seconds. */
 export function createKeySignIn(options: KeySignInOptions): CredentialSignIn {
@@ -45,8 +45,8 @@ class KeySignIn implements CredentialSignIn {
   readonly #complaints: Complaints;
   readonly #keys: Lookup<KnownKey>;
   readonly #departures = new Departures<Caller>((caller) => caller);
-  // What good keys are kept under: a plain hash costs a fifth of one with a pepper, and is never kept elsewhere.
-  readonly #hashes = new Map<string, string>();
+  // Good keys by their plain hash: it costs a fifth of one with a pepper, and is never kept elsewhere.
+  readonly #prints = new Map<string, Entry<KnownKey>>();
   #used = new Set<string>();
 
   constructor({ identities, pepper, clock = systemClock, log }: KeySignInOptions) {
@@ -74,10 +74,10 @@ class KeySignIn implements CredentialSignIn {
     if (memo?.hash !== undefined) return andThen(this.#find(memo.hash), this.#use);
     if (credential.length !== KEY_LENGTH) return undefined;
     const print = hash('sha256', credential, 'base64url');
-    const kept = this.#hashes.get(print);
-    if (kept !== undefined) {
-      if (memo) memo.hash = kept;
-      return andThen(this.#find(kept), this.#use);
+    const entry = this.#prints.get(print);
+    if (entry && !entry.isDropped) {
+      if (memo) memo.hash = entry.key;
+      return andThen(this.#find(entry.key, entry), this.#use);
     }
     if (!isWellFormedKey(credential)) return undefined;
     const made = hashKey(credential, this.#pepper);
@@ -94,13 +94,13 @@ class KeySignIn implements CredentialSignIn {
   close(): void {
     this.#noteUse();
     this.#keys.close();
-    this.#hashes.clear();
+    this.#prints.clear();
   }
 
   // Written out: two closures for every request cost more than the look.
-  #find(kept: string): Awaitable<KnownKey | undefined> {
+  #find(kept: string, entry?: Entry<KnownKey>): Awaitable<KnownKey | undefined> {
     try {
-      const known = this.#keys.get(kept);
+      const known = this.#keys.get(kept, entry);
       return known instanceof Promise ? known.catch(this.#nobody) : known;
     } catch (cause) {
       return this.#nobody(cause);
@@ -111,8 +111,10 @@ class KeySignIn implements CredentialSignIn {
     this.#complaints.nobody('API keys cannot be looked up, so callers are refused.', cause);
 
   #keep(print: string, kept: string): void {
-    if (this.#hashes.size >= MAX_HASHES) this.#hashes.clear();
-    this.#hashes.set(print, kept);
+    const entry = this.#keys.entryOf(kept);
+    if (!entry) return;
+    if (this.#prints.size >= MAX_PRINTS) this.#prints.clear();
+    this.#prints.set(print, entry);
   }
 
   // A property, so that passing it on makes no closure for every request.

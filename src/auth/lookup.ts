@@ -39,13 +39,22 @@ export interface LookupOptions<T> {
   readonly onSweep?: () => void;
 }
 
-interface Entry<T> {
+/** Something that was found, and how far it is to be believed. */
+export interface Entry<T> {
+  readonly key: string;
   readonly value: T;
   checkedAt: number;
   /** Which state of the store the answer is from; another one makes it doubtful. */
   generation: number;
   retryAt: number;
   checking: Promise<void> | undefined;
+  isDropped: boolean;
+}
+
+/** When a question was asked, and in which state of the store. */
+interface Asked {
+  readonly askedAt: number;
+  readonly generation: number;
 }
 
 /** Remembers what a store says of identities, briefly: answers at once while it is sure, and never for long while it cannot ask. */
@@ -65,9 +74,9 @@ export class Lookup<T> {
     this.#unwatch = options.watch(() => this.#doubt());
   }
 
-  /** What is known under a key; fails when it was never known and nobody can be asked. */
-  get(key: string): Awaitable<T | undefined> {
-    const entry = this.#found.get(key);
+  /** What is known under a key; fails when it was never known and nobody can be asked. An entry that was kept saves the search for it. */
+  get(key: string, kept?: Entry<T>): Awaitable<T | undefined> {
+    const entry = kept && !kept.isDropped ? kept : this.#found.get(key);
     if (!entry) return this.#askFirst(key);
     // What is certain not to have changed is as good as new.
     const { clock, confirmedAt } = this.#options;
@@ -79,11 +88,17 @@ export class Lookup<T> {
     return andThen(checked, () => this.#believe(key));
   }
 
+  /** The entry of a key that is known. */
+  entryOf(key: string): Entry<T> | undefined {
+    return this.#found.get(key);
+  }
+
   /** Stops asking; nothing is known from now on. */
   close(): void {
     this.#closed = true;
     this.#unwatch();
     this.#stopSweep?.();
+    for (const entry of this.#found.values()) entry.isDropped = true;
     this.#found.clear();
     this.#absent.clear();
   }
@@ -101,7 +116,7 @@ export class Lookup<T> {
         if (generation === this.#generation) this.#noteAbsent(key);
         return undefined;
       }
-      return this.#note(key, { value, checkedAt: askedAt, generation, retryAt: 0, checking: undefined });
+      return this.#note(key, value, { askedAt, generation });
     });
     if (answer instanceof Promise) {
       this.#asking.set(
@@ -142,7 +157,7 @@ export class Lookup<T> {
       () => andThen(this.#ask(key), (value) => this.#settle(key, entry, { value, generation, askedAt })),
       () => {
         entry.retryAt = clock.ticks() + lookupLimits.retryMs;
-        if (clock.ticks() - entry.checkedAt > lookupLimits.graceMs) this.#drop(key, entry);
+        if (clock.ticks() - entry.checkedAt > lookupLimits.graceMs) this.#drop(entry);
       },
     );
     if (!(checked instanceof Promise)) return checked;
@@ -155,7 +170,7 @@ export class Lookup<T> {
   #settle(
     key: string,
     entry: Entry<T>,
-    { value, generation, askedAt }: { value: T | undefined; generation: number; askedAt: number },
+    { value, generation, askedAt }: Asked & { readonly value: T | undefined },
   ): void {
     if (this.#found.get(key) !== entry) return;
     if (value !== undefined && this.#options.isSame(entry.value, value)) {
@@ -164,28 +179,35 @@ export class Lookup<T> {
       entry.retryAt = 0;
       return;
     }
-    this.#drop(key, entry);
-    if (value !== undefined)
-      this.#note(key, { value, checkedAt: askedAt, generation, retryAt: 0, checking: undefined });
+    this.#drop(entry);
+    if (value !== undefined) this.#note(key, value, { askedAt, generation });
   }
 
   #believe(key: string): T | undefined {
     const entry = this.#found.get(key);
     if (!entry) return undefined;
     if (this.#options.clock.ticks() - entry.checkedAt <= lookupLimits.graceMs) return entry.value;
-    this.#drop(key, entry);
+    this.#drop(entry);
     return undefined;
   }
 
-  #note(key: string, entry: Entry<T>): T {
+  #note(key: string, value: T, { askedAt: checkedAt, generation }: Asked): T {
     if (this.#found.size >= lookupLimits.maxFound) {
-      const [oldest] = this.#found;
-      if (oldest) this.#drop(...oldest);
+      const [oldest] = this.#found.values();
+      if (oldest) this.#drop(oldest);
     }
     this.#absent.delete(key);
-    this.#found.set(key, entry);
+    this.#found.set(key, {
+      key,
+      value,
+      checkedAt,
+      generation,
+      retryAt: 0,
+      checking: undefined,
+      isDropped: false,
+    });
     this.#stopSweep ??= this.#options.clock.after(SWEEP_MS, () => this.#sweep());
-    return entry.value;
+    return value;
   }
 
   #noteAbsent(key: string): void {
@@ -194,8 +216,9 @@ export class Lookup<T> {
     this.#absent.set(key, this.#options.clock.ticks() + lookupLimits.absentMs);
   }
 
-  #drop(key: string, entry: Entry<T>): void {
-    this.#found.delete(key);
+  #drop(entry: Entry<T>): void {
+    entry.isDropped = true;
+    this.#found.delete(entry.key);
     this.#options.onGone(entry.value);
   }
 
@@ -221,7 +244,7 @@ export class Lookup<T> {
     const now = this.#options.clock.ticks();
     let asked = 0;
     for (const [key, entry] of this.#found) {
-      if (this.#options.isOver?.(entry.value)) this.#drop(key, entry);
+      if (this.#options.isOver?.(entry.value)) this.#drop(entry);
       else if (
         asked < AT_ONCE &&
         (now - entry.checkedAt > lookupLimits.idleMs || entry.generation !== this.#generation)

@@ -3,6 +3,7 @@ import { Deadlines } from '../core/deadlines.ts';
 import type { Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
 import type { Secrets } from '../observe/secrets.ts';
+import { Accounts } from '../stages/accounts.ts';
 import { Breakers } from '../stages/breakers.ts';
 import { Buckets } from '../stages/buckets.ts';
 import { RunningKeys } from '../stages/idempotency.ts';
@@ -27,6 +28,7 @@ export interface Lasting extends OpenedStore {
 
 /** Puts together what lasts. */
 export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Lasting {
+  const accounts = new Accounts();
   return {
     ...opened,
     clock: systemClock,
@@ -34,8 +36,8 @@ export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Las
     live,
     metrics: new Metrics(),
     deadlines: new Deadlines(systemClock),
-    buckets: new Buckets(),
-    slots: new Slots(),
+    buckets: new Buckets(accounts),
+    slots: new Slots(accounts),
     breakers: new Breakers(),
     results: new ResultCache(),
     running: new RunningKeys(),

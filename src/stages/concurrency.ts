@@ -3,7 +3,6 @@ import { absentTools } from '../core/absent-tool.ts';
 import type { Call } from '../core/call.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { Deadlines } from '../core/deadlines.ts';
-import { ownerOf } from '../core/digest.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { compileGlobTable } from '../core/glob.ts';
 import type { Result } from '../core/result.ts';
@@ -44,7 +43,7 @@ export function concurrency(
     jitless: true,
   });
   const { clock = systemClock, slots = new Slots() } = parts;
-  const line: Line = { slots, deadlines: new Deadlines(clock), waitMs: waitSeconds * 1000 };
+  const line: Line = { slots, clock, deadlines: new Deadlines(clock), waitMs: waitSeconds * 1000 };
   const everywhere: SlotLimits = { perCaller, perTenant, tool: undefined, queue };
   const mostOf = compileGlobTable(perTool);
   return {
@@ -62,6 +61,7 @@ export function concurrency(
 
 interface Line {
   readonly slots: Slots;
+  readonly clock: Clock;
   readonly deadlines: Deadlines;
   readonly waitMs: number;
 }
@@ -72,8 +72,7 @@ interface Entrance {
 }
 
 function enter<C extends Call>(call: C, next: Next<C>, { line, limits }: Entrance): Awaitable<Result> {
-  const { caller } = call;
-  const claim: Claim = { caller: ownerOf(caller), tenant: caller.tenant.id, limits };
+  const claim = line.slots.claim(call.caller, limits, line.clock);
   if (line.slots.tryEnter(claim)) return run(call, next, { claim, line });
   return waitInLine(call, claim, line).then(() => run(call, next, { claim, line }));
 }

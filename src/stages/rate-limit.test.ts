@@ -9,6 +9,7 @@ import type { ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Quotas } from '../store/store.ts';
 import { createFakeClock, createTestCall, recordingSource } from '../testing.ts';
+import { Accounts } from './accounts.ts';
 import { Buckets } from './buckets.ts';
 import { rateLimit, rateLimitOptions } from './rate-limit.ts';
 
@@ -221,7 +222,8 @@ test('B13 continuing a read-only call from the same state over and over is count
 });
 
 test('names that do not exist count too, and none of them has a limit of its own to fill memory with', () => {
-  const buckets = new Buckets();
+  const accounts = new Accounts();
+  const buckets = new Buckets(accounts);
   const source = limited(
     rateLimit({ perMinute: 50, perTool: { '*': 10 } }, { clock: createFakeClock(), buckets }),
   );
@@ -230,7 +232,7 @@ test('names that do not exist count too, and none of them has a limit of its own
   );
   expect(codes.filter((code) => code === 'unknown_tool')).toHaveLength(50);
   expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(50);
-  expect(buckets.size).toBe(1);
+  expect(accounts.size).toBe(1);
 });
 
 test('readings count like calls', async () => {
@@ -261,13 +263,14 @@ test('new options keep what was counted under the old ones', () => {
 
 test('memory holds those who called lately, however many callers there ever were', () => {
   const clock = createFakeClock();
-  const buckets = new Buckets();
+  const accounts = new Accounts();
+  const buckets = new Buckets(accounts);
   const wrapped = rateLimit({ perMinute: 60 }, { clock, buckets }).wrap!(echo, () => ({ kind: 'done' }));
   let largest = 0;
   for (let index = 0; index < 50_000; index++) {
     void wrapped(createTestCall(echo, { caller: callerCalled(`caller-${index}`) }));
     clock.advance(10);
-    largest = Math.max(largest, buckets.size);
+    largest = Math.max(largest, accounts.size);
   }
   // One call uses up a second and is kept for ten more, in which eleven hundred newcomers arrive.
   expect(largest).toBeLessThan(3_000);

@@ -56,7 +56,7 @@ export function rateLimit(options: z.input<typeof rateLimitOptions> = {}, parts:
   };
   const quotas = dayQuotas(limits, { clock, quotas: parts.quotas });
   const admit = (caller: Caller, rates: Rates, target: Target): Awaitable<void> => {
-    const waitMs = buckets.take(caller, rates, clock.ticks());
+    const waitMs = buckets.take(caller, rates, clock);
     if (waitMs > 0) throw tooMany(target, waitMs);
     if (quotas) return takeFromDay(quotas, caller, { target, buckets });
   };

@@ -1,3 +1,7 @@
+import type { Caller } from '../core/caller.ts';
+import type { Clock } from '../core/clock.ts';
+import { Accounts, type Account, type TenantAccount } from './accounts.ts';
+
 /** How many calls may be under way. */
 export interface SlotLimits {
   readonly perCaller: number;
@@ -10,8 +14,7 @@ export interface SlotLimits {
 
 /** What one call asks for. */
 export interface Claim {
-  readonly caller: string;
-  readonly tenant: string;
+  readonly account: Account;
   readonly limits: SlotLimits;
 }
 
@@ -30,40 +33,52 @@ interface Queued extends Waiter {
 
 /** Which calls are under way, and which wait. A slot that becomes free goes to whoever waits before anybody new can take it. */
 export class Slots {
-  readonly #callers = new Map<string, number>();
-  readonly #tenants = new Map<string, number>();
+  readonly #accounts: Accounts;
   readonly #tools = new Map<string, number>();
   /** By tenant; the tenant that was served last is at the end. */
-  readonly #queues = new Map<string, Set<Queued>>();
+  readonly #queues = new Map<TenantAccount, Set<Queued>>();
+  #running = 0;
+
+  constructor(accounts = new Accounts()) {
+    this.#accounts = accounts;
+  }
 
   /** How many calls are under way. */
   get running(): number {
-    return sum(this.#tenants.values());
+    return this.#running;
   }
 
   /** How many calls wait. */
   get waiting(): number {
-    return sum([...this.#queues.values()].map(({ size }) => size));
+    return [...this.#queues.values()].reduce((total, { size }) => total + size, 0);
+  }
+
+  /** What a call of a caller asks for. */
+  claim(caller: Caller, limits: SlotLimits, clock: Clock): Claim {
+    return { account: this.#accounts.of(caller, clock), limits };
   }
 
   /** Takes a slot if there is one. */
-  tryEnter({ caller, tenant, limits }: Claim): boolean {
+  tryEnter({ account, limits }: Claim): boolean {
     const { perCaller, perTenant, tool } = limits;
-    const ofCaller = this.#callers.get(caller) ?? 0;
-    const ofTenant = this.#tenants.get(tenant) ?? 0;
+    const { tenant } = account;
     const ofTool = tool ? (this.#tools.get(tool.name) ?? 0) : 0;
-    if (ofCaller >= perCaller || ofTenant >= perTenant || (tool && ofTool >= tool.most)) return false;
-    this.#callers.set(caller, ofCaller + 1);
-    this.#tenants.set(tenant, ofTenant + 1);
+    if (account.underWay >= perCaller || tenant.underWay >= perTenant || (tool && ofTool >= tool.most))
+      return false;
+    account.underWay++;
+    tenant.underWay++;
+    this.#running++;
     if (tool) this.#tools.set(tool.name, ofTool + 1);
     return true;
   }
 
   /** Gives a slot back. */
-  leave({ caller, tenant, limits: { tool } }: Claim): void {
-    giveBack(this.#callers, caller);
-    giveBack(this.#tenants, tenant);
-    if (tool) giveBack(this.#tools, tool.name);
+  leave({ account, limits: { tool } }: Claim): void {
+    const { tenant } = account;
+    account.underWay--;
+    tenant.underWay--;
+    this.#running--;
+    if (tool) this.#tools.set(tool.name, this.#tools.get(tool.name)! - 1);
     if (this.#queues.size === 0) return;
     if (tool) this.#handOn(tool.name);
     this.#startFitting(tenant, undefined);
@@ -71,7 +86,8 @@ export class Slots {
 
   /** Lets a call wait for its turn, unless too many of its tenant do already. */
   queueUp(claim: Claim): Waiter | undefined {
-    const queue = this.#queues.get(claim.tenant) ?? new Set<Queued>();
+    const { account } = claim;
+    const queue = this.#queues.get(account.tenant) ?? new Set<Queued>();
     if (queue.size >= claim.limits.queue) return undefined;
     let start!: () => void;
     let giveUp!: (error: Error) => void;
@@ -81,7 +97,8 @@ export class Slots {
     });
     const waiter: Queued = { claim, turn, start, giveUp, hasSlot: false };
     queue.add(waiter);
-    this.#queues.set(claim.tenant, queue);
+    account.waiting++;
+    this.#queues.set(account.tenant, queue);
     return waiter;
   }
 
@@ -92,7 +109,7 @@ export class Slots {
   }
 
   // Of a tool there is one slot to hand on, to the first who fits; otherwise all who fit start, the first in line first.
-  #startFitting(tenant: string, tool: string | undefined): boolean {
+  #startFitting(tenant: TenantAccount, tool: string | undefined): boolean {
     for (const waiter of this.#queues.get(tenant) ?? []) {
       if (tool !== undefined && waiter.claim.limits.tool?.name !== tool) continue;
       if (!this.tryEnter(waiter.claim)) continue;
@@ -111,7 +128,7 @@ export class Slots {
     for (const tenant of this.#queues.keys()) if (this.#startFitting(tenant, tool)) return;
   }
 
-  #moveToEnd(tenant: string): void {
+  #moveToEnd(tenant: TenantAccount): void {
     const queue = this.#queues.get(tenant);
     if (!queue) return;
     this.#queues.delete(tenant);
@@ -119,24 +136,10 @@ export class Slots {
   }
 
   #unqueue(waiter: Queued): void {
-    const { tenant } = waiter.claim;
-    const queue = this.#queues.get(tenant);
-    queue?.delete(waiter);
-    if (queue?.size === 0) this.#queues.delete(tenant);
+    const { account } = waiter.claim;
+    const queue = this.#queues.get(account.tenant);
+    if (!queue?.delete(waiter)) return;
+    account.waiting--;
+    if (queue.size === 0) this.#queues.delete(account.tenant);
   }
-}
-
-const KEPT = 10_000;
-
-function giveBack(counts: Map<string, number>, key: string): void {
-  const left = (counts.get(key) ?? 0) - 1;
-  // To take a key out and in again for every call costs more than to keep it.
-  if (left > 0 || counts.size <= KEPT) counts.set(key, left);
-  else counts.delete(key);
-}
-
-function sum(counts: Iterable<number>): number {
-  let total = 0;
-  for (const count of counts) total += count;
-  return total;
 }

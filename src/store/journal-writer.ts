@@ -16,6 +16,21 @@ export interface CheckpointOptions {
   readonly everyRows: number;
 }
 
+// Changed in place: with many chains, new heads would live long enough to be moved about.
+interface Chain {
+  readonly name: string;
+  seq: number;
+  hash: string;
+  /** Whether it grew since the last checkpoint. */
+  hasGrown: boolean;
+}
+
+/** A group of rows that is not yet known to be on the disk, and how things stood before each of them. */
+interface Group {
+  readonly lastId: number;
+  readonly rows: { readonly chain: Chain; readonly before: ChainHead }[];
+}
+
 interface JournalRow {
   readonly id: number;
   readonly rows: string;
@@ -28,14 +43,13 @@ export class JournalWriter {
   readonly copies: CheckpointCopies;
   /** Kept here and written down with checkpoints; the rows since the last one tell the rest. */
   readonly intents = new OpenIntents();
-  readonly #heads = new Map<string, ChainHead>();
-  // Which chains grew since the last checkpoint.
-  #grown = new Set<string>();
+  readonly #chains = new Map<string, Chain>();
+  #grown: Chain[] = [];
   #rowsSince = 0;
   #turnsToSkip = 0;
   #lastId = 0;
   #seenWrites: number;
-  #undo: (() => void) | undefined;
+  #group: Group | undefined;
 
   constructor(db: SqliteDatabase, options: CheckpointOptions) {
     this.#db = db;
@@ -54,56 +68,48 @@ export class JournalWriter {
   /** Writes a group of rows; the caller's transaction makes it durable. */
   write(entries: readonly Entry[]): void {
     this.#lookAround();
-    const before = new Map<string, ChainHead | undefined>();
+    const rows: Group['rows'] = [];
+    this.#group = { lastId: this.#lastId, rows };
     const lines: string[] = [];
-    for (const { chain, body } of entries) {
-      const head = this.#heads.get(chain);
-      if (!before.has(chain)) before.set(chain, head);
-      const next = link(head ?? genesis(chain), body);
-      this.#heads.set(chain, next);
-      lines.push(writeRow(chain, next, body));
+    for (const { chain: name, body } of entries) {
+      const chain = this.#chain(name);
+      rows.push({ chain, before: { seq: chain.seq, hash: chain.hash } });
+      const next = link(chain, body);
+      setHead(chain, next);
+      lines.push(writeRow(name, next, body));
     }
-    const id = this.#lastId + 1;
-    this.#undo = () => {
-      for (const [chain, head] of before) {
-        if (head) this.#heads.set(chain, head);
-        else this.#heads.delete(chain);
-      }
-      this.#lastId = id - 1;
-    };
+    const id = ++this.#lastId;
     this.#db.run('insert into journal (id, at, rows) values (?, ?, ?)', id, Date.now(), lines.join('\n'));
-    this.#lastId = id;
   }
 
   /** Takes note that the group is on the disk. */
   kept(entries: readonly Entry[]): void {
-    this.#undo = undefined;
+    for (const { chain } of this.#group?.rows ?? []) this.#noteGrowth(chain);
+    this.#group = undefined;
     this.#rowsSince += entries.length;
-    for (const entry of entries) {
-      this.#grown.add(entry.chain);
-      this.intents.take(entry);
-    }
+    for (const entry of entries) this.intents.take(entry);
   }
 
   /** Forgets a group that did not reach the disk. */
   lost(): void {
-    this.#undo?.();
-    this.#undo = undefined;
+    if (!this.#group) return;
+    for (const { chain, before } of this.#group.rows.toReversed()) setHead(chain, before);
+    this.#lastId = this.#group.lastId;
+    this.#group = undefined;
   }
 
   /** Signs where every chain stands and keeps it, here and outside. */
   checkpoint(): void {
     this.#turnsToSkip = this.#turnsTaken();
-    if (this.#grown.size === 0) {
+    if (this.#grown.length === 0) {
       this.copies.catchUp();
       return;
     }
     const line = this.#db.atOnce(() => {
       this.#lookAround();
-      return this.#grown.size === 0 ? undefined : this.#sign();
+      return this.#grown.length === 0 ? undefined : this.#sign();
     });
-    this.#grown = new Set();
-    this.#rowsSince = 0;
+    this.#forgetGrowth();
     if (line === undefined) this.copies.catchUp();
     else this.copies.add(line);
   }
@@ -115,7 +121,7 @@ export class JournalWriter {
   }
 
   #turnsTaken(): number {
-    return Math.floor(this.#grown.size / HEADS_A_TURN);
+    return Math.floor(this.#grown.length / HEADS_A_TURN);
   }
 
   #sign(): string {
@@ -125,10 +131,7 @@ export class JournalWriter {
     );
     // Made of entries: a chain may be called `__proto__`.
     const heads: Checkpoint['heads'] = Object.fromEntries(
-      Array.from(this.#grown, (chain) => {
-        const { seq, hash } = this.#heads.get(chain)!;
-        return [chain, [seq, hash]];
-      }),
+      this.#grown.map(({ name, seq, hash }) => [name, [seq, hash]]),
     );
     db.run(
       `insert into heads select key, value->>0, value->>1 from json_each(?) where true
@@ -164,13 +167,10 @@ export class JournalWriter {
       for (const { chain, seq, hash } of this.#db.all<ChainHead & { chain: string }>(
         'select chain, seq, hash from heads',
       ))
-        this.#heads.set(chain, { seq, hash });
+        setHead(this.#chain(chain), { seq, hash });
       this.intents.restore(this.#db.all<Entry>('select chain, body from intents'));
     }
-    if (covered?.up_to === this.#lastId) {
-      this.#grown = new Set();
-      this.#rowsSince = 0;
-    }
+    if (covered?.up_to === this.#lastId) this.#forgetGrowth();
     const groups = this.#db.all<JournalRow>(
       'select id, rows from journal where id > ? order by id',
       this.#lastId,
@@ -179,12 +179,36 @@ export class JournalWriter {
       for (const line of rows.split('\n')) {
         const row = parseRow(line);
         if (!row) continue;
-        this.#heads.set(row.chain, { seq: row.seq, hash: row.hash });
-        this.#grown.add(row.chain);
+        const chain = this.#chain(row.chain);
+        setHead(chain, row);
+        this.#noteGrowth(chain);
         this.intents.take(row);
         this.#rowsSince++;
       }
       this.#lastId = id;
     }
   }
+
+  #chain(name: string): Chain {
+    let chain = this.#chains.get(name);
+    if (!chain) this.#chains.set(name, (chain = { name, ...genesis(name), hasGrown: false }));
+    return chain;
+  }
+
+  #noteGrowth(chain: Chain): void {
+    if (chain.hasGrown) return;
+    chain.hasGrown = true;
+    this.#grown.push(chain);
+  }
+
+  #forgetGrowth(): void {
+    for (const chain of this.#grown) chain.hasGrown = false;
+    this.#grown = [];
+    this.#rowsSince = 0;
+  }
+}
+
+function setHead(chain: Chain, { seq, hash }: ChainHead): void {
+  chain.seq = seq;
+  chain.hash = hash;
 }
