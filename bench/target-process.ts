@@ -22,8 +22,17 @@ export interface TargetSpec {
   readonly options: TargetOptions;
 }
 
+/** A deployment to be served by the command `toolcrib`. */
+export interface ServedSpec {
+  readonly name: string;
+  /** Its configuration. */
+  readonly config: string;
+}
+
 /** Starts an HTTP target and waits for its port. */
-export async function startHttpTarget({ name, file, options }: TargetSpec): Promise<HttpTarget> {
+export async function startHttpTarget(spec: TargetSpec | ServedSpec): Promise<HttpTarget> {
+  if ('config' in spec) return startCommand(spec.name, ['serve', '--config', spec.config]);
+  const { name, file, options } = spec;
   const child = startTarget({ file, options }, 'ignore');
   return { name, url: `http://127.0.0.1:${await portFrom(name, child)}/mcp`, child };
 }
@@ -45,7 +54,7 @@ export function startStdioTarget({ file, options }: TargetSpec): ChildProcess {
 
 /** Runs some work with targets that are ended afterwards, however the work ends. */
 export async function withTargets<T>(
-  specs: readonly TargetSpec[],
+  specs: readonly (TargetSpec | ServedSpec)[],
   work: (targets: HttpTarget[]) => Promise<T>,
 ): Promise<T> {
   const targets: HttpTarget[] = [];

@@ -1,11 +1,14 @@
 import { makeDeployment } from '../deployment.ts';
 import { type Bench, measure } from '../measure.ts';
+import { median } from '../median.ts';
 import { count, figure, type PartResult } from '../report.ts';
 import { callRequest, withKeys } from '../requests.ts';
+import type { Settings } from '../settings.ts';
 import { withTargets } from '../target-process.ts';
 import { verifyCall } from '../verify.ts';
 
-const SIZES = [1, 10_000];
+// One is measured twice, in two processes: how far those differ is the noise.
+const SIZES = [1, 1, 10_000];
 
 // A connection that sends the same header again is recognised by it; one key alone is written in many ways, so that it hardly ever does.
 const SPELLINGS = 61;
@@ -16,6 +19,11 @@ function inTurn(keys: readonly string[]): readonly string[] {
   return Array.from({ length: SPELLINGS }, (_, spaces) => `${' '.repeat(spaces)}${only}`);
 }
 
+// A difference of a few percent is less than what a busy machine adds to a round, so that many short ones tell more than a few long ones.
+function inManyRounds(settings: Settings): Settings {
+  return { ...settings, rounds: settings.rounds * 3, roundSeconds: 1 };
+}
+
 /** Shows whether a governed call costs more when there are more tenants, keys and tools. */
 export async function governedGrowthPart(bench: Bench): Promise<PartResult> {
   const all = await Promise.all(
@@ -23,8 +31,7 @@ export async function governedGrowthPart(bench: Bench): Promise<PartResult> {
       const tools = Math.max(size, 2);
       const deployment = await makeDeployment({ tenants: size, tools: { tools, readOnly: true } });
       const request = withKeys(callRequest('echo', '2026-07-28'), inTurn(deployment.keys));
-      const options = { tools, deployment: deployment.folder };
-      return { spec: { name: 'everything on', file: 'governed', options }, request };
+      return { spec: { name: 'everything on', config: deployment.config }, request };
     }),
   );
   const figures = await withTargets(
@@ -36,17 +43,17 @@ export async function governedGrowthPart(bench: Bench): Promise<PartResult> {
         request: all[index]!.request,
       }));
       for (const { target, request } of contenders) await verifyCall(target, 'echo', request);
-      return measure(contenders, bench);
+      return measure(contenders, { ...bench, settings: inManyRounds(bench.settings) });
     },
   );
-  const [one, many] = figures;
-  if (!one || !many) throw new Error('Not every size was measured.');
+  const [one, again, many] = figures;
+  if (!one || !again || !many) throw new Error('Not every size was measured.');
   return {
     title: '9. Growth of the governed line',
     about:
       'One `tools/call` of `echo` through a gateway with everything on; the load takes the keys in turn, one key or ten thousand with the same script, so that no ' +
       'connection sends the same header twice running (one that does is recognised by it, and spared the hash of its key). ' +
-      'With one tenant there are two tools.',
+      'With one tenant there are two tools; it is measured twice, in two processes, to show the noise.',
     table: {
       columns: ['Tenants, keys and tools', 'CPU µs', 'requests/s', 'p50 ms', 'p99 ms'],
       rows: figures.map((own, index) => [
@@ -57,10 +64,11 @@ export async function governedGrowthPart(bench: Bench): Promise<PartResult> {
     goals: [
       {
         what: '10,000 of each ÷ 1 of each',
-        measured: many.cpuMicros / one.cpuMicros,
+        measured: many.cpuMicros / median([one.cpuMicros, again.cpuMicros]),
         bound: 'at most',
         goal: 1.1,
         unit: '×',
+        beside: `one against itself: ${(again.cpuMicros / one.cpuMicros).toFixed(2)} ×`,
       },
     ],
   };

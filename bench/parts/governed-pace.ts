@@ -6,7 +6,7 @@ import { type Latencies, runPaced } from '../paced-load.ts';
 import { progress } from '../progress.ts';
 import { count, figure, type Goal, type PartResult } from '../report.ts';
 import { type BenchRequest, callRequest, withKeys } from '../requests.ts';
-import { type HttpTarget, type TargetSpec, withTargets } from '../target-process.ts';
+import { type HttpTarget, type ServedSpec, type TargetSpec, withTargets } from '../target-process.ts';
 import { verifyCall } from '../verify.ts';
 
 /** Shows what governing and recording add to the time an answer takes while the server has room. */
@@ -39,29 +39,30 @@ const RECORD_PACE = 2000;
 const PLAIN: TargetSpec = { name: 'toolcrib, no stage', file: 'toolcrib', options: { tools: 10 } };
 
 interface Governed {
-  readonly spec: TargetSpec;
+  readonly spec: TargetSpec | ServedSpec;
   readonly request: BenchRequest;
 }
 
 async function governedSpecs(): Promise<Governed[]> {
   const echo = callRequest('echo', '2026-07-28');
-  const guarded = (
-    deployment: Deployment,
-    spec: Omit<TargetSpec, 'options'>,
-    journal?: 'memory',
-  ): Governed => ({
-    spec: {
-      ...spec,
-      options: { tools: 10, deployment: deployment.folder, ...(journal && { journal }) },
-    },
-    request: withKeys(echo, deployment.keys),
-  });
   const make = (readOnly: boolean): Promise<Deployment> => makeDeployment({ tools: { tools: 10, readOnly } });
+  const served = (name: string, { config, keys }: Deployment): Governed => ({
+    spec: { name, config },
+    request: withKeys(echo, keys),
+  });
+  const audited = (name: string, { folder, keys }: Deployment, journal?: 'memory'): Governed => ({
+    spec: {
+      name,
+      file: 'governed-steps',
+      options: { tools: 10, deployment: folder, ...(journal && { journal }) },
+    },
+    request: withKeys(echo, keys),
+  });
   return [
-    guarded(await make(true), { name: 'everything on', file: 'governed' }),
-    guarded(await make(false), { name: 'everything on, a tool with effects', file: 'governed' }),
-    guarded(await make(true), { name: 'audit in SQLite', file: 'governed-steps' }),
-    guarded(await make(true), { name: 'audit to nowhere', file: 'governed-steps' }, 'memory'),
+    served('everything on', await make(true)),
+    served('everything on, a tool with effects', await make(false)),
+    audited('audit in SQLite', await make(true)),
+    audited('audit to nowhere', await make(true), 'memory'),
   ];
 }
 

@@ -3,7 +3,7 @@ import { type Deployment, fileSystemOf, makeDeployment } from '../deployment.ts'
 import { type Bench, type Figures, measure } from '../measure.ts';
 import { figure, type Goal, type PartResult } from '../report.ts';
 import { type BenchRequest, type BenchTool, callRequest, withKeys } from '../requests.ts';
-import { type HttpTarget, type TargetSpec, withTargets } from '../target-process.ts';
+import { type HttpTarget, type ServedSpec, type TargetSpec, withTargets } from '../target-process.ts';
 import { type LineStep, lineSteps } from '../targets/target.ts';
 import { verifyCall } from '../verify.ts';
 
@@ -60,7 +60,7 @@ function about(folder: string): string {
   return (
     'One `tools/call` on 2026-07-28. CPU is that of the server process for one request, the thread that owns the store included. Each line adds ' +
     'to the one before; arguments and results are validated in all of them. Of the 100 access rules the last one lets the caller in; limits are ' +
-    'far above the load; `trace` is off. *Everything on* is a gateway with the configuration file, keys and SQLite store of a deployment ' +
+    'far above the load; `trace` is off. *Everything on* is `toolcrib serve` with the configuration file, keys and SQLite store of a deployment ' +
     `(on ${fileSystemOf(folder)}): idempotency, cache, circuit breaker, retry, commit and timeout come on top. A tool that only reads is one row of the record ` +
     'for a call, one with effects is two, each synced before what follows it. `bulk_text` answers with 32 kB of text, `bulk_object` with an ' +
     'object of 32 kB, which the answer holds twice: as text, too.'
@@ -86,7 +86,7 @@ const stepNames: Readonly<Record<LineStep, string>> = {
 };
 
 interface Governed {
-  readonly spec: TargetSpec;
+  readonly spec: TargetSpec | ServedSpec;
   readonly deployment: Deployment;
 }
 
@@ -102,10 +102,7 @@ async function stepSpecs(): Promise<Governed[]> {
 
 async function gateway(name: string, wanted: { bulk?: boolean; readOnly?: boolean }): Promise<Governed> {
   const deployment = await makeDeployment({ tools: { tools: 10, ...wanted } });
-  return {
-    spec: { name, file: 'governed', options: { tools: 10, deployment: deployment.folder } },
-    deployment,
-  };
+  return { spec: { name, config: deployment.config }, deployment };
 }
 
 interface Line {
