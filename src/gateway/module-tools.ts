@@ -1,17 +1,9 @@
-import { relative, sep } from 'node:path';
-import type { FSWatcher } from 'chokidar';
+import { relative } from 'node:path';
 import { systemClock, type Clock } from '../core/clock.ts';
 import type { ToolRegistry } from '../core/registry.ts';
 import type { Log } from '../observe/log.ts';
 import { NO_OFFERS, offersIn, type Offers } from './module-exports.ts';
-import {
-  filePattern,
-  findFiles,
-  isFile,
-  isIgnoredFolder,
-  isSource,
-  type FilePattern,
-} from './module-files.ts';
+import { filePattern, findFiles, isFile, type FilePattern } from './module-files.ts';
 import { ModuleLoader } from './module-loader.ts';
 import { checkOffers, putOffers } from './put-offers.ts';
 
@@ -70,7 +62,7 @@ class Modules implements ModuleTools {
   readonly #inUse = new Map<string, Offers>();
   readonly #failures = new Map<string, Failure>();
   #unmatched: readonly string[] = [];
-  #watcher: FSWatcher | undefined;
+  #unwatch: (() => Promise<void>) | undefined;
   readonly #changed = new Set<string>();
   #cancelReload: (() => void) | undefined;
   #work: Promise<void> = Promise.resolve();
@@ -115,27 +107,19 @@ class Modules implements ModuleTools {
 
   async close(): Promise<void> {
     this.#cancelReload?.();
-    await this.#watcher?.close();
+    await this.#unwatch?.();
     await this.#work;
   }
 
   async #watch(): Promise<void> {
-    const { watch } = await import('chokidar');
-    const { folders, depth } = watchedFolders(this.#patterns, this.#options.baseDir);
-    const watcher = watch(folders, {
-      ignoreInitial: true,
-      ...(depth !== undefined && { depth }),
-      ignored: (path, stats) =>
-        isBelowIgnored(path, folders) || (stats?.isFile() === true && !isSource(path)),
+    const { watchSources } = await import('./watch-sources.ts');
+    this.#unwatch = await watchSources(this.#patterns, this.#options.baseDir, {
+      onChange: (path) => this.#note(path),
+      onError: (error) => this.#options.log('warn', 'The tools cannot be watched.', { error }),
     });
-    this.#watcher = watcher;
-    watcher.on('all', (_event, path) => this.#note(path));
-    watcher.on('error', (error) => this.#options.log('warn', 'The tools cannot be watched.', { error }));
-    await new Promise<void>((resolve) => watcher.once('ready', resolve));
   }
 
   #note(path: string): void {
-    if (!isSource(path)) return;
     this.#changed.add(path);
     this.#cancelReload?.();
     // Editors write a file in several steps.
@@ -222,34 +206,6 @@ class Modules implements ModuleTools {
   #nameOf(file: string): string {
     return relative(this.#options.baseDir, file);
   }
-}
-
-// What tools import is mostly in folders beside them; but a whole project is too much to watch.
-function watchedFolders(
-  patterns: readonly FilePattern[],
-  baseDir: string,
-): { folders: string[]; depth: number | undefined } {
-  const all = [...new Set(patterns.map(({ folder }) => folder))];
-  // A folder inside another is watched with it: the watcher loses changes if it is told of both.
-  const folders = all.filter((folder) => !all.some((other) => other !== folder && isBelow(folder, other)));
-  if (!folders.some((folder) => folder === baseDir || isBelow(baseDir, folder)))
-    return { folders, depth: undefined };
-  const depths = patterns.map(({ folder, depth }) => {
-    const outer = folders.find((one) => one === folder || isBelow(folder, one)) ?? folder;
-    return depth + relative(outer, folder).split(sep).filter(Boolean).length;
-  });
-  const depth = Math.max(...depths);
-  return { folders, depth: Number.isFinite(depth) ? depth : undefined };
-}
-
-function isBelow(path: string, folder: string): boolean {
-  return path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
-}
-
-function isBelowIgnored(path: string, folders: readonly string[]): boolean {
-  const folder = folders.find((one) => isBelow(path, one));
-  if (folder === undefined) return false;
-  return relative(folder, path).split(/[\\/]/).some(isIgnoredFolder);
 }
 
 function reasonOf(error: unknown): string {
