@@ -19,7 +19,7 @@ export interface KeySignInOptions {
   readonly log?: SignInLog;
 }
 
-const NOTE_USE_MS = 60_000;
+const MINUTE_MS = 60_000;
 const MIN_PEPPER_BYTES = 32;
 const MAX_PRINTS = 100_000;
 
@@ -30,10 +30,12 @@ export function createKeySignIn(options: KeySignInOptions): CredentialSignIn {
 
 interface KnownKey {
   readonly caller: Caller;
-  readonly expiresAt: number;
+  /** `undefined` where it does not end. */
+  readonly expiresAt: number | undefined;
   /** Everything that makes another caller of it when it changes. */
   readonly rights: string;
-  notedAt: number;
+  /** The minute its use was last noted in. */
+  notedIn: number;
 }
 
 class KeySignIn implements CredentialSignIn {
@@ -60,7 +62,7 @@ class KeySignIn implements CredentialSignIn {
       confirmedAt: identities.confirmedAt && (() => identities.confirmedAt!()),
       clock,
       isSame: (known, found) => known.rights === found.rights,
-      isOver: ({ expiresAt }) => expiresAt <= clock.now(),
+      isOver: ({ expiresAt }) => expiresAt !== undefined && expiresAt <= clock.now(),
       onGone: ({ caller }) => this.#departures.add(caller),
       onSweep: () => {
         this.#departures.repeat();
@@ -121,9 +123,10 @@ class KeySignIn implements CredentialSignIn {
   readonly #use = (known: KnownKey | undefined): Caller | undefined => {
     if (!known) return undefined;
     const now = this.#clock.now();
-    if (known.expiresAt <= now) return undefined;
-    if (now - known.notedAt >= NOTE_USE_MS) {
-      known.notedAt = now;
+    if (known.expiresAt !== undefined && known.expiresAt <= now) return undefined;
+    const minute = Math.floor(now / MINUTE_MS);
+    if (known.notedIn !== minute) {
+      known.notedIn = minute;
       this.#used.add(known.caller.credential!);
     }
     return known.caller;
@@ -134,11 +137,12 @@ class KeySignIn implements CredentialSignIn {
     { key, tenant }: { key: KeyRecord; tenant: TenantRecord | undefined },
   ): KnownKey | undefined {
     const now = this.#clock.now();
-    const { expiresAt = Infinity, revokedAt } = key;
-    if (!isEqual(kept, key.hash) || revokedAt !== undefined || expiresAt <= now) return undefined;
+    const { expiresAt, revokedAt } = key;
+    if (!isEqual(kept, key.hash) || revokedAt !== undefined) return undefined;
+    if (expiresAt !== undefined && expiresAt <= now) return undefined;
     if (!tenant || tenant.disabled || tenant.id !== key.tenant) return undefined;
     const caller = toCaller(key, tenant);
-    return { caller, expiresAt, rights: JSON.stringify([caller, expiresAt]), notedAt: -Infinity };
+    return { caller, expiresAt, rights: JSON.stringify([caller, expiresAt]), notedIn: -1 };
   }
 
   #noteUse(): void {

@@ -80,8 +80,11 @@ export class Lookup<T> {
     if (!entry) return this.#askFirst(key);
     // What is certain not to have changed is as good as new.
     const { clock, confirmedAt } = this.#options;
-    const age = clock.ticks() - Math.max(entry.checkedAt, confirmedAt?.() ?? 0);
+    const now = clock.ticks();
+    const confirmedAgo = now - (confirmedAt?.() ?? 0);
     const isSure = entry.generation === this.#generation;
+    if (confirmedAgo < lookupLimits.refreshMs && isSure) return entry.value;
+    const age = Math.min(confirmedAgo, now - entry.checkedAt);
     if (age < lookupLimits.refreshMs && isSure) return entry.value;
     const checked = this.#check(key, entry);
     if (age < lookupLimits.freshMs && isSure) return this.#found.get(key)?.value;

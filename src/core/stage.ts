@@ -1,6 +1,7 @@
 import { absentReadings, absentTool, absentTools, unknownTool } from './absent-tool.ts';
 import type { Call, Reading, ToolCall } from './call.ts';
 import type { Caller } from './caller.ts';
+import { CallerMemory } from './caller-memory.ts';
 import { unknownPrompt, type Prompt } from './prompt.ts';
 import { resourceNotFound, type Resource, type ResourceTemplate } from './resource.ts';
 import { ToolcribError } from './errors.ts';
@@ -141,9 +142,12 @@ function hidden(): null {
 }
 
 function createViews(exposing: readonly Stage[]): (caller: Caller) => View {
-  const byCaller = new WeakMap<Caller, View>();
+  if (!exposing.every((stage) => stage.viewOf)) {
+    const own = new WeakMap<Caller, View>();
+    return (caller) => remember(own, caller, createView);
+  }
+  const byCaller = new CallerMemory<View>('view');
   const byKey = new Map<string, View>();
-  const isShared = exposing.every((stage) => stage.viewOf);
   const share = (caller: Caller): View => {
     const key = JSON.stringify(exposing.map((stage) => stage.viewOf!(caller)));
     let view = byKey.get(key);
@@ -153,7 +157,11 @@ function createViews(exposing: readonly Stage[]): (caller: Caller) => View {
     }
     return view;
   };
-  return (caller) => remember(byCaller, caller, () => (isShared ? share(caller) : createView()));
+  return (caller) => {
+    let view = byCaller.get(caller);
+    if (!view) byCaller.set(caller, (view = share(caller)));
+    return view;
+  };
 }
 
 function createView(): View {

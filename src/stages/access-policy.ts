@@ -1,4 +1,5 @@
 import type { Caller } from '../core/caller.ts';
+import { CallerMemory } from '../core/caller-memory.ts';
 import type { Readable } from '../core/stage.ts';
 import type { Tool } from '../core/tool.ts';
 import type { AccessKind, CompiledRule } from './access-rules.ts';
@@ -78,7 +79,7 @@ interface Rights {
 }
 
 function createRights(rules: readonly CompiledRule[]): (caller: Caller) => Rights {
-  const byCaller = new WeakMap<Caller, Rights>();
+  const byCaller = new CallerMemory<Rights>('rights');
   const byKey = new Map<string, Rights>();
   const share = (caller: Caller): Rights => {
     const applying = rules.filter((rule) => rule.appliesTo(caller));

@@ -1,4 +1,5 @@
 import type { Caller } from '../core/caller.ts';
+import { CallerMemory } from '../core/caller-memory.ts';
 import type { Clock } from '../core/clock.ts';
 import { ownerOf } from '../core/digest.ts';
 
@@ -38,7 +39,7 @@ const KEPT_MS = 10_000;
 export class Accounts {
   readonly #byOwner = new Map<string, Account>();
   readonly #tenants = new Map<string, TenantAccount>();
-  readonly #known = new WeakMap<Caller, Account>();
+  readonly #known = new CallerMemory<Account>('account');
   #sweeper = this.#byOwner.values();
 
   /** How many callers have an account. */

@@ -3,6 +3,7 @@ import canonicalize from 'canonicalize';
 import { absentTools } from '../core/absent-tool.ts';
 import type { Call, ClientFacts, CompletionCall } from '../core/call.ts';
 import type { Caller } from '../core/caller.ts';
+import { CallerMemory } from '../core/caller-memory.ts';
 import type { Clock } from '../core/clock.ts';
 import { definitionDigest } from '../core/digest.ts';
 import type { ErrorCode } from '../core/errors.ts';
@@ -48,11 +49,13 @@ const REFUSALS: ReadonlySet<string> = new Set([
   'insufficient_scope',
 ]);
 
+// The same for everybody who writes rows.
+const callerTexts = new CallerMemory<string>('row');
+
 /** Writes rows. Put together from parts that stay the same, because a row is written for every call. */
 export class RowWriter {
   readonly #options: RowOptions;
   readonly #policy: string;
-  readonly #callers = new WeakMap<Caller, string>();
   readonly #targets = new WeakMap<object, string>();
   #lastMs = -1;
   #lastTime = '';
@@ -91,11 +94,11 @@ export class RowWriter {
   }
 
   #caller(caller: Caller): string {
-    let text = this.#callers.get(caller);
+    let text = callerTexts.get(caller);
     if (text === undefined) {
       const { tenant, id, credential } = caller;
       const facts = { tenant: tenant.id, caller: id, ...(credential !== undefined && { credential }) };
-      this.#callers.set(caller, (text = `,${toText(facts).slice(1, -1)}`));
+      callerTexts.set(caller, (text = `,${toText(facts).slice(1, -1)}`));
     }
     return text;
   }
