@@ -44,6 +44,8 @@ export type Holder = keyof typeof holders;
 export interface CribSetup {
   /** Sections of the configuration, in the place of those it has by default. */
   readonly config?: ConfigInput;
+  /** Whether anybody on this machine may call it, without keys and rules. */
+  readonly open?: boolean;
   /** What its module offers, as it is. */
   readonly offers?: readonly Offer[];
   /** Files of its folder, by path. */
@@ -223,8 +225,7 @@ class OpenCrib implements Crib {
     const modules = hasOffers ? ['./tools/offers.mjs'] : [];
     const whole: ConfigInput = {
       tools: { modules, ready: {} },
-      auth: { keys: {} },
-      access: [everythingForStaff],
+      ...(!this.#setup.open && { auth: { keys: {} }, access: [everythingForStaff] }),
       ...config,
       server: { listen: '127.0.0.1:0', drainSeconds: 0, ...config.server },
     };

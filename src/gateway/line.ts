@@ -17,6 +17,7 @@ import { sanitize } from '../stages/sanitize.ts';
 import { sanitizeInput } from '../stages/sanitize-input.ts';
 import { timeout } from '../stages/timeout.ts';
 import type { Config } from './config.ts';
+import { countCalls } from './count-calls.ts';
 import type { Lasting } from './lasting.ts';
 
 /** The stages of a configuration, in the order that is fixed, and what else came of making them. */
@@ -25,7 +26,7 @@ export interface Line {
   readonly refuse: AuditStage['refuse'];
   /** Writes down what was only counted so far. */
   readonly flush: AuditStage['flush'];
-  /** The calls that have begun here and are not yet written down. */
+  /** The calls that have begun here and are not yet over: on record, where there is one. */
   readonly tally: { readonly underWay: number };
   /** Changes with every rule and setting a decision depends on; it is in every row of the record. */
   readonly policyVersion: string;
@@ -46,7 +47,7 @@ export async function createLine(
   const line = [
     trace,
     stages.metrics && metrics(stages.metrics, { metrics: lasting.metrics, clock }),
-    record?.audit,
+    record?.audit ?? countCalls(tally),
     stages.rateLimit && rateLimit(stages.rateLimit, { clock, buckets, quotas: store.quotas }),
     access?.byName,
     stages.sanitizeInput && sanitizeInput(stages.sanitizeInput),

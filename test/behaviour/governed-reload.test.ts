@@ -151,30 +151,36 @@ test('a call under way during a reload ends as it began, under the rules it bega
   expect([intent, outcome]).toMatchObject([{ kind: 'intent' }, { kind: 'outcome', outcome: 'done' }]);
 });
 
-test('a call that waits its turn during a reload still finds the database it began with', async () => {
-  const crib = await openCrib();
-  const db = new Libsql(crib.path('orders.db'));
-  db.exec(
-    "create table orders (item text); insert into orders values ('anvil'); create view slow as with recursive n(x) as (select 1 union all select x + 1 from n where x < 2000000) select count(*) as id from n",
-  );
-  db.close();
-  const ready = { query_database: { url: 'sqlite:./orders.db', tables: ['orders', 'slow'] } };
-  const oneAtATime = { concurrency: { perCaller: 1 } };
-  const configure = (perMinute: number): Promise<void> => {
-    crib.configure({ tools: { ready }, stages: { ...oneAtATime, rateLimit: { perMinute } } });
-    return crib.reload();
-  };
-  await configure(60);
-  const peer = await crib.connect('ada');
-  const ask = (table: string): Promise<Json> => peer.call('query_database', { table });
-  const [slow, waiting] = [ask('slow'), ask('orders')];
-  await vi.waitFor(() => expect(processesOf(crib.path('orders.db'))).toHaveLength(1), { timeout: 10_000 });
-  await configure(61);
-  expect((await slow)['isError']).toBe(false);
-  expect((await waiting)['structuredContent']).toMatchObject({ data: [{ item: 'anvil' }] });
-  // What the old configuration held is let go of once its last call has ended.
-  await vi.waitFor(() => expect(processesOf(crib.path('orders.db'))).toEqual([]), { timeout: 10_000 });
-});
+test.each([
+  ['', { audit: {} }],
+  [', though nothing is put on record', { audit: false }],
+] as const)(
+  'a call that waits its turn during a reload still finds the database it began with%s',
+  async (_how, { audit }) => {
+    const crib = await openCrib({ open: audit === false, config: { stages: { audit } } });
+    const db = new Libsql(crib.path('orders.db'));
+    db.exec(
+      "create table orders (item text); insert into orders values ('anvil'); create view slow as with recursive n(x) as (select 1 union all select x + 1 from n where x < 2000000) select count(*) as id from n",
+    );
+    db.close();
+    const ready = { query_database: { url: 'sqlite:./orders.db', tables: ['orders', 'slow'] } };
+    const oneAtATime = { concurrency: { perCaller: 1 } };
+    const configure = (perMinute: number): Promise<void> => {
+      crib.configure({ tools: { ready }, stages: { audit, ...oneAtATime, rateLimit: { perMinute } } });
+      return crib.reload();
+    };
+    await configure(60);
+    const peer = await crib.connect('ada');
+    const ask = (table: string): Promise<Json> => peer.call('query_database', { table });
+    const [slow, waiting] = [ask('slow'), ask('orders')];
+    await vi.waitFor(() => expect(processesOf(crib.path('orders.db'))).toHaveLength(1), { timeout: 10_000 });
+    await configure(61);
+    expect((await slow)['isError']).toBe(false);
+    expect((await waiting)['structuredContent']).toMatchObject({ data: [{ item: 'anvil' }] });
+    // What the old configuration held is let go of once its last call has ended.
+    await vi.waitFor(() => expect(processesOf(crib.path('orders.db'))).toEqual([]), { timeout: 10_000 });
+  },
+);
 
 test('limits, cached results and used keys outlast a reload', async () => {
   let runs = 0;
