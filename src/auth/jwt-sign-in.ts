@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Caller, Tenant } from '../core/caller.ts';
+import { nameCaller } from '../core/caller-memory.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
 import type { Identities, TenantRecord } from '../core/identity.ts';
@@ -183,7 +184,7 @@ class JwtSignIn implements CredentialSignIn {
     const key = JSON.stringify([tenant.id, id, scopes, roles]);
     const known = this.#callers.get(key);
     if (known?.tenant === tenant) return known;
-    const caller = Object.freeze({ id, tenant, scopes: Object.freeze(scopes), roles: Object.freeze(roles) });
+    const caller = nameCaller({ id, tenant, scopes: Object.freeze(scopes), roles: Object.freeze(roles) });
     this.#callers.delete(key);
     remember(this.#callers, key, caller);
     return caller;

@@ -1,5 +1,6 @@
 import { createSecretKey, hash, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { Caller } from '../core/caller.ts';
+import { nameCaller } from '../core/caller-memory.ts';
 import type { Clock } from '../core/clock.ts';
 import { systemClock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
@@ -158,7 +159,7 @@ class KeySignIn implements CredentialSignIn {
 }
 
 function toCaller({ id, caller, scopes, roles }: KeyRecord, tenant: TenantRecord): Caller {
-  return Object.freeze({
+  return nameCaller({
     id: caller,
     tenant: Object.freeze({ id: tenant.id, name: tenant.name, data: Object.freeze({ ...tenant.data }) }),
     scopes: Object.freeze([...scopes]),

@@ -43,12 +43,12 @@ export interface LookupOptions<T> {
 export interface Entry<T> {
   readonly key: string;
   readonly value: T;
-  checkedAt: number;
   /** Which state of the store the answer is from; another one makes it doubtful. */
   generation: number;
+  isDropped: boolean;
+  checkedAt: number;
   retryAt: number;
   checking: Promise<void> | undefined;
-  isDropped: boolean;
 }
 
 /** When a question was asked, and in which state of the store. */
@@ -203,11 +203,11 @@ export class Lookup<T> {
     this.#found.set(key, {
       key,
       value,
-      checkedAt,
       generation,
+      isDropped: false,
+      checkedAt,
       retryAt: 0,
       checking: undefined,
-      isDropped: false,
     });
     this.#stopSweep ??= this.#options.clock.after(SWEEP_MS, () => this.#sweep());
     return value;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { CallerMemory } from './caller-memory.ts';
+import { CallerMemory, isNamed, nameCaller } from './caller-memory.ts';
 import type { Caller } from './caller.ts';
 
 const named = (id: string): Caller => ({
@@ -40,5 +40,30 @@ describe('CallerMemory', () => {
     expect(after.get(ada)).toBeUndefined();
     after.set(ada, 'nothing');
     expect([before.get(ada), after.get(ada)]).toEqual([undefined, 'nothing']);
+  });
+});
+
+describe('nameCaller', () => {
+  it('makes a caller that cannot be changed and looks like what it was made of', () => {
+    const ada = nameCaller(named('ada'));
+    expect(ada).toEqual(named('ada'));
+    expect(JSON.stringify(ada)).toBe(JSON.stringify(named('ada')));
+    expect(Object.isFrozen(ada)).toBe(true);
+    expect('credential' in ada).toBe(false);
+    expect(nameCaller({ ...named('ada'), credential: 'key_1' }).credential).toBe('key_1');
+  });
+
+  it('gives a copy with other rights nothing of what is remembered about the original', () => {
+    const memory = new CallerMemory<string>('rights');
+    const ada = nameCaller(named('ada'));
+    memory.set(ada, 'everything');
+    const guest = { ...ada, roles: ['guest'] };
+    const heir = Object.create(ada, { roles: { value: ['guest'] } }) as Caller;
+    expect([memory.get(ada), memory.get(guest), memory.get(heir)]).toEqual([
+      'everything',
+      undefined,
+      undefined,
+    ]);
+    expect([ada, guest, heir].map(isNamed)).toEqual([true, false, false]);
   });
 });

