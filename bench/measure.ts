@@ -18,10 +18,14 @@ export interface Contender {
 export interface Figures {
   /** CPU time of the server process for one request. */
   readonly cpuMicros: number;
+  /** The same for each round. */
+  readonly cpuRounds: readonly number[];
   readonly perSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
 }
+
+type Round = Omit<Figures, 'cpuRounds'>;
 
 /** How the measuring is done, the same for every part. */
 export interface Bench {
@@ -36,7 +40,7 @@ export async function measure(contenders: readonly Contender[], bench: Bench): P
     progress(`warming up ${contender.name}`);
     await loadFor(warmUpSeconds, contender, bench);
   }
-  const seen = new Map<Contender, Figures[]>(contenders.map((contender) => [contender, []]));
+  const seen = new Map<Contender, Round[]>(contenders.map((contender) => [contender, []]));
   for (let index = 0; index < rounds; index++) {
     // Every other round runs backwards, so that nobody always follows the same neighbour.
     for (const contender of index % 2 === 0 ? contenders : contenders.toReversed()) {
@@ -48,7 +52,18 @@ export async function measure(contenders: readonly Contender[], bench: Bench): P
   return [...seen.values()].map(medians);
 }
 
-async function round(contender: Contender, bench: Bench): Promise<Figures> {
+/** How the CPU time of some compares to that of others: the median over the rounds, each compared with itself, since the machine is not equally busy in all of them. */
+export function cpuRatio(some: readonly Figures[], others: readonly Figures[]): number {
+  return median(
+    some.flatMap((one) =>
+      others.flatMap((other) =>
+        one.cpuRounds.map((micros, index) => micros / (other.cpuRounds[index] ?? Number.NaN)),
+      ),
+    ),
+  );
+}
+
+async function round(contender: Contender, bench: Bench): Promise<Round> {
   const { leadInSeconds, roundSeconds, connections } = bench.settings;
   await loadFor(leadInSeconds, contender, bench);
   const before = await settledCpuMicros(contender.target);
@@ -85,7 +100,13 @@ async function settledCpuMicros({ child }: HttpTarget): Promise<number> {
   return last;
 }
 
-function medians(rounds: readonly Figures[]): Figures {
-  const of = (key: keyof Figures): number => median(rounds.map((figures) => figures[key]));
-  return { cpuMicros: of('cpuMicros'), perSecond: of('perSecond'), p50Ms: of('p50Ms'), p99Ms: of('p99Ms') };
+function medians(rounds: readonly Round[]): Figures {
+  const of = (key: keyof Round): number => median(rounds.map((figures) => figures[key]));
+  return {
+    cpuMicros: of('cpuMicros'),
+    cpuRounds: rounds.map(({ cpuMicros: micros }) => micros),
+    perSecond: of('perSecond'),
+    p50Ms: of('p50Ms'),
+    p99Ms: of('p99Ms'),
+  };
 }

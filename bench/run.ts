@@ -14,7 +14,7 @@ const partNames = Object.keys(parts);
 
 const intro =
   'Written by `npm run bench` in one run on one machine. The figure to look at is the CPU time of the server process for one request: ' +
-  'unlike requests per second it hardly depends on what else the machine is doing.';
+  'it depends less than requests per second on what else the machine is doing. How two compare is the median over the rounds, each compared with itself.';
 
 try {
   const options = parseOptions(process.argv.slice(2), partNames);

@@ -1,5 +1,5 @@
 import { bareLike, verifySameBytes } from '../answers.ts';
-import { type Bench, type Figures, measure } from '../measure.ts';
+import { type Bench, cpuRatio, type Figures, measure } from '../measure.ts';
 import { figure, type Goal, type PartResult } from '../report.ts';
 import {
   acceptingJsonOnly,
@@ -112,7 +112,7 @@ function goalsOf(lines: readonly MeasuredLine[], tool: EchoTool): Goal[] {
   };
   const ours = find(OURS);
   const before = find(OURS_BEFORE);
-  const jsonOnly = find(LITE_JSON).cpuMicros / before.cpuMicros;
+  const jsonOnly = cpuRatio([find(LITE_JSON)], [before]);
   const lite = goal(`${tool}: mcp-lite ÷ toolcrib, both on 2025-06-18`, 2, [find(LITE), before]);
   return [
     goal(`${tool}: bare ÷ toolcrib`, 0.75, [find('bare node:http'), ours]),
@@ -124,7 +124,7 @@ function goalsOf(lines: readonly MeasuredLine[], tool: EchoTool): Goal[] {
 function goal(what: string, least: number, [theirs, ours]: readonly [Figures, Figures]): Goal {
   return {
     what,
-    measured: theirs.cpuMicros / ours.cpuMicros,
+    measured: cpuRatio([theirs], [ours]),
     bound: 'at least',
     goal: least,
     unit: '×',

@@ -1,6 +1,6 @@
 import { answersOf, verifySameBytes } from '../answers.ts';
 import { type Deployment, fileSystemOf, makeDeployment } from '../deployment.ts';
-import { type Bench, type Figures, measure } from '../measure.ts';
+import { type Bench, cpuRatio, type Figures, measure } from '../measure.ts';
 import { figure, type Goal, type PartResult } from '../report.ts';
 import { type BenchRequest, type BenchTool, callRequest, withKeys } from '../requests.ts';
 import { type HttpTarget, type ServedSpec, type TargetSpec, withTargets } from '../target-process.ts';
@@ -174,7 +174,7 @@ function goalsOf(lines: readonly MeasuredLine[]): Goal[] {
 function goal(what: string, least: number, [theirs, ours]: readonly [Figures, Figures]): Goal {
   return {
     what,
-    measured: theirs.cpuMicros / ours.cpuMicros,
+    measured: cpuRatio([theirs], [ours]),
     bound: 'at least',
     goal: least,
     unit: '×',

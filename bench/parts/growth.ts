@@ -1,4 +1,4 @@
-import { type Bench, type Figures, measure } from '../measure.ts';
+import { type Bench, cpuRatio, type Figures, measure } from '../measure.ts';
 import { count, figure, type Goal, type PartResult } from '../report.ts';
 import { callRequest } from '../requests.ts';
 import { type TargetSpec, withTargets } from '../target-process.ts';
@@ -50,14 +50,14 @@ function goalsOf([ten, thousand, tenThousand]: readonly Figures[]): Goal[] {
   return [
     {
       what: '1,000 tools ÷ 10 tools',
-      measured: thousand.cpuMicros / ten.cpuMicros,
+      measured: cpuRatio([thousand], [ten]),
       bound: 'at most',
       goal: NOISE,
       unit: '×',
     },
     {
       what: '10,000 tools ÷ 10 tools',
-      measured: tenThousand.cpuMicros / ten.cpuMicros,
+      measured: cpuRatio([tenThousand], [ten]),
       bound: 'at most',
       goal: NOISE,
       unit: '×',

@@ -1,4 +1,4 @@
-import { type Bench, measure } from '../measure.ts';
+import { type Bench, cpuRatio, measure } from '../measure.ts';
 import { count, figure, type PartResult } from '../report.ts';
 import { type BenchAnswer, listRequest, post } from '../requests.ts';
 import { scratchFile } from '../scratch.ts';
@@ -52,7 +52,7 @@ async function compare(
     goals: [
       {
         what: 'bare ÷ toolcrib',
-        measured: bare.cpuMicros / ours.cpuMicros,
+        measured: cpuRatio([bare], [ours]),
         bound: 'at least',
         goal: 0.9,
         unit: '×',

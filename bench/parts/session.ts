@@ -1,4 +1,4 @@
-import { type Bench, measure } from '../measure.ts';
+import { type Bench, cpuRatio, measure } from '../measure.ts';
 import { figure, type PartResult } from '../report.ts';
 import { type BenchRequest, callRequest, openSession } from '../requests.ts';
 import { type HttpTarget, withTargets } from '../target-process.ts';
@@ -29,7 +29,7 @@ export async function sessionPart(bench: Bench): Promise<PartResult> {
     goals: [
       {
         what: 'in a session ÷ stateless',
-        measured: session.cpuMicros / stateless.cpuMicros,
+        measured: cpuRatio([session], [stateless]),
         bound: 'at most',
         goal: 1.25,
         unit: '×',
