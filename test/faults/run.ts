@@ -2,20 +2,24 @@ import { parseArgs } from 'node:util';
 import { scenarios } from './scenarios.ts';
 import type { Outcome, Scenario } from './scenario.ts';
 
-const { values } = parseArgs({
-  options: {
-    full: { type: 'boolean', default: false },
-    only: { type: 'string' },
-    seed: { type: 'string' },
-    controls: { type: 'boolean', default: false },
-  },
-});
+const ids = scenarios.map(({ id }) => id).join(', ');
+const help = `npm run faults [-- options]
+
+Breaks a running server on purpose, on 127.0.0.1 only, and checks that what it promises still holds.
+
+  --full        the full counts, about an hour; short ones unless set
+  --only IDS    some of ${ids}
+  --seed N      repeats the choices of a run before
+  --controls    runs each check with the defence off: it must find something
+  --help        shows this text
+`;
+
+const values = readOptions();
 const seed = values.seed === undefined ? Date.now() % 1_000_000_000 : Number(values.seed);
 const wanted = values.only?.toUpperCase().split(',');
 const chosen = scenarios.filter(({ id }) => !wanted || wanted.includes(id));
 const unknown = wanted?.filter((id) => !scenarios.some((scenario) => scenario.id === id)) ?? [];
 if (!Number.isInteger(seed) || unknown.length > 0) {
-  const ids = scenarios.map(({ id }) => id).join(', ');
   console.error(`--seed takes a whole number, and --only takes some of ${ids}.`);
   process.exit(2);
 }
@@ -63,5 +67,32 @@ async function attempt(scenario: Scenario, startedAt: number): Promise<Outcome> 
       counts: '',
       failures: [error instanceof Error ? (error.stack ?? error.message) : String(error)],
     };
+  }
+}
+
+interface Options {
+  readonly full: boolean;
+  readonly controls: boolean;
+  readonly only?: string;
+  readonly seed?: string;
+}
+
+function readOptions(): Options {
+  try {
+    const { values: given } = parseArgs({
+      options: {
+        full: { type: 'boolean', default: false },
+        only: { type: 'string' },
+        seed: { type: 'string' },
+        controls: { type: 'boolean', default: false },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    if (!given.help) return given;
+    console.log(help);
+    process.exit(0);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${help}`);
+    process.exit(2);
   }
 }
