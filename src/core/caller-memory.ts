@@ -37,9 +37,9 @@ export function nameCaller(facts: Caller): Caller {
   return new NamedCaller(facts);
 }
 
-/** Whether a caller was made by `nameCaller`. */
-export function isNamed(caller: object): caller is Caller {
-  return NamedCaller.pageOf(caller) !== undefined;
+/** Whether something is a caller made by `nameCaller`. */
+export function isNamed(caller: unknown): caller is Caller {
+  return typeof caller === 'object' && caller !== null && NamedCaller.pageOf(caller) !== undefined;
 }
 
 const pages = new WeakMap<Caller, Page>();

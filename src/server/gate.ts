@@ -170,6 +170,6 @@ function lacksScope(scope: string): ToolcribError {
 
 // Whatever else a sign-in check hands back is nobody: an empty object must not pass for a caller.
 function isCaller(caller: Partial<Caller> | undefined): caller is Caller {
-  if (caller && isNamed(caller)) return true;
+  if (isNamed(caller)) return true;
   return typeof caller?.id === 'string' && typeof caller.tenant?.id === 'string';
 }
