@@ -1,9 +1,11 @@
 import type { Worker } from 'node:worker_threads';
+import type { ToolcribError } from '../core/errors.ts';
 import type { Log } from '../observe/log.ts';
 import { readFamily } from '../observe/metrics.ts';
 import { createServer, type Server } from '../server/create-server.ts';
 import { listen, type Listening } from '../server/node-http.ts';
 import { OPERATOR_CHAIN } from '../store/operator-chain.ts';
+import { complaintError } from './complaint.ts';
 import { changeBetween, CurrentSource } from './current-source.ts';
 import { createGeneration, type Generation } from './generation.ts';
 import { createLasting, type Lasting } from './lasting.ts';
@@ -124,6 +126,7 @@ class RunningGateway implements Gateway {
     if (this.#isStopping) return;
     const before = this.#generation;
     for (const secret of loaded.secrets) this.#lasting.live.add(secret);
+    if (!before.authentication && loaded.config.auth) throw needsRestart(loaded);
     const next = await this.#tryNext(loaded, before);
     const change = changeBetween(before.registry.list(), next.registry.list());
     this.#generation = next;
@@ -142,6 +145,8 @@ class RunningGateway implements Gateway {
     );
     for (const key of restartNeeded(before.loaded, loaded))
       this.log('warn', `${key} changed; that takes effect with the next start.`);
+    if (tokensFrom(before) !== tokensFrom(next))
+      this.log('warn', 'Where clients get tokens changed; they are told so with the next start.');
   }
 
   // Calls go on with what they began with, and nobody who changes the configuration waits for them.
@@ -267,6 +272,16 @@ function hostsOf({ config: { server } }: LoadedConfig): Hosts {
     ...(hosts && { allowedHosts: hosts }),
     ...(server.allowedOrigins && { allowedOrigins: server.allowedOrigins }),
   };
+}
+
+// Whoever adds it wants nobody let in without from now on, and an open server cannot promise that while it runs.
+function needsRestart({ complain }: LoadedConfig): ToolcribError {
+  const message = 'This server was started without sign-in and cannot take it up while it runs.';
+  return complaintError([complain(['auth'], { message, remedy: 'Restart it.', severity: 'error' })]);
+}
+
+function tokensFrom({ authentication }: Generation): string {
+  return JSON.stringify(authentication?.resource ?? null);
 }
 
 // What a listening server cannot change under its clients.

@@ -47,6 +47,7 @@ export async function createGeneration(
   const source = { list: (caller: Caller) => behind.list(caller) };
   const ready = await createReadyTools({ loaded, version, source, log: lasting.log });
   let modules: ModuleTools | undefined;
+  let authentication: Authentication | undefined;
   const stopWatching = async (): Promise<void> => modules?.close();
   const close = async (): Promise<void> => {
     await Promise.all([stopWatching(), ready.close()]);
@@ -56,7 +57,7 @@ export async function createGeneration(
     modules = await loadModules(loaded, registry, { lasting, watch });
     const access = await createRules(loaded, registry);
     const isSame = before && JSON.stringify(before.loaded.config.auth) === JSON.stringify(config.auth);
-    const authentication = isSame ? before.authentication : await createAuthentication(config, lasting);
+    authentication = isSame ? before.authentication : await createAuthentication(config, lasting);
     // Last, because it changes what lasts.
     const line = await createLine(config, lasting, access);
     behind = withStages(registry, line.stages);
@@ -70,6 +71,7 @@ export async function createGeneration(
       close,
     };
   } catch (error) {
+    if (authentication !== before?.authentication) authentication?.signIn.close();
     await close();
     throw error;
   }

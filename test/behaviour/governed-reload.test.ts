@@ -301,6 +301,22 @@ test('a server that was opened with sign-in stays closed when a reload takes all
   );
 });
 
+test('a server that was opened without sign-in refuses to go on as if it had some, and says what it needs', async () => {
+  const { tool, ran } = echo();
+  const crib = await openCrib({ open: true, offers: [tool] });
+  crib.configure({
+    auth: { keys: {} },
+    access: [everythingForStaff],
+    stages: { sanitize: { maxBytes: 1_024 } },
+  });
+  await expect(crib.reload()).rejects.toThrow(/toolcrib\.yaml:\d+:\d+: auth: .*Restart it\.$/);
+  // What ran before goes on, and nothing of the rest was put to use.
+  const anybody = await crib.connect('ada');
+  const { content } = await anybody.call('echo', { text: 'x'.repeat(2_000) });
+  expect(content[0]!.text).toHaveLength(2_000);
+  expect(ran).toHaveLength(1);
+});
+
 // A stream that should have ended is not waited for longer than this.
 function laterThan(ms: number): Promise<string> {
   return new Promise((resolve) => {
