@@ -40,6 +40,18 @@ access:
   ]);
 });
 
+test.each(['(', String.raw`(a)\1`, '(?=a)'])(
+  'a pattern that serve could not use is complained about where it stands: %s',
+  async (pattern) => {
+    const { file, run } = setUp(
+      `stages:\n  sanitize:\n    patterns: { ticket: ${JSON.stringify(pattern)} }\n`,
+    );
+    const { output, code } = await run();
+    expect(code).toBe(1);
+    expect(output).toContain(`${file}:3:25: stages.sanitize.patterns.ticket is no pattern that can be used`);
+  },
+);
+
 test('programs get the same as JSON', async () => {
   const { file, run } = setUp('colour: blue\n');
   const { output, code } = await run({ json: true });

@@ -57,7 +57,9 @@ export async function createGateway(loaded: LoadedConfig, options: GatewayOption
   try {
     const { version, watch = false } = options;
     const first = await createGeneration(loaded, { lasting, version, watch });
-    return new RunningGateway(first, lasting, { version, watch });
+    const gateway = new RunningGateway(first, lasting, { version, watch });
+    void gateway.noteConfiguration('start');
+    return gateway;
   } catch (error) {
     await opened.store.close();
     throw error;
@@ -74,6 +76,8 @@ class RunningGateway implements Gateway {
   readonly #lasting: Lasting;
   readonly #options: { readonly version: string; readonly watch: boolean };
   readonly #source: CurrentSource;
+  /** What the listening server was made with. */
+  readonly #started: Settings;
   #generation: Generation;
   #unwatch: (() => void) | undefined;
   #listening: Listening | undefined;
@@ -83,6 +87,7 @@ class RunningGateway implements Gateway {
   #reloading: Promise<void> = Promise.resolve();
 
   constructor(first: Generation, lasting: Lasting, options: { version: string; watch: boolean }) {
+    this.#started = settingsOf(first);
     this.#generation = first;
     this.#lasting = lasting;
     this.#options = options;
@@ -126,7 +131,8 @@ class RunningGateway implements Gateway {
     if (this.#isStopping) return;
     const before = this.#generation;
     for (const secret of loaded.secrets) this.#lasting.live.add(secret);
-    if (!before.authentication && loaded.config.auth) throw needsRestart(loaded);
+    if ((before.loaded.config.auth === undefined) !== (loaded.config.auth === undefined))
+      throw needsRestart(loaded);
     const next = await this.#tryNext(loaded, before);
     const change = changeBetween(before.registry.list(), next.registry.list());
     this.#generation = next;
@@ -140,13 +146,9 @@ class RunningGateway implements Gateway {
     before.line.flush();
     await before.stopWatching();
     void this.#retire(before);
-    await this.#note({ kind: 'configuration', policy: next.line.policyVersion }).catch((cause: unknown) =>
-      this.log('error', 'That the configuration changed could not be put on record.', { cause }),
-    );
-    for (const key of restartNeeded(before.loaded, loaded))
+    await this.noteConfiguration('configuration');
+    for (const key of differing(this.#started, settingsOf(next)))
       this.log('warn', `${key} changed; that takes effect with the next start.`);
-    if (tokensFrom(before) !== tokensFrom(next))
-      this.log('warn', 'Where clients get tokens changed; they are told so with the next start.');
   }
 
   // Calls go on with what they began with, and nobody who changes the configuration waits for them.
@@ -237,9 +239,16 @@ class RunningGateway implements Gateway {
     );
   }
 
-  async #note(facts: Readonly<Record<string, unknown>>): Promise<void> {
-    const body = JSON.stringify({ ...facts, at: new Date().toISOString() });
-    await this.#lasting.store.journal.append({ chain: OPERATOR_CHAIN, body });
+  /** Puts on record which configuration is in use now. */
+  async noteConfiguration(kind: 'start' | 'configuration'): Promise<void> {
+    const { loaded, line } = this.#generation;
+    if (loaded.config.stages.audit === false) return;
+    const facts = { kind, policy: line.policyVersion, at: new Date().toISOString() };
+    try {
+      await this.#lasting.store.journal.append({ chain: OPERATOR_CHAIN, body: JSON.stringify(facts) });
+    } catch (cause) {
+      this.log('error', 'Which configuration is in use could not be put on record.', { cause });
+    }
   }
 }
 
@@ -274,30 +283,31 @@ function hostsOf({ config: { server } }: LoadedConfig): Hosts {
   };
 }
 
-// Whoever adds it wants nobody let in without from now on, and an open server cannot promise that while it runs.
-function needsRestart({ complain }: LoadedConfig): ToolcribError {
-  const message = 'This server was started without sign-in and cannot take it up while it runs.';
+// Whoever adds sign-in wants nobody let in without it from now on, and whoever removes it wants nobody kept out; neither can be promised to a server that runs.
+function needsRestart({ complain, config }: LoadedConfig): ToolcribError {
+  const message = config.auth
+    ? 'This server was started without sign-in and cannot take it up while it runs.'
+    : 'This server was started with sign-in and cannot do without while it runs.';
   return complaintError([complain(['auth'], { message, remedy: 'Restart it.', severity: 'error' })]);
 }
 
-function tokensFrom({ authentication }: Generation): string {
-  return JSON.stringify(authentication?.resource ?? null);
+type Settings = Readonly<Record<string, unknown>>;
+
+function differing(before: Settings, after: Settings): string[] {
+  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 }
 
-// What a listening server cannot change under its clients.
-function restartNeeded(before: LoadedConfig, after: LoadedConfig): string[] {
-  const keys = ['server', 'store', 'log'] as const;
-  const changed: string[] = keys.filter(
-    (key) => JSON.stringify(before.config[key]) !== JSON.stringify(after.config[key]),
-  );
-  if (recordSettings(before) !== recordSettings(after)) changed.push('stages.audit');
-  const opened = (before.config.auth === undefined) !== (after.config.auth === undefined);
-  return opened ? [...changed, 'auth'] : changed;
-}
-
-// The store is told these when it is opened.
-function recordSettings({ config: { stages } }: LoadedConfig): string {
-  if (stages.audit === false) return '';
-  const { retentionDays, checkpoints, checkpointSeconds } = stages.audit;
-  return JSON.stringify([retentionDays, checkpoints, checkpointSeconds]);
+// What a listening server cannot change under its clients, or was told when it was opened.
+function settingsOf({ loaded, authentication }: Generation): Settings {
+  const { server, store, log, stages } = loaded.config;
+  const { drainSeconds: _takesEffectAtOnce, ...settings } = server;
+  const { retentionDays, checkpoints, checkpointSeconds } = stages.audit || {};
+  return {
+    ...Object.fromEntries(Object.entries(settings).map(([key, value]) => [`server.${key}`, value])),
+    store,
+    log,
+    'stages.audit': [retentionDays, checkpoints, checkpointSeconds],
+    'Where clients get tokens': authentication?.resource,
+  };
 }

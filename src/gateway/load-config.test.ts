@@ -5,6 +5,7 @@ import { array, assert, asyncProperty, string, stringMatching } from 'fast-check
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { formatComplaint } from './complaint.ts';
 import { configSchema } from './config.ts';
 import { loadConfig, readConfig, type LoadedConfig } from './load-config.ts';
@@ -51,7 +52,7 @@ test('whatever a variable holds, it is one value and is never shown', async () =
       expect(complaints).toHaveLength(3);
       expect(JSON.stringify(complaints)).not.toContain('§');
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 
@@ -64,7 +65,7 @@ test('no file makes reading fail in any other way than with complaints', async (
         reading.complaints.some(({ severity }) => severity === 'error'),
       );
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

@@ -47,6 +47,14 @@ export class Buckets {
     if (tool) (account.toolsUsedUntil ??= new Map()).set(tool.name, toolUsed + tool.everyMs);
     return 0;
   }
+
+  /** Whether a call that has to wait does so for the rate of its tool alone: others could be made at once. */
+  isToolAlone(caller: Caller, { caller: own, tenant, tool }: Rates, clock: Clock): boolean {
+    const { usedUntil, tenant: all } = this.#accounts.of(caller, clock);
+    const now = clock.ticks();
+    const isFree = (rate: Rate, used: number): boolean => excess(rate, Math.max(used, now), now) === 0;
+    return tool !== undefined && isFree(own, usedUntil) && (!tenant || isFree(tenant, all.usedUntil));
+  }
 }
 
 function excess({ everyMs, aheadMs }: Rate, used: number, now: number): number {

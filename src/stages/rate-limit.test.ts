@@ -30,7 +30,7 @@ test.each(['000-37', '002-21', '003-20', '004-18', '001-57'])(
     const refusal = refusalOf(() => source.call(createTestCall(echo)));
     expect(refusal).toMatchObject({
       code: 'rate_limited',
-      message: 'Too many calls of echo; try again in 1 s.',
+      message: 'Too many calls; try again in 1 s.',
       data: { retryAfterMs: 1_000 },
     });
     clock.advance(999);
@@ -39,6 +39,16 @@ test.each(['000-37', '002-21', '003-20', '004-18', '001-57'])(
     expect(source.call(createTestCall(echo))).toMatchObject({ kind: 'done' });
   },
 );
+
+test('a refusal names the tool only where other tools could be called at once', () => {
+  const clock = createFakeClock();
+  const source = limited(rateLimit({ perMinute: 3, perTool: { echo: 2 } }, { clock }));
+  for (let i = 0; i < 2; i++) void source.call(createTestCall(echo));
+  expect(refusalOf(() => source.call(createTestCall(echo))).message).toMatch(/^Too many calls of echo; /);
+  void source.call(createTestCall(lookUp));
+  for (const tool of [echo, lookUp])
+    expect(refusalOf(() => source.call(createTestCall(tool))).message).toMatch(/^Too many calls; /);
+});
 
 test('002-21 a limit of 600 calls a minute applies where nothing is set', () => {
   const source = limited(rateLimit({}, { clock: createFakeClock() }));

@@ -57,7 +57,8 @@ export function rateLimit(options: z.input<typeof rateLimitOptions> = {}, parts:
   const quotas = dayQuotas(limits, { clock, quotas: parts.quotas });
   const admit = (caller: Caller, rates: Rates, target: Target): Awaitable<void> => {
     const waitMs = buckets.take(caller, rates, clock);
-    if (waitMs > 0) throw tooMany(target, waitMs);
+    if (waitMs > 0)
+      throw tooMany(buckets.isToolAlone(caller, rates, clock) ? target.own : target.all, waitMs);
     if (quotas) return takeFromDay(quotas, caller, { target, buckets });
   };
   return {
@@ -71,7 +72,8 @@ export function rateLimit(options: z.input<typeof rateLimitOptions> = {}, parts:
               ...everywhere,
               tool: { name: tool.name, ...rate(perTool, Math.min(perTool, limits.burst ?? perTool)) },
             };
-      const target: Target = { name: `calls of ${tool.name}`, changesNothing: isDeclaredReadOnly(tool) };
+      const changesNothing = isDeclaredReadOnly(tool);
+      const target: Target = { own: `calls of ${tool.name}`, all: 'calls', changesNothing };
       return (call) => {
         // It was counted when it was first made; but what changes nothing may be continued from the same state over and over.
         if (call.record.isResumed && !target.changesNothing) return next(call);
@@ -87,12 +89,13 @@ export function rateLimit(options: z.input<typeof rateLimitOptions> = {}, parts:
 }
 
 interface Target {
-  /** As it is called in a refusal. */
-  readonly name: string;
+  /** As it is called in a refusal where it alone is meant, and where all that its caller does is. */
+  readonly own: string;
+  readonly all: string;
   readonly changesNothing: boolean;
 }
 
-const READING: Target = { name: 'requests', changesNothing: true };
+const READING: Target = { own: 'requests', all: 'requests', changesNothing: true };
 
 function rate(perMinute: number, burst = perMinute): Rate {
   const everyMs = 60_000 / perMinute;
@@ -131,12 +134,12 @@ function takeFromDay(
     },
   );
   return andThen(waitMs, (ms) => {
-    if (ms > 0) throw tooMany(target, ms);
+    if (ms > 0) throw tooMany(target.all, ms);
   });
 }
 
-function tooMany({ name }: Target, waitMs: number): ToolcribError {
+function tooMany(what: string, waitMs: number): ToolcribError {
   const retryAfterMs = Math.ceil(waitMs);
-  const text = `Too many ${name}; try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
+  const text = `Too many ${what}; try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
   return new ToolcribError('rate_limited', text, { data: { retryAfterMs } });
 }

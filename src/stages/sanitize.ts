@@ -3,6 +3,7 @@ import type { Call, Voice } from '../core/call.ts';
 import type { ContentBlock, TextBlock } from '../core/content.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { linearPattern } from '../core/linear-pattern.ts';
 import type { Question } from '../core/question.ts';
 import { recorded, type CallRecord } from '../core/record.ts';
 import type { Done, Failed, NeedsInput, Result } from '../core/result.ts';
@@ -25,11 +26,23 @@ export const sanitizeOptions = z.strictObject({
     .default(['secrets'])
     .describe('What is taken out: secrets in use and well-known token formats.'),
   patterns: z
-    .record(z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/), z.string().min(1))
+    .record(z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/), z.string().min(1).superRefine(requirePattern))
     .default({})
     .describe('Further patterns to take out, by the name that stands in their place.'),
   escapeHtml: z.boolean().default(false).describe('Escapes text so that a web page shows it as it is.'),
 });
+
+function requirePattern(source: string, issues: z.RefinementCtx): void {
+  try {
+    linearPattern(source);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    issues.addIssue({
+      code: 'custom',
+      message: `is no pattern that can be used (${reason}); lookaround and references back cannot be`,
+    });
+  }
+}
 
 /** What the `sanitize` stage works with. */
 export interface SanitizeParts {

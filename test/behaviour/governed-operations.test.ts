@@ -214,7 +214,7 @@ test('serve --stdio --config governs like HTTP: rules, limits and the record hol
   expect((await peer.list()).tools.map(({ name }) => name)).toEqual(['look']);
   await peer.error('tools/call', { name: 'slow', arguments: {} });
   expect((await peer.call('look')).content[0]!.text).toBe('seen');
-  expect((await peer.call('look')).content[0]!.text).toMatch(/^Too many calls of look/);
+  expect((await peer.call('look')).content[0]!.text).toMatch(/^Too many calls; /);
   child.process.stdin.end();
   expect(await child.exit).toEqual({ code: 0, signal: null });
   const rows = readRows(folder);

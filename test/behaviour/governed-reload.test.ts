@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { defineTool } from '../../src/index.ts';
 import { audience, startIssuer } from '../security/issuer.ts';
 import { processesOf } from '../databases.ts';
-import { everythingForStaff, openCrib, type Crib, type Holder } from '../gateway.ts';
+import { everythingForStaff, openCrib, readRows, type Crib, type Holder } from '../gateway.ts';
 import { deferred } from './deferred.ts';
 import { echo, reads, versions } from './governed-tools.ts';
 import { EventReader } from './session-client.ts';
@@ -228,6 +228,8 @@ test('the policy in the rows changes with the rules and with nothing else, and t
   expect(new Set(policies).size).toBe(3);
   const noted = crib.rows().filter(({ kind }) => kind === 'configuration');
   expect(noted.map(({ policy }) => policy)).toEqual([policies[0], policies[2], policies[3]]);
+  const [start] = readRows(crib.folder).filter(({ kind }) => kind === 'start');
+  expect(start).toMatchObject({ chain: '@operator', policy: policies[0] });
   expect(noted[0]!.chain).toBe('@operator');
 });
 
@@ -284,11 +286,11 @@ test('a way to sign in that a reload takes away opens nothing more, and ends wha
   expect(rest).not.toBe('still open');
 });
 
-test('a server that was opened with sign-in stays closed when a reload takes all of it away, and says what it needs', async () => {
+test('a server that was opened with sign-in refuses to go on without, and lets the same callers in as before', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool] });
-  crib.configure({ auth: undefined as never });
-  await crib.reload();
+  crib.configure({ auth: undefined as never, access: undefined as never });
+  await expect(crib.reload()).rejects.toThrow(/auth: .*Restart it\.$/);
   const bare = await fetch(crib.url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
@@ -296,9 +298,24 @@ test('a server that was opened with sign-in stays closed when a reload takes all
   });
   expect(bare.status).toBe(401);
   expect(ran).toEqual([]);
-  expect(crib.logged).toContainEqual(
-    expect.objectContaining({ level: 'warn', message: expect.stringMatching(/^auth changed/) }),
-  );
+  const ada = await crib.connect('ada');
+  await ada.call('echo', { text: 'x' });
+  expect(ran).toHaveLength(1);
+});
+
+test('what takes effect with the next start only is named, until the file says again what the server was started with', async () => {
+  const crib = await openCrib({ offers: [echo().tool] });
+  const named = (): string[] =>
+    crib.logged.filter(({ level }) => level === 'warn').map(({ message }) => message.split(' changed')[0]!);
+  crib.configure({
+    server: { name: 'another', maxBodyBytes: 5_000, drainSeconds: 1 },
+    stages: { audit: { checkpointSeconds: 11 } },
+  });
+  await crib.reload();
+  expect(named()).toEqual(['server.name', 'server.maxBodyBytes', 'stages.audit']);
+  crib.configure({});
+  await crib.reload();
+  expect(named()).toHaveLength(3);
 });
 
 test('a server that was opened without sign-in refuses to go on as if it had some, and says what it needs', async () => {
