@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { PassThrough, type Readable } from 'node:stream';
 import type { Worker } from 'node:worker_threads';
 import { ToolcribError } from '../core/errors.ts';
 import { formatComplaint } from '../gateway/complaint.ts';
@@ -8,6 +9,7 @@ import { createGateway, type Gateway } from '../gateway/create-gateway.ts';
 import { defaultConfig } from '../gateway/default-config.ts';
 import { loadConfig, type LoadedConfig } from '../gateway/load-config.ts';
 import { serveStdio } from '../server/stdio.ts';
+import { catchAccidents } from './catch-accidents.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
 import { packageVersion } from './package-version.ts';
 
@@ -20,16 +22,31 @@ export interface ServeFlags {
 
 /** `toolcrib serve`: the tools of a configuration, or the ready-made ones, over HTTP or over standard input and output. */
 export async function serve(flags: ServeFlags, storeWorker?: Worker): Promise<void> {
+  const accidents = catchAccidents();
   const loaded = withAddress(await readConfiguration(flags), flags.listen);
   const gateway = await createGateway(loaded, { version: packageVersion(), watch: true, storeWorker });
+  accidents.onServing(gateway.log, loaded.config.server.drainSeconds * 1000);
+  try {
+    await run(gateway, loaded, { ...flags, signal: accidents.signal });
+  } finally {
+    accidents.onDrained();
+  }
+}
+
+interface Run extends ServeFlags {
+  /** Aborted when the server has to stop by itself. */
+  readonly signal: AbortSignal;
+}
+
+async function run(gateway: Gateway, loaded: LoadedConfig, { signal, ...flags }: Run): Promise<void> {
   for (const problem of loaded.problems) gateway.log('warn', formatComplaint(problem));
   let unwatch: (() => Promise<void>) | undefined;
   try {
     const listening = flags.stdio ? undefined : await gateway.listen();
     // After it listens: nobody has to wait for that.
     unwatch = await followChanges(gateway, loaded, flags);
-    if (listening) await untilStopped(greeting(listening.url, gateway.tools, loaded));
-    else await serveStdio(gateway.server);
+    if (listening) await untilStopped(greeting(listening.url, gateway.tools, loaded), signal);
+    else await serveStdio(gateway.server, { input: inputUntil(signal) });
   } finally {
     // First it takes no more calls; a configuration that is being read can wait.
     await gateway.close();
@@ -92,7 +109,7 @@ async function followChanges(
   };
 }
 
-async function untilStopped(text: string): Promise<void> {
+async function untilStopped(text: string, signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     const stop = (): void => {
       // A second signal means now.
@@ -101,9 +118,24 @@ async function untilStopped(text: string): Promise<void> {
       resolve();
     };
     process.once('SIGINT', stop).once('SIGTERM', stop);
+    signal.addEventListener('abort', () => resolve());
+    if (signal.aborted) return resolve();
     // Last, because whoever has read it may already want to stop the server.
     process.stdout.write(text);
   });
+}
+
+// The client cannot know that it has to hang up, so its input ends here.
+function inputUntil(signal: AbortSignal): Readable {
+  const input = new PassThrough();
+  const end = (): void => {
+    process.stdin.unpipe(input).pause();
+    input.end();
+  };
+  process.stdin.pipe(input);
+  signal.addEventListener('abort', end);
+  if (signal.aborted) end();
+  return input;
 }
 
 const MAX_NAMES = 8;
