@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { createApiKey, hashKey, isWellFormedKey } from './api-key.ts';
 
 test('a key has a prefix, thirty random characters and a checksum', () => {
@@ -24,14 +25,14 @@ test('B8 a key with one character changed is not well formed', () => {
       const changed = key.slice(0, index) + character + key.slice(index + 1);
       return changed === key || !isWellFormedKey(changed);
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 
 test('B8 nothing else is well formed', () => {
   fc.assert(
     fc.property(fc.string(), (text) => !isWellFormedKey(text) && !isWellFormedKey(`tck_${text}`)),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

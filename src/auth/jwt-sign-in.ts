@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import type { Caller, Tenant } from '../core/caller.ts';
-import { nameCaller } from '../core/caller-memory.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
 import type { Identities, TenantRecord } from '../core/identity.ts';
@@ -8,9 +7,10 @@ import { andThen, orElse, type Awaitable } from '../core/source.ts';
 import { Complaints, type SignInLog } from './complaints.ts';
 import { fetchKeys, parseTrustedUrl, type FetchedKeys } from './fetch-keys.ts';
 import { readClaims, type Claims, type ClaimNames } from './jwt-claims.ts';
-import { KeySet } from './key-set.ts';
+import { KeySet, type FoundKey } from './key-set.ts';
 import { Lookup } from './lookup.ts';
 import { combine, Departures, type CredentialSignIn, type IsGone } from './sign-in.ts';
+import { TokenCallers, type TokenCaller } from './token-callers.ts';
 
 /** Whose tokens are taken, and what must be in them. */
 export interface JwtSignInOptions {
@@ -48,6 +48,7 @@ const TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 const MAX_TOKEN_LENGTH = 12_288;
 const MAX_KEY_ID_LENGTH = 256;
 const MAX_REMEMBERED = 10_000;
+const DEFAULT_TOLERANCE_SECONDS = 60;
 
 /** Signs callers in by tokens of an authorization server; the tenant comes from the token and from nowhere else. */
 export function createJwtSignIn(options: JwtSignInOptions): CredentialSignIn {
@@ -56,7 +57,9 @@ export function createJwtSignIn(options: JwtSignInOptions): CredentialSignIn {
 
 interface Verified {
   readonly claims: Claims;
-  caller: Caller | undefined;
+  /** The issuer's document that had the key; what is not in the current one may have been withdrawn. */
+  readonly edition: object | undefined;
+  known: TokenCaller | undefined;
 }
 
 class JwtSignIn implements CredentialSignIn {
@@ -69,13 +72,13 @@ class JwtSignIn implements CredentialSignIn {
   readonly #keySet: KeySet;
   readonly #complaints: Complaints;
   readonly #tenants: Lookup<Tenant>;
-  readonly #departures = new Departures<Tenant>(({ tenant }) => tenant);
+  readonly #departures = new Departures();
   readonly #verified = new Map<string, Verified>();
-  // Callers by what they are and may do: a new token of the same kind names the same object.
-  readonly #callers = new Map<string, Caller>();
+  readonly #callers: TokenCallers;
 
   constructor(options: JwtSignInOptions) {
     const { clock = systemClock, log, tenants, fetch = fetchKeys } = options;
+    const { clockToleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = options;
     const { tenantClaim = 'tenant', callerClaim = 'sub', rolesClaim = 'roles' } = options;
     this.#options = options;
     this.#names = { tenantClaim, callerClaim, rolesClaim };
@@ -89,7 +92,16 @@ class JwtSignIn implements CredentialSignIn {
       clock,
       isSame: (known, found) => JSON.stringify(known) === JSON.stringify(found),
       onGone: (tenant) => this.#departures.add(tenant),
-      onSweep: () => this.#departures.repeat(),
+      // Whoever is known has a tenant that is known, so its sweep serves callers too.
+      onSweep: () => {
+        this.#departures.repeat();
+        this.#callers.sweep();
+      },
+    });
+    this.#callers = new TokenCallers({
+      clock,
+      toleranceMs: clockToleranceSeconds * 1_000,
+      onGone: (caller) => this.#departures.add(caller),
     });
     this.authenticate = combine([this]).authenticate;
   }
@@ -98,12 +110,11 @@ class JwtSignIn implements CredentialSignIn {
     if (credential.length > MAX_TOKEN_LENGTH || !TOKEN.test(credential)) return undefined;
     const id = createHash('sha256').update(credential).digest('base64url');
     const verified = this.#verified.get(id);
-    if (verified && verified.claims.expiresAt > this.#clock.now()) return this.#name(verified);
+    if (verified && this.#isGood(verified)) return this.#name(verified);
     this.#verified.delete(id);
-    return this.#verify(credential).then((claims) => {
-      if (!claims) return undefined;
-      const fresh: Verified = { claims, caller: undefined };
-      if (claims.expiresAt > this.#clock.now()) remember(this.#verified, id, fresh);
+    return this.#verify(credential).then((fresh) => {
+      if (!fresh) return undefined;
+      if (fresh.claims.expiresAt > this.#clock.now()) remember(this.#verified, id, fresh);
       return this.#name(fresh);
     });
   }
@@ -118,8 +129,13 @@ class JwtSignIn implements CredentialSignIn {
     this.#callers.clear();
   }
 
-  async #verify(token: string): Promise<Claims | undefined> {
-    const { issuer, audience, clockToleranceSeconds = 60, typ } = this.#options;
+  #isGood({ claims, edition }: Verified): boolean {
+    return claims.expiresAt > this.#clock.now() && this.#keySet.isCurrent(edition);
+  }
+
+  async #verify(token: string): Promise<Verified | undefined> {
+    const { issuer, audience, clockToleranceSeconds = DEFAULT_TOLERANCE_SECONDS, typ } = this.#options;
+    let edition: object | undefined;
     try {
       const { jwtVerify } = await import('jose');
       const { payload } = await jwtVerify(
@@ -128,7 +144,9 @@ class JwtSignIn implements CredentialSignIn {
           // Keys come from the issuer's document only, whatever the token says about where to find one.
           if (header.crit !== undefined || !isKeyId(header.kid)) throw new Error('An unusable header.');
           const { alg, kid } = header;
-          return this.#keys({ alg, ...(kid !== undefined && { kid }) });
+          const found = await this.#keys({ alg, ...(kid !== undefined && { kid }) });
+          edition = found.edition;
+          return found.key;
         },
         {
           issuer,
@@ -140,14 +158,15 @@ class JwtSignIn implements CredentialSignIn {
           ...(typ !== undefined && { typ }),
         },
       );
-      return readClaims(payload, this.#names);
+      const claims = readClaims(payload, this.#names);
+      return claims && { claims, edition, known: undefined };
     } catch {
       // Whatever is wrong with a token, it names nobody.
       return undefined;
     }
   }
 
-  async #keys(header: { alg: string; kid?: string }): ReturnType<KeySet['find']> {
+  async #keys(header: { alg: string; kid?: string }): Promise<FoundKey> {
     try {
       return await this.#keySet.find(header);
     } catch (cause) {
@@ -163,11 +182,13 @@ class JwtSignIn implements CredentialSignIn {
       () => this.#tenants.get(claims.tenant),
       (cause) => this.#complaints.nobody('Tenants cannot be looked up, so tokens are refused.', cause),
     );
-    return andThen(tenant, (known) => {
-      if (!known) return undefined;
-      if (verified.caller?.tenant !== known) verified.caller = this.#callerOf(claims, known);
+    return andThen(tenant, (current) => {
+      if (!current) return undefined;
       this.#requireScopes(claims);
-      return verified.caller;
+      const { known } = verified;
+      if (known && !known.isGone && known.caller.tenant === current) return known.caller;
+      verified.known = this.#callers.name(claims, current);
+      return verified.known.caller;
     });
   }
 
@@ -178,16 +199,6 @@ class JwtSignIn implements CredentialSignIn {
     throw new ToolcribError('insufficient_scope', `The token lacks a scope this server needs: ${scope}.`, {
       data: { scope },
     });
-  }
-
-  #callerOf({ caller: id, scopes, roles }: Claims, tenant: Tenant): Caller {
-    const key = JSON.stringify([tenant.id, id, scopes, roles]);
-    const known = this.#callers.get(key);
-    if (known?.tenant === tenant) return known;
-    const caller = nameCaller({ id, tenant, scopes: Object.freeze(scopes), roles: Object.freeze(roles) });
-    this.#callers.delete(key);
-    remember(this.#callers, key, caller);
-    return caller;
   }
 }
 

@@ -19,10 +19,17 @@ const MAX_KEYS = 100;
 
 type Select = (header: JWSHeaderParameters) => Promise<CryptoKey>;
 
+/** A key, and the edition of the issuer's document it is from. */
+export interface FoundKey {
+  readonly key: CryptoKey;
+  readonly edition: object;
+}
+
 /** An issuer's public keys, asked for when they are needed and no more often than that. */
 export class KeySet {
   readonly #options: KeySetOptions;
   #select: Select | undefined;
+  #text = '';
   #fetchedAt = -Infinity;
   #triedAt = -Infinity;
   #maxAgeMs = 0;
@@ -33,29 +40,42 @@ export class KeySet {
   }
 
   /** The key a signature was made with; fails when the issuer has no such key or cannot be asked. */
-  async find(header: JWSHeaderParameters): Promise<CryptoKey> {
+  async find(header: JWSHeaderParameters): Promise<FoundKey> {
     await this.#prepare();
     try {
-      return await this.#select!(header);
+      return await this.#pick(header);
     } catch (error) {
       if (!isUnknownKey(error) || this.#ticks() - this.#triedAt < UNKNOWN_KEY_MS) throw error;
       await this.#refresh();
-      return this.#select!(header);
+      return this.#pick(header);
     }
   }
 
+  /** Whether what was found in an edition would be found again: the issuer's document is still good, and the same. */
+  isCurrent(edition: object | undefined): boolean {
+    return edition === this.#select && this.#isGood();
+  }
+
+  async #pick(header: JWSHeaderParameters): Promise<FoundKey> {
+    const edition = this.#select!;
+    return { key: await edition(header), edition };
+  }
+
   async #prepare(): Promise<void> {
-    const age = this.#ticks() - this.#fetchedAt;
-    if (this.#select && age < this.#maxAgeMs * 0.8) return;
-    const isUsable = this.#select !== undefined && age < this.#maxAgeMs;
-    if (!this.#fetching && this.#ticks() - this.#triedAt < RETRY_MS) {
-      if (isUsable) return;
+    if (this.#isGood()) return;
+    if (!this.#fetching && this.#ticks() - this.#triedAt < RETRY_MS)
       throw new Error("The issuer's keys could not be read a moment ago.");
-    }
-    const refreshed = this.#refresh();
-    // Keys that are good for a while yet do not make anybody wait for new ones.
-    if (isUsable) refreshed.catch(() => {});
-    else await refreshed;
+    await this.#refresh();
+  }
+
+  // Keys that are good for a while yet do not make anybody wait for new ones.
+  #isGood(): boolean {
+    const now = this.#ticks();
+    const age = now - this.#fetchedAt;
+    if (!this.#select || age >= this.#maxAgeMs) return false;
+    const isDue = age >= this.#maxAgeMs * 0.8 && now - this.#triedAt >= RETRY_MS;
+    if (isDue && !this.#fetching) this.#refresh().catch(() => {});
+    return true;
   }
 
   #refresh(): Promise<void> {
@@ -74,7 +94,9 @@ export class KeySet {
       throw new Error(`The issuer's document does not hold one to ${MAX_KEYS} keys.`);
     // A secret in a public document is no secret: only public keys are taken.
     const publicKeys = keys.filter((key) => key?.kty !== 'oct');
-    this.#select = createLocalJWKSet({ keys: publicKeys });
+    // The same document is the same edition, so that what was found in it need not be looked for again.
+    if (!this.#select || text !== this.#text) this.#select = createLocalJWKSet({ keys: publicKeys });
+    this.#text = text;
     this.#fetchedAt = this.#triedAt;
     const ageMs = maxAgeSeconds === undefined ? DEFAULT_AGE_MS : maxAgeSeconds * 1_000;
     this.#maxAgeMs = Math.min(Math.max(ageMs, MIN_AGE_MS), MAX_AGE_MS);

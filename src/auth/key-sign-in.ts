@@ -47,7 +47,7 @@ class KeySignIn implements CredentialSignIn {
   readonly #clock: Clock;
   readonly #complaints: Complaints;
   readonly #keys: Lookup<KnownKey>;
-  readonly #departures = new Departures<Caller>((caller) => caller);
+  readonly #departures = new Departures();
   // Good keys by their plain hash: it costs a fifth of one with a pepper, and is never kept elsewhere.
   readonly #prints = new Map<string, Entry<KnownKey>>();
   #used = new Set<string>();

@@ -8,13 +8,16 @@ interface Thing {
   readonly until?: number;
 }
 
-function setUp() {
+function setUp({ confirms = false } = {}) {
   const clock = createFakeClock();
   const store = new Map<string, Thing>();
   const gone: Thing[] = [];
   const asked: string[] = [];
+  // How many were gone when each sweep was told of.
+  const goneAtSweep: number[] = [];
   let answer = (key: string): Awaitable<Thing | undefined> => store.get(key);
   let tell = (): void => {};
+  let confirmedAt = 0;
   const lookup = new Lookup<Thing>({
     ask: (key) => {
       asked.push(key);
@@ -24,22 +27,65 @@ function setUp() {
       tell = listener;
       return () => {};
     },
+    confirmedAt: confirms ? () => confirmedAt : undefined,
     clock,
     isSame: (known, found) => known.name === found.name,
     isOver: ({ until = Infinity }) => until <= clock.now(),
     onGone: (thing) => gone.push(thing),
+    onSweep: () => goneAtSweep.push(gone.length),
   });
   return {
     clock,
     store,
     gone,
     asked,
+    goneAtSweep,
     lookup,
     tell: () => tell(),
+    confirm: () => {
+      confirmedAt = clock.ticks();
+    },
     answerWith: (changed: typeof answer) => {
       answer = changed;
     },
   };
+}
+
+type Parts = ReturnType<typeof setUp>;
+
+/** Lets seconds pass one by one, with whatever happens in each. */
+async function pass({ clock }: Parts, seconds: number, each: () => void = () => {}): Promise<void> {
+  for (let i = 0; i < seconds; i++) {
+    clock.advance(1_000);
+    each();
+    await new Promise(setImmediate);
+  }
+}
+
+// More than can be asked for again one by one within the grace.
+const MANY = 5_000;
+
+/** Many keys in use at a store that has confirmed for minutes that nothing changed. */
+async function manyInUse(): Promise<Parts & { readonly inUse: () => Promise<number> }> {
+  const parts = setUp({ confirms: true });
+  const keys = Array.from({ length: MANY }, (_, i) => `k${i}`);
+  for (const key of keys) parts.store.set(key, { name: key });
+  const inUse = async (): Promise<number> => {
+    const found = await Promise.all(keys.map((key) => orNobody(parts.lookup.get(key))));
+    return found.filter(Boolean).length;
+  };
+  expect(await inUse()).toBe(MANY);
+  await pass(parts, 200, parts.confirm);
+  return { ...parts, inUse };
+}
+
+// Whoever is asked for first while the store fails is nobody to those who sign in.
+async function orNobody(found: Awaitable<Thing | undefined>): Promise<Thing | undefined> {
+  try {
+    return await found;
+  } catch {
+    return undefined;
+  }
 }
 
 const fail = (): Promise<never> => Promise.reject(new Error('The store is down.'));
@@ -161,5 +207,92 @@ test('what ends by itself is told to be gone, although nobody asks', () => {
   store.set('k', { name: 'one', until: clock.now() + 3_000 });
   const first = lookup.get('k');
   clock.advance(4_000);
+  expect(gone).toEqual([first]);
+});
+
+test('whatever goes in a sweep is followed by another one, so that it can be told of again', () => {
+  const { lookup, store, clock, goneAtSweep } = setUp();
+  store.set('k', { name: 'one', until: clock.now() + 3_000 });
+  void lookup.get('k');
+  clock.advance(20_000);
+  expect(goneAtSweep).toEqual([0, 0, 1]);
+});
+
+test('B3 with many keys in use a store that stops answering signs nobody out before the grace is over, and everybody then', async () => {
+  const parts = await manyInUse();
+  const { answerWith, gone, inUse } = parts;
+  answerWith(fail);
+  await pass(parts, 5);
+  expect(await inUse()).toBe(MANY);
+  await pass(parts, 54);
+  expect([await inUse(), gone.length]).toEqual([MANY, 0]);
+  await pass(parts, 2);
+  expect([await inUse(), gone.length]).toEqual([0, MANY]);
+});
+
+test('B8 many who ask nothing and hold streams open are told to be gone soon after the grace, too', async () => {
+  const parts = await manyInUse();
+  const { answerWith, gone } = parts;
+  answerWith(fail);
+  await pass(parts, 59);
+  expect(gone.length).toBe(0);
+  await pass(parts, 6);
+  expect(gone.length).toBe(MANY);
+});
+
+test('B3 a store that stops answering as it tells of a change signs nobody out before the grace is over, and everybody then', async () => {
+  const parts = await manyInUse();
+  const { answerWith, gone, inUse, tell } = parts;
+  answerWith(fail);
+  tell();
+  await pass(parts, 50);
+  expect([await inUse(), gone.length]).toEqual([MANY, 0]);
+  await pass(parts, 11);
+  expect([await inUse(), gone.length]).toEqual([0, MANY]);
+});
+
+test('B8 a revocation that was told of and looked up just before the store stops answering counts at once', async () => {
+  const parts = await manyInUse();
+  const { lookup, store, gone, tell, answerWith } = parts;
+  store.delete('k4000');
+  tell();
+  expect(lookup.get('k4000')).toBeUndefined();
+  answerWith(() => new Promise(() => {}));
+  await pass(parts, 1);
+  expect(gone).toEqual([{ name: 'k4000' }]);
+  const again = orNobody(lookup.get('k4000'));
+  await pass(parts, 3);
+  expect(await again).toBeUndefined();
+});
+
+test('B8 a revocation that was told of and could not be looked up counts after the grace, whatever is confirmed later', async () => {
+  const parts = setUp({ confirms: true });
+  const { lookup, store, gone, tell, answerWith, confirm } = parts;
+  store.set('k', { name: 'one' });
+  const first = lookup.get('k');
+  await pass(parts, 100, confirm);
+  store.delete('k');
+  answerWith(fail);
+  tell();
+  await pass(parts, 61, confirm);
+  expect(gone).toEqual([first]);
+  await expect(async () => lookup.get('k')).rejects.toThrow('down');
+});
+
+test('B8 what was revoked is gone within five seconds of being told of, although its store confirms and answers late', async () => {
+  const parts = setUp({ confirms: true });
+  const { lookup, store, clock, gone, tell, answerWith, confirm } = parts;
+  store.set('k', { name: 'one' });
+  const first = lookup.get('k');
+  await pass(parts, 100, confirm);
+  store.delete('k');
+  answerWith(
+    (key) =>
+      new Promise((resolve) => {
+        clock.after(900, () => resolve(store.get(key)));
+      }),
+  );
+  tell();
+  await pass(parts, 4, confirm);
   expect(gone).toEqual([first]);
 });

@@ -65,6 +65,10 @@ export class Lookup<T> {
   readonly #asking = new Map<string, Promise<T | undefined>>();
   readonly #unwatch: () => void;
   #generation = 0;
+  // The last confirmation that was seen while this generation, or one before it, was the current one.
+  #confirmedAt = 0;
+  // Since when nothing that was asked has been answered.
+  #silentSince: number | undefined;
   #rechecking = false;
   #closed = false;
   #stopSweep: (() => void) | undefined;
@@ -133,8 +137,14 @@ export class Lookup<T> {
 
   #ask(key: string): Awaitable<T | undefined> {
     const answer = this.#options.ask(key);
-    return answer instanceof Promise ? this.#bounded(answer) : answer;
+    if (answer instanceof Promise) return this.#bounded(answer).then(this.#hear);
+    return this.#hear(answer);
   }
+
+  readonly #hear = <V>(answer: V): V => {
+    this.#silentSince = undefined;
+    return answer;
+  };
 
   #bounded<V>(answer: Promise<V>): Promise<V> {
     return new Promise<V>((resolve, reject) => {
@@ -159,8 +169,9 @@ export class Lookup<T> {
     const checked = orElse<void>(
       () => andThen(this.#ask(key), (value) => this.#settle(key, entry, { value, generation, askedAt })),
       () => {
+        this.#silentSince ??= clock.ticks();
         entry.retryAt = clock.ticks() + lookupLimits.retryMs;
-        if (clock.ticks() - entry.checkedAt > lookupLimits.graceMs) this.#drop(entry);
+        if (this.#isOutOfGrace(entry)) this.#drop(entry);
       },
     );
     if (!(checked instanceof Promise)) return checked;
@@ -189,9 +200,16 @@ export class Lookup<T> {
   #believe(key: string): T | undefined {
     const entry = this.#found.get(key);
     if (!entry) return undefined;
-    if (this.#options.clock.ticks() - entry.checkedAt <= lookupLimits.graceMs) return entry.value;
+    if (!this.#isOutOfGrace(entry)) return entry.value;
     this.#drop(entry);
     return undefined;
+  }
+
+  // The grace counts from when the answer was last known to be right: a confirmation says so of those of its own generation only.
+  #isOutOfGrace({ generation, checkedAt }: Entry<T>): boolean {
+    const { clock, confirmedAt } = this.#options;
+    const confirmed = generation === this.#generation ? (confirmedAt?.() ?? 0) : 0;
+    return clock.ticks() - Math.max(checkedAt, confirmed) > lookupLimits.graceMs;
   }
 
   #note(key: string, value: T, { askedAt: checkedAt, generation }: Asked): T {
@@ -226,9 +244,18 @@ export class Lookup<T> {
   }
 
   #doubt(): void {
+    if (!this.#rechecking) this.#keepConfirmation();
     this.#generation++;
     this.#absent.clear();
     if (!this.#rechecking) void this.#recheckAll();
+  }
+
+  // What was confirmed before a change was right until then. The store's latest word may already include the change, so the one before it counts.
+  #keepConfirmation(): void {
+    for (const entry of this.#found.values()) {
+      if (entry.generation === this.#generation && entry.checkedAt < this.#confirmedAt)
+        entry.checkedAt = this.#confirmedAt;
+    }
   }
 
   // Whoever holds a stream open asks nothing, so a change is looked up for everybody who is known.
@@ -244,10 +271,17 @@ export class Lookup<T> {
   }
 
   #sweep(): void {
-    const now = this.#options.clock.ticks();
+    const { clock, confirmedAt, isOver, onSweep } = this.#options;
+    const now = clock.ticks();
+    // A store that has failed for a while is not asked about everybody first, since that would take minutes.
+    const isSilent = this.#silentSince !== undefined && now - this.#silentSince > lookupLimits.freshMs;
+    this.#confirmedAt = confirmedAt?.() ?? 0;
+    // First, so that what goes in this sweep is told of again in the next.
+    onSweep?.();
+    const hadAny = this.#found.size > 0;
     let asked = 0;
     for (const [key, entry] of this.#found) {
-      if (this.#options.isOver?.(entry.value)) this.#drop(entry);
+      if (isOver?.(entry.value) || (isSilent && this.#isOutOfGrace(entry))) this.#drop(entry);
       else if (
         asked < AT_ONCE &&
         (now - entry.checkedAt > lookupLimits.idleMs || entry.generation !== this.#generation)
@@ -256,10 +290,6 @@ export class Lookup<T> {
         void this.#check(key, entry);
       }
     }
-    this.#options.onSweep?.();
-    this.#stopSweep =
-      this.#found.size > 0 && !this.#closed
-        ? this.#options.clock.after(SWEEP_MS, () => this.#sweep())
-        : undefined;
+    this.#stopSweep = hadAny && !this.#closed ? clock.after(SWEEP_MS, () => this.#sweep()) : undefined;
   }
 }

@@ -58,7 +58,7 @@ test('keys are told from tokens by how they begin, and every sign-in of a kind i
 });
 
 test('those who are gone are told together, and once more', async () => {
-  const departures = new Departures((caller) => caller);
+  const departures = new Departures();
   const other = { ...localCaller };
   const listener = vi.fn();
   departures.listen(listener);

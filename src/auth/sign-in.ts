@@ -1,4 +1,4 @@
-import type { Caller } from '../core/caller.ts';
+import type { Caller, Tenant } from '../core/caller.ts';
 import { andThen, type Awaitable } from '../core/source.ts';
 import { KEY_PREFIX } from './api-key.ts';
 
@@ -73,21 +73,16 @@ export function credentialOf({ target, headers }: RequestHead): string | undefin
   return BEARER.exec(authorization)?.[1];
 }
 
-/** Whether a caller is gone, remembered by the object that named it, and told to whoever listens. */
-export class Departures<K extends object> {
-  readonly #gone = new WeakSet<K>();
+/** Whether a caller is gone, remembered by the object that named it or its tenant, and told to whoever listens. */
+export class Departures {
+  readonly #gone = new WeakSet<Caller | Tenant>();
   readonly #listeners = new Set<(isGone: IsGone) => void>();
-  readonly #isGone: IsGone;
   #soon = false;
   #again = false;
 
-  constructor(identityOf: (caller: Caller) => K) {
-    this.#isGone = (caller) => this.#gone.has(identityOf(caller));
-  }
-
-  /** Marks one as gone; listeners hear of all those marked in one turn together. */
-  add(identity: K): void {
-    this.#gone.add(identity);
+  /** Marks a caller, or everybody of a tenant, as gone; listeners hear of all those marked in one turn together. */
+  add(gone: Caller | Tenant): void {
+    this.#gone.add(gone);
     this.#again = true;
     if (this.#soon) return;
     this.#soon = true;
@@ -109,6 +104,8 @@ export class Departures<K extends object> {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
+
+  readonly #isGone: IsGone = (caller) => this.#gone.has(caller) || this.#gone.has(caller.tenant);
 
   #announce(): void {
     for (const listener of this.#listeners) listener(this.#isGone);

@@ -2,6 +2,7 @@ import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, jwtVerify, type CryptoKey } from 'jose';
 import { expect, test } from 'vitest';
+import type { FetchedKeys } from '../../src/auth/fetch-keys.ts';
 import { createJwtSignIn, type JwtSignInOptions } from '../../src/auth/jwt-sign-in.ts';
 import type { CredentialSignIn } from '../../src/auth/sign-in.ts';
 import { createFakeClock } from '../../src/testing.ts';
@@ -305,10 +306,57 @@ test('B2 a key the issuer has withdrawn is good no longer than an hour', async (
       .setHeader('cache-control', 'max-age=999999999')
       .end(JSON.stringify({ keys: [issuer.publicKey] }));
   const claims = { exp: seconds() + 100_000 };
-  expect(await signIn.check(await issuer.token({ ...claims, jti: '1' }))).toBeDefined();
+  const seen = await issuer.token({ ...claims, jti: '1' });
+  expect(await signIn.check(seen)).toBeDefined();
   issuer.answer = (_request, response) => response.end('{"keys":[]}');
   clock.advance(3_600_000);
+  expect(await signIn.check(seen)).toBeUndefined();
   expect(await signIn.check(await issuer.token({ ...claims, jti: '2' }))).toBeUndefined();
+});
+
+test('B2 a token that was seen is nobody as soon as keys are read without the one it was signed with', async () => {
+  const clock = createFakeClock(Date.now());
+  const { issuer, signIn } = await setUp({ clock });
+  const token = await issuer.token({ exp: seconds() + 100_000 });
+  const caller = await signIn.check(token);
+  issuer.publish([]);
+  clock.advance(500_000);
+  // Keys that are good for a while yet make nobody wait: new ones are read beside this call.
+  expect(signIn.check(token)).toBe(caller);
+  await expect.poll(() => signIn.check(token)).toBeUndefined();
+});
+
+test('a token that was seen is known at once for as long as the issuer publishes the same keys', async () => {
+  const clock = createFakeClock(Date.now());
+  let reads = 0;
+  const fetch = async (): Promise<FetchedKeys> => {
+    reads++;
+    return { text: JSON.stringify({ keys: [issuer.publicKey] }), maxAgeSeconds: 600 };
+  };
+  const { issuer, signIn } = await setUp({ clock, fetch });
+  const token = await issuer.token({ exp: seconds() + 100_000 });
+  const caller = await signIn.check(token);
+  for (let i = 0; i < 5; i++) {
+    clock.advance(500_000);
+    expect(signIn.check(token)).toBe(caller);
+    await new Promise(setImmediate);
+  }
+  expect(reads).toBe(6);
+});
+
+test('B2 while the issuer cannot be reached tokens that were seen are good as long as its keys are, and no longer', async () => {
+  const clock = createFakeClock(Date.now());
+  const { issuer, signIn } = await setUp({ clock });
+  const token = await issuer.token({ exp: seconds() + 100_000 });
+  const caller = await signIn.check(token);
+  issuer.answer = (_request, response) => void response.destroy();
+  clock.advance(599_000);
+  expect(signIn.check(token)).toBe(caller);
+  clock.advance(1_000);
+  expect(await signIn.check(token)).toBeUndefined();
+  issuer.answer = undefined;
+  clock.advance(1_000);
+  expect(await signIn.check(token)).toBe(caller);
 });
 
 test.each<[string, NonNullable<Issuer['answer']>]>([
