@@ -17,8 +17,6 @@ interface Refused {
   readonly params?: Readonly<Record<string, unknown>> | undefined;
 }
 
-const MAX_TARGET_LENGTH = 200;
-
 /** Tells that a known caller was refused, unless that is on record already. */
 export function noteRefusal(
   { onRefusal, log }: RefusalOptions,
@@ -51,5 +49,5 @@ function tell(listener: () => void, log: Log | undefined): void {
 
 function targetOf(params: Refused['params']): string | undefined {
   const named = params?.['name'] ?? params?.['uri'] ?? params?.['taskId'];
-  return typeof named === 'string' ? named.slice(0, MAX_TARGET_LENGTH) : undefined;
+  return typeof named === 'string' ? named : undefined;
 }

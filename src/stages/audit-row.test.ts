@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { definePrompt } from '../core/prompt.ts';
 import { defineResource } from '../core/resource.ts';
 import { defineTool, type Tool } from '../core/tool.ts';
 import { createFakeClock } from '../testing.ts';
@@ -42,6 +43,39 @@ test('E4 a secret that the end of a preview falls into is taken out before the c
   expect(row['preview']).not.toContain('hunt');
 });
 
+test.each([165, 176, 188])(
+  'E4 a secret behind %i letters of a name is taken out before the cut, wherever the name is',
+  (before) => {
+    const name = `${'x'.repeat(before)}${secret}`;
+    const text = rowsNaming(name, { redact: redactSecret }).join('\n');
+    expect(text.match(/x{165,}/g)).toHaveLength(9);
+    expect(partsIn(text)).toEqual([]);
+    // The search does find what a cut leaves over.
+    expect(partsIn(`${'x'.repeat(before)}${secret}`.slice(0, before + 12))).toHaveLength(1);
+  },
+);
+
+test('E4 a secret at the end of what is searched is not shown in part, however much was taken out before it', () => {
+  const long = `<${'y'.repeat(30_000)}>`;
+  const redact = (text: string): string => redactSecret(text).replaceAll(/<y*>/g, '[long]');
+  for (const end of [65_536 - secret.length + 1, 65_510, 65_524]) {
+    const name = `${long}${long}`.padEnd(end, '<').replace(/<+$/, (pad) => `<${'y'.repeat(pad.length - 2)}>`);
+    expect(redact(name)).toBe('[long][long][long]');
+    const rows = rowsNaming(`${name}${secret}`, { redact, show: 'preview' });
+    expect(partsIn(rows.join('\n'))).toEqual([]);
+    // Without that, the cut after the search does leave a part.
+    expect(partsIn(redact(`${name}${secret}`.slice(0, 65_536)).slice(0, 200))).not.toEqual([]);
+  }
+});
+
+test('a name is shown to its 200th letter, however long it is', () => {
+  for (const length of [200, 201, 65_536, 65_537, 1_000_000]) {
+    const [row] = rowsNaming('n'.repeat(length), {});
+    const { tool } = JSON.parse(row!) as { tool: string };
+    expect(tool).toBe(`${'n'.repeat(200)}${length > 200 ? '…' : ''}`);
+  }
+});
+
 test('nothing is said about arguments when that is asked for, nor about those of resources', () => {
   const row = rowOf({ show: 'none' }, { a: 1 });
   expect(row).not.toHaveProperty('arguments');
@@ -74,6 +108,45 @@ test('E2 the chain of a tenant is one word, and no two tenants share one', () =>
   for (const chain of chains) expect(chain).toMatch(/^[!-~]+$/);
   expect(new Set(chains).size).toBe(odd.length);
 });
+
+const secret = 'K7q-ZpW3vT9mRb2LxJ8c-Hd5Ny6Fs4Ga1Eu0Qo';
+
+function redactSecret(text: string): string {
+  return text.replaceAll(secret, '[secret]');
+}
+
+// Every piece of the secret that is long enough to be told from chance.
+function partsIn(text: string): string[] {
+  return Array.from({ length: secret.length - 11 }, (_, at) => secret.slice(at, at + 12)).filter((part) =>
+    text.includes(part),
+  );
+}
+
+// One row for each place a name can have.
+function rowsNaming(name: string, options: Partial<RowOptions>): string[] {
+  const rows = writerOf(options);
+  const ending = { outcome: 'done', ms: 0 } as const;
+  const tool = { ...pay, name };
+  const resource = defineResource({ uri: 'file:///a', name: 'a' }, () => '');
+  const prompt = { ...definePrompt({ name: 'p' }, () => ''), name };
+  const client = { ...callBase().client, name: 'c', version: '1' };
+  const argument = { name: 'a', value: '' };
+  return [
+    rows.ending(callOf(tool), ending),
+    rows.ending(
+      { ...callBase(), kind: 'resource', resource: { ...resource, name }, uri: 'u', variables: {} },
+      ending,
+    ),
+    rows.ending({ ...callBase(), kind: 'resource', resource, uri: name, variables: {} }, ending),
+    rows.ending({ ...callBase(), kind: 'prompt', prompt, arguments: {} }, ending),
+    rows.ending({ ...callBase(), kind: 'completion', target: prompt, argument, chosen: {} }, ending),
+    rows.ending(callOf(pay, { client: { ...client, name } }), ending),
+    rows.ending(callOf(pay, { client: { ...client, protocolVersion: name } }), ending),
+    rows.refusal({ caller: ada, method: name, target: undefined, code: 'unknown_method' }),
+    rows.refusal({ caller: ada, method: 'tools/call', target: name, code: 'invalid_request' }),
+    rows.intent(callOf(pay, { arguments: { name } })),
+  ];
+}
 
 function writerOf(options: Partial<RowOptions>): RowWriter {
   return new RowWriter({

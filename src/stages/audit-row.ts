@@ -8,9 +8,12 @@ import type { Clock } from '../core/clock.ts';
 import { definitionDigest } from '../core/digest.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import { escapeUnseen } from '../core/escape-unseen.ts';
+import type { Refusal } from '../core/refusal.ts';
 
 const MAX_PREVIEW = 4_096;
 const MAX_NAME = 200;
+// Names and arguments may be as long as a body; secrets are looked for this far, which is many times what is shown.
+const MAX_SEARCHED = 65_536;
 
 /** What is written about the arguments of a call. */
 export type ArgumentsShown = 'hashed' | 'preview' | 'none';
@@ -22,7 +25,7 @@ export interface RowOptions {
   /** Goes into the digest of arguments, since short ones could be guessed. */
   readonly digestKey: string;
   readonly policyVersion: string;
-  /** Takes secrets out of a preview. */
+  /** Takes secrets out of previews and names. */
   readonly redact: (text: string) => string;
 }
 
@@ -79,8 +82,10 @@ export class RowWriter {
   }
 
   /** The row for what was refused before it became a call. */
-  refusal(caller: Caller, facts: Readonly<Record<string, unknown>>): string {
-    return `{"kind":"refusal","at":"${this.#time()}"${this.#caller(caller)},${this.#options.redact(toText(facts)).slice(1, -1)}${this.#policy}}`;
+  refusal({ caller, method, target, code }: Refusal): string {
+    const named = method === undefined ? '' : `,"method":${this.#name(method)}`;
+    const about = target === undefined ? named : `${named},"target":${this.#name(target)}`;
+    return `{"kind":"refusal","at":"${this.#time()}"${this.#caller(caller)}${about},"decision":"refused","outcome":"${code}"${this.#policy}}`;
   }
 
   #outcome(call: Call): string {
@@ -89,7 +94,7 @@ export class RowWriter {
 
   #head(kind: 'intent' | 'call', call: Call): string {
     const { caller, client, record } = call;
-    const trace = record.traceId === undefined ? '' : `,"trace":${quote(record.traceId)}`;
+    const trace = record.traceId === undefined ? '' : `,"trace":${toText(record.traceId)}`;
     return `{"kind":"${kind}","call":"${record.id}","at":"${this.#time()}"${this.#caller(caller)}${this.#client(client)}${this.#target(call)}${this.#arguments(call)}${trace}`;
   }
 
@@ -108,18 +113,42 @@ export class RowWriter {
     const last = this.#lastClient;
     if (last && last.name === name && last.version === version && last.protocolVersion === protocolVersion)
       return last.text;
-    const text = this.#options.redact(clientOf(name, version, protocolVersion));
+    const protocol = protocolVersion === undefined ? '' : `,"protocol":${this.#name(protocolVersion)}`;
+    const full = name === undefined || version === undefined ? name : `${name}/${version}`;
+    const text = full === undefined ? protocol : `,"client":${this.#name(full)}${protocol}`;
     this.#lastClient = { name, version, protocolVersion, text };
     return text;
   }
 
   #target(call: Call): string {
     // A completion has the same target as the prompt or template it is for, and another name in the row.
-    if (call.kind === 'completion') return this.#options.redact(describe(call));
+    if (call.kind === 'completion') return this.#describe(call);
     const target = targetOf(call);
     let text = this.#targets.get(target);
-    if (text === undefined) this.#targets.set(target, (text = this.#options.redact(describe(call))));
-    return call.kind === 'resource' ? `${text},"uri":${this.#options.redact(quote(call.uri))}` : text;
+    if (text === undefined) this.#targets.set(target, (text = this.#describe(call)));
+    return call.kind === 'resource' ? `${text},"uri":${this.#name(call.uri)}` : text;
+  }
+
+  #describe(call: Call): string {
+    switch (call.kind) {
+      case 'tool': {
+        const { tool } = call;
+        const definition = absentTools.has(tool) ? '' : `,"definition":"${definitionDigest(tool)}"`;
+        return `,"tool":${this.#name(tool.name)}${definition}`;
+      }
+      case 'resource':
+        return `,"resource":${this.#name(call.resource.name)}`;
+      case 'prompt':
+        return `,"prompt":${this.#name(call.prompt.name)}`;
+      case 'completion':
+        return `,"completion":${this.#name(call.target.name)}`;
+    }
+  }
+
+  // Names are sent by callers, so they are capped.
+  #name(text: string): string {
+    const safe = beginningOf(text, MAX_NAME + 1, this.#options.redact);
+    return toText(safe.length > MAX_NAME ? `${safe.slice(0, MAX_NAME)}…` : safe);
   }
 
   #arguments(call: Call): string {
@@ -128,8 +157,7 @@ export class RowWriter {
     const args = call.kind === 'completion' ? call.argument : call.arguments;
     try {
       if (show === 'preview') {
-        const text = redact(JSON.stringify(args).slice(0, MAX_PREVIEW * 16)).slice(0, MAX_PREVIEW);
-        return `,"preview":${toText(text)}`;
+        return `,"preview":${toText(beginningOf(JSON.stringify(args), MAX_PREVIEW, redact))}`;
       }
       const digest = hash('sha256', `${digestKey}${canonicalText(args)}`, 'base64url' as 'hex');
       return `,"arguments":"${digest.slice(0, 22)}"`;
@@ -172,32 +200,6 @@ function targetOf(call: Exclude<Call, CompletionCall>): object {
   }
 }
 
-function describe(call: Call): string {
-  switch (call.kind) {
-    case 'tool': {
-      const { tool } = call;
-      const definition = absentTools.has(tool) ? '' : `,"definition":"${definitionDigest(tool)}"`;
-      return `,"tool":${quote(tool.name)}${definition}`;
-    }
-    case 'resource':
-      return `,"resource":${quote(call.resource.name)}`;
-    case 'prompt':
-      return `,"prompt":${quote(call.prompt.name)}`;
-    case 'completion':
-      return `,"completion":${quote(call.target.name)}`;
-  }
-}
-
-function clientOf(
-  name: string | undefined,
-  version: string | undefined,
-  protocolVersion: string | undefined,
-): string {
-  const protocol = protocolVersion === undefined ? '' : `,"protocol":${quote(protocolVersion)}`;
-  if (name === undefined) return protocol;
-  return `,"client":${quote(version === undefined ? name : `${name}/${version}`)}${protocol}`;
-}
-
 function ruleOf({ record }: Call): string {
   const rule = record.rule === undefined ? '' : `,"rule":${toText(record.rule)}`;
   return record.approval === undefined ? rule : `${rule},"approval":${toText(record.approval)}`;
@@ -225,9 +227,12 @@ function canonicalText(args: object): string {
   return JSON.stringify(args);
 }
 
-// Names sent by callers are capped; what is cut is cut before it is escaped, so that the text stays whole.
-function quote(text: string): string {
-  return toText(text.length > MAX_NAME ? `${text.slice(0, MAX_NAME)}…` : text);
+// Without secrets, which are taken out before the cut: it may fall into one, and what is left of it would not be recognised.
+function beginningOf(text: string, length: number, redact: RowOptions['redact']): string {
+  const safe = redact(text.slice(0, MAX_SEARCHED));
+  // Where most of it was taken out, the end of the search would be shown, and a secret may lie across that.
+  if (text.length > MAX_SEARCHED && safe.length < MAX_SEARCHED / 2) return '…';
+  return safe.slice(0, length);
 }
 
 // Without anything a reader cannot see, or that a terminal would obey.

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { absentTool } from '../core/absent-tool.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
 import { definitionDigest } from '../core/digest.ts';
@@ -363,7 +364,7 @@ describe('E2 what callers send stays one row', () => {
         expect(chain).toMatch(/^[!-~]+$/);
         expect(JSON.parse(body)).toMatchObject({ tool: name, caller: id, tenant: id, client: name });
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
   });
 

@@ -119,17 +119,13 @@ class Recorder {
     };
   }
 
-  refuse({ caller, method, target, code }: Refusal): void {
+  refuse(refusal: Refusal): void {
+    const { caller, method, code } = refusal;
     const chain = chainOf(caller);
     // Names that callers make up are one kind, however many there are.
     const name = code === 'unknown_method' ? '' : method?.slice(0, MAX_METHOD);
     this.#counts.count(JSON.stringify([chain, caller.id, name, code]), chain, () =>
-      this.#rows.refusal(caller, {
-        method: method?.slice(0, MAX_METHOD),
-        target,
-        decision: 'refused',
-        outcome: code,
-      }),
+      this.#rows.refusal(refusal),
     );
   }
 

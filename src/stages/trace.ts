@@ -13,7 +13,7 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import type { z } from 'zod';
-import { absentTools } from '../core/absent-tool.ts';
+import { absentReadings, absentTools } from '../core/absent-tool.ts';
 import type { Call, Reading } from '../core/call.ts';
 import { rowOf, ToolcribError } from '../core/errors.ts';
 import type { Result } from '../core/result.ts';
@@ -147,11 +147,12 @@ function aboutTool(tool: Tool): About {
 function aboutReading(call: Reading): About {
   switch (call.kind) {
     case 'resource':
-      // The address of a template holds arguments, and those are not shown.
-      return 'uriTemplate' in call.resource
+      // The address of a template holds arguments, and those are not shown; nor is one that a caller made up.
+      return 'uriTemplate' in call.resource || absentReadings.has(call.resource)
         ? aboutMethod('resources/read')
         : aboutMethod('resources/read', undefined, { 'mcp.resource.uri': call.resource.uri });
     case 'prompt':
+      if (absentReadings.has(call.prompt)) return aboutMethod('prompts/get');
       return aboutMethod('prompts/get', call.prompt.name, { 'gen_ai.prompt.name': call.prompt.name });
     case 'completion':
       return 'uriTemplate' in call.target

@@ -7,9 +7,18 @@ import {
   defineTool,
   localCaller,
 } from '../../src/index.ts';
+import type { Clock } from '../../src/core/clock.ts';
+import { Deadlines } from '../../src/core/deadlines.ts';
+import { ToolRegistry } from '../../src/core/registry.ts';
+import { withStages } from '../../src/core/stage.ts';
 import { createGateway } from '../../src/gateway/create-gateway.ts';
 import { defaultConfig } from '../../src/gateway/default-config.ts';
+import { createLasting } from '../../src/gateway/lasting.ts';
+import { createLine, type Line } from '../../src/gateway/line.ts';
 import { loadConfig } from '../../src/gateway/load-config.ts';
+import { openStore } from '../../src/gateway/open-store.ts';
+import { Secrets } from '../../src/observe/secrets.ts';
+import { createFakeClock, createTestCall } from '../../src/testing.ts';
 import { everythingForStaff, openCrib, type Crib } from '../gateway.ts';
 import { echo, reads, textInput, versions } from './governed-tools.ts';
 import type { Json, Peer } from './peer.ts';
@@ -27,7 +36,7 @@ test('000-37 003-20 004-18 the call beyond the limit is refused, in whatever rev
     expect([version, refused.isError, refused.content[0]!.text]).toEqual([
       version,
       true,
-      expect.stringMatching(/^Too many calls of echo; try again in \d+ s\.$/),
+      expect.stringMatching(/^Too many calls; try again in \d+ s\.$/),
     ]);
     if (version === '2026-07-28') expect(codeOf(refused)).toBe('rate_limited');
   }
@@ -180,9 +189,57 @@ test('000-41 a call that takes too long is stopped and says so, its tool is told
   expect(crib.rowsOf('hang').map(({ outcome }) => outcome)).toEqual(versions.map(() => 'timed_out'));
 });
 
-test('000-41 no configuration takes the limit on time away', async () => {
-  const crib = await openCrib({ offers: [echo().tool], config: { stages: { timeout: false } } });
-  expect(crib.gateway.tools).toEqual(['echo']);
+test('000-41 with the limit on time switched off, a call and a reading still end after an hour', async () => {
+  const clock = createFakeClock();
+  const started: string[] = [];
+  const reasons: unknown[] = [];
+  const hang = (kind: string, signal: AbortSignal): Promise<never> => {
+    started.push(kind);
+    return new Promise(() => {
+      signal.addEventListener('abort', () => reasons.push(signal.reason));
+    });
+  };
+  const tool = defineTool({ name: 'hang', description: 'Never ends.' }, (_args, { signal }) =>
+    hang('tool', signal),
+  );
+  const resource = defineResource({ uri: 'note://hang', name: 'hang' }, (_uri, { signal }) =>
+    hang('resource', signal),
+  );
+  const line = await lineWithoutTimeout(clock);
+  const registry = new ToolRegistry().registerTool(tool).registerResource(resource);
+  const source = withStages(registry, line.stages);
+  const call = createTestCall(tool);
+  const reading = { ...createTestCall(tool), kind: 'resource' as const, resource, uri: 'note://hang' };
+  const endings: string[] = [];
+  for (const ending of [source.call(call), source.call({ ...reading, variables: {} })])
+    Promise.resolve(ending).then(
+      () => endings.push('done'),
+      (error: unknown) => endings.push((error as { code: string }).code),
+    );
+  await expect.poll(() => started).toHaveLength(2);
+  clock.advance(3_600_000 - 1);
+  await new Promise(setImmediate);
+  expect([reasons, endings, line.tally.underWay]).toEqual([[], [], 2]);
+  clock.advance(1);
+  await expect.poll(() => endings).toEqual(['timed_out', 'timed_out']);
+  expect(reasons).toEqual([
+    expect.objectContaining({ code: 'timed_out' }),
+    expect.objectContaining({ code: 'timed_out' }),
+  ]);
+  expect(line.tally.underWay).toBe(0);
+});
+
+// The stages of a server whose configuration says that nothing ever takes too long.
+async function lineWithoutTimeout(clock: Clock): Promise<Line> {
+  const { config, folder } = defaultConfig();
+  const without = { ...config, stages: { ...config.stages, timeout: false as const } };
+  const log = (): void => {};
+  const lasting = createLasting(await openStore({ config: without, folder }, log), log, new Secrets());
+  return createLine(without, { ...lasting, clock, deadlines: new Deadlines(clock) }, undefined);
+}
+
+test('000-41 no configuration sets a longer limit on time', async () => {
+  const crib = await openCrib({ offers: [echo().tool], config: { stages: { timeout: { seconds: 3600 } } } });
   crib.configure({ stages: { timeout: { seconds: 3601 } } });
   await expect(crib.reload()).rejects.toThrow(/timeout/);
 });

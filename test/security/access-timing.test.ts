@@ -1,9 +1,13 @@
-import { beforeAll, expect, test } from 'vitest';
-import { localCaller } from '../../src/core/caller.ts';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { localCaller, type Caller } from '../../src/core/caller.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
+import { TASKS_EXTENSION } from '../../src/core/requirement.ts';
 import { withStages } from '../../src/core/stage.ts';
 import { defineTool } from '../../src/core/tool.ts';
 import { createServer, type JsonRpcMessage, type Server } from '../../src/server/create-server.ts';
+import { createLink, textOf, type Answer } from '../../src/server/link.ts';
+import type { Headers } from '../../src/protocol/headers.ts';
 import { createAccess } from '../../src/stages/authorize.ts';
 
 const SAMPLES = 10_000;
@@ -11,6 +15,9 @@ const WARM_UP = 1_500;
 const SIGNIFICANT = 4.5;
 const ATTEMPTS = 3;
 const caller = { ...localCaller };
+// Hers are asked for by him.
+const owner = { ...localCaller, id: 'ada' };
+const stranger = { ...localCaller, id: 'bob' };
 
 // Names of one length, so that they differ in nothing but whether there is such a tool.
 const hidden = call('secret_tool');
@@ -23,24 +30,111 @@ beforeAll(async () => {
   const registry = new ToolRegistry();
   for (const name of ['open_tool', 'secret_tool'])
     registry.registerTool(defineTool({ name, description: 'Does something.' }, () => 'done'));
-  server = createServer({ source: withStages(registry, [byName]) });
+  registry.registerTool(
+    defineTool({ name: 'open_task', description: 'Becomes a task.' }, (_args, { detach, signal }) => {
+      detach();
+      return new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason as Error));
+      });
+    }),
+  );
+  server = createServer({ source: withStages(registry, [byName]), log: () => {} });
 });
 
+afterAll(() => server.close());
+
 test('E5 how long the refusal takes does not tell a hidden tool from one that does not exist', async () => {
-  expect(await smallest(() => compare([hidden, unknown]))).toBeLessThan(SIGNIFICANT);
+  expect(await smallest(() => compare(ask([hidden, unknown])))).toBeLessThan(SIGNIFICANT);
 });
 
 test('E5 control: two microseconds more on one side are noticed', async () => {
-  const slow = (side: number): void => (side === 0 ? waste(2_000n) : undefined);
-  expect(await smallest(() => compare([unknown, unknown], slow))).toBeGreaterThan(SIGNIFICANT);
+  const slow = (side: Side): void => (side === 0 ? waste(2_000n) : undefined);
+  expect(await smallest(() => compare(ask([unknown, unknown]), slow))).toBeGreaterThan(SIGNIFICANT);
 });
 
-function call(name: string): JsonRpcMessage {
+test.each(['ping', 'tools/call'])(
+  'E5 %s on a session of another caller is answered as on one that never was, and as fast',
+  async (method) => {
+    const ids = [await openSession(owner), randomUUID()] as const;
+    expect((await onSession(ids[0], owner, method)).status).toBe(200);
+    const [foreign, never] = await Promise.all(ids.map((id) => onSession(id, stranger, method)));
+    expect(foreign).toEqual({ status: 404, body: expect.stringContaining('There is no such session') });
+    expect(foreign).toEqual(never);
+    const both = (side: Side): Promise<Said> => onSession(ids[side], stranger, method);
+    expect(await smallest(() => compare(both))).toBeLessThan(SIGNIFICANT);
+  },
+);
+
+test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
+  'E5 %s of a task of another caller is answered as of one that never was, and as fast',
+  async (method) => {
+    const ids = [await openTask(owner), randomBytes(16).toString('base64url')] as const;
+    const [foreign, never] = await Promise.all(ids.map((id) => onTask(id, stranger, method)));
+    expect(foreign).toMatchObject({ error: { message: 'There is no such task.' } });
+    expect(withoutId(foreign, ids[0])).toBe(withoutId(never, ids[1]));
+    const both = (side: Side): Promise<unknown> => onTask(ids[side], stranger, method);
+    expect(await smallest(() => compare(both))).toBeLessThan(SIGNIFICANT);
+    expect(await onTask(ids[0], owner, 'tasks/get')).toMatchObject({ result: { status: 'working' } });
+  },
+);
+
+test('E5 control: two microseconds more for what is there are noticed, of sessions and of tasks', async () => {
+  const slow = (side: Side): void => (side === 0 ? waste(2_000n) : undefined);
+  const [session, task] = [randomUUID(), randomBytes(16).toString('base64url')];
+  const sessions = (): Promise<unknown> => onSession(session, stranger, 'ping');
+  expect(await smallest(() => compare(sessions, slow))).toBeGreaterThan(SIGNIFICANT);
+  const tasks = (): Promise<unknown> => onTask(task, stranger, 'tasks/get');
+  expect(await smallest(() => compare(tasks, slow))).toBeGreaterThan(SIGNIFICANT);
+});
+
+function request(method: string, params: object): JsonRpcMessage {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': {},
+    'io.modelcontextprotocol/clientCapabilities': { extensions: { [TASKS_EXTENSION]: {} } },
   };
-  return { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: {}, _meta: meta } };
+  return { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } };
+}
+
+function call(name: string): JsonRpcMessage {
+  return request('tools/call', { name, arguments: {} });
+}
+
+interface Said {
+  readonly status: number;
+  readonly body: string;
+}
+
+// The way a message takes behind the sign-in of every HTTP transport.
+async function send(as: Caller, message: object, headers: Headers): Promise<Answer> {
+  const link = { ...createLink(as, () => {}), headers };
+  return server.exchange.answer(Buffer.from(JSON.stringify(message)), link);
+}
+
+async function openSession(as: Caller): Promise<string> {
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } };
+  const { headers } = await send(as, { jsonrpc: '2.0', id: 1, method: 'initialize', params }, {});
+  const id = headers!['mcp-session-id']!;
+  await send(as, { jsonrpc: '2.0', method: 'notifications/initialized' }, { 'mcp-session-id': id });
+  return id;
+}
+
+async function onSession(id: string, as: Caller, method: string): Promise<Said> {
+  const params = { name: 'open_tool', arguments: {} };
+  const answer = await send(as, { jsonrpc: '2.0', id: 1, method, params }, { 'mcp-session-id': id });
+  return { status: answer.status, body: textOf(answer.body ?? '') };
+}
+
+async function openTask(as: Caller): Promise<string> {
+  const answer = await server.handle(call('open_task'), { caller: as });
+  return (answer as unknown as { result: { taskId: string } }).result.taskId;
+}
+
+function onTask(taskId: string, as: Caller, method: string): Promise<unknown> {
+  return server.handle(request(method, { taskId, inputResponses: {} }), { caller: as });
+}
+
+function withoutId(answer: unknown, id: string): string {
+  return JSON.stringify(answer).replaceAll(id, '<id>');
 }
 
 function waste(nanoseconds: bigint): void {
@@ -56,20 +150,26 @@ async function smallest(attempt: () => Promise<number>): Promise<number> {
   return least;
 }
 
-/** How significantly the answers to two messages differ in time: the size of Welch's t. */
+type Side = 0 | 1;
+
+function ask(messages: readonly [JsonRpcMessage, JsonRpcMessage]): (side: Side) => Promise<unknown> {
+  return (side) => server.handle(messages[side], { caller });
+}
+
+/** How significantly two answers differ in time: the size of Welch's t. */
 async function compare(
-  messages: readonly JsonRpcMessage[],
-  before: (side: number) => void = () => undefined,
+  answer: (side: Side) => Promise<unknown>,
+  before: (side: Side) => void = () => undefined,
 ): Promise<number> {
   const times: [number[], number[]] = [[], []];
   for (let sample = -WARM_UP; sample < SAMPLES; sample++) {
     // Both are asked in each round, so that a busy moment slows both, and chance decides which goes first.
-    const first = Math.random() < 0.5 ? 0 : 1;
-    for (const side of [first, 1 - first] as const) {
+    const order = Math.random() < 0.5 ? ([0, 1] as const) : ([1, 0] as const);
+    for (const side of order) {
       const start = process.hrtime.bigint();
       before(side);
-      await server.handle(messages[side]!, { caller });
-      if (sample >= 0) times[side as 0 | 1].push(Number(process.hrtime.bigint() - start));
+      await answer(side);
+      if (sample >= 0) times[side].push(Number(process.hrtime.bigint() - start));
     }
   }
   return welch(trim(times[0]), trim(times[1]));

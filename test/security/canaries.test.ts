@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { revisions } from '../behaviour/matrix.ts';
 import { requestAnswering } from '../behaviour/answering.ts';
@@ -49,6 +50,18 @@ const leaky = `
   export const broken = defineResource({ uri: 'note://b', name: 'b' }, () => { throw new Error(text); });
   export const prompt = definePrompt({ name: 'p', arguments: { x: { complete: () => [text] } } }, () => text);`;
 
+// Writes down every span as an operator's exporter would get it.
+const tracing = `
+  import { appendFileSync } from 'node:fs';
+  import { trace } from '${fileURLToPath(import.meta.resolve('@opentelemetry/api'))}';
+  import { BasicTracerProvider, SimpleSpanProcessor, type ReadableSpan } from '${fileURLToPath(import.meta.resolve('@opentelemetry/sdk-trace-base'))}';
+  const file = process.env.TMPDIR + '/spans';
+  appendFileSync(file, '');
+  const write = ({ name, attributes, status, events, links }: ReadableSpan) =>
+    appendFileSync(file, JSON.stringify({ name, attributes, status, events, links }) + '\\n');
+  const exporter = { export: (spans: ReadableSpan[]) => spans.forEach(write), shutdown: async () => {} };
+  trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }));`;
+
 interface Planted {
   readonly served: Served;
   readonly canaries: Readonly<Record<string, string>>;
@@ -75,6 +88,7 @@ async function plant(leaks: 'live' | 'signing' | 'own'): Promise<Planted> {
         'process.env.CANARY_FILE!',
         "new URL('../toolcrib.secrets', import.meta.url)",
       ),
+      'tools/tracing.ts': tracing,
     },
     env,
     config: {
@@ -84,7 +98,7 @@ async function plant(leaks: 'live' | 'signing' | 'own'): Promise<Planted> {
         { roles: ['staff'], ...staff },
         { roles: ['${CANARY_ENV}'], ...staff },
       ],
-      stages: { rateLimit: false, circuitBreak: false, audit: { arguments: 'preview' } },
+      stages: { rateLimit: false, circuitBreak: false, trace: {}, audit: { arguments: 'preview' } },
     },
   });
   const secrets = JSON.parse(readFileSync(join(served.folder, 'toolcrib.secrets'), 'utf8')) as Record<
@@ -106,12 +120,19 @@ async function plant(leaks: 'live' | 'signing' | 'own'): Promise<Planted> {
   return { served, canaries, temporary, jwt };
 }
 
-test('E4 no secret leaves through an answer, the log, the record, the counts or a file, whatever its tools and callers do', async () => {
+async function plantNames(): Promise<Planted & { readonly secrets: Readonly<Record<string, string>> }> {
+  const planted = await plant('live');
+  const { 'the API key': key, 'the token': token, 'the secret of the configuration': env } = planted.canaries;
+  return { ...planted, secrets: { key: key!, token: token!, env: env! } };
+}
+
+test('E4 no secret leaves through an answer, the log, the record, the counts, the traces or a file, whatever its tools and callers do', async () => {
   const { served, canaries, temporary, jwt } = await plant('live');
   const answers = [...(await provoke(served, jwt)), ...(await misuse(served, jwt))];
   const outputs = await collect(served, temporary);
   const { 'the other token of a tool': _own, 'the signing key': _signing, ...known } = canaries;
   expect(hits({ answers: answers.join('\n'), ...outputs }, known)).toEqual([]);
+  expect(outputs['spans']!.includes('"name":"tools/call leak_throws"')).toBe(true);
   expect(answers.join('').split('[redacted:').length).toBeGreaterThan(50);
 });
 
@@ -125,11 +146,69 @@ test('E4 the key that signs the record leaves in no form, even if a tool reads i
 });
 
 test('E4 a credential in the place of a name is kept neither in the record nor in the database', async () => {
-  const { served, canaries, temporary, jwt } = await plant('live');
-  await misname(served, jwt);
+  const { served, secrets, temporary, jwt } = await plantNames();
+  const answers: string[] = [];
+  for (const secret of Object.values(secrets)) answers.push(...(await misname(served, jwt, secret)));
+  const { spans: _seen, ...outputs } = await collect(served, temporary);
+  expect(partsIn({ answers: answers.join('\n'), ...outputs }, secrets)).toEqual([]);
+});
+
+test('E4 a secret that the cut of a long name falls into is kept in no part', async () => {
+  const { served, secrets, temporary, jwt } = await plantNames();
+  const answers: string[] = [];
+  for (const secret of Object.values(secrets))
+    for (const letters of [165, 176, 188])
+      answers.push(...(await misname(served, jwt, padded(secret, letters))));
+  const { spans: _seen, ...outputs } = await collect(served, temporary);
+  // Every one of them is on record, up to the cut.
+  for (const name of ['tool', 'method', 'uri', 'client'])
+    expect([name, outputs['audit export']!.match(new RegExp(`"${name}":"[^"]*x{150}`, 'g'))]).toEqual([
+      name,
+      expect.any(Array),
+    ]);
+  expect(partsIn({ answers: answers.join('\n'), ...outputs }, secrets)).toEqual([]);
+});
+
+test('E4 a secret that the cut of what was refused falls into is kept in no part', async () => {
+  const { served, secrets, temporary, jwt } = await plantNames();
+  const headers = {
+    authorization: `Bearer ${jwt}`,
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'ping',
+  };
+  const { key, token, env } = secrets;
+  // One row stands for all of a method within a second.
+  const refused = { 'tools/call': env!, 'prompts/get': token!, 'tasks/get': key! };
+  for (const [method, secret] of Object.entries(refused)) {
+    const params = { name: padded(secret, 180) };
+    await post(served, headers, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+  }
   const outputs = await collect(served, temporary);
-  const { 'the API key': key, 'the signature of the token': token } = canaries;
-  expect(hits(outputs, { key: key!, token: token! })).toEqual([]);
+  expect(outputs['audit export']!.match(/"target":"x{150}/g)).toHaveLength(3);
+  expect(partsIn(outputs, secrets)).toEqual([]);
+});
+
+test('E4 a name that a caller made up is in no trace', async () => {
+  const { served, secrets, temporary, jwt } = await plantNames();
+  for (const secret of Object.values(secrets)) await misname(served, jwt, secret);
+  const { spans } = await collect(served, temporary);
+  expect(spans!.includes('"name":"resources/read"')).toBe(true);
+  expect(partsIn({ spans: spans! }, secrets)).toEqual([]);
+});
+
+test('E4 the search for parts finds what a cut leaves of a secret, so the tests above can fail', () => {
+  const secret = `s"/+%é ${randomBytes(24).toString('base64')}`;
+  for (const letters of [165, 176, 188]) {
+    const cut = padded(secret, letters).slice(0, 200);
+    for (const text of [
+      cut,
+      JSON.stringify(cut),
+      encodeURIComponent(cut),
+      Buffer.from(cut).toString('latin1'),
+    ])
+      expect(partsIn({ place: text }, { secret })).not.toEqual([]);
+  }
+  expect(partsIn({ place: 'x'.repeat(1_000) }, { secret })).toEqual([]);
 });
 
 test('E4 a secret that only a tool knows leaves neither by its failures nor by its results', async () => {
@@ -205,23 +284,34 @@ async function misuse(served: Served, jwt: string): Promise<string[]> {
   return answers;
 }
 
-// What a caller says of itself comes back to it; it must go nowhere else.
-async function misname(served: Served, jwt: string): Promise<void> {
-  for (const secret of [served.keys.ada, jwt]) {
-    const good = { authorization: `Bearer ${secret}` };
-    const named = {
-      protocolVersion: '2025-11-25',
-      capabilities: {},
-      clientInfo: { name: secret, version: secret },
-    };
-    await post(served, good, call(secret));
+// Callers put a secret where a name belongs, and hear what is made of it.
+async function misname(served: Served, jwt: string, secret: string): Promise<string[]> {
+  const answers: string[] = [];
+  const clientInfo = { name: secret, version: '1' };
+  const named = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+  const json = (method: string, params: object = {}): string =>
+    JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
+  for (const credential of [served.keys.ada, jwt]) {
+    const good = { authorization: `Bearer ${credential}` };
+    answers.push(
+      await post(served, good, call(secret)),
+      await post(served, good, json('resources/read', { uri: `note://${secret}` })),
+      await post(served, good, json('prompts/get', { name: secret })),
+    );
+    // Whoever sends a method or an argument nobody knows is told which; that must go nowhere else.
+    await post(served, good, json(secret));
     await post(served, good, call('leak_text', { [secret]: [secret] }));
-    await post(served, good, JSON.stringify({ jsonrpc: '2.0', id: 1, method: secret }));
-    const read = { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri: `note://${secret}` } };
-    await post(served, good, JSON.stringify(read));
-    const handshake = { jsonrpc: '2.0', id: 1, method: 'initialize', params: named };
-    await post(served, good, JSON.stringify(handshake));
+    const opened = await post(served, good, json('initialize', named));
+    const later = { ...good, 'mcp-session-id': /"mcp-session-id","([^"]+)"/.exec(opened)![1]! };
+    await post(served, later, '{"jsonrpc":"2.0","method":"notifications/initialized"}');
+    answers.push(opened, await post(served, later, call('leak_text')));
   }
+  return answers;
+}
+
+// Not of letters to its end, since tokens are known by where they begin.
+function padded(secret: string, letters: number): string {
+  return `${'x'.repeat(letters - 1)} ${secret}`;
 }
 
 function call(name: string, args: object = {}): string {
@@ -254,11 +344,13 @@ async function collect(served: Served, temporary: string): Promise<Record<string
   };
   expect(exports['audit export']).toContain('"kind"');
   const files = [...filesIn(served.folder), ...filesIn(temporary)]
-    .filter((file) => !file.endsWith('toolcrib.secrets'))
+    .filter((file) => !/toolcrib\.secrets$|[/]spans$/.test(file))
     .map((file): [string, string] => [relative(served.folder, file), readFileSync(file, 'latin1')]);
   expect(files.map(([name]) => name)).toContain('toolcrib.db');
+  const spans = readFileSync(join(temporary, 'spans'), 'utf8');
   return {
     metrics,
+    spans,
     stdout: served.greeting,
     stderr: served.child.complaints(),
     ...exports,
@@ -279,6 +371,26 @@ function hits(places: Readonly<Record<string, string>>, secrets: Readonly<Record
       const at = forms.map((form) => text.indexOf(form)).find((index) => index >= 0);
       return at === undefined ? [] : [`${what} in ${place}: ${text.slice(Math.max(0, at - 300), at + 20)}`];
     });
+  });
+}
+
+const PART = 12;
+
+// Where any piece of a secret is that is long enough to be told from chance.
+function partsIn(
+  places: Readonly<Record<string, string>>,
+  secrets: Readonly<Record<string, string>>,
+): string[] {
+  const parts = new Map<string, string>();
+  for (const [what, secret] of Object.entries(secrets))
+    for (const form of formsOf(secret))
+      for (let at = 0; at + PART <= form.length; at++) parts.set(form.slice(at, at + PART), what);
+  return Object.entries(places).flatMap(([place, text]) => {
+    for (let at = 0; at + PART <= text.length; at++) {
+      const what = parts.get(text.slice(at, at + PART));
+      if (what !== undefined) return [`${what} in ${place}: ${text.slice(Math.max(0, at - 300), at + 20)}`];
+    }
+    return [];
   });
 }
 

@@ -208,18 +208,22 @@ test('E3 the largest legal arguments at full rate leave short rows, and nothing 
   });
   const clients = (['ada', 'bob', 'cyn', 'other ada'] as const).map((holder) => new KeyClient(crib, holder));
   const large = 'x'.repeat(990_000);
+  const sent: number[] = [];
   const answers: Reply[] = [];
   await Promise.all(
     clients.flatMap((client, index) =>
       Array.from({ length: 6 }, async (_, lane) => {
         for (let turn = 0; turn < 4; turn++) {
           const n = index * 1_000 + lane * 10 + turn;
+          sent.push(n);
           answers.push(await client.ask('tools/call', { name: 'swallow', arguments: { n, large } }));
         }
       }),
     ),
   );
-  expect(answers).toHaveLength(96);
+  expect(sent).toHaveLength(96);
+  expect(answers.filter(({ body }) => !body.includes('swallowed')).map(({ body }) => body)).toEqual([]);
+  expect(ran.toSorted((a, b) => a - b)).toEqual(sent.toSorted((a, b) => a - b));
   const rows = crib.rowsOf('swallow');
   const intents = rows.filter(({ kind }) => kind === 'intent');
   const onRecord = intents.map((row) => Number(/"n":(\d+)/.exec(String(row['preview']))?.[1]));

@@ -18,7 +18,7 @@ import { PassThrough } from 'node:stream';
 import { Client, Events, type RequestOptions } from './client.ts';
 import { ada, bob, signsIn, tokenOf } from './people.ts';
 import { leakedAnswers } from './raw-http.ts';
-import { danger, product } from './target.ts';
+import { danger, product, type Product } from './target.ts';
 
 const CAP = 262_144;
 const PIECE = 65_536;
@@ -242,26 +242,124 @@ test('A8 a caller may hold a hundred old streams, and others are not kept out by
   await expect.poll(async () => (await open(client)).status).toBe(200);
 });
 
-test('A8 slow heads and bodies are cut by the limits of the HTTP server, which are in force', async () => {
-  const servers = new Set<HttpServer>();
-  const note = (message: unknown): void => void servers.add((message as { server: HttpServer }).server);
-  subscribe('http.server.request.start', note);
-  onTestFinished(() => void unsubscribe('http.server.request.start', note));
-  await new Client(await product(signsIn)).ask('tools/list');
-  const [http] = servers;
-  expect(http).toMatchObject({
-    headersTimeout: 10_000,
-    requestTimeout: 30_000,
-    keepAliveTimeout: 5_000,
-    connectionsCheckingInterval: 1_000,
-    maxHeaderSize: 16_384,
+describe('a client that sends one byte at a time', () => {
+  test('A8 has ten seconds for its head and thirty for all of its request, by limits that are looked after every second', async () => {
+    const { http } = await slowTarget();
+    expect(http).toMatchObject({
+      headersTimeout: 10_000,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 5_000,
+      connectionsCheckingInterval: 1_000,
+      maxHeaderSize: 16_384,
+    });
+    expect((http as { insecureHTTPParser?: boolean }).insecureHTTPParser ?? false).toBe(false);
   });
-  expect((http as { insecureHTTPParser?: boolean }).insecureHTTPParser ?? false).toBe(false);
+
+  test('A8 is cut off in its head, with as many others as there are, while others are served', async () => {
+    const { target, http, head, body } = await slowTarget();
+    http.headersTimeout = 300;
+    const slow = Array.from({ length: 50 }, () => drip(target.port, { slowly: head + body }));
+    expect((await new Client(target, bob).ask('tools/list')).status).toBe(200);
+    for (const { answer, sent } of await Promise.all(slow)) {
+      expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+      expect(sent).toBeLessThan(head.length);
+    }
+    expect(target.runs()).toBe(0);
+    expect((await new Client(target).ask('tools/list')).status).toBe(200);
+  });
+
+  test('A8 is cut off in its body, however soon its head was there, while others are served', async () => {
+    const { target, http, head, body } = await slowTarget();
+    // Node.js takes the longer of the two for the request.
+    http.headersTimeout = http.requestTimeout = 300;
+    const slow = Array.from({ length: 50 }, () => drip(target.port, { atOnce: head, slowly: body }));
+    expect((await new Client(target, bob).ask('tools/list')).status).toBe(200);
+    for (const { answer, sent } of await Promise.all(slow)) {
+      expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+      expect(sent).toBeLessThan(body.length);
+    }
+    expect(target.runs()).toBe(0);
+    expect((await new Client(target).ask('tools/list')).status).toBe(200);
+  });
+
+  test('A8 is served where those limits are off, so the tests above can fail', async () => {
+    const { target, http, head, body } = await slowTarget();
+    http.headersTimeout = http.requestTimeout = 0;
+    const answers = await Promise.all([
+      drip(target.port, { slowly: head + body }),
+      drip(target.port, { atOnce: head, slowly: body }),
+    ]);
+    for (const { answer } of answers) expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(target.runs()).toBe(2);
+  });
 });
 
 test('A8 no answer tells anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });
+
+interface SlowTarget {
+  readonly target: Product;
+  /** The server of the product, which sets its own limits and has no option for them. */
+  readonly http: HttpServer;
+  /** A call that would run a tool: each of its halves takes longer to drip than any limit that is set here. */
+  readonly head: string;
+  readonly body: string;
+}
+
+async function slowTarget(): Promise<SlowTarget> {
+  const servers = new Set<HttpServer>();
+  const note = (message: unknown): void => void servers.add((message as { server: HttpServer }).server);
+  subscribe('http.server.request.start', note);
+  onTestFinished(() => void unsubscribe('http.server.request.start', note));
+  const target = await product(signsIn);
+  const client = new Client(target);
+  await client.ask('tools/list');
+  const [http] = servers;
+  const { headers = {}, body = '' } = client.modern('tools/call', {
+    name: 'danger',
+    arguments: { text: 'x'.repeat(200) },
+  });
+  const fields = Object.entries({
+    host: `127.0.0.1:${target.port}`,
+    connection: 'close',
+    authorization: tokenOf(ada),
+    accept: 'application/json, text/event-stream',
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}`);
+  return { target, http: http!, head: ['POST /mcp HTTP/1.1', ...fields, '', ''].join('\r\n'), body };
+}
+
+const DRIP_MS = 5;
+
+// Ends when the server has closed the connection.
+function drip(
+  port: number,
+  { atOnce = '', slowly }: { readonly atOnce?: string; readonly slowly: string },
+): Promise<{ answer: string; sent: number }> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  onTestFinished(() => void socket.destroy());
+  return new Promise((resolve) => {
+    let answer = '';
+    let sent = 0;
+    socket.write(atOnce);
+    const timer = setInterval(() => {
+      if (sent < slowly.length) socket.write(slowly[sent++]!);
+      else clearInterval(timer);
+    }, DRIP_MS);
+    socket.on('data', (chunk: Buffer) => {
+      answer += chunk.toString();
+    });
+    // What is sent to a connection that was cut is answered with a reset.
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      clearInterval(timer);
+      resolve({ answer, sent });
+    });
+  });
+}
 
 type Send = (caller: Caller, body: string, headers?: object) => Promise<{ status: number; session: string }>;
 
