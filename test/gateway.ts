@@ -75,7 +75,7 @@ export interface Crib {
   readonly logged: { level: string; message: string; facts: Json | undefined }[];
   /** Connects as somebody; the newest revision unless told. */
   connect(as: Holder, options?: ConnectOptions): Promise<Peer>;
-  /** Every row so far, oldest first, apart from those of its starts. */
+  /** Every row so far, oldest first, apart from those of its starts and stops. */
   rows(): RecordRow[];
   /** The rows of one tool. */
   rowsOf(tool: string): RecordRow[];
@@ -209,7 +209,7 @@ class OpenCrib implements Crib {
   }
 
   rows(): RecordRow[] {
-    return readRows(this.folder).filter(({ kind }) => kind !== 'start');
+    return readRows(this.folder).filter(({ kind }) => kind !== 'start' && kind !== 'stop');
   }
 
   rowsOf(tool: string): RecordRow[] {

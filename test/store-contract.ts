@@ -26,6 +26,7 @@ export function describeStore<S extends Store>(
     describeQuotas(opened);
     describeKeys(opened);
     describeTenants(opened);
+    describeEvents(opened);
     describeJournal(opened, bodiesOf);
   });
 }
@@ -191,6 +192,29 @@ function describeTenants(open: () => Promise<Store>): void {
     await identities.putTenant({ ...acme, disabled: true });
     expect(await identities.findTenant('acme')).toEqual({ ...acme, disabled: true });
     expect((await identities.listTenants()).map(({ id }) => id)).toEqual(['abel', 'acme']);
+  });
+}
+
+function describeEvents(open: () => Promise<Store>): void {
+  test('events are found under the name they were kept under, whatever their ids begin with, and under no other', async () => {
+    const { events } = (await open()).memory;
+    for (const id of ['a.1', 'a.2', 'b.1']) await events.keep('s/1', { id, text: `event ${id}` });
+    await events.keep('s/2', { id: 'c.1', text: '' });
+    expect(await events.after('s/1', 'a.1')).toEqual([
+      { id: 'a.2', text: 'event a.2' },
+      { id: 'b.1', text: 'event b.1' },
+    ]);
+    expect(await events.after('s/1', 'b.1')).toEqual([]);
+    for (const [stream, id] of [
+      ['s/2', 'a.1'],
+      ['s/1', 'c.1'],
+      ['s/', 'a.1'],
+      ['s/1', 'a.9'],
+    ] as const)
+      expect(await events.after(stream, id)).toBeUndefined();
+    await events.forget('s/1');
+    expect(await events.after('s/1', 'a.1')).toBeUndefined();
+    expect(await events.after('s/2', 'c.1')).toEqual([]);
   });
 }
 

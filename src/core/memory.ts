@@ -55,6 +55,7 @@ export interface StreamEvent {
 
 /** What was sent on resumable streams, for clients that come back. */
 export interface EventLog {
+  /** Keeps an event after those of the stream it was handed before, also while these are still on their way. */
   keep(stream: string, event: StreamEvent): Awaitable<void>;
   /** Everything kept of a stream after an event; `undefined` when that event is not known. */
   after(stream: string, eventId: string): Awaitable<readonly StreamEvent[] | undefined>;

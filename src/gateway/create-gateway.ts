@@ -58,7 +58,7 @@ export async function createGateway(loaded: LoadedConfig, options: GatewayOption
     const { version, watch = false } = options;
     const first = await createGeneration(loaded, { lasting, version, watch });
     const gateway = new RunningGateway(first, lasting, { version, watch });
-    void gateway.noteConfiguration('start');
+    void gateway.note('start');
     return gateway;
   } catch (error) {
     await opened.store.close();
@@ -146,7 +146,7 @@ class RunningGateway implements Gateway {
     before.line.flush();
     await before.stopWatching();
     void this.#retire(before);
-    await this.noteConfiguration('configuration');
+    await this.note('configuration');
     for (const key of differing(this.#started, settingsOf(next)))
       this.log('warn', `${key} changed; that takes effect with the next start.`);
   }
@@ -194,6 +194,9 @@ class RunningGateway implements Gateway {
     await this.#settled(performance.now() + LAST_WORDS_MS);
     this.#generation.authentication?.signIn.close();
     this.#generation.line.flush();
+    // Once the last row is on the disk, whoever waited for one before it has gone on, and may still have something to keep.
+    await this.note('stop');
+    await new Promise((resolve) => setImmediate(resolve));
     await Promise.all([this.#generation, ...this.#retiring].map((generation) => generation.close()));
     await this.#lasting.store.close();
   }
@@ -239,15 +242,15 @@ class RunningGateway implements Gateway {
     );
   }
 
-  /** Puts on record which configuration is in use now. */
-  async noteConfiguration(kind: 'start' | 'configuration'): Promise<void> {
+  /** Puts on record what became of the server, and which configuration it has. */
+  async note(kind: 'start' | 'configuration' | 'stop'): Promise<void> {
     const { loaded, line } = this.#generation;
     if (loaded.config.stages.audit === false) return;
     const facts = { kind, policy: line.policyVersion, at: new Date().toISOString() };
     try {
       await this.#lasting.store.journal.append({ chain: OPERATOR_CHAIN, body: JSON.stringify(facts) });
     } catch (cause) {
-      this.log('error', 'Which configuration is in use could not be put on record.', { cause });
+      this.log('error', `That there was a ${kind} could not be put on record.`, { cause });
     }
   }
 }

@@ -36,29 +36,38 @@ export class SessionRequests {
     if (!link.canStream)
       throw new ToolcribError('not_acceptable', 'A session stream needs "Accept: text/event-stream".');
     const lastEventId = headerValue(link.headers, 'last-event-id');
-    const stream = lastEventId === undefined ? session.unasked : session.streamOf(lastEventId);
-    if (!stream) throw gone();
-    if (lastEventId === undefined && stream.attached) {
-      throw new ToolcribError('stream_taken', 'This session has a stream already.');
-    }
-    if (lastEventId === undefined) stream.attach(link);
-    else await resume(stream, lastEventId, link);
+    const stream =
+      lastEventId === undefined
+        ? attach(session.unasked, link)
+        : await resume(session.streamsOf(lastEventId), lastEventId, link);
     link.follow(stream, this.#pulse);
   }
 }
 
-async function resume(stream: ResumableStream, lastEventId: string, link: HttpLink): Promise<void> {
-  switch (await stream.resume(lastEventId, link)) {
-    case 'resumed':
-      return;
-    case 'unknown':
-      throw gone();
-    case 'over':
-      // Clients come back to a stream that ended without a result until they are told to stop, and this tells them.
-      throw new ToolcribError('method_not_allowed', 'This stream has ended, and everything on it was sent.');
-  }
+function attach(stream: ResumableStream, link: HttpLink): ResumableStream {
+  if (stream.attached) throw new ToolcribError('stream_taken', 'This session has a stream already.');
+  stream.attach(link);
+  return stream;
 }
 
-function gone(): ToolcribError {
-  return new ToolcribError('unknown_session', 'There is nothing to go on with after this event.');
+async function resume(
+  streams: readonly ResumableStream[],
+  lastEventId: string,
+  link: HttpLink,
+): Promise<ResumableStream> {
+  for (const stream of streams) {
+    switch (await stream.resume(lastEventId, link)) {
+      case 'resumed':
+        return stream;
+      case 'unknown':
+        continue;
+      case 'over':
+        // Clients come back to a stream that ended without a result until they are told to stop, and this tells them.
+        throw new ToolcribError(
+          'method_not_allowed',
+          'This stream has ended, and everything on it was sent.',
+        );
+    }
+  }
+  throw new ToolcribError('unknown_session', 'There is nothing to go on with after this event.');
 }

@@ -9,7 +9,7 @@ test('a client may come back to the stream that ended last, however many there w
   for (let count = 0; count < 200; count++) {
     last.end();
     const next = session.openStream();
-    expect(session.streamOf(`${last.id}.1`)).toBe(last);
+    expect(session.streamsOf(`${last.id}.1`)).toEqual([last]);
     last = next;
   }
 });
@@ -18,5 +18,5 @@ test('a stream that has not ended is kept, however many follow', () => {
   const session = new Session('s', localCaller, keepsNothing);
   const open = session.openStream();
   for (let count = 0; count < 200; count++) session.openStream().end();
-  expect(session.streamOf(`${open.id}.1`)).toBe(open);
+  expect(session.streamsOf(`${open.id}.1`)).toEqual([open]);
 });

@@ -18,6 +18,8 @@ export class Session {
   /** Whether the handshake is complete, so that unasked notifications may be sent. */
   ready = false;
   logLevel: ClientLogLevel = 'info';
+  /** What the ids of its questions begin with. */
+  askedAs = 'ask';
   /** Called when the session is over. */
   onEnd: () => void = () => {};
   /** Called when the client closes its end of a lasting connection. */
@@ -36,12 +38,15 @@ export class Session {
     this.id = id;
     this.caller = caller;
     this.#events = events;
-    this.unasked = this.openStream();
+    // Under the session's own name, so that it goes on where an earlier process left it; the ids of its events begin anew.
+    this.unasked = new ResumableStream(events, id);
+    this.#streams.set(this.unasked.id, this.unasked);
   }
 
   /** A stream for one request's messages. */
   openStream(): ResumableStream {
-    const stream = new ResumableStream(this.#events);
+    const id = ResumableStream.newId();
+    const stream = new ResumableStream(this.#events, this.#keyOf(id), id);
     this.#streams.set(stream.id, stream);
     for (const old of this.#streams.values()) {
       if (this.#streams.size <= MAX_STREAMS) break;
@@ -50,9 +55,15 @@ export class Session {
     return stream;
   }
 
-  /** The stream an event id belongs to, if it is one of this session's. */
-  streamOf(eventId: string): ResumableStream | undefined {
-    return this.#streams.get(ResumableStream.idOf(eventId));
+  /** The streams of this session an event id may belong to; whether one of them has that event is for its log to say. */
+  streamsOf(eventId: string): readonly ResumableStream[] {
+    const id = ResumableStream.idOf(eventId);
+    const known = this.#streams.get(id);
+    if (known) return [known];
+    // Of an earlier process: what nobody asked for goes on, and to what was about one request nobody will add.
+    const former = new ResumableStream(this.#events, this.#keyOf(id), id);
+    former.end();
+    return [this.unasked, former];
   }
 
   /** Drops a stream nobody will come back to. */
@@ -67,7 +78,7 @@ export class Session {
     send: (message: string) => void,
     cancellation: Cancellation,
   ): Promise<unknown> {
-    const id = `ask-${++this.#lastAsked}`;
+    const id = `${this.askedAs}-${++this.#lastAsked}`;
     const answer = new Promise<unknown>((resolve, reject) => {
       this.#asked.set(id, { resolve, reject });
     });
@@ -110,6 +121,11 @@ export class Session {
       stream.end();
       stream.forget();
     }
+  }
+
+  // The session is part of it, so that the event ids of one are nothing to another.
+  #keyOf(streamId: string): string {
+    return `${this.id}/${streamId}`;
   }
 }
 

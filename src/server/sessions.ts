@@ -122,6 +122,8 @@ export class Sessions {
     session.revision = revisionOf(record.protocolVersion);
     session.client = record.client as ClientFacts;
     session.ready = true;
+    // An answer to what an earlier process asked must not be taken for one to a question of this one.
+    session.askedAs = `ask-${session.unasked.id}`;
     this.onRestore(session);
     return session;
   }

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import type { EventLog, StreamEvent } from '../core/memory.ts';
 import { createFakeClock } from '../testing.ts';
 import { createInMemory } from './in-memory.ts';
@@ -24,19 +25,21 @@ class Connection implements Sink {
   }
 }
 
-const openStream = (log: EventLog = createInMemory(createFakeClock()).events) => new ResumableStream(log);
+const openStream = (log: EventLog = createInMemory(createFakeClock()).events) =>
+  new ResumableStream(log, 'kept');
 
-/** A log that takes a given number of turns for each thing it is asked. */
+/** A log that takes a given number of turns for each thing it is asked, and keeps in the order it is handed. */
 function slowLog(delays: readonly number[]): EventLog {
   const { events } = createInMemory(createFakeClock());
   let asked = 0;
+  let last = Promise.resolve();
   const pause = async (): Promise<void> => {
     for (let turn = delays[asked++ % delays.length]!; turn > 0; turn--) await setImmediate();
   };
   return {
-    async keep(stream, event) {
-      await pause();
-      await events.keep(stream, event);
+    keep(stream, event) {
+      last = last.then(pause).then(() => events.keep(stream, event));
+      return last;
     },
     async after(stream, eventId) {
       await pause();
@@ -189,6 +192,48 @@ test('a stream is forgotten after everything sent on it was kept', async () => {
   expect(asked).toEqual(['keep one', 'keep two', 'forget']);
 });
 
+test('what is sent is handed to the log at once, up to a limit', async () => {
+  const handed: string[] = [];
+  const kept: (() => void)[] = [];
+  const stream = openStream({
+    keep(_stream, { text }) {
+      handed.push(text);
+      return new Promise((resolve) => kept.push(resolve));
+    },
+    after: () => undefined,
+    forget: () => {},
+  });
+  const texts = Array.from({ length: 40 }, (_, n) => `event ${n}`);
+  for (const text of texts) stream.send(text);
+  expect(handed).toEqual(texts.slice(0, 16));
+  kept.shift()!();
+  await setImmediate();
+  expect(handed).toEqual(texts.slice(0, 17));
+  while (kept.length > 0) {
+    kept.shift()!();
+    await setImmediate();
+  }
+  expect(handed).toEqual(texts);
+});
+
+test('once a log has failed, nothing is kept that has a hole in it', async () => {
+  const { events } = createInMemory(createFakeClock());
+  const stream = openStream({
+    ...events,
+    keep: async (id, event) => {
+      await setImmediate();
+      if (event.text === 'two') throw new Error('disk full');
+      await events.keep(id, event);
+    },
+  });
+  for (const text of ['one', 'two', 'three']) stream.send(text);
+  expect(await stream.resume(`${stream.id}.1`, new Connection())).toBe('unknown');
+  stream.send('four');
+  await setImmediate();
+  await setImmediate();
+  for (const n of [1, 3, 4]) expect(events.after('kept', `${stream.id}.${n}`)).toBe(undefined);
+});
+
 type Step = 'send' | 'drop' | 'resume' | 'resume twice' | 'wait';
 
 test('no event is lost, repeated or out of order, however sends, losses and returns fall with a slow log', async () => {
@@ -232,6 +277,6 @@ test('no event is lost, repeated or out of order, however sends, losses and retu
       );
       expect(new Set(connection.got.map(({ id }) => id)).size).toBe(connection.got.length);
     }),
-    { numRuns: 300 },
+    { numRuns: propertyRuns() },
   );
 });

@@ -5,6 +5,7 @@ import { andThen, orElse, type Awaitable } from '../core/source.ts';
 
 const MAX_WAITING = 1_000;
 const MAX_WAITING_CHARACTERS = 1_048_576;
+const MAX_ON_THEIR_WAY = 16;
 
 /** Where the events of a stream go while the client is there. */
 export interface Sink {
@@ -18,8 +19,10 @@ export interface Sink {
 
 /** A stream the client may lose and come back to: every event has an id and is kept. */
 export class ResumableStream {
-  readonly id = randomBytes(9).toString('base64url');
+  /** What the ids of its events begin with. */
+  readonly id: string;
   readonly #log: EventLog;
+  readonly #key: string;
   // Sent while no connection was there, for one that comes without saying where it left off.
   readonly #waiting: StreamEvent[] = [];
   #waitingCharacters = 0;
@@ -28,12 +31,17 @@ export class ResumableStream {
   #ended = false;
   // Settles once everything sent so far is kept: an event must not be looked for before it is there.
   #kept: Awaitable<void> = undefined;
+  // The last events handed to the log, each in the place of the one it had to wait for.
+  readonly #onTheirWay: Awaitable<void>[] = [];
   #keepsAll = true;
   // What is sent while somebody is coming back.
   readonly #comingBack = new Set<StreamEvent[]>();
 
-  constructor(log: EventLog) {
+  /** What is sent is kept under the key; who goes on with a stream of an earlier process takes the same. */
+  constructor(log: EventLog, key: string, id = ResumableStream.newId()) {
     this.#log = log;
+    this.#key = key;
+    this.id = id;
   }
 
   /** Whether anything was sent, so that the client has something to come back to. */
@@ -94,7 +102,7 @@ export class ResumableStream {
     this.#comingBack.add(meanwhile);
     try {
       await this.#kept;
-      const missed = await this.#log.after(this.id, eventId);
+      const missed = await this.#log.after(this.#key, eventId);
       if (!missed || !this.#keepsAll) return 'unknown';
       if (this.#ended && missed.length + meanwhile.length === 0) return 'over';
       this.close();
@@ -114,17 +122,30 @@ export class ResumableStream {
   /** Drops what was kept, once nobody can come back. */
   forget(): void {
     this.#kept = orElse(
-      () => andThen(this.#kept, () => this.#log.forget(this.id)),
+      () => andThen(this.#kept, () => this.#log.forget(this.#key)),
       () => {},
     );
   }
 
-  // One after the other. A stream whose log failed goes on, but nobody is led to believe that it can be resumed.
+  // Several at once, so that a server that stops has little left to keep; a flood waits for itself and not in the log.
   #keep(event: StreamEvent): void {
-    this.#kept = orElse(
-      () => andThen(this.#kept, () => this.#log.keep(this.id, event)),
-      () => void (this.#keepsAll = false),
+    const slot = this.#count % MAX_ON_THEIR_WAY;
+    const kept = orElse(
+      () =>
+        andThen(this.#onTheirWay[slot], () =>
+          this.#keepsAll ? this.#log.keep(this.#key, event) : undefined,
+        ),
+      () => this.#giveUpKeeping(),
     );
+    this.#onTheirWay[slot] = kept;
+    this.#kept = andThen(this.#kept, () => kept);
+  }
+
+  // A stream whose log failed goes on, but nobody is led to believe that it can be resumed, now or after a restart.
+  #giveUpKeeping(): void {
+    if (!this.#keepsAll) return;
+    this.#keepsAll = false;
+    this.forget();
   }
 
   // The oldest go first; the newest stays, however large it is.
@@ -142,6 +163,11 @@ export class ResumableStream {
   #takeWaiting(): StreamEvent[] {
     this.#waitingCharacters = 0;
     return this.#waiting.splice(0);
+  }
+
+  /** An id no other stream has. */
+  static newId(): string {
+    return randomBytes(9).toString('base64url');
   }
 
   /** The stream an event id belongs to. */

@@ -1,8 +1,8 @@
-import type { TaskRecord } from '../core/memory.ts';
 import { isRunning } from './holder.ts';
 import { holderOf } from './intent.ts';
 import type { JournalWriter } from './journal-writer.ts';
 import { OPERATOR_CHAIN } from './operator-chain.ts';
+import { settledTask, type Held } from './settled-task.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { Entry } from './store.ts';
 
@@ -19,22 +19,11 @@ export function settleIntents(db: SqliteDatabase, writer: JournalWriter, own: st
   writer.kept(rows);
 }
 
-/** Ends the tasks of a process that died: they run nowhere, and nobody knows how far they came. */
+/** Ends the tasks of processes that died. */
 export function settleTasks(db: SqliteDatabase, own: string): void {
-  const kept = db.all<{ id: string; record: string; holder: string }>('select id, record, holder from tasks');
-  const message = 'The server ended while the task ran; its outcome is unknown.';
-  for (const { id, record, holder } of kept) {
-    const task = JSON.parse(record) as TaskRecord;
-    const isOpen = task.status === 'working' || task.status === 'input_required';
-    if (!isOpen || isRunning(holder, own)) continue;
-    const { inputRequests: _asked, ...rest } = task;
-    const ended: TaskRecord = {
-      ...rest,
-      status: 'failed',
-      updatedAt: Date.now(),
-      error: { code: -32603, message },
-    };
-    db.run('update tasks set record = ? where id = ?', JSON.stringify(ended), id);
+  for (const { id, ...kept } of db.all<Held & { id: string }>('select id, record, holder from tasks')) {
+    const { task, hasDied } = settledTask(kept, own);
+    if (hasDied) db.run('update tasks set record = ? where id = ?', JSON.stringify(task), id);
   }
 }
 

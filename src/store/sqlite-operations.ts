@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { KeyRecord, TenantRecord } from '../core/identity.ts';
 import type { SessionRecord, StreamEvent, TaskRecord } from '../core/memory.ts';
 import type { Reservation } from '../core/reservation.ts';
+import { settledTask, type Held } from './settled-task.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { Reserved } from './store.ts';
 
@@ -29,7 +30,7 @@ export type OperationName = keyof Operations;
 
 /** Makes the operations for a database. */
 export function createOperations(db: SqliteDatabase, holder: string) {
-  return { ...reservations(db), ...identities(db), ...protocol(db, holder), ...upkeep(db) };
+  return { ...reservations(db), ...identities(db), ...protocol(db, holder), ...events(db), ...upkeep(db) };
 }
 
 function reservations(db: SqliteDatabase) {
@@ -126,8 +127,8 @@ function toKey({ record, revoked_at: revokedAt, last_used_at: lastUsedAt }: KeyR
 }
 
 function protocol(db: SqliteDatabase, holder: string) {
-  const expiring = <T>(table: 'tasks' | 'sessions') => ({
-    put: (id: string, record: T, expiresAt: number): void =>
+  const expiring = (table: 'tasks' | 'sessions') => ({
+    put: (id: string, record: object, expiresAt: number): void =>
       void db.run(
         `insert into ${table} values (?, ?, ?, ?)
          on conflict do update set record = excluded.record, expires_at = excluded.expires_at, holder = excluded.holder`,
@@ -136,19 +137,28 @@ function protocol(db: SqliteDatabase, holder: string) {
         expiresAt,
         holder,
       ),
-    get(id: string): T | undefined {
-      const row = db.get<Kept>(`select record from ${table} where id = ? and expires_at > ?`, id, Date.now());
-      return row && (JSON.parse(row.record) as T);
-    },
+    get: (id: string): Held | undefined =>
+      db.get<Held>(`select record, holder from ${table} where id = ? and expires_at > ?`, id, Date.now()),
   });
-  const tasks = expiring<TaskRecord>('tasks');
-  const sessions = expiring<SessionRecord>('sessions');
+  const tasks = expiring('tasks');
+  const sessions = expiring('sessions');
+  const putTask = (record: TaskRecord): void => tasks.put(record.id, record, record.createdAt + record.ttlMs);
   return {
-    putTask: (record: TaskRecord): void => tasks.put(record.id, record, record.createdAt + record.ttlMs),
-    getTask: (id: string): TaskRecord | undefined => tasks.get(id),
+    putTask,
+    getTask(id: string): TaskRecord | undefined {
+      const held = tasks.get(id);
+      if (!held) return undefined;
+      // Its process may have died while this one ran, or have been dying when this one started.
+      const { task, hasDied } = settledTask(held, holder);
+      if (hasDied) putTask(task);
+      return task;
+    },
     putSession: (record: SessionRecord): void =>
       sessions.put(record.id, record, record.createdAt + SESSION_MS),
-    getSession: (id: string): SessionRecord | undefined => sessions.get(id),
+    getSession(id: string): SessionRecord | undefined {
+      const held = sessions.get(id);
+      return held && (JSON.parse(held.record) as SessionRecord);
+    },
     deleteSession: (id: string): void => void db.run('delete from sessions where id = ?', id),
     spend: (id: string, expiresAt: number): boolean =>
       db.run('insert into spent values (?, ?) on conflict do nothing', id, expiresAt) === 1,
@@ -164,6 +174,11 @@ function protocol(db: SqliteDatabase, holder: string) {
     },
     findSealingKey: (id: string): string | undefined =>
       db.get<{ bytes: string }>('select bytes from sealing_keys where id = ?', id)?.bytes,
+  };
+}
+
+function events(db: SqliteDatabase) {
+  return {
     keepEvent(stream: string, { id, text }: StreamEvent): void {
       const n = db.get<{ n: number }>(
         'select coalesce(max(n), 0) + 1 as n from events where stream = ?',

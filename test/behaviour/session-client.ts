@@ -79,7 +79,8 @@ export function serve({
   });
 }
 
-function sendOverSocket(url: string, request: DoorRequest): Promise<Response> {
+/** Sends one request over a socket of its own. */
+export function sendOverSocket(url: string, request: DoorRequest): Promise<Response> {
   const { method = 'POST', path = '/mcp', headers = {}, body } = request;
   return new Promise((resolve, reject) => {
     const sent = httpRequest(new URL(path, url), { method, headers: present(headers), agent: false });
@@ -181,11 +182,15 @@ export interface SessionOptions {
 /** A client of a handshake revision with a session of its own. */
 export class SessionClient {
   readonly id: string;
-  readonly #door: Door;
+  readonly #door: Pick<Door, 'send'>;
   readonly #headers: Readonly<Record<string, string | undefined>>;
   #lastId = 100;
 
-  constructor(door: Door, id: string, { version = '2025-11-25', as = 'ada' }: SessionOptions = {}) {
+  constructor(
+    door: Pick<Door, 'send'>,
+    id: string,
+    { version = '2025-11-25', as = 'ada' }: SessionOptions = {},
+  ) {
     this.id = id;
     this.#door = door;
     this.#headers = { ...postHeaders(as), 'mcp-protocol-version': version, 'mcp-session-id': id };
@@ -233,7 +238,7 @@ export class SessionClient {
 }
 
 /** Sends the handshake and nothing else. */
-export function initialize(door: Door, options: SessionOptions = {}): Promise<Response> {
+export function initialize(door: Pick<Door, 'send'>, options: SessionOptions = {}): Promise<Response> {
   const { version = '2025-11-25', as = 'ada', capabilities = {}, headers } = options;
   const params = { protocolVersion: version, capabilities, clientInfo: { name: 'test', version: '1.0.0' } };
   return door.send({
@@ -243,7 +248,10 @@ export function initialize(door: Door, options: SessionOptions = {}): Promise<Re
 }
 
 /** Opens a session, handshake complete. */
-export async function openSession(door: Door, options: SessionOptions = {}): Promise<SessionClient> {
+export async function openSession(
+  door: Pick<Door, 'send'>,
+  options: SessionOptions = {},
+): Promise<SessionClient> {
   const response = await initialize(door, options);
   const client = new SessionClient(door, response.headers.get('mcp-session-id')!, options);
   await client.notify('notifications/initialized');
