@@ -11,6 +11,7 @@ import { importOpenApi, readOpenApiFile, toolsFromOpenApi } from '../src/tools.t
 import { buildRequest } from '../src/tools/openapi-request.ts';
 import type { OpenApiOperation } from '../src/tools/openapi-operation.ts';
 import { openApi, sayJson, type LocalApi } from './openapi-api.ts';
+import { propertyRuns } from './property-runs.ts';
 import { createWorld, naiveGet, privateAddress } from './security/outbound-world.ts';
 
 const petstore = await readOpenApiFile(join(import.meta.dirname, 'fixtures', 'openapi', 'petstore-3.0.yaml'));
@@ -104,7 +105,7 @@ test('D3 whatever a path parameter holds, the request stays below its path on it
       const arrived = { href: url.href, id: decodeURIComponent(segment), rest };
       expect(arrived).toEqual({ href: `https://api.example/v1${path}`, id, rest: ['toys'] });
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { toCsv } from './csv.ts';
 
 test('rows are lines of cells, quoted where they must be', () => {
@@ -29,6 +30,6 @@ test('E2 no text makes a cell that begins like a formula, or another cell or lin
         expect(shown.replace(/^'/, '')).toBe(text.replace(/^'/, ''));
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });

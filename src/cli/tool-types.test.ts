@@ -7,6 +7,7 @@ import Database from 'libsql';
 import { parseSync } from 'oxc-parser';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { defineTool, type ListedTool } from '../core/tool.ts';
 import { readySection } from '../gateway/config-tools.ts';
 import { lintTools } from '../lint/lint-tools.ts';
@@ -274,7 +275,7 @@ test('whatever the schemas, the text parses as types and nothing else', () => {
       );
       for (const kind of kinds) expect(['TSInterfaceDeclaration', 'TSTypeAliasDeclaration']).toContain(kind);
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { checkSchema } from './check-schema.ts';
 import { ToolcribError } from './errors.ts';
 import type { JsonSchema } from './schema.ts';
@@ -127,7 +128,7 @@ test('whatever is given as a schema, the only exception is a complaint', () => {
         expect(() => refusalOf(schema)).not.toThrow();
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 
@@ -139,7 +140,7 @@ test('a schema that is accepted can check any value, at once', () => {
         (outcome: object) => 'value' in outcome || 'issues' in outcome,
       );
     }),
-    { numRuns: 400 },
+    { numRuns: propertyRuns() },
   );
 });
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { createTestCall } from '../testing.ts';
 import type { ToolContext } from './context.ts';
 import { requireConfirmation } from './confirmation.ts';
@@ -106,7 +107,7 @@ test('B12 whatever is sent as `confirmed`, only true runs the tool', async () =>
         expect(seen).toEqual([]);
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

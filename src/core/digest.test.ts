@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { localCaller, type Caller } from './caller.ts';
 import { definitionDigest, digest, ownerOf } from './digest.ts';
 import type { Tool } from './tool.ts';
@@ -58,7 +59,7 @@ test('no two callers share what is kept for them', () => {
       const isSame = one[0] === other[0] && one[1] === other[1];
       expect(ownerOf(callerOf(...one)) === ownerOf(callerOf(...other))).toBe(isSame);
     }),
-    { numRuns: 5_000 },
+    { numRuns: propertyRuns(5_000) },
   );
 });
 

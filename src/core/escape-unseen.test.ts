@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { escapeUnseen } from './escape-unseen.ts';
 
 test('E2 what cannot be seen becomes an escape, and reads back as it was', () => {
@@ -24,6 +25,6 @@ test('E2 any value reads back as it was, and nothing in the text is unseen', () 
       expect(JSON.parse(json)).toEqual(JSON.parse(JSON.stringify(whole)));
       expect(json).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u);
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });

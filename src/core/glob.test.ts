@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { compileGlob, compileGlobTable } from './glob.ts';
 
 test.each([
@@ -39,7 +40,7 @@ test('it agrees with trying every possibility, whatever the pattern and the name
     fc.property(text, name, (pattern, tried) => {
       expect(compileGlob(pattern)(tried)).toBe(tryEverything(pattern, tried));
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

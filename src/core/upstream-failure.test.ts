@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { createFakeClock } from '../testing.ts';
 import { upstreamFailure } from './upstream-failure.ts';
 import { toResult } from './result.ts';
@@ -63,6 +64,6 @@ test('whatever the header holds, the time to wait is none or a whole number from
       expect(Number.isInteger(seconds) && seconds >= 0).toBe(true);
       expect(failure?.message).toMatch(/^Try again (later|after \d+ seconds?)\.$/);
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { parseUriTemplate } from './uri-template.ts';
 
 const VALUES = {
@@ -169,7 +170,7 @@ describe('matching', () => {
         const again = values && parsed.match(parsed.expand(values));
         expect(again === undefined).toBe(values === undefined);
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 
@@ -184,7 +185,7 @@ describe('matching', () => {
       fc.property(fc.oneof(hostile, fc.string({ unit: 'binary' })), (uri) => {
         for (const template of templates) expect(() => template.match(uri)).not.toThrow();
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
   });
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { AbstractTool } from '../core/abstract-tool.ts';
 import { defineTool, type ListedTool } from '../core/tool.ts';
 import type { Severity } from './finding.ts';
@@ -512,6 +513,6 @@ test('whatever another server lists is looked at without an accident', () => {
         expect(counts.error + counts.warning + counts.hint).toBeGreaterThanOrEqual(0);
       },
     ),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });

@@ -1,6 +1,7 @@
 import { BlockList, isIPv6 } from 'node:net';
 import { assert, bigInt, constantFrom, property, tuple, type Arbitrary } from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { isGlobalAddress } from './is-global-address.ts';
 
 // Written as first and last address, so that the ranges are not read by what is tested.
@@ -71,7 +72,7 @@ test.each(nonGlobal4)('D3 no IPv4 address from %i to %i is global', (first, last
     expect([toIpv4(edge), isGlobalAddress(toIpv4(edge))]).toEqual([toIpv4(edge), false]);
   assert(
     property(bigInt(first, last).map(toIpv4), (address) => !isGlobalAddress(address)),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 
@@ -81,7 +82,7 @@ test.each(nonGlobal6)('D3 no %s IPv6 address is global, however it is written', 
     for (const edge of edges) expect(isGlobalAddress(spell(groupsOf(edge)))).toBe(false);
   assert(
     property(ipv6(within(prefix, bits)), (address) => isIPv6(address) && !isGlobalAddress(address)),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 
@@ -97,7 +98,7 @@ test('D3 a private IPv4 address is not global inside any IPv6 address that leads
   const wrapped = tuple(inner, constantFrom(...wrappers)).map(([value, wrap]) => wrap(value));
   assert(
     property(ipv6(wrapped), (address) => !isGlobalAddress(address)),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 
@@ -109,7 +110,7 @@ test('an IPv4 address outside of these ranges is global', () => {
       bigInt(0n, 0xffffffffn).map(toIpv4),
       (address) => isGlobalAddress(address) !== list.check(address),
     ),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

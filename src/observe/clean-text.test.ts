@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { cleanText, isPlainText } from './clean-text.ts';
 
 const legitimate = [
@@ -95,7 +96,7 @@ test('C7 cleaning is idempotent, never makes text longer and leaves nothing hidd
       expect(clean.length).toBeLessThanOrEqual(text.length);
       expect(clean).not.toMatch(hidden);
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { MAX_CHILDREN, Metrics } from './metrics.ts';
 
 test('a counter shows its help, its type and each series', () => {
@@ -124,7 +125,7 @@ test('whatever a label value holds, it reads back as it was and makes one line',
       const read = /^toolcrib_a_total\{x="((?:[^"\\]|\\.)*)",y="((?:[^"\\]|\\.)*)"\} 1$/s.exec(sample!);
       expect([unescape(read![1]!), unescape(read![2]!)]).toEqual([first, second]);
     }),
-    { numRuns: 1000 },
+    { numRuns: propertyRuns() },
   );
 });
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import type { LogLevel } from './log.ts';
 import { createLog } from './pino-log.ts';
 import { Secrets } from './secrets.ts';
@@ -48,7 +49,7 @@ test('E2 any entry is one parsable line of at most 16 kB', () => {
       expect(JSON.parse(lines[0]!)).toMatchObject({ level: 'info' });
       expect(lines[0]!.indexOf('\n')).toBe(lines[0]!.length - 1);
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { secretFormats } from './secret-formats.ts';
 import { redactPatterns, Secrets } from './secrets.ts';
 
@@ -92,7 +93,7 @@ describe('token formats', () => {
         const once = secrets.redact(parts.join(' '));
         expect(secrets.redact(once)).toBe(once);
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
   });
 
@@ -157,7 +158,7 @@ describe('secrets in use', () => {
           if (!'[redacted:secret]|'.repeat(9).includes(each))
             expect(redacted.split(/[|]/)).not.toContain(each);
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
   });
 });

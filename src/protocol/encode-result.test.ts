@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { content, type ContentBlock } from '../core/content.ts';
 import { toResult, type Done, type Failed } from '../core/result.ts';
 import type { JsonSchema } from '../core/schema.ts';
@@ -183,7 +184,7 @@ describe('what is written is JSON', () => {
         };
         expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(expected)));
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
   });
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { eraOf, namesModern } from './era.ts';
 import type { JsonObject, NotificationMessage, RequestMessage } from './json-rpc.ts';
@@ -55,7 +56,7 @@ describe('telling the era of a message', () => {
         expect(['modern', 'legacy', 'incomplete_meta', 'header_mismatch']).toContain(first);
         expect(outcome(structuredClone(message), header)).toBe(first);
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 
@@ -67,7 +68,7 @@ describe('telling the era of a message', () => {
         if (message.kind === 'request' && claim === undefined) expect(era).not.toBe('modern');
         if (message.method !== 'initialize' && claim !== undefined) expect(era).toBe('modern');
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 

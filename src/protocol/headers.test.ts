@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { checkMirrors, checkParamMirrors, decodeHeader, headerValue } from './headers.ts';
 import type { JsonObject, RequestMessage } from './json-rpc.ts';
@@ -35,7 +36,7 @@ describe('the base64 form', () => {
         expect(decodeHeader('X', encode(text))).toBe(text);
         expect(decodeHeader('X', toSentinel(text))).toBe(text);
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 
@@ -45,7 +46,7 @@ describe('the base64 form', () => {
         const text = attempt(() => decodeHeader('X', `=?base64?${inside}?=`));
         if (text !== undefined) expect(toSentinel(text)).toBe(`=?base64?${inside}?=`);
       }),
-      { numRuns: 5_000 },
+      { numRuns: propertyRuns(5_000) },
     );
   });
 
@@ -95,7 +96,7 @@ describe('headers and message', () => {
         const isSame = method === sent && (sent !== 'tools/call' || decoded(name) === 'danger');
         expect(passes(() => checkMirrors(message, VERSION, headers))).toBe(isSame);
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 
@@ -133,7 +134,7 @@ describe('headers and arguments', () => {
         const check = (): void => checkParamMirrors(schema, { zone: argument }, { 'mcp-param-zone': header });
         expect(passes(check)).toBe(isHonest || argument === other);
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 

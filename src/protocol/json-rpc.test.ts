@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { unknownTool } from '../core/absent-tool.ts';
 import {
@@ -167,7 +168,7 @@ describe('ids', () => {
         const message = parse(isFirst ? `{${idMember},${rest}}` : `{${rest}${blank},${blank}${idMember}}`);
         expect(message).toMatchObject({ kind: 'request', id: JSON.parse(id) as unknown, idText: id });
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 });
@@ -186,7 +187,7 @@ describe('agreement with JSON.parse', () => {
         if (holdsKey(value, '__proto__')) expect(message.kind).toBe('invalid');
         else expect(message).toEqual(expected);
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 
@@ -203,7 +204,7 @@ describe('agreement with JSON.parse', () => {
       fc.property(fc.uint8Array({ maxLength: 120 }), (bytes) => {
         expect(parse(bytes).kind).toBe('invalid');
       }),
-      { numRuns: 5_000 },
+      { numRuns: propertyRuns(5_000) },
     );
   });
 
@@ -224,7 +225,7 @@ describe('agreement with JSON.parse', () => {
           id,
         });
       }),
-      { numRuns: 10_000 },
+      { numRuns: propertyRuns(10_000) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { JsonScanner, jsonLimits } from './json-scan.ts';
 
 const scan = (text: string): string | undefined => new JsonScanner().scan(Buffer.from(text));
@@ -108,7 +109,7 @@ describe('repeated keys', () => {
       fc.property(treeWithRepeats, (tree) => {
         expect(scan(write(tree)) === 'repeats a key within one object').toBe(repeats(tree));
       }),
-      { numRuns: 2_000 },
+      { numRuns: propertyRuns(2_000) },
     );
   });
 });
@@ -161,7 +162,7 @@ test('A4 nothing that can be in a body makes the scanner throw or stop short', (
       if (scanner.ascii && scanner.scan(bytes) === undefined)
         expect(bytes.every((byte, index) => byte < 0x80 || bytes[index - 1] === 0x5c)).toBe(true);
     }),
-    { numRuns: 5_000 },
+    { numRuns: propertyRuns(5_000) },
   );
 });
 
@@ -187,7 +188,7 @@ test('A4 no arrangement of the pieces of JSON makes the scanner throw', () => {
     fc.property(fc.array(pieces, { maxLength: 40 }), (parts) => {
       expect(typeof scanner.scan(Buffer.from(parts.join('')))).toMatch(/^(undefined|string)$/);
     }),
-    { numRuns: 5_000 },
+    { numRuns: propertyRuns(5_000) },
   );
 });
 

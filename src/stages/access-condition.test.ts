@@ -2,6 +2,7 @@ import { runInNewContext } from 'node:vm';
 import * as cel from '@marcbachmann/cel-js';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
 import { callerScope, createConditions, type AccessCondition } from './access-condition.ts';
 import { toConditionValue } from './condition-values.ts';
@@ -105,7 +106,7 @@ test('arithmetic comes out as it does on paper, on whichever side the argument s
       if (Number.isSafeInteger(given.ba)) expect(ask(`${b} ${sign} args.a == ${given.ba}`, given)).toBe(true);
       expect(ask(`args.a < ${b} == (args.a < args.b)`, given)).toBe(true);
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

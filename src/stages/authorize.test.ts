@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { absentTool } from '../core/absent-tool.ts';
 import type { Reading, ToolCall } from '../core/call.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
@@ -358,7 +359,7 @@ describe('views', () => {
           for (const tool of tools)
             expect(await mayFind(rules, tool, one)).toBe(await mayFind(rules, tool, other));
       }),
-      { numRuns: 300 },
+      { numRuns: propertyRuns() },
     );
   });
 });
@@ -382,7 +383,7 @@ describe('for random rules and callers', () => {
           if (rules.every(({ when }) => when === undefined)) expect(endings).not.toContain('refused');
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
   });
 
@@ -405,7 +406,7 @@ describe('for random rules and callers', () => {
           }
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
   });
 

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { propertyRuns } from '../../test/property-runs.ts';
 import type { ToolCall, Voice } from '../core/call.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
@@ -415,7 +416,7 @@ describe('limits', () => {
           expect([results.bytes, results.size]).toEqual([0, 0]);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
   });
 
@@ -467,7 +468,7 @@ test('B10 however calls come, end and are cancelled, nobody gets the result of a
       }
       await Promise.all(ended);
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import type { Call, PromptCall, ToolCall } from '../core/call.ts';
 import { definePrompt } from '../core/prompt.ts';
 import { withStages } from '../core/stage.ts';
@@ -47,7 +48,7 @@ describe('control characters', () => {
         expect(JSON.stringify(once)).not.toMatch(/\\u00[01]|[\u007f-\u009f]/);
         expect(await pass(once)).toBe(once);
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
   });
 

@@ -19,6 +19,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { absentTool } from '../core/absent-tool.ts';
 import type { Call, ResourceCall, ToolCall } from '../core/call.ts';
 import { localCaller } from '../core/caller.ts';
@@ -152,7 +153,7 @@ test('whatever a client sends along, its call is made', () => {
         expect(source.call({ ...callOf(echo), meta })).toBe(done);
       },
     ),
-    { numRuns: 1000 },
+    { numRuns: propertyRuns() },
   );
   expect(reached).toHaveLength(1000);
 });

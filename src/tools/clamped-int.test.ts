@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { clampedInt } from './clamped-int.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { defineTool } from '../core/tool.ts';
@@ -33,7 +34,7 @@ test('000-29 any whole number ends up in the range, and inside it stays what it 
       expect(parsed >= min && parsed <= max).toBe(true);
       if (value >= min && value <= max) expect(parsed).toBe(value);
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { concealSecrets } from './conceal-secrets.ts';
 
 const secret = 'tok/ "é" +1234567890';
@@ -50,7 +51,7 @@ test('D4 wherever a text is cut inside a secret, nothing of the secret is left',
       const cut = `xxxx ${spelling.slice(0, 1 + (place % (spelling.length - 1)))}`;
       expect(concealSecrets([one])(cut, { isCut: true })).toBe('xxxx ');
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });
 

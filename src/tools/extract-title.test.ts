@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { extractTitle } from './extract-title.ts';
 
 const text = (content: string): object => ({ type: 'text', plain_text: content, text: { content } });
@@ -81,6 +82,6 @@ test('000-24 whatever an API sends, a title is a text that is not empty', () => 
     fc.property(given, (value) => {
       expect(extractTitle(value)).toMatch(/\S/);
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });

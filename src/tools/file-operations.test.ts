@@ -17,6 +17,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { localCaller } from '../core/caller.ts';
 import type { ToolContext } from '../core/context.ts';
 import { ToolRegistry } from '../core/registry.ts';
@@ -182,7 +183,7 @@ test('001-65 parts of any length put together are the file', async () => {
     }
     expect(read).toBe(content);
   });
-  await fc.assert(property, { numRuns: 150 });
+  await fc.assert(property, { numRuns: propertyRuns() });
 });
 
 test('001-65 a part that begins within a character begins with the next one; one beyond the end is empty', async () => {

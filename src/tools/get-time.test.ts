@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { toResult } from '../core/result.ts';
 import { validatorOf } from '../core/validator.ts';
@@ -73,6 +74,6 @@ test('001-19 in every zone there is, the time told is the moment asked about', (
       expect(told.unix_timestamp).toBe(Math.floor(at / 1000));
       expect(validatorOf(tool.outputSchema!)(told)).toHaveProperty('value');
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import * as fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { toResult } from '../core/result.ts';
 import { validatorOf } from '../core/validator.ts';
@@ -351,7 +352,7 @@ test('whatever the id, nothing but pages is ever asked for', async () => {
     fc.asyncProperty(id, async (pageId) => {
       await registry.execute('get_page', { pageId }).catch(() => {});
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
   expect(paths.length).toBeGreaterThan(100);
   for (const path of paths) expect(path).toMatch(/^https:\/\/api\.notion\.com\/v1\/pages\/[\w-]+$/);

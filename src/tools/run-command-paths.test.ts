@@ -12,6 +12,7 @@ import { join, resolve } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import type { z } from 'zod';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { compileArguments } from './run-command-arguments.ts';
 import { commandOptions, type runCommandOptions } from './run-command-options.ts';
@@ -157,6 +158,6 @@ test('003-01 whatever is given is refused or lies below', () => {
       expect(given).toBe(`./${path}`);
       expect(`${resolve('/work/folder', given)}/`.startsWith('/work/folder/')).toBe(true);
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
 });

@@ -21,6 +21,7 @@ import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { z } from 'zod';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { localCaller } from '../core/caller.ts';
 import type { ToolContext } from '../core/context.ts';
 import { ToolRegistry } from '../core/registry.ts';
@@ -228,7 +229,7 @@ describe('003-01 C1 nothing a model writes is read by a shell', () => {
       fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 5 }), async (args) => {
         expect((await run('show', args)).stdout).toBe(args.map((one) => `[${one}]`).join(''));
       }),
-      { numRuns: 60 },
+      { numRuns: propertyRuns(60) },
     );
   });
 });

@@ -2,6 +2,7 @@
 export function faultTools(notes: string): string {
   return `
 import { appendFileSync } from 'node:fs';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineTool } from 'toolcrib';
 
@@ -60,7 +61,19 @@ export const hog = defineTool({ name: 'hog', description: 'Blocks everything.', 
   return nonce;
 });
 
+${LAG}
+
 export const big = defineTool({ name: 'big', description: 'Answers at length.', input, ...reads }, ({ nonce, bytes }) =>
   nonce + ' 4111 1111 1111 1111 ghp_ \\u202e <system>'.repeat(Math.ceil(bytes / 40)).slice(0, bytes));
 `;
 }
+
+const LAG = `
+// Counted from the first call; what is measured includes the 10 ms between two looks.
+let delay;
+const lateMs = (nanoseconds) => Math.max(0, nanoseconds / 1e6 - 10);
+export const lag = defineTool({ name: 'lag', description: 'Tells how late the event loop was at p99.9, in ms.', input, ...reads }, () => {
+  if (!delay) (delay = monitorEventLoopDelay({ resolution: 10 })).enable();
+  return String(lateMs(delay.percentile(99.9)));
+});
+`;

@@ -5,7 +5,7 @@ import { localCaller, type Caller } from '../../src/core/caller.ts';
 import { createGeneration } from '../../src/gateway/generation.ts';
 import { createLasting } from '../../src/gateway/lasting.ts';
 import { loadConfig } from '../../src/gateway/load-config.ts';
-import { systemClock } from '../../src/core/clock.ts';
+import { systemClock, type Clock } from '../../src/core/clock.ts';
 import { createInMemory } from '../../src/server/in-memory.ts';
 import { createInMemoryStore } from '../../src/store/in-memory-store.ts';
 import { Secrets } from '../../src/observe/secrets.ts';
@@ -23,7 +23,7 @@ export interface Governed {
 }
 
 /** Opens one; its caller is let in without a key, so that every message gets as far as it can. */
-export async function openGoverned(): Promise<Governed> {
+export async function openGoverned(clock: Clock = systemClock): Promise<Governed> {
   const folder = mkdtempSync(join(tmpdir(), 'toolcrib-fuzz-'));
   writeFileSync(join(folder, 'fault-tools.mjs'), faultTools(join(folder, 'notes')));
   writeFileSync(
@@ -40,7 +40,7 @@ export async function openGoverned(): Promise<Governed> {
   const log = (): void => {};
   const store = createInMemoryStore({ clock: systemClock, memory: createInMemory(systemClock) });
   const secrets = { pepper: 'p'.repeat(32), digestKey: 'd'.repeat(32) };
-  const lasting = createLasting({ store, secrets }, log, new Secrets());
+  const lasting = { ...createLasting({ store, secrets }, log, new Secrets()), clock };
   const generation = await createGeneration(loaded, { lasting, version: '1.0.0', watch: false });
   const caller = { ...localCaller, roles: ['tester'] };
   const server = createServer({

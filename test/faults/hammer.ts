@@ -2,6 +2,7 @@ import { jsonPieces, mutate, type Mutation } from '../fuzz/mutations.ts';
 import { leaksIn } from '../security/leaks.ts';
 import { modernMeta } from './client.ts';
 import { Random, summarise, type Outcome, type RunOptions } from './scenario.ts';
+import { isWellFormed } from './well-formed.ts';
 
 const AT_ONCE = 64;
 const pieces = [
@@ -16,11 +17,25 @@ const pieces = [
   '"name":"hog",',
 ];
 
+/** A message as it is sent. */
+export interface Sent {
+  readonly body: Buffer;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What came back. */
+export interface Reply {
+  readonly status: number;
+  readonly text: string;
+  /** What was really sent, where that is not what was asked for. */
+  readonly body?: Buffer;
+}
+
 /** Sends mutated messages and looks at every answer. */
 export async function hammer(
   { seed, report }: RunOptions,
   messages: number,
-  send: (request: Request) => Promise<Response>,
+  send: (message: Sent) => Promise<Reply>,
 ): Promise<Outcome> {
   const random = new Random(seed);
   const accidents: unknown[] = [];
@@ -28,19 +43,25 @@ export async function hammer(
   process.on('unhandledRejection', note).on('uncaughtException', note);
   const statuses = new Map<number, number>();
   const wrong: string[] = [];
+  const taken: string[] = [];
   const seen = new Set<string>();
+  let malformed = 0;
   let longestMs = 0;
   try {
     for (let sent = 0; sent < messages; sent += AT_ONCE) {
       const startedAt = performance.now();
       const answers = await Promise.all(
         Array.from({ length: AT_ONCE }, async () => {
-          const response = await send(mutated(random));
-          return { status: response.status, text: await response.text() };
+          const message = mutated(random);
+          return { body: message.body, ...(await send(message)) };
         }),
       );
       longestMs = Math.max(longestMs, performance.now() - startedAt);
-      for (const { status, text } of answers) {
+      for (const { status, text, body } of answers) {
+        if (!isWellFormed(body)) {
+          malformed++;
+          if (!isRefusal({ status, text })) taken.push(`${status} for ${body.toString().slice(0, 200)}`);
+        }
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         // Most answers are the same as one before.
         const answer = `${status} ${text}`;
@@ -49,19 +70,34 @@ export async function hammer(
         wrong.push(...problems(status, text));
       }
     }
-    const health = await send(post(JSON.stringify(good[0]!.body), good[0]!.headers));
-    const text = await health.text();
-    if (health.status !== 200 || !text.includes('sound'))
-      wrong.push(`a good call afterwards was answered with ${health.status}`);
+    const { status, text } = await send({ body: goodBytes[0]!, headers: good[0]!.headers });
+    if (status !== 200 || !text.includes('sound'))
+      wrong.push(`a good call afterwards was answered with ${status} ${text.slice(0, 200)}`);
   } finally {
     process.off('unhandledRejection', note).off('uncaughtException', note);
   }
   const spread = [...statuses].toSorted(([a], [b]) => a - b).map(([status, count]) => `${status}: ${count}`);
+  report(`${malformed} malformed, ${taken.length} of them accepted`);
   report(`answers by status: ${spread.join(', ')}; the slowest ${AT_ONCE} took ${Math.round(longestMs)} ms`);
   return {
     counts: `${messages} messages`,
-    failures: [...summarise('bad answers', [...new Set(wrong)]), ...summarise('unhandled', accidents)],
+    failures: [
+      ...summarise('bad answers', [...new Set(wrong)]),
+      ...summarise('messages accepted although malformed', taken),
+      ...summarise('unhandled', accidents),
+    ],
   };
+}
+
+// A list of answers refuses when each of them does.
+function isRefusal({ status, text }: Reply): boolean {
+  if (status >= 400) return true;
+  const found = text.startsWith('event:') ? /^data: (.*)$/m.exec(text)?.[1] : text;
+  if (found === undefined || found === '') return false;
+  return found
+    .split('\n')
+    .flatMap((line) => JSON.parse(line) as object)
+    .every((answer) => Object.hasOwn(answer, 'error'));
 }
 
 // Leaves the text of callers out: what they sent may come back to them.
@@ -137,17 +173,17 @@ function modern(method: string, params: object, name?: string): Good {
 
 const goodBytes: readonly Buffer[] = good.map(({ body }) => Buffer.from(JSON.stringify(body)));
 
-function mutated(random: Random): Request {
+function mutated(random: Random): Sent {
   const index = random.between(0, good.length - 1);
   // Half of the messages stay JSON, so that they get further than the reader.
   if (random.next() < 0.5) {
     const body = structuredClone(good[index]!.body) as Record<string, unknown>;
     for (let change = random.between(1, 3); change > 0; change--) twist(body, random);
-    return post(JSON.stringify(body), good[index]!.headers);
+    return { body: Buffer.from(JSON.stringify(body)), headers: good[index]!.headers };
   }
   let bytes = goodBytes[index]!;
   for (let change = random.between(1, 4); change > 0; change--) bytes = mutate(bytes, mutation(random));
-  return post(bytes, good[index]!.headers);
+  return { body: bytes, headers: good[index]!.headers };
 }
 
 const oddities: readonly unknown[] = [
@@ -206,10 +242,11 @@ function mutation(random: Random): Mutation {
   }
 }
 
-function post(body: string | Buffer, headers: Readonly<Record<string, string>>): Request {
+/** A message as a request of the fetch interface. */
+export function toRequest({ body, headers }: Sent): Request {
   return new Request('http://127.0.0.1/mcp', {
     method: 'POST',
-    body: body as string,
+    body: new Uint8Array(body),
     headers: {
       host: '127.0.0.1',
       'content-type': 'application/json',

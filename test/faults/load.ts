@@ -1,6 +1,6 @@
 import { Client, type Answer, type ClientOptions } from './client.ts';
 import type { Row } from './crib.ts';
-import { summarise } from './scenario.ts';
+import { pause, summarise } from './scenario.ts';
 
 /** One call of a load: a tool, and arguments with the nonce by which it is found again. */
 export interface LoadCall {
@@ -16,6 +16,10 @@ export class Load {
   readonly refused: Answer[] = [];
   /** How often a connection failed. */
   lost = 0;
+  /** How many calls were answered, in whatever way. */
+  answered = 0;
+  #begun = 0;
+  readonly #startedAt = performance.now();
   readonly #client: Client;
   readonly #lanes: Promise<void>[];
   #isOver = false;
@@ -25,14 +29,20 @@ export class Load {
       readonly lanes: number;
       readonly make: () => LoadCall;
       readonly goesOn?: boolean;
+      /** How many calls are begun a second at most; as many as are answered unless set. */
+      readonly perSecond?: number;
     },
   ) {
     this.#client = new Client({ connections: options.lanes, ...options });
     this.#lanes = Array.from({ length: options.lanes }, async () => {
       while (!this.#isOver) {
+        this.#begun++;
+        // A call that is late does not delay those after it: the pace is counted from the beginning.
+        if (options.perSecond !== undefined) await this.#untilDue(this.#begun / options.perSecond);
         const { tool, args } = options.make();
         try {
           const answer = await this.#client.call(tool, args);
+          this.answered++;
           if (answer.isDone && answer.text === args.nonce) this.acknowledged.set(args.nonce, tool);
           else this.refused.push(answer);
         } catch {
@@ -41,6 +51,16 @@ export class Load {
         }
       }
     });
+  }
+
+  /** How many calls were answered a second, in whatever way. */
+  get rate(): number {
+    return (this.answered * 1000) / (performance.now() - this.#startedAt);
+  }
+
+  async #untilDue(seconds: number): Promise<void> {
+    const early = this.#startedAt + seconds * 1000 - performance.now();
+    if (early > 0) await pause(early);
   }
 
   /** Waits until no call is under way. */

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { scenarios } from './scenarios.ts';
-import type { Outcome, Scenario } from './scenario.ts';
+import { findings, type Outcome, type Scenario } from './scenario.ts';
 
 const ids = scenarios.map(({ id }) => id).join(', ');
 const help = `npm run faults [-- options]
@@ -54,9 +54,11 @@ async function attempt(scenario: Scenario, startedAt: number): Promise<Outcome> 
   const options = { seed, counts: values.full ? ('full' as const) : ('short' as const), report };
   try {
     if (!values.controls) return await scenario.run(options);
-    const { counts, failures, notRun } = await scenario.control(options);
-    report(`the control found: ${failures.join('; ') || 'nothing'}`);
-    const isBlind = failures.length === 0 && notRun === undefined;
+    const outcome = await scenario.control(options);
+    const { counts, notRun } = outcome;
+    const found = findings(outcome);
+    report(`the control found: ${found.join('; ') || 'nothing'}`);
+    const isBlind = found.length === 0 && notRun === undefined;
     return {
       counts,
       failures: isBlind ? ['the check finds nothing with the defence off'] : [],

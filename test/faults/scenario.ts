@@ -80,3 +80,30 @@ export function summarise(what: string, list: readonly unknown[]): string[] {
   if (list.length === 0) return [];
   return [`${list.length} ${what}, such as ${list.slice(0, 3).map(String).join(', ')}`];
 }
+
+/** A figure beside its target, with a word that stands out when it is over; figures are shown, never asserted. */
+export function against(figure: number, target: number, unit = 'ms'): string {
+  const digits = figure < 10 ? 1 : 0;
+  const [shown, goal] = [figure, target].map((value) =>
+    value.toLocaleString('en-US', { maximumFractionDigits: digits }),
+  );
+  return `${shown} ${unit} (target ${goal} ${unit}${figure > target ? ', OVER' : ''})`;
+}
+
+/** A value that so large a part of all values does not exceed. */
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? 0;
+}
+
+const NOTHING_SHOWN = ', so nothing was shown';
+
+/** The failure of a run that had nothing to look at. */
+export function nothingShown(why: string): string {
+  return `${why}${NOTHING_SHOWN}`;
+}
+
+/** What a check really found: a run that had nothing to look at does not prove that the check can see. */
+export function findings({ failures }: Outcome): readonly string[] {
+  return failures.filter((failure) => !failure.endsWith(NOTHING_SHOWN));
+}

@@ -1,4 +1,6 @@
 import { readdirSync } from 'node:fs';
+import type { Caller } from '../../src/core/caller.ts';
+import { systemClock } from '../../src/core/clock.ts';
 import { modernMeta } from './client.ts';
 import { openGoverned } from './governed.ts';
 import { Random } from './scenario.ts';
@@ -6,15 +8,25 @@ import { Random } from './scenario.ts';
 /** What a process holds after everything that can be collected is. */
 export interface Holdings {
   readonly heap: number;
+  readonly rss: number;
+  /** How many calls had been made by then, and how many callers had come. */
+  readonly calls: number;
+  readonly callers: number;
   readonly descriptors: number;
   readonly resources: number;
   readonly listeners: number;
 }
 
-const [calls = 0, seed = 0, leaks = 0] = process.argv.slice(2).map(Number);
-const { server, caller, entries, close } = await openGoverned();
+const [calls = 0, seed = 0, leak = 0] = process.argv.slice(2).map(Number);
+// Callers are let go of some time after their last call; a clock that runs ahead makes that a matter of calls, not of how fast this machine is.
+let aheadMs = 0;
+const clock = { ...systemClock, ticks: () => systemClock.ticks() + aheadMs };
+const { server, caller, entries, close } = await openGoverned(clock);
 const random = new Random(seed);
 const leaked: unknown[] = [];
+const TENANTS = 2_000;
+const CALLS_PER_CALLER = 5;
+let callers = 0;
 
 interface Kind {
   readonly method: string;
@@ -36,22 +48,38 @@ const KINDS: readonly ((id: number) => Kind)[] = [
 ];
 
 for (let made = 0; made < calls; made += 100) {
-  const answers = await Promise.all(Array.from({ length: 100 }, (_, index) => oneCall(made + index)));
-  if (leaks === 1) leaked.push(...answers.map((answer) => JSON.stringify(answer)));
+  const visitors = Array.from({ length: 100 / CALLS_PER_CALLER }, visitor);
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, index) => oneCall(made + index, visitors[index % visitors.length]!)),
+  );
+  if (leak === 1) leaked.push(...answers.map((answer) => JSON.stringify(answer)));
+  if (leak === 2) leaked.push(...visitors);
   // The store in memory keeps the newest rows, up to a limit; here they would only hide what else grows.
   entries.length = 0;
+  aheadMs += 1_000;
   if (made === Math.floor(calls / 300) * 100 || made === calls - 100)
-    process.stdout.write(`${JSON.stringify(await holdings())}\n`);
+    process.stdout.write(`${JSON.stringify(await holdings(made + 100))}\n`);
 }
 await close();
 
-async function oneCall(id: number): Promise<unknown> {
+// Somebody who has never called before, of a tenant that comes again and again; nothing here holds on to either.
+function visitor(): Caller {
+  const tenant = `t${callers % TENANTS}`;
+  return { ...caller, id: `c${callers++}`, tenant: { id: tenant, name: tenant, data: {} } };
+}
+
+async function oneCall(id: number, from: Caller): Promise<unknown> {
   const { method, params, isCancelled = false } = random.pick(KINDS)(id);
-  const _meta = { ...modernMeta, ...(params['_meta'] as object | undefined) };
+  const _meta: Readonly<Record<string, unknown>> = {
+    ...modernMeta,
+    ...(params['_meta'] as object | undefined),
+  };
   const message = { jsonrpc: '2.0' as const, id, method, params: { ...params, _meta } };
-  if (!isCancelled) return server.handle(message, { caller });
+  // What was done with a key is remembered for a day, so those who use one are always the same.
+  const by = _meta['dev.toolcrib/idempotencyKey'] === undefined ? from : caller;
+  if (!isCancelled) return server.handle(message, { caller: by });
   const controller = new AbortController();
-  const answer = server.handle(message, { caller, signal: controller.signal });
+  const answer = server.handle(message, { caller: by, signal: controller.signal });
   controller.abort();
   return answer;
 }
@@ -65,13 +93,17 @@ function keyed(key: string): Kind {
   return { method: 'tools/call', params };
 }
 
-async function holdings(): Promise<Holdings> {
+async function holdings(made: number): Promise<Holdings> {
+  // Refusals are counted for a second before they are written down.
   for (let round = 0; round < 4; round++) {
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 300));
     globalThis.gc!();
   }
   return {
     heap: process.memoryUsage().heapUsed,
+    rss: process.memoryUsage().rss,
+    calls: made,
+    callers,
     descriptors: readdirSync('/proc/self/fd').length,
     resources: process.getActiveResourcesInfo().length,
     listeners: process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0),

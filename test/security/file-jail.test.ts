@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import { constants } from 'node:fs';
 import * as fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
+import { propertyRuns } from '../property-runs.ts';
 import { CANARY, failure, MAX_UP, openSandbox, tryAll, type Answer, type Sandbox } from './file-sandbox.ts';
 
 const invalid = failure('Invalid path');
@@ -275,7 +276,7 @@ test('D2 whatever the path, nothing outside is ever read, listed or described', 
     expect(answer).not.toContain('canary.txt');
     expect(answer).not.toContain(`"size":${CANARY.length}`);
   });
-  await fc.assert(property, { numRuns: 1_000 });
+  await fc.assert(property, { numRuns: propertyRuns() });
   expect(sandbox.snapshot()).toBe(before);
 });
 
@@ -290,7 +291,7 @@ test('D2 whatever the path, nothing outside is ever written, moved or deleted', 
     await sandbox.run({ operation: 'delete', path });
     expect(readdirSync(sandbox.folder)).toEqual(siblings);
   });
-  await fc.assert(property, { numRuns: 1_000 });
+  await fc.assert(property, { numRuns: propertyRuns() });
   expect(sandbox.snapshot()).toBe(before);
 });
 

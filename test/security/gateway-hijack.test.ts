@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { defineTool } from '../../src/index.ts';
 import { everythingForStaff, openCrib, type Crib, type Holder } from '../gateway.ts';
+import { propertyRuns } from '../property-runs.ts';
 import { belongings, makeTask, ping, type Belonging } from './belongings.ts';
 import { Events, type Reply } from './client.ts';
 import { KeyClient } from './key-client.ts';
@@ -141,7 +142,7 @@ test('B9 whatever text stands for an id, the answer to it says nothing but that 
       fc.asyncProperty(fc.string({ minLength: 1, maxLength: 60 }), async (id) => {
         expect([method, await answerTo(method, member, id)]).toEqual([method, expected]);
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns() },
     );
   }
 });
@@ -155,7 +156,7 @@ test('B9 a session id of any form that is not hers is one that never was', async
       const { status, body } = await client.send(ping(id));
       expect([status, body]).toEqual([never.status, never.body]);
     }),
-    { numRuns: 500 },
+    { numRuns: propertyRuns() },
   );
 });
 

@@ -6,6 +6,7 @@ import { ToolRegistry } from '../../src/core/registry.ts';
 import { createGuard, type Guard } from '../../src/net/create-guard.ts';
 import { fetchApiDataTool } from '../../src/tools/fetch-api-data.ts';
 import type { FetchApiDataOptions } from '../../src/tools/fetch-api-data-options.ts';
+import { propertyRuns } from '../property-runs.ts';
 import { createWorld, naiveGet, outcomeOf, type World } from './outbound-world.ts';
 
 const canary = 'canary-7f3a91';
@@ -220,7 +221,7 @@ describe('D3 what a request says', () => {
         const others = Object.entries(heard[0]!.headers).filter(([one]) => !own.has(one));
         expect(others).toEqual([[`x-${key}`.toLowerCase(), text.replaceAll(/^[ \t]+|[ \t]+$/g, '')]]);
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
   });
 

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ToolRegistry, type Caller } from '../../src/index.ts';
 import { databaseQueryTool, type DatabaseQueryConfig } from '../../src/tools.ts';
 import { CANARY, databases, openWorld, type World } from '../databases.ts';
+import { propertyRuns } from '../property-runs.ts';
 
 type Query = {
   readonly table: string;
@@ -254,7 +255,7 @@ describe.each(databases)('D1 query_database on %s', (kind) => {
         expect(['orders', 'customers']).toContain(table);
         expect(JSON.stringify(answer)).not.toContain('laser');
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
     expect(answered).toBeGreaterThan(5);
   });

@@ -10,6 +10,7 @@ import { postgresFunctions } from '../../src/tools/sql-guard-functions.ts';
 import { SqlRefusal, type SqlRules } from '../../src/tools/sql-guard-rules.ts';
 import { guardSql } from '../../src/tools/sql-guard.ts';
 import { hasPostgres, startPostgres, type PostgresServer } from '../postgres.ts';
+import { propertyRuns } from '../property-runs.ts';
 
 const CANARY = 'canary-7f3a';
 
@@ -404,7 +405,7 @@ describe.skipIf(!hasPostgres())('D1 what the planner of PostgreSQL says', () => 
         if (relations.size > 0) tally.explained++;
         for (const relation of relations) expect(['public.orders', 'public.people']).toContain(relation);
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
     // A list of forbidden words lets some of the same queries through: the planner would tell.
     await client.query('set search_path = public');

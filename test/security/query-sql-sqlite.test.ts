@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import type { ToolContext } from '../../src/core/context.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
 import { sqlQueryTool, type SqlQueryOptions } from '../../src/tools/query-sql.ts';
+import { propertyRuns } from '../property-runs.ts';
 
 const CANARY = 'canary-91bd';
 const folder = mkdtempSync(join(tmpdir(), 'toolcrib-query-sql-'));
@@ -237,7 +238,7 @@ describe('D1 query_sql on SQLite', () => {
           // Not every query of the grammar means something.
         }
       }),
-      { numRuns: 1_000 },
+      { numRuns: propertyRuns() },
     );
     expect(tally.answered).toBeGreaterThan(100);
     expect(tally.refused).toBeGreaterThan(100);

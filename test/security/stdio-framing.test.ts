@@ -6,6 +6,7 @@ import { defineTool } from '../../src/core/tool.ts';
 import { createServer } from '../../src/server/create-server.ts';
 import { serveStdio } from '../../src/server/stdio.ts';
 import { recordingSource } from '../../src/testing.ts';
+import { propertyRuns } from '../property-runs.ts';
 import { callBody } from './attack.ts';
 import { leakedAnswers, type JsonRpcAnswer } from './raw-http.ts';
 import { overStdio } from './stdio.ts';
@@ -158,7 +159,7 @@ test('A12 lines mean the same however the bytes are cut up', async () => {
       expect(answers.map(({ id }) => String(id)).toSorted()).toEqual(ids.toSorted());
       expect(source.calls).toHaveLength(ids.length);
     }),
-    { numRuns: 200 },
+    { numRuns: propertyRuns() },
   );
 });
 

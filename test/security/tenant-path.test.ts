@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../property-runs.ts';
 import { ask, keyed } from './keyed.ts';
 
 const bearer = (key: string): { authorization: string } => ({ authorization: `Bearer ${key}` });
@@ -83,7 +84,7 @@ test('B9 no tenant but its own lets a caller in, whatever the path says', async 
       }
       expect((await ask(target, { path, headers: bearer(key) })).status).toBe(404);
     }),
-    { numRuns: 300 },
+    { numRuns: propertyRuns() },
   );
   expect(target.runs()).toBe(0);
 });

@@ -1,7 +1,9 @@
 import { Crib } from '../crib.ts';
 import { effectsWithoutIntent, Load, repeatedNumbers, withoutRow } from '../load.ts';
 import {
+  against,
   eventually,
+  nothingShown,
   pause,
   Random,
   summarise,
@@ -17,6 +19,8 @@ export const killed: Scenario = {
   run: (options) => killRepeatedly(options, { kills: options.counts === 'full' ? 200 : 10 }),
   control: (options) => killRepeatedly(options, { kills: 1, audit: false }),
 };
+
+const READY_MS = 2_000;
 
 async function killRepeatedly(
   { seed, report }: RunOptions,
@@ -57,15 +61,16 @@ async function killRepeatedly(
       );
     }
     const last = await crib.start();
+    slowestMs = Math.max(slowestMs, last.readyMs);
     const rows = await crib.rows();
     await last.kill();
     failures.push(...summarise('acknowledged calls without a row', withoutRow(acknowledged, rows)));
     failures.push(...effectsWithoutIntent(crib.notes(), rows));
     failures.push(...summarise('repeated sequence numbers', repeatedNumbers(rows)));
     failures.push(...(await crib.verify()).failures);
-    if (acknowledged.size === 0) failures.push('no call was acknowledged, so nothing was shown');
+    if (acknowledged.size === 0) failures.push(nothingShown('no call was acknowledged'));
     return {
-      counts: `${kills} kills, ${acknowledged.size} acknowledged calls, slowest start ${Math.round(slowestMs)} ms`,
+      counts: `${kills} kills, ${acknowledged.size} acknowledged calls, slowest back to ready ${against(slowestMs, READY_MS)}`,
       failures,
     };
   } finally {

@@ -1,10 +1,18 @@
-import { execFileSync } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
-import type { ConfigInput } from '../../../src/gateway/config.ts';
+import { existsSync, statSync } from 'node:fs';
 import { Client } from '../client.ts';
 import { Crib, type Serving } from '../crib.ts';
 import { effectsWithoutIntent, Load, withoutRow } from '../load.ts';
-import { eventually, pause, summarise, type Outcome, type RunOptions, type Scenario } from '../scenario.ts';
+import {
+  against,
+  eventually,
+  nothingShown,
+  pause,
+  summarise,
+  type Outcome,
+  type RunOptions,
+  type Scenario,
+} from '../scenario.ts';
+import { mountingObstacle, onSmallDisk } from '../small-disk.ts';
 import { Interference, tracingObstacle } from '../tracer.ts';
 
 /** A disk that fails, is full or hangs stops the tools, and everything goes on when it is well again. */
@@ -16,7 +24,8 @@ export const failingDisk: Scenario = {
     if (notRun !== undefined) return { counts: '', failures: [], notRun };
     const hangMs = options.counts === 'full' ? 10_000 : 3_000;
     const parts = {
-      'failing syncs': failSyncs,
+      'failing syncs': (site: RunOptions) => failCalls(site, 'fsync,fdatasync'),
+      'failing writes': (site: RunOptions) => failCalls(site, 'pwrite64'),
       'full disk': fillDisk,
       'full disk of a copy': fillCopy,
       'hanging disk': (site: RunOptions) => hang(site, hangMs),
@@ -25,13 +34,17 @@ export const failingDisk: Scenario = {
     const found = await Promise.all(
       Object.entries(parts).map(async ([what, part]) => {
         const report = (line: string): void => options.report(`${what}: ${line}`);
-        return (await part({ ...options, report })).map((text) => `${what}: ${text}`);
+        const { failures, unreadyMs } = await part({ ...options, report });
+        return {
+          failures: failures.map((text) => `${what}: ${text}`),
+          figure:
+            unreadyMs === undefined ? what : `${what}, not ready after ${against(unreadyMs, UNREADY_MS)}`,
+        };
       }),
     );
-    const failures = found.flat();
     return {
-      counts: `failing syncs, a full disk, a full disk of a copy of the checkpoints, a hang of ${hangMs / 1000} s`,
-      failures,
+      counts: `${found.map(({ figure }) => figure).join('; ')}; a hang of ${hangMs / 1000} s`,
+      failures: found.flatMap(({ failures }) => failures),
     };
   },
   // With nothing wrong with the disk, tools run on: the check that they stand still must say so.
@@ -50,6 +63,14 @@ export const failingDisk: Scenario = {
   },
 };
 
+const UNREADY_MS = 1_000;
+
+interface Part {
+  readonly failures: readonly string[];
+  /** From the first failure until the server says that it is not ready; absent where it stays ready. */
+  readonly unreadyMs?: number;
+}
+
 interface Site {
   readonly crib: Crib;
   readonly serving: Serving;
@@ -66,40 +87,39 @@ function work({ port }: Serving): Load {
   });
 }
 
-async function failSyncs({ report }: RunOptions): Promise<string[]> {
+async function failCalls({ report }: RunOptions, calls: string): Promise<Part> {
   const crib = new Crib();
   try {
     const serving = await crib.start();
     const load = work(serving);
     await eventually('calls are answered', () => load.acknowledged.size > 20);
-    const interference = await Interference.begin(serving.pid, 'fsync,fdatasync:error=EIO');
-    await eventually('a sync fails', () => interference.count > 0);
-    const unreadyMs = await eventually(
-      'the server is not ready',
-      async () => (await serving.look('/readyz')) === 503,
-    );
-    report(`a sync failed; not ready ${Math.round(unreadyMs)} ms later`);
+    const interference = await Interference.begin(serving.pid, `${calls}:error=EIO`);
+    await eventually('one of them fails', () => interference.count > 0);
+    const unreadyMs = await untilUnready(serving);
+    report(`a call of ${calls} failed; not ready ${Math.round(unreadyMs)} ms later`);
     const failures = await standsStill({ crib, serving, report });
     await interference.lift();
-    report(`the disk is well after ${interference.count} failed syncs`);
-    return [...failures, ...(await recovers({ crib, serving, report }, load, { gap: true }))];
+    report(`the disk is well after ${interference.count} failures`);
+    failures.push(...(await recovers({ crib, serving, report }, load, { gap: true })));
+    return { failures, unreadyMs };
   } finally {
     await crib.close();
   }
 }
 
+function untilUnready(serving: Serving): Promise<number> {
+  return eventually('the server is not ready', async () => (await serving.look('/readyz')) === 503);
+}
+
 // The record and one copy of its checkpoints are on a small disk, as they are on one disk by default; another copy is elsewhere.
-async function fillDisk({ report }: RunOptions): Promise<string[]> {
+async function fillDisk({ report }: RunOptions): Promise<Part> {
   const url = 'sqlite:./disk/toolcrib.db';
   return onSmallDisk({ store: { url } }, async ({ crib, serving, filler }) => {
     const load = work(serving);
     await eventually('calls are answered', () => load.acknowledged.size > 20);
     filler.start();
     await eventually('a call is refused', () => load.refused.length > 0);
-    const unreadyMs = await eventually(
-      'the server is not ready',
-      async () => (await serving.look('/readyz')) === 503,
-    );
+    const unreadyMs = await untilUnready(serving);
     report(`the disk is full; not ready ${Math.round(unreadyMs)} ms after the first refusal`);
     // What the log of the database gives up when it is reopened is used up, too.
     let before = -1;
@@ -112,12 +132,13 @@ async function fillDisk({ report }: RunOptions): Promise<string[]> {
     const failures = await standsStill({ crib, serving, report });
     filler.remove();
     report('there is space again');
-    return [...failures, ...(await recovers({ crib, serving, report }, load, { gap: true }))];
+    failures.push(...(await recovers({ crib, serving, report }, load, { gap: true })));
+    return { failures, unreadyMs };
   });
 }
 
 // Only a copy of the checkpoints is on the small disk: calls go on, and the copy is made whole when there is space.
-async function fillCopy({ report }: RunOptions): Promise<string[]> {
+async function fillCopy({ report }: RunOptions): Promise<Part> {
   return onSmallDisk({}, async ({ crib, serving, filler }) => {
     // Before the first checkpoint: a file that is there has some room left on its last page.
     filler.start();
@@ -126,8 +147,9 @@ async function fillCopy({ report }: RunOptions): Promise<string[]> {
     const isEmpty = !existsSync(copy(crib)) || statSync(copy(crib)).size === 0;
     filler.remove();
     report('there is space again for the copy');
-    const failures = isEmpty ? [] : ['the disk of the copy was not full, so nothing was shown'];
-    return [...failures, ...(await recovers({ crib, serving, report }, load, { gap: false }))];
+    const failures = isEmpty ? [] : [nothingShown('the disk of the copy was not full')];
+    failures.push(...(await recovers({ crib, serving, report }, load, { gap: false })));
+    return { failures };
   });
 }
 
@@ -135,32 +157,7 @@ function copy(crib: Crib): string {
   return crib.path('disk/toolcrib.checkpoints');
 }
 
-async function onSmallDisk(
-  config: ConfigInput,
-  use: (site: { crib: Crib; serving: Serving; filler: Filler }) => Promise<string[]>,
-): Promise<string[]> {
-  const crib = new Crib();
-  const disk = crib.path('disk');
-  mkdirSync(disk);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', disk]);
-  const filler = new Filler(crib.path('disk/filler'));
-  try {
-    const checkpoints = ['./disk/toolcrib.checkpoints', './toolcrib.checkpoints'];
-    crib.configure({
-      ...config,
-      stages: { audit: { arguments: 'preview', checkpoints, checkpointSeconds: 1 } },
-    });
-    return await use({ crib, serving: await crib.start(), filler });
-  } finally {
-    filler.remove();
-    // The server has to let go of the disk first; the folder goes last.
-    await crib.stop();
-    execFileSync('umount', [disk]);
-    await crib.close();
-  }
-}
-
-async function hang({ report }: RunOptions, hangMs: number): Promise<string[]> {
+async function hang({ report }: RunOptions, hangMs: number): Promise<Part> {
   const crib = new Crib();
   try {
     const serving = await crib.start();
@@ -175,8 +172,9 @@ async function hang({ report }: RunOptions, hangMs: number): Promise<string[]> {
     const keyed = client
       .call('effect', { nonce: 'keyed' }, { meta: { 'dev.toolcrib/idempotencyKey': 'hanging' } })
       .then(({ status }) => ({ status, ms: performance.now() - begunAt }));
-    await eventually('the server is not ready', async () => (await serving.look('/readyz')) === 503);
-    report(`the disk hangs; not ready after ${Math.round(performance.now() - begunAt)} ms`);
+    await untilUnready(serving);
+    const unreadyMs = performance.now() - begunAt;
+    report(`the disk hangs; not ready after ${Math.round(unreadyMs)} ms`);
     const failures = await standsStill({ crib, serving, report });
     const { status, ms } = await keyed;
     client.close();
@@ -190,7 +188,8 @@ async function hang({ report }: RunOptions, hangMs: number): Promise<string[]> {
     );
     report(`the disk answers again after ${Math.round(performance.now() - begunAt)} ms`);
     await interference.lift();
-    return [...failures, ...(await recovers({ crib, serving, report }, load, { gap: false }))];
+    failures.push(...(await recovers({ crib, serving, report }, load, { gap: false })));
+    return { failures, unreadyMs };
   } finally {
     await crib.close();
   }
@@ -251,53 +250,3 @@ async function recovers(
     ...(await crib.verify()).failures,
   ];
 }
-
-function mountingObstacle(): string | undefined {
-  const crib = new Crib();
-  try {
-    const disk = crib.path('disk');
-    mkdirSync(disk);
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk], { stdio: 'pipe' });
-    execFileSync('umount', [disk]);
-    return undefined;
-  } catch {
-    return 'a small disk cannot be mounted here: it takes root and the mount command';
-  } finally {
-    void crib.close();
-  }
-}
-
-/** Takes all space there is, and all that becomes free. */
-class Filler {
-  readonly #file: string;
-  #timer: NodeJS.Timeout | undefined;
-  #descriptor: number | undefined;
-
-  constructor(file: string) {
-    this.#file = file;
-  }
-
-  start(): void {
-    this.#descriptor = openSync(this.#file, 'a');
-    this.#timer = setInterval(() => this.#fill(), 20);
-  }
-
-  remove(): void {
-    clearInterval(this.#timer);
-    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
-    this.#descriptor = undefined;
-    rmSync(this.#file, { force: true });
-  }
-
-  #fill(): void {
-    for (const filling of FILLINGS) {
-      try {
-        for (;;) writeSync(this.#descriptor!, filling);
-      } catch {
-        // Full, as far as pieces of this size go.
-      }
-    }
-  }
-}
-
-const FILLINGS = [Buffer.alloc(1_048_576), Buffer.alloc(4_096)];

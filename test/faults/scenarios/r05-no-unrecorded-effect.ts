@@ -1,13 +1,21 @@
 import { Crib } from '../crib.ts';
 import { effectsWithoutIntent, Load } from '../load.ts';
-import { eventually, pause, Random, type Outcome, type RunOptions, type Scenario } from '../scenario.ts';
+import {
+  eventually,
+  nothingShown,
+  pause,
+  Random,
+  type Outcome,
+  type RunOptions,
+  type Scenario,
+} from '../scenario.ts';
 
 /** Whatever a tool did is on record, even when nobody lived to see how it ended. */
 export const noUnrecordedEffect: Scenario = {
   id: 'R5',
   title: 'every effect has an intent on record, and every intent an outcome, be it unknown',
   run: (options) => killMidway(options, { kills: options.counts === 'full' ? 1_000 : 50 }),
-  control: (options) => killMidway(options, { kills: 1, audit: false }),
+  control: (options) => killMidway(options, { kills: 3, audit: false }),
 };
 
 const LANES = 2;
@@ -40,8 +48,8 @@ async function killMidway(
         failures.push(...effectsWithoutIntent(crib.notes(), rows), ...(await crib.verify()).failures);
       }),
     );
-    if (effects === 0) failures.push('there was no effect, so nothing was shown');
-    if (unknown === 0) failures.push('no kill fell between an intent and its outcome, so nothing was shown');
+    if (effects === 0) failures.push(nothingShown('there was no effect'));
+    if (unknown === 0) failures.push(nothingShown('no kill fell between an intent and its outcome'));
     return { counts: `${kills} kills, ${effects} effects, ${unknown} outcomes unknown`, failures };
   } finally {
     for (const crib of cribs) await crib.close();

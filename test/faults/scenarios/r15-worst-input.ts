@@ -1,7 +1,7 @@
 import { jsonLimits } from '../../../src/protocol/json-scan.ts';
 import { Client, modernMeta } from '../client.ts';
 import { Crib, type Serving } from '../crib.ts';
-import { pause, type Outcome, type RunOptions, type Scenario } from '../scenario.ts';
+import { against, pause, quantile, type Outcome, type RunOptions, type Scenario } from '../scenario.ts';
 
 /** The worst that may be sent, all at once, does not keep the server from answering others. */
 export const worstInput: Scenario = {
@@ -11,7 +11,8 @@ export const worstInput: Scenario = {
   control: (options) => press(options, { rounds: 1, hog: true }),
 };
 
-// The goal is 200 ms on a machine of its own; a shared one is given more.
+// On a machine of its own; a shared one is given more before it fails.
+const TARGET_MS = { health: 200, loop: 100 };
 const BOUND_MS = 5_000;
 const SIZE = 1_000_000;
 
@@ -23,6 +24,7 @@ async function press(
   try {
     const serving = await crib.start();
     const client = new Client({ port: serving.port, connections: 32 });
+    await client.call('lag', { nonce: 'x' });
     const watch = watchHealth(serving);
     const statuses = new Map<string, number>();
     for (let round = 0; round < rounds; round++) {
@@ -37,6 +39,8 @@ async function press(
         statuses.set(`${kind} ${status}`, (statuses.get(`${kind} ${status}`) ?? 0) + 1);
     }
     const { times, missed } = await watch();
+    const { text } = await client.call('lag', { nonce: 'x' });
+    const lag = Number(text);
     client.close();
     const longest = Math.max(...times);
     report(`answers: ${[...statuses].map(([what, count]) => `${what} x ${count}`).join(', ')}`);
@@ -45,9 +49,9 @@ async function press(
     if (refused.length > 0) failures.push(`not legal after all: ${refused.join(', ')}`);
     if (missed > 0) failures.push(`/healthz did not answer ${missed} times`);
     if (longest > BOUND_MS) failures.push(`/healthz took ${Math.round(longest)} ms`);
-    const median = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
+    const figures = `/healthz median ${quantile(times, 0.5).toFixed(1)} ms, longest ${against(longest, TARGET_MS.health)} of ${times.length}, event loop p99.9 ${against(lag, TARGET_MS.loop)} late`;
     return {
-      counts: `${rounds} rounds of ${worst.kinds} kinds; /healthz median ${median.toFixed(1)} ms, longest ${longest.toFixed(1)} ms of ${times.length}`,
+      counts: `${rounds} rounds of ${worst.kinds} kinds; ${figures}`,
       failures,
     };
   } finally {

@@ -4,6 +4,7 @@ import { Crib, type Row, type Serving } from '../crib.ts';
 import { Load, withoutRow } from '../load.ts';
 import {
   eventually,
+  nothingShown,
   pause,
   Random,
   summarise,
@@ -149,6 +150,6 @@ function policiesOf(rows: readonly Row[], reloads: number): string[] {
     // A change may be noticed twice: by the signal and by watching the file.
     ...(loaded.length >= reloads ? [] : [`${loaded.length} reloads on record, not ${reloads}`]),
     ...(foreign.length > 1 ? [`${foreign.length} policies in rows that were never loaded`] : []),
-    ...(used.size > 1 ? [] : ['all calls were made under one policy, so nothing was shown']),
+    ...(used.size > 1 ? [] : [nothingShown('all calls were made under one policy')]),
   ];
 }

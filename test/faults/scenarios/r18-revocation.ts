@@ -1,6 +1,6 @@
 import { Client, readAll } from '../client.ts';
 import { Crib } from '../crib.ts';
-import { pause, type Outcome, type RunOptions, type Scenario } from '../scenario.ts';
+import { against, pause, type Outcome, type RunOptions, type Scenario } from '../scenario.ts';
 
 /** A key that is revoked elsewhere stops working here. */
 export const revocation: Scenario = {
@@ -52,7 +52,10 @@ async function revoke({ report }: RunOptions, which: 0 | 1): Promise<Outcome> {
       failures.push('another key stopped working');
     client.close();
     bystander.close();
-    return { counts: `refused after ${refusedMs} ms, stream ended after ${endedMs} ms`, failures };
+    return {
+      counts: `refused after ${against(refusedMs, LIMIT_MS)}, stream ended after ${against(endedMs, LIMIT_MS)}`,
+      failures,
+    };
   } finally {
     await crib.close();
   }

@@ -1,6 +1,6 @@
 import { Client } from '../client.ts';
 import { Crib } from '../crib.ts';
-import type { Outcome, RunOptions, Scenario } from '../scenario.ts';
+import { nothingShown, type Outcome, type RunOptions, type Scenario } from '../scenario.ts';
 
 /** A limit lets through what it says, and no more. */
 export const limiter: Scenario = {
@@ -48,7 +48,7 @@ async function press(
     const failures = [];
     if (admitted > most) failures.push(`${admitted} calls admitted, ${Math.floor(most)} at most`);
     if (admitted < least) failures.push(`${admitted} calls admitted, ${Math.floor(least)} at least`);
-    if (refused === 0) failures.push('nothing was refused, so nothing was shown');
+    if (refused === 0) failures.push(nothingShown('nothing was refused'));
     return { counts: `${admitted + refused} calls in ${seconds} s, ${admitted} admitted`, failures };
   } finally {
     await crib.close();

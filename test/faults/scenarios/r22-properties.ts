@@ -1,7 +1,9 @@
 import canonicalize from 'canonicalize';
 import * as fc from 'fast-check';
 import { modernMeta } from '../client.ts';
+import { propertyRuns } from '../../property-runs.ts';
 import { openGoverned } from '../governed.ts';
+import { propertyFiles, tryFiles } from '../property-files.ts';
 import type { Outcome, RunOptions, Scenario } from '../scenario.ts';
 
 /** What must hold for every input, tried on very many. */
@@ -11,10 +13,11 @@ export const properties: Scenario = {
   async run(options) {
     const site = await openGoverned();
     try {
-      return await check(options, {
+      const own = await check(options, {
         canonical: (value) => canonicalize(value) ?? '',
         ask: (request) => site.server.fetch(request),
       });
+      return options.counts === 'full' ? await withFiles(options, own) : own;
     } finally {
       await site.close();
     }
@@ -26,13 +29,25 @@ export const properties: Scenario = {
     }),
 };
 
+// In short these tests are run by themselves, with the others.
+async function withFiles({ report }: RunOptions, own: Outcome): Promise<Outcome> {
+  const failures = [...own.failures];
+  const counts = [own.counts];
+  for (const group of propertyFiles) {
+    failures.push(...(await tryFiles(group)));
+    counts.push(`${group.files.length} files with ${group.runs} a property`);
+    report(`${group.runs} cases a property: ${group.files.join(', ')}`);
+  }
+  return { counts: counts.join(', '), failures };
+}
+
 interface Subject {
   readonly canonical: (value: unknown) => string;
   readonly ask: (request: Request) => Promise<Response>;
 }
 
 async function check({ seed, counts, report }: RunOptions, { canonical, ask }: Subject): Promise<Outcome> {
-  const numRuns = counts === 'full' ? 100_000 : 1_000;
+  const numRuns = propertyRuns(counts === 'full' ? 100_000 : 1_000);
   const stable = fc.property(
     fc.jsonValue(),
     fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
