@@ -149,8 +149,13 @@ async function admitInto(folder: string): Promise<Record<Holder, string>> {
   return Object.fromEntries(keys) as Record<Holder, string>;
 }
 
-/** Every row of the record in a folder, oldest first. */
+/** Every row of the record in a folder, oldest first, apart from those of starts and stops. */
 export function readRows(folder: string): RecordRow[] {
+  return readAllRows(folder).filter(({ kind }) => kind !== 'start' && kind !== 'stop');
+}
+
+/** Every row of the record in a folder, oldest first. */
+export function readAllRows(folder: string): RecordRow[] {
   const db = new SqliteDatabase(join(folder, 'toolcrib.db'), 'existing');
   try {
     const rows = readJournal(db, { order: 'oldest', limit: Number.MAX_SAFE_INTEGER });
@@ -209,7 +214,7 @@ class OpenCrib implements Crib {
   }
 
   rows(): RecordRow[] {
-    return readRows(this.folder).filter(({ kind }) => kind !== 'start' && kind !== 'stop');
+    return readRows(this.folder);
   }
 
   rowsOf(tool: string): RecordRow[] {

@@ -1,6 +1,7 @@
-import { appendFileSync, copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { propertyRuns } from './property-runs.ts';
 import { createStoreFolder, newSigningKey, type StoreFolder } from './store-folder.ts';
 import { genesis, link, parseRow, writeRow } from '../src/store/chain.ts';
 import { checkpointKeys, fingerprint, openCheckpoint, signCheckpoint } from '../src/store/checkpoint.ts';
@@ -8,9 +9,10 @@ import { retain } from '../src/store/journal-upkeep.ts';
 import { JournalWriter } from '../src/store/journal-writer.ts';
 import { SqliteDatabase } from '../src/store/sqlite-database.ts';
 import { migrate } from '../src/store/sqlite-schema.ts';
-import type { Verdict } from '../src/store/verify-journal.ts';
+import { verifyJournal, type Verdict } from '../src/store/verify-journal.ts';
 
 const DAY_MS = 24 * 3_600_000;
+const PAGE_BYTES = 16_384;
 
 describe('E1 a record nobody touched', () => {
   test('000-39 is good, and every row up to the last checkpoint is proven', async () => {
@@ -22,6 +24,7 @@ describe('E1 a record nobody touched', () => {
       checkpoints: 3,
       unproven: 2,
       cut: undefined,
+      missingCopies: [],
     });
   });
 
@@ -149,6 +152,117 @@ describe('E1 the first bad row is named', () => {
     const { change, verify } = await createRecord();
     change(2, (rows) => rows.replace('\t', ' '));
     expect(verify().problem).toMatchObject({ group: 2, what: expect.stringContaining('is not a row') });
+  });
+});
+
+describe('E1 a database that cannot be read is damaged, and the verdict says where', () => {
+  const says = (what: string): object => ({ problem: { what: expect.stringContaining(what) } });
+
+  test.each([
+    ["rows = x'41'", 'Group 2 of the record is not text.'],
+    ["rows = cast(x'ff41' as text)", 'Group 2 of the record is not text.'],
+    ['rows = 7', 'of the record is not a row.'],
+  ])('when a group is no text: %s', async (change, what) => {
+    const { inside, verify } = await createRecord();
+    inside((db) => db.run(`update journal set ${change} where id = 2`));
+    expect(verify()).toMatchObject({ problem: { group: 2, what: expect.stringContaining(what) }, rows: 2 });
+  });
+
+  test.each([
+    ["line = x'41'", 'Checkpoint 1 in the database is not text.'],
+    ["line = cast(x'ff' as text)", 'Checkpoint 1 in the database is not text.'],
+    ["up_to = cast(x'ff' as text)", 'The place of checkpoint 1 in the database was changed.'],
+  ])('when a checkpoint is none: %s', async (change, what) => {
+    const { inside, verify } = await createRecord();
+    inside((db) => db.run(`update checkpoints set ${change} where n = 1`));
+    expect(verify()).toMatchObject(says(what));
+  });
+
+  test.each(["hash = x'41'", "hash = cast(x'ff' as text)", "seq = 'x'", "chain = cast(x'ff' as text)"])(
+    'when a head is none: %s',
+    async (change) => {
+      const { inside, verify } = await createRecord();
+      inside((db) => db.run(`update heads set ${change} where chain = 'acme'`));
+      expect(verify()).toMatchObject(says('The head kept in the database is not the one that was signed.'));
+    },
+  );
+
+  test.each(['journal', 'checkpoints', 'heads'])('when the table %s is gone', async (table) => {
+    const { inside, verify } = await createRecord();
+    inside((db) => db.run(`drop table ${table}`));
+    expect(verify()).toMatchObject(says(`The table "${table}" is missing.`));
+  });
+
+  test.each([
+    ['journal', 'The rows in the database cannot be read.'],
+    ['checkpoints', 'The checkpoints in the database cannot be read.'],
+    ['heads', 'The heads of the chains in the database cannot be read.'],
+  ])('when the pages of the table %s were overwritten', async (table, what) => {
+    const { inside, verify, settle, file, db } = await createRecord();
+    settle();
+    const page = inside((other) =>
+      other.get<{ rootpage: number }>('select rootpage from sqlite_schema where name = ?', table),
+    )!.rootpage;
+    db.close();
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.fill(0xa5, (page - 1) * PAGE_BYTES, page * PAGE_BYTES));
+    expect(verify()).toMatchObject(says(what));
+    expect(verify()).toMatchObject(says('The file is damaged: '));
+  });
+});
+
+describe('E1 a copy of the checkpoints that is not there', () => {
+  test('is named, and is no damage as long as another is there and agrees', async () => {
+    const { copy, verifyWith, lines } = await createRecord();
+    const added = `${copy}.added`;
+    expect(verifyWith([copy, added])).toMatchObject({ problem: undefined, missingCopies: [added] });
+    // One that is there and holds less is another matter.
+    writeFileSync(added, '');
+    expect(verifyWith([copy, added])).toMatchObject({
+      problem: { what: `${added} lacks checkpoint 1; there are 3.` },
+      missingCopies: [],
+    });
+    writeFileSync(added, `${lines().join('\n')}\n`);
+    expect(verifyWith([copy, added])).toMatchObject({ problem: undefined, missingCopies: [] });
+  });
+
+  test('is named when it was removed; the one that is left still shows what is gone', async () => {
+    const { copy, verifyWith, inside } = await createRecord();
+    const left = `${copy}.left`;
+    copyFileSync(copy, left);
+    rmSync(copy);
+    expect(verifyWith([copy, left])).toMatchObject({ problem: undefined, missingCopies: [copy] });
+    inside((db) => db.run('delete from journal where id >= 6'));
+    expect(verifyWith([copy, left])).toMatchObject({
+      problem: { chain: 'acme', seq: 11 },
+      missingCopies: [copy],
+    });
+  });
+
+  test.each([1, 3])('is damage when no other is left, with %i checkpoints in the database', async (count) => {
+    const { copy, verifyWith, inside } = await createRecord();
+    inside((db) => db.run('delete from checkpoints where n > ?', count));
+    rmSync(copy);
+    const files = [copy, `${copy}.added`];
+    expect(verifyWith(files)).toMatchObject({
+      problem: {
+        what: `No copy of the checkpoints is left; the database holds ${count}: ${files.join(', ')}`,
+      },
+      missingCopies: files,
+    });
+  });
+
+  test('is not missed before the first checkpoint', async () => {
+    const record = await createRecord({ groups: 0 });
+    record.write();
+    expect(record.verify()).toMatchObject({ problem: undefined, missingCopies: [record.copy] });
+  });
+
+  test('is not taken for one that cannot be read', async () => {
+    const { copy, verify } = await createRecord();
+    rmSync(copy);
+    mkdirSync(copy);
+    expect(() => verify()).toThrow(`${copy}, a copy of the checkpoints, cannot be read (EISDIR)`);
   });
 });
 
@@ -425,7 +539,7 @@ test('R22 any single mutation of any line is detected', async () => {
       record.change(group, () => rows.join('\n'));
       expect(problem).toBeDefined();
     }),
-    { numRuns: 1_000 },
+    { numRuns: propertyRuns() },
   );
   expect(record.verify().problem).toBeUndefined();
 }, 120_000);
@@ -461,6 +575,8 @@ interface TestRecord extends StoreFolder {
   /** Moves everything into the database file itself. */
   settle(): void;
   verify(signingKey?: string): Verdict;
+  /** Checks it against other copies of the checkpoints than its own. */
+  verifyWith(checkpointFiles: readonly string[]): Verdict;
 }
 
 // Seven groups of two rows of acme, the second and fifth with a row of other; a checkpoint after every second group, the last uncovered.
@@ -513,6 +629,10 @@ async function createRecord({ groups = 7 } = {}): Promise<TestRecord> {
       for (const [chain, { seq, hash }] of heads)
         db.run('update heads set seq = ?, hash = ? where chain = ?', seq, hash, chain);
     },
+    verifyWith: (checkpointFiles) =>
+      folder.inside((other) =>
+        verifyJournal(other, { checkpointFiles, key: checkpointKeys(folder.signingKey).checking }),
+      ),
     settle: () => void db.get('pragma wal_checkpoint(truncate)'),
     lines: () => readFileSync(folder.copy, 'utf8').trimEnd().split('\n'),
     withoutCheckpoints() {

@@ -1,13 +1,15 @@
+import type { KeyObject } from 'node:crypto';
 import { ToolcribError } from '../core/errors.ts';
+import type { StorePlaces } from '../gateway/open-store.ts';
 import { checkpointKeys } from '../store/checkpoint.ts';
+import { damageIn } from '../store/damage.ts';
 import { readJournal, type JournalRow, type RowFilter } from '../store/read-journal.ts';
 import { escapeUnseen } from '../core/escape-unseen.ts';
 import { openSecrets } from '../store/secrets-file.ts';
-import { SqliteDatabase } from '../store/sqlite-database.ts';
-import { schemaVersion } from '../store/sqlite-schema.ts';
+import type { SqliteDatabase } from '../store/sqlite-database.ts';
 import { verifyJournal, type Verdict } from '../store/verify-journal.ts';
 import { chainOfTenant } from '../stages/audit-row.ts';
-import { loadDeployment, placesOf, type DeploymentFlags } from './deployment.ts';
+import { loadDeployment, placesOf, withDatabase, type DeploymentFlags } from './deployment.ts';
 import { toCsv } from './csv.ts';
 import { formatTable, parseSpan, printable } from './table.ts';
 
@@ -26,16 +28,17 @@ export interface RowFlags extends DeploymentFlags {
 
 /** `toolcrib audit tail`: the newest rows, oldest of them first. */
 export async function tailAudit(flags: RowFlags): Promise<void> {
-  await withRecord(flags, (db) => {
-    const rows = [...readJournal(db, toFilter(flags, { order: 'newest', limit: 20 }))];
-    show(rows.toReversed(), flags);
-  });
+  await withRecord(flags, (db) =>
+    collect(readJournal(db, toFilter(flags, { order: 'newest', limit: 20 })), (rows) =>
+      show(rows.toReversed(), flags),
+    ),
+  );
 }
 
 /** `toolcrib audit search`: the newest rows that match. */
 export async function searchAudit(flags: RowFlags): Promise<void> {
   await withRecord(flags, (db) =>
-    show([...readJournal(db, toFilter(flags, { order: 'newest', limit: 100 }))], flags),
+    collect(readJournal(db, toFilter(flags, { order: 'newest', limit: 100 })), (rows) => show(rows, flags)),
   );
 }
 
@@ -56,32 +59,52 @@ export async function exportAudit(flags: RowFlags): Promise<void> {
 
 /** `toolcrib audit verify`: whether the record is as it was written; exit code 1 when it is not. */
 export async function verifyAudit(flags: DeploymentFlags): Promise<void> {
-  const loaded = await loadDeployment(flags.config);
-  const places = placesOf(loaded);
+  const places = placesOf(await loadDeployment(flags.config));
   const { checking } = checkpointKeys(openSecrets(places.secrets, 'existing').signingKey);
-  await withRecord(flags, (db) => {
-    const verdict = verifyJournal(db, { checkpointFiles: places.checkpoints, key: checking });
-    process.stdout.write(flags.json ? `${JSON.stringify(verdict)}\n` : explain(verdict));
-    if (verdict.problem) process.exitCode = 1;
-  });
+  const verdict = verdictOn(places, checking);
+  process.stdout.write(flags.json ? `${JSON.stringify(verdict)}\n` : explain(verdict));
+  // Whoever removed a copy may have gone back to what the others show, so that is no good end either.
+  if (verdict.problem || verdict.missingCopies.length > 0) process.exitCode = 1;
 }
 
-async function withRecord(flags: DeploymentFlags, use: (db: SqliteDatabase) => void): Promise<void> {
-  const { database } = placesOf(await loadDeployment(flags.config));
-  const db = new SqliteDatabase(database, 'existing');
+function verdictOn(places: StorePlaces, key: KeyObject): Verdict {
   try {
-    if (db.version !== schemaVersion)
-      throw new ToolcribError(
-        'invalid_setup',
-        `${database} is not a database of this version of Toolcrib; start the server with it once, or use the version that wrote it.`,
-      );
-    use(db);
-  } finally {
-    db.close();
+    return withDatabase(places, (db) => verifyJournal(db, { checkpointFiles: places.checkpoints, key }));
+  } catch (error) {
+    // Damaged so badly that it cannot even be opened.
+    const damage = damageIn(error);
+    if (damage === undefined) throw error;
+    const problem = { what: `${places.database} cannot be opened. ${damage}` };
+    const nothing = { rows: 0, chains: 0, checkpoints: 0, unproven: 0, cut: undefined, missingCopies: [] };
+    return { problem, ...nothing };
   }
 }
 
-function explain({ problem, rows, chains, checkpoints, unproven, cut }: Verdict): string {
+async function withRecord(flags: DeploymentFlags, use: (db: SqliteDatabase) => void): Promise<void> {
+  withDatabase(placesOf(await loadDeployment(flags.config)), use);
+}
+
+// What could be read is shown even where something could not.
+function collect(found: Iterable<JournalRow>, use: (rows: readonly JournalRow[]) => void): void {
+  const rows: JournalRow[] = [];
+  try {
+    for (const row of found) rows.push(row);
+  } catch (error) {
+    if (rows.length > 0) use(rows);
+    throw error;
+  }
+  use(rows);
+}
+
+function explain(verdict: Verdict): string {
+  const missing = verdict.missingCopies.map(
+    (file) =>
+      `Warning: the copy ${printable(file)} does not exist. If you have just added it, restart the server, which makes it; if it was there before, somebody removed it.\n`,
+  );
+  return `${explainRecord(verdict)}${missing.join('')}`;
+}
+
+function explainRecord({ problem, rows, chains, checkpoints, unproven, cut }: Verdict): string {
   if (problem) {
     const where =
       problem.chain === undefined

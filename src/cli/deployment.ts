@@ -1,9 +1,21 @@
 import { existsSync } from 'node:fs';
 import { ToolcribError } from '../core/errors.ts';
+import { processName } from '../core/record.ts';
 import { loadConfig, type LoadedConfig } from '../gateway/load-config.ts';
-import { openStore, storePlaces, type OpenedStore, type StorePlaces } from '../gateway/open-store.ts';
+import {
+  hasDatabase,
+  openStore,
+  storePlaces,
+  type OpenedStore,
+  type StorePlaces,
+} from '../gateway/open-store.ts';
 import { stderrLog } from '../observe/log.ts';
+import { damageIn } from '../store/damage.ts';
 import { OPERATOR_CHAIN } from '../store/operator-chain.ts';
+import { openSecrets } from '../store/secrets-file.ts';
+import { SqliteDatabase } from '../store/sqlite-database.ts';
+import { createOperations, type Operations } from '../store/sqlite-operations.ts';
+import { schemaVersion } from '../store/sqlite-schema.ts';
 
 /** Where the commands that look after a deployment find it. */
 export interface DeploymentFlags {
@@ -35,6 +47,41 @@ export async function withDeployment<T>(
     return await use({ ...opened, operate });
   } finally {
     await opened.store.close();
+  }
+}
+
+/** Looks something up in a deployment, and changes nothing: where there is no database yet, none is made. */
+export async function lookUp<T>(
+  { config }: DeploymentFlags,
+  list: (operations: Operations) => readonly T[],
+): Promise<readonly T[]> {
+  const places = placesOf(await loadDeployment(config));
+  if (!hasDatabase(places)) return [];
+  openSecrets(places.secrets, 'existing');
+  return withDatabase(places, (db) => list(createOperations(db, processName)));
+}
+
+/** Reads in the database of a deployment; says in one line when it is damaged. */
+export function withDatabase<T>({ database }: StorePlaces, use: (db: SqliteDatabase) => T): T {
+  let db: SqliteDatabase | undefined;
+  try {
+    db = new SqliteDatabase(database, 'existing');
+    if (db.version !== schemaVersion)
+      throw new ToolcribError(
+        'invalid_setup',
+        `${database} is not a database of this version of Toolcrib; start the server with it once, or use the version that wrote it.`,
+      );
+    return use(db);
+  } catch (error) {
+    const damage = damageIn(error);
+    if (damage === undefined) throw error;
+    const [told, cause] =
+      error instanceof ToolcribError
+        ? [`${error.message}.`, error.cause]
+        : [`${database} cannot be read. ${damage}`, error];
+    throw new ToolcribError('invalid_setup', `${told} Run: toolcrib audit verify`, { cause });
+  } finally {
+    db?.close();
   }
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createApiKey, hashKey } from '../auth/api-key.ts';
 import { ToolcribError } from '../core/errors.ts';
 import type { KeyRecord } from '../core/identity.ts';
-import { withDeployment, type DeploymentFlags } from './deployment.ts';
+import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
 import { formatTable, formatTime, parseSpan } from './table.ts';
 
 /** What `toolcrib keys create` may be told. */
@@ -71,28 +71,24 @@ export async function createKey(flags: CreateKeyFlags): Promise<void> {
 
 /** `toolcrib keys list`: every key there is, without its secret. */
 export async function listKeys(flags: ListKeysFlags): Promise<void> {
-  await withDeployment(flags, async ({ store }) => {
-    const keys = (await store.identities.listKeys()).filter(
-      ({ tenant }) => flags.tenant === undefined || tenant === flags.tenant,
-    );
-    if (flags.json) {
-      process.stdout.write(`${JSON.stringify(keys.map(shown), undefined, 2)}\n`);
-      return;
-    }
-    const rows = keys.map((key) => [
-      key.id,
-      key.tenant,
-      key.caller,
-      key.roles.join(',') || '-',
-      key.scopes.join(',') || '-',
-      statusOf(key),
-      formatTime(key.lastUsedAt),
-    ]);
-    const headings = ['KEY', 'TENANT', 'CALLER', 'ROLES', 'SCOPES', 'STATUS', 'LAST USED'];
-    process.stdout.write(
-      formatTable(headings, rows, 'There are no keys; make one with: toolcrib keys create'),
-    );
-  });
+  const keys = (await lookUp(flags, ({ listKeys: list }) => list())).filter(
+    ({ tenant }) => flags.tenant === undefined || tenant === flags.tenant,
+  );
+  if (flags.json) {
+    process.stdout.write(`${JSON.stringify(keys.map(shown), undefined, 2)}\n`);
+    return;
+  }
+  const rows = keys.map((key) => [
+    key.id,
+    key.tenant,
+    key.caller,
+    key.roles.join(',') || '-',
+    key.scopes.join(',') || '-',
+    statusOf(key),
+    formatTime(key.lastUsedAt),
+  ]);
+  const headings = ['KEY', 'TENANT', 'CALLER', 'ROLES', 'SCOPES', 'STATUS', 'LAST USED'];
+  process.stdout.write(formatTable(headings, rows, 'There are no keys; make one with: toolcrib keys create'));
 }
 
 /** `toolcrib keys revoke`: a server that runs notices within five seconds. */

@@ -1,7 +1,7 @@
 import { ToolcribError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { TenantRecord } from '../core/identity.ts';
-import { withDeployment, type DeploymentFlags } from './deployment.ts';
+import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
 import { formatTable } from './table.ts';
 
 /** What `toolcrib tenants create` may be told. */
@@ -50,16 +50,14 @@ export async function switchTenant(id: string, disabled: boolean, flags: Deploym
 
 /** `toolcrib tenants list`: every tenant there is. */
 export async function listTenants(flags: DeploymentFlags): Promise<void> {
-  await withDeployment(flags, async ({ store }) => {
-    const tenants = await store.identities.listTenants();
-    if (flags.json) {
-      process.stdout.write(`${JSON.stringify(tenants, undefined, 2)}\n`);
-      return;
-    }
-    const rows = tenants.map(({ id, name, disabled }) => [id, name, disabled ? 'disabled' : 'good']);
-    const empty = 'There are no tenants; make one with: toolcrib tenants create ID';
-    process.stdout.write(formatTable(['TENANT', 'NAME', 'STATUS'], rows, empty));
-  });
+  const tenants = await lookUp(flags, ({ listTenants: list }) => list());
+  if (flags.json) {
+    process.stdout.write(`${JSON.stringify(tenants, undefined, 2)}\n`);
+    return;
+  }
+  const rows = tenants.map(({ id, name, disabled }) => [id, name, disabled ? 'disabled' : 'good']);
+  const empty = 'There are no tenants; make one with: toolcrib tenants create ID';
+  process.stdout.write(formatTable(['TENANT', 'NAME', 'STATUS'], rows, empty));
 }
 
 function say({ json }: DeploymentFlags, tenant: TenantRecord, text: string): void {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { systemClock } from '../core/clock.ts';
@@ -50,7 +51,8 @@ export async function openStore(
     import('../store/sqlite-store.ts'),
     import('../store/secrets-file.ts'),
   ]);
-  const secrets = openSecrets(places.secrets);
+  // Secrets come before the database: one that is there was made with others, and new ones would only hide that these are lost.
+  const secrets = openSecrets(places.secrets, hasDatabase(places) ? 'existing' : 'any');
   const { audit } = config.stages;
   const store = await openSqliteStore({
     file: places.database,
@@ -67,6 +69,11 @@ export async function openStore(
     onRecovery: () => log('info', 'The record can be written again.'),
   });
   return { store, secrets };
+}
+
+/** Whether a deployment has a database already; an empty file is none yet. */
+export function hasDatabase({ database }: StorePlaces): boolean {
+  return (statSync(database, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 function newSecret(): string {

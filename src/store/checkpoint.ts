@@ -83,6 +83,8 @@ export interface CheckpointCopy {
   readonly lines: ReadonlyMap<number, string>;
   /** What is in it that is no checkpoint, or another one of the same number. */
   readonly problem: string | undefined;
+  /** Whether there is such a file. */
+  readonly isThere: boolean;
 }
 
 /** Reads a file of checkpoints; no file is an empty one. A line that was cut short by a crash is passed over. */
@@ -91,6 +93,7 @@ export function readCheckpoints(file: string): CheckpointCopy {
   const rest: { readonly line: string; readonly at: number }[] = [];
   let problem: string | undefined;
   const all = readLines(file);
+  if (!all) return { lines, problem, isThere: false };
   for (const [index, line] of all.entries()) {
     const n = numberOf(line);
     const known = lines.get(n);
@@ -103,7 +106,7 @@ export function readCheckpoints(file: string): CheckpointCopy {
   // A line that was cut short was written again, whole.
   const stray = rest.find(({ line }) => ![...lines.values()].some((whole) => whole.startsWith(line)));
   if (stray) problem ??= `Line ${stray.at} of ${file} is not a checkpoint.`;
-  return { lines, problem };
+  return { lines, problem, isThere: true };
 }
 
 // A line that was cut short ends otherwise: what comes last is always the fingerprint.
@@ -112,11 +115,11 @@ function numberOf(line: string): number {
   return start && /"before":"[\w-]{0,60}"\}$/.test(line.slice(-80)) ? Number(start[1]) : 0;
 }
 
-function readLines(file: string): string[] {
+function readLines(file: string): string[] | undefined {
   try {
     return readFileSync(file, 'utf8').split('\n');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }

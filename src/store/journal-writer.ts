@@ -5,6 +5,7 @@ import { CheckpointCopies } from './checkpoint-copies.ts';
 import { OpenIntents } from './intent.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import type { Entry } from './store.ts';
+import { decodeText, textBytes, type StoredBytes } from './stored-text.ts';
 
 const HEADS_A_TURN = 1_000;
 
@@ -33,7 +34,7 @@ interface Group {
 
 interface JournalRow {
   readonly id: number;
-  readonly rows: string;
+  readonly rows: StoredBytes;
 }
 
 /** Ties rows to their chains and writes them, a group at a time, inside somebody's transaction. */
@@ -172,11 +173,14 @@ export class JournalWriter {
     }
     if (covered?.up_to === this.#lastId) this.#forgetGrowth();
     const groups = this.#db.all<JournalRow>(
-      'select id, rows from journal where id > ? order by id',
+      `select id, ${textBytes('rows')} from journal where id > ? order by id`,
       this.#lastId,
     );
     for (const { id, rows } of groups) {
-      for (const line of rows.split('\n')) {
+      const text = decodeText(rows);
+      if (text === undefined)
+        throw new Error(`group ${id} of the record is damaged; run: toolcrib audit verify`);
+      for (const line of text.split('\n')) {
         const row = parseRow(line);
         if (!row) continue;
         const chain = this.#chain(row.chain);

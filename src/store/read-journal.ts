@@ -1,6 +1,8 @@
+import { ToolcribError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { parseRow, type ChainRow } from './chain.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
+import { decodeText, textBytes, type StoredBytes } from './stored-text.ts';
 
 /** Which rows are wanted. */
 export interface RowFilter {
@@ -19,26 +21,38 @@ export interface JournalRow extends ChainRow {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** Finds rows, group by group, so that a long record needs little memory. */
+/** Finds rows, group by group, so that a long record needs little memory; throws at the end when a group on the way could not be read. */
 export function* readJournal(db: SqliteDatabase, filter: RowFilter): Generator<JournalRow> {
   const { since = 0, until = Number.MAX_SAFE_INTEGER, limit, order } = filter;
   const direction = order === 'oldest' ? 'asc' : 'desc';
   let found = 0;
+  let unreadable: number | undefined;
   // A group is written a moment after its rows were made.
-  const groups = db.iterate<{ rows: string }>(
-    `select rows from journal where at >= ? and at <= ? order by id ${direction}`,
+  const groups = db.iterate<{ id: number; rows: StoredBytes }>(
+    `select id, ${textBytes('rows')} from journal where at >= ? and at <= ? order by id ${direction}`,
     since,
     Math.min(until + GROUP_LAG_MS, Number.MAX_SAFE_INTEGER),
   );
-  for (const { rows } of groups) {
-    const lines = rows.split('\n');
+  for (const { id, rows } of groups) {
+    const text = decodeText(rows);
+    if (text === undefined) {
+      unreadable ??= id;
+      continue;
+    }
+    const lines = text.split('\n');
     for (const line of order === 'oldest' ? lines : lines.toReversed()) {
       const row = readRow(line, filter);
       if (!row || !isWithin(row.facts['at'], since, until)) continue;
       yield row;
-      if (++found >= limit) return;
+      if (++found >= limit) break;
     }
+    if (found >= limit) break;
   }
+  if (unreadable !== undefined)
+    throw new ToolcribError(
+      'invalid_setup',
+      `Group ${unreadable} of the record is damaged and not shown; run: toolcrib audit verify`,
+    );
 }
 
 const GROUP_LAG_MS = 60_000;

@@ -1,4 +1,13 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -42,6 +51,12 @@ test.each(['', '{', '[]', 'null', '{}', '{"pepper":"short","digestKey":"short","
     expect(readFileSync(file, 'utf8')).toBe(text);
   },
 );
+
+test('a file that cannot be read is told with the reason', () => {
+  const file = place();
+  mkdirSync(file, { mode: 0o700 });
+  expect(() => openSecrets(file)).toThrow(`${file} cannot be read (EISDIR).`);
+});
 
 test('where secrets must exist, none are made up', () => {
   const file = place();

@@ -55,8 +55,10 @@ function read(file: string): string | undefined {
     }
     return readFileSync(file, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (error instanceof ToolcribError) throw error;
+    throw new ToolcribError('invalid_setup', `${file} cannot be read (${code}).`, { cause: error });
   }
 }
 

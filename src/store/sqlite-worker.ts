@@ -3,6 +3,7 @@ import { parentPort } from 'node:worker_threads';
 import { checkpointKeys, openCheckpoint } from './checkpoint.ts';
 import { JournalWriter } from './journal-writer.ts';
 import { OPERATOR_CHAIN } from './operator-chain.ts';
+import { proveRoom } from './prove-room.ts';
 import { retain, settleIntents, settleTasks } from './journal-upkeep.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 import { createOperations, type Operations } from './sqlite-operations.ts';
@@ -12,6 +13,8 @@ import type { Batch, Operation, Reply, WorkerOptions } from './worker-line.ts';
 
 const SWEEP_MS = 60_000;
 const REOPEN_MS = 200;
+const MAX_REOPEN_MS = 5_000;
+const STEADY_MS = 60_000;
 
 /** An open database with everything that works on it. */
 interface Opened {
@@ -25,10 +28,21 @@ const [options] = (await once(port, 'message')) as [WorkerOptions];
 let opened: Opened | undefined;
 let foreignWrites = 0;
 let refusedRows = 0;
+let reopenMs = REOPEN_MS;
+let reopenedAt = -Infinity;
 let isClosing = false;
 
 async function open(): Promise<Opened> {
   const db = new SqliteDatabase(options.file);
+  try {
+    return await prepare(db);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+async function prepare(db: SqliteDatabase): Promise<Opened> {
   if (db.version > schemaVersion)
     throw new Error(
       `${options.file} was written by a newer version of Toolcrib; use that version, or another file.`,
@@ -78,18 +92,25 @@ function readRows(text: string): Entry[] {
 
 function answer(batch: Batch): Reply {
   if (!opened) {
-    refusedRows += batch.rows === '' ? 0 : batch.rows.split('\n').length;
+    refusedRows += rowsIn(batch) + batch.refused;
     return { id: batch.id, error: 'The database is being reopened.' };
   }
   try {
     return perform(batch);
   } catch (error) {
-    refusedRows += batch.rows === '' ? 0 : batch.rows.split('\n').length;
     opened.writer.lost();
     const { code = 'SQLITE_UNKNOWN' } = error as { code?: string };
-    if (isDiskTrouble(code)) abandon(code);
+    if (isDiskTrouble(code)) {
+      refusedRows += rowsIn(batch);
+      abandon(code);
+    }
     return { id: batch.id, error: String(error) };
   }
+}
+
+function rowsIn({ rows, operations }: Batch): number {
+  const riding = operations.filter(({ row }) => row).length;
+  return riding + (rows === '' ? 0 : rows.split('\n').length);
 }
 
 // What one request brought upon itself, or another writer, says nothing about the disk.
@@ -108,16 +129,24 @@ function abandon(reason: string): void {
   }
   opened = undefined;
   port.postMessage({ trouble: reason });
-  const retry = (): void => {
-    if (!isClosing) reopen(reason).catch(() => setTimeout(retry, REOPEN_MS));
-  };
-  setTimeout(retry, REOPEN_MS);
+  // One that fails again soon was not well: it is given more time, so that the record does not fill with gaps.
+  if (performance.now() - reopenedAt > STEADY_MS) reopenMs = REOPEN_MS;
+  reopenLater(reason);
+}
+
+function reopenLater(reason: string): void {
+  setTimeout(() => {
+    if (!isClosing) reopen(reason).catch(() => reopenLater(reason));
+  }, reopenMs).unref();
+  reopenMs = Math.min(reopenMs * 2, MAX_REOPEN_MS);
 }
 
 async function reopen(reason: string): Promise<void> {
   const fresh = await open();
   try {
     fresh.db.get('pragma wal_checkpoint(truncate)');
+    // What the log gave up is room for a row or two, and a disk that takes no more than those is still full.
+    proveRoom(options.file);
     const body = JSON.stringify({ kind: 'gap', at: new Date().toISOString(), reason, refused: refusedRows });
     const gap = [{ chain: OPERATOR_CHAIN, body }];
     fresh.db.atOnce(() => fresh.writer.write(gap));
@@ -127,6 +156,7 @@ async function reopen(reason: string): Promise<void> {
     throw error;
   }
   refusedRows = 0;
+  reopenedAt = performance.now();
   opened = fresh;
   port.postMessage({ ready: true });
 }

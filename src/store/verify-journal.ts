@@ -1,4 +1,6 @@
 import type { KeyObject } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { ToolcribError } from '../core/errors.ts';
 import { genesis, link, parseRow, type ChainHead } from './chain.ts';
 import {
   fingerprint,
@@ -8,8 +10,10 @@ import {
   type Checkpoint,
   type CheckpointCopy,
 } from './checkpoint.ts';
+import { damageIn } from './damage.ts';
 import { OPERATOR_CHAIN } from './operator-chain.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
+import { decodeText, textBytes, wholeNumber, type StoredBytes } from './stored-text.ts';
 
 /** The first thing found wrong. */
 export interface Problem {
@@ -31,6 +35,8 @@ export interface Verdict {
   readonly unproven: number;
   /** The checkpoint up to which old rows were cut off, if any were. */
   readonly cut: { readonly checkpoint: number; readonly at: string } | undefined;
+  /** Copies of the checkpoints that are not there: not made yet, or removed. */
+  readonly missingCopies: readonly string[];
 }
 
 /** What the record is checked against; all of it is kept outside the database. */
@@ -42,13 +48,16 @@ export interface VerifyOptions {
 /** Checks every row against its chain, and every chain against the checkpoints; names the first bad row. */
 export function verifyJournal(db: SqliteDatabase, options: VerifyOptions): Verdict {
   // Read first: a checkpoint is in the database before it is in a copy, so what is in a copy must be in the database by now.
-  const copies = options.checkpointFiles.map((file) => ({ file, ...readCheckpoints(file) }));
-  // The record as it is at one moment, even while a server writes to it.
-  db.run('begin');
-  const walk = new Walk(db);
+  const copies = options.checkpointFiles.map((file) => ({ file, ...readCopy(file) }));
+  const walk = new Walk(db, copies);
+  let part = 'checkpoints';
   try {
+    // The record as it is at one moment, even while a server writes to it.
+    db.run('begin');
     const { checkpoints, inside } = collectCheckpoints(db, copies, options.key);
+    part = 'rows';
     walk.go(checkpoints);
+    part = 'heads of the chains';
     compareHeads(db, checkpoints.slice(0, inside));
     if (inside < checkpoints.length)
       throw new Found({
@@ -57,9 +66,31 @@ export function verifyJournal(db: SqliteDatabase, options: VerifyOptions): Verdi
     return walk.verdict(undefined);
   } catch (error) {
     if (error instanceof Found) return walk.verdict(error.problem);
-    throw error;
+    const damage = damageIn(error);
+    if (damage === undefined) throw error;
+    return walk.verdict({ what: `The ${part} in the database cannot be read. ${damage}` });
   } finally {
+    leave(db);
+  }
+}
+
+// A copy that is there and cannot be read shows nothing, neither good nor bad.
+function readCopy(file: string): CheckpointCopy {
+  try {
+    return readCheckpoints(file);
+  } catch (cause) {
+    const { code = 'unknown' } = cause as NodeJS.ErrnoException;
+    const text = `${file}, a copy of the checkpoints, cannot be read (${code}), so the record cannot be verified; put that right first.`;
+    throw new ToolcribError('invalid_setup', text, { cause });
+  }
+}
+
+// A database that is damaged may have ended the transaction by itself.
+function leave(db: SqliteDatabase): void {
+  try {
     db.run('rollback');
+  } catch {
+    // What was found is what counts.
   }
 }
 
@@ -84,18 +115,32 @@ interface Collected {
 }
 
 function collectCheckpoints(db: SqliteDatabase, copies: readonly NamedCopy[], key: KeyObject): Collected {
-  const kept = db.all<{ n: number; up_to: number; line: string }>(
-    'select n, up_to, line from checkpoints order by n',
+  const kept = db.all<{ n: number; up_to: number | null; line: StoredBytes }>(
+    `select n, ${wholeNumber('up_to')}, ${textBytes('line')} from checkpoints order by n`,
   );
   const lines = kept.map(({ n, line }, index) => {
     if (n !== index + 1) throw new Found({ what: `The database lacks checkpoint ${index + 1}.` });
-    return line;
+    const text = decodeText(line);
+    if (text === undefined) throw new Found({ what: `Checkpoint ${n} in the database is not text.` });
+    return text;
   });
-  for (const copy of copies) addCopy(lines, copy, kept.length);
+  for (const copy of comparable(copies, kept.length)) addCopy(lines, copy, kept.length);
   const checkpoints = lines.map((line, index) => openNext(line, lines[index - 1], { n: index + 1, key }));
   const moved = kept.find(({ up_to: upTo }, index) => checkpoints[index]!.upTo !== upTo);
   if (moved) throw new Found({ what: `The place of checkpoint ${moved.n} in the database was changed.` });
   return { checkpoints, inside: kept.length };
+}
+
+// A copy that was only just configured is not there yet; but without any copy, nothing outside the database shows what it held.
+function comparable(copies: readonly NamedCopy[], inside: number): readonly NamedCopy[] {
+  const present = copies.filter(({ isThere }) => isThere);
+  // The first copy may have been made since it was looked for.
+  const isLost = present.length === 0 && !copies.some(({ file }) => existsSync(file));
+  if (isLost && copies.length > 0 && inside > 0) {
+    const files = copies.map(({ file }) => file).join(', ');
+    throw new Found({ what: `No copy of the checkpoints is left; the database holds ${inside}: ${files}` });
+  }
+  return present;
 }
 
 function addCopy(lines: string[], { file, lines: copied, problem }: NamedCopy, inside: number): void {
@@ -128,12 +173,21 @@ function openNext(
   return checkpoint;
 }
 
+interface KeptHead {
+  readonly chain: StoredBytes;
+  readonly seq: number | null;
+  readonly hash: StoredBytes;
+}
+
 // A server goes on from these heads, so they must be those that were signed.
 function compareHeads(db: SqliteDatabase, checkpoints: readonly Checkpoint[]): void {
   const signed = headsAfter(checkpoints);
-  for (const { chain, seq, hash } of db.all<ChainHead & { chain: string }>('select * from heads')) {
+  for (const kept of db.all<KeptHead>(
+    `select ${textBytes('chain')}, ${wholeNumber('seq')}, ${textBytes('hash')} from heads`,
+  )) {
+    const chain = decodeText(kept.chain) ?? '';
     const head = signed.get(chain);
-    if (head?.seq !== seq || head.hash !== hash)
+    if (head?.seq !== kept.seq || head?.hash !== decodeText(kept.hash))
       throw new Found({ chain, what: 'The head kept in the database is not the one that was signed.' });
     signed.delete(chain);
   }
@@ -145,6 +199,7 @@ function compareHeads(db: SqliteDatabase, checkpoints: readonly Checkpoint[]): v
 /** One pass over the rows. */
 class Walk {
   readonly #db: SqliteDatabase;
+  readonly #missingCopies: readonly string[];
   readonly #heads = new Map<string, ChainHead>();
   // How far checkpoints have shown each chain to be as it was.
   readonly #proven = new Map<string, number>();
@@ -158,8 +213,9 @@ class Walk {
   #group = 0;
   #missingGroup: number | undefined;
 
-  constructor(db: SqliteDatabase) {
+  constructor(db: SqliteDatabase, copies: readonly NamedCopy[]) {
     this.#db = db;
+    this.#missingCopies = copies.flatMap(({ file, isThere }) => (isThere ? [] : file));
   }
 
   go(checkpoints: readonly Checkpoint[]): void {
@@ -167,13 +223,15 @@ class Walk {
     const rest = this.#startAt(oldest ?? undefined, checkpoints);
     let at = 0;
     this.#group = this.#cut?.upTo ?? 0;
-    for (const { id, rows } of this.#db.iterate<{ id: number; rows: string }>(
-      'select id, rows from journal order by id',
+    for (const { id, rows } of this.#db.iterate<{ id: number; rows: StoredBytes }>(
+      `select id, ${textBytes('rows')} from journal order by id`,
     )) {
       while (rest[at] && rest[at]!.upTo < id) this.#compare(rest[at++]!);
       if (id !== this.#group + 1) this.#missingGroup ??= this.#group + 1;
       this.#group = id;
-      for (const line of rows.split('\n')) this.#takeRow(line);
+      const text = decodeText(rows);
+      if (text === undefined) throw this.#found({ what: `Group ${id} of the record is not text.` });
+      for (const line of text.split('\n')) this.#takeRow(line);
     }
     for (; at < rest.length; at++) this.#compare(rest[at]!);
     if (this.#missingGroup !== undefined) throw this.#found({ what: 'Rows are missing.' });
@@ -192,6 +250,7 @@ class Walk {
       checkpoints: this.#checkpoints,
       unproven: this.#unproven,
       cut: this.#cut && { checkpoint: this.#cut.n, at: this.#cut.at },
+      missingCopies: this.#missingCopies,
     };
   }
 

@@ -33,6 +33,8 @@ export interface Batch {
   /** One line a row: chain and body; one text is cheaper to hand over than many. */
   readonly rows: string;
   readonly operations: readonly Operation[];
+  /** How many rows were refused without being sent since the batch before. */
+  readonly refused: number;
 }
 
 /** What came of a batch: an answer per operation, or one error for all of it. */
@@ -94,6 +96,7 @@ export class WorkerLine {
   #lastId = 0;
   #isScheduled = false;
   #isReady = true;
+  #refusedRows = 0;
   #hasEnded = false;
   #closing: Promise<void> | undefined;
   #watchdog: NodeJS.Timeout | undefined;
@@ -135,7 +138,7 @@ export class WorkerLine {
 
   /** Writes a row; resolves when it is on the disk. */
   append(entry: Entry): Promise<void> {
-    if (!this.isReady || this.#rowsWaiting.length >= MAX_QUEUED) return Promise.reject(unavailable());
+    if (!this.isReady || this.#rowsWaiting.length >= MAX_QUEUED) return this.#refuseRow();
     if (!isOneRow(entry)) return Promise.reject(new TypeError(NOT_ONE_ROW));
     const line = `${entry.chain}\t${entry.body}`;
     this.#rows = this.#rows === '' ? line : `${this.#rows}\n${line}`;
@@ -148,7 +151,8 @@ export class WorkerLine {
   /** Does something in the next transaction; resolves with its answer once that is on the disk. */
   ask<T>(operation: Operation): Promise<T> {
     const { row } = operation;
-    if (this.#closing || this.#hasEnded || (row && !this.#isReady)) return Promise.reject(unavailable());
+    if (row && !this.isReady) return this.#refuseRow();
+    if (this.#closing || this.#hasEnded) return Promise.reject(unavailable());
     if (this.#operations.length >= MAX_QUEUED) return Promise.reject(unavailable());
     if (row && !isOneRow(row)) return Promise.reject(new TypeError(NOT_ONE_ROW));
     return new Promise<T>((resolve, reject) => {
@@ -161,6 +165,11 @@ export class WorkerLine {
   /** Lets what was asked for finish, and ends the thread. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
+  }
+
+  #refuseRow(): Promise<never> {
+    this.#refusedRows++;
+    return Promise.reject(unavailable());
   }
 
   async #close(): Promise<void> {
@@ -193,7 +202,9 @@ export class WorkerLine {
 
   #send(): void {
     this.#isScheduled = false;
-    const batch: Batch = { id: ++this.#lastId, rows: this.#rows, operations: this.#operations };
+    const refused = this.#refusedRows;
+    this.#refusedRows = 0;
+    const batch: Batch = { id: ++this.#lastId, rows: this.#rows, operations: this.#operations, refused };
     const waiting = { rows: this.#rowsWaiting, operations: this.#operationsWaiting };
     this.#sent = { batch, looks: 0, isLate: false, ...waiting };
     this.#clearQueues();
@@ -271,6 +282,7 @@ export class WorkerLine {
   }
 
   #fail(reason: string): void {
+    this.#refusedRows += this.#rowsWaiting.length + this.#operations.filter(({ row }) => row).length;
     refuse({ rows: this.#rowsWaiting, operations: this.#operationsWaiting }, unavailable(reason));
     this.#clearQueues();
     if (!this.#isReady) return;

@@ -104,6 +104,37 @@ describe('toolcrib tenants and keys', () => {
     if (args[0] === 'audit') expect(readdirSync(folder)).toHaveLength(before);
   });
 
+  test('listing writes nothing, whether there is a database or not', async () => {
+    const { run, folder, call } = deployment();
+    const names = readdirSync(folder);
+    for (const what of ['keys', 'tenants']) expect((await run(what, 'list')).code).toBe(0);
+    expect(readdirSync(folder)).toEqual(names);
+    await call([['acme', 'ada', 'look']]);
+    const before = contentsOf(folder);
+    for (const what of ['keys', 'tenants']) expect((await run(what, 'list')).code).toBe(0);
+    expect(contentsOf(folder)).toEqual(before);
+  }, 60_000);
+
+  test.each([
+    ['keys', 'list'],
+    ['keys', 'create', '--tenant', 'acme', '--caller', 'ada'],
+    ['tenants', 'list'],
+    ['tenants', 'create', 'acme'],
+    ['serve', '--listen', '127.0.0.1:0'],
+    ['audit', 'verify'],
+  ])('E4 without its secrets a database is left alone: %s %s', async (...args) => {
+    const { run, folder, call, place } = deployment();
+    await call([['acme', 'ada', 'look']]);
+    rmSync(place('secrets'));
+    const before = contentsOf(folder);
+    expect(await run(...args)).toEqual({
+      code: 1,
+      output: '',
+      complaints: `toolcrib: There is no ${place('secrets')}; restore the secrets from a backup.\n`,
+    });
+    expect(contentsOf(folder)).toEqual(before);
+  });
+
   test('a deployment that keeps everything in memory has nothing to look after', async () => {
     const { run } = deployment('store: { url: "memory:" }\n');
     const { code, complaints } = await run('keys', 'list');
@@ -183,6 +214,84 @@ describe('toolcrib audit', () => {
     expect(readdirSync(folder)).not.toContain('toolcrib.secrets');
   });
 
+  test.each([
+    ["update journal set rows = x'41' where id = 1", 'Group 1 of the record is not text.', 'Group 1 of'],
+    ["update journal set rows = cast(x'ff' as text)", 'Group 1 of the record is not text.', 'Group '],
+    ['drop table journal', 'The table "journal" is missing.', 'The table "journal" is missing.'],
+    ['drop table checkpoints', 'The table "checkpoints" is missing.', undefined],
+    ['drop table heads', 'The table "heads" is missing.', undefined],
+  ])(
+    'E1 after "%s", verify has a verdict and nothing shows a stack',
+    async (sql, verdict, complaint) => {
+      const { run, call, change } = deployment();
+      await call([
+        ['acme', 'ada', 'look'],
+        ['acme', 'ada', 'touch'],
+      ]);
+      change((db) => db.run(sql));
+      expectDamage(await run('audit', 'verify'), verdict);
+      for (const command of ['tail', 'search', 'export']) {
+        const { code, complaints } = await run('audit', command);
+        expect(code).toBe(complaint === undefined ? 0 : 1);
+        if (complaint === undefined) continue;
+        expect(complaints).toMatch(/^toolcrib: [^\n]+toolcrib audit verify\n$/i);
+        expect(complaints).toContain(complaint);
+      }
+    },
+    60_000,
+  );
+
+  test('E1 overwritten pages are a verdict of one line, wherever they are', async () => {
+    const { run, call, change, folder } = deployment();
+    await call([['acme', 'ada', 'look']]);
+    change((db) => db.get('pragma wal_checkpoint(truncate)'));
+    const file = join(folder, 'toolcrib.db');
+    const whole = readFileSync(file);
+    for (const page of [0, 1, 2]) {
+      const at = page * PAGE_BYTES;
+      writeFileSync(file, Buffer.from(whole).fill(0xa5, at, at + PAGE_BYTES));
+      expectDamage(await run('audit', 'verify'), 'The file is damaged: ');
+    }
+    writeFileSync(file, whole.fill(0xa5, PAGE_BYTES, 2 * PAGE_BYTES));
+    const { code, complaints } = await run('audit', 'tail');
+    expect(code).toBe(1);
+    expect(complaints).toMatch(/^toolcrib: [^\n]+ Run: toolcrib audit verify\n$/);
+  }, 60_000);
+
+  test('rows that can be read are shown beside the group that cannot', async () => {
+    const { run, call, change } = deployment();
+    await call([
+      ['acme', 'ada', 'look'],
+      ['acme', 'ada', 'touch'],
+    ]);
+    change((db) => db.run("update journal set rows = x'41' where id = 1"));
+    expect(await run('audit', 'tail')).toEqual({
+      code: 1,
+      output: expect.stringMatching(/^TIME [^\n]+\n[^\n]+ touch [^\n]+\n$/),
+      complaints: 'toolcrib: Group 1 of the record is damaged and not shown; run: toolcrib audit verify\n',
+    });
+  }, 60_000);
+
+  test('E1 a copy that is not there is named, and no good end; no copy at all is damage', async () => {
+    const { run, call, folder, place } = deployment(
+      'stages: { audit: { checkpoints: [./toolcrib.checkpoints, ./added] } }\n',
+    );
+    await call([['acme', 'ada', 'look']]);
+    const { code, output } = await run('audit', 'verify');
+    expect(code).toBe(1);
+    expect(output).toMatch(/^The record is good: /);
+    expect(output).toContain(
+      `Warning: the copy ${join(folder, 'added')} does not exist. If you have just added it, restart the server`,
+    );
+    rmSync(place('checkpoints'));
+    const without = await run('audit', 'verify');
+    expect(without).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/^The record was tampered with/),
+    });
+    expect(without.output).toContain(place('checkpoints'));
+  }, 60_000);
+
   test('E2 no cell of an export is a formula, and no row is more than a line', async () => {
     const { run, call } = deployment();
     const names = ['=cmd|calc!A1', '+1', '-1', '@sum', ' =1', '＝1', 'a,"b"', 'a;=1', 'a\r\n=1', '\t=1'];
@@ -209,6 +318,20 @@ describe('toolcrib audit', () => {
   }, 60_000);
 });
 
+const PAGE_BYTES = 16_384;
+
+function expectDamage({ code, output, complaints }: Run, what: string): void {
+  expect({ code, complaints }).toEqual({ code: 1, complaints: '' });
+  expect(output).toMatch(/^The record was tampered with or damaged\.\n  [^\n]+\n$/);
+  expect(output).toContain(what);
+}
+
+function contentsOf(folder: string): Record<string, string> {
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'base64')]),
+  );
+}
+
 interface Run {
   readonly code: number | null;
   readonly output: string;
@@ -231,6 +354,7 @@ function deployment(config = 'store: { url: "sqlite:./toolcrib.db", secrets: ./t
   };
   return {
     folder,
+    place,
     run,
     json: async (...args: readonly string[]): Promise<unknown> =>
       JSON.parse((await run(...args, '--json')).output),

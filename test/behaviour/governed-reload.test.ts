@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { defineTool } from '../../src/index.ts';
 import { audience, startIssuer } from '../security/issuer.ts';
 import { processesOf } from '../databases.ts';
-import { everythingForStaff, openCrib, readRows, type Crib, type Holder } from '../gateway.ts';
+import { everythingForStaff, openCrib, readAllRows, type Crib, type Holder } from '../gateway.ts';
 import { deferred } from './deferred.ts';
 import { echo, reads, versions } from './governed-tools.ts';
 import { EventReader } from './session-client.ts';
@@ -228,7 +228,7 @@ test('the policy in the rows changes with the rules and with nothing else, and t
   expect(new Set(policies).size).toBe(3);
   const noted = crib.rows().filter(({ kind }) => kind === 'configuration');
   expect(noted.map(({ policy }) => policy)).toEqual([policies[0], policies[2], policies[3]]);
-  const [start] = readRows(crib.folder).filter(({ kind }) => kind === 'start');
+  const start = readAllRows(crib.folder).find(({ kind }) => kind === 'start');
   expect(start).toMatchObject({ chain: '@operator', policy: policies[0] });
   expect(noted[0]!.chain).toBe('@operator');
 });

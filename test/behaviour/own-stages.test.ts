@@ -58,7 +58,7 @@ async function callWrongly(source: ToolSource): Promise<string[]> {
   const answers: string[] = [];
   for (let made = 0; made < 10; made++) {
     const { text } = await client.callTool('add', { n: 'one' });
-    answers.push(text.replace(/ for add: .*| of add; .*/, ''));
+    answers.push(text.replace(/ for add: .*|; .*/, ''));
   }
   return answers;
 }

@@ -89,7 +89,6 @@ test('a call that ends while the server stops, its client gone, has its answer a
   await expect.poll(() => fetch(crib.url).catch(() => 'gone'), { timeout: 5_000 }).toBe('gone');
   go();
   await restarted;
-  const answer = ['call-7', { content: [{ type: 'text', text: 'all done' }] }];
   expect(await restAfter(session, seen)).toMatchObject([2, 3, 4, answer]);
 });
 

@@ -3,10 +3,18 @@ import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import type { ConfigInput } from '../../src/gateway/config.ts';
 import { Crib, type Serving } from './crib.ts';
 
+/** A deployment with a small disk, and what fills it. */
+export interface SmallDisk {
+  readonly crib: Crib;
+  readonly serving: Serving;
+  readonly filler: Filler;
+}
+
 /** Runs a deployment that keeps a copy of its checkpoints, and what the configuration says, on a disk of 48 MB. */
 export async function onSmallDisk<T>(
   config: ConfigInput,
-  use: (site: { crib: Crib; serving: Serving; filler: Filler }) => Promise<T>,
+  use: (site: SmallDisk) => Promise<T>,
+  { startsFull = false } = {},
 ): Promise<T> {
   const crib = new Crib();
   const disk = crib.path('disk');
@@ -19,6 +27,7 @@ export async function onSmallDisk<T>(
       ...config,
       stages: { audit: { arguments: 'preview', checkpoints, checkpointSeconds: 1 } },
     });
+    if (startsFull) filler.start();
     return await use({ crib, serving: await crib.start(), filler });
   } finally {
     filler.remove();
@@ -57,6 +66,7 @@ class Filler {
 
   start(): void {
     this.#descriptor = openSync(this.#file, 'a');
+    this.#fill();
     this.#timer = setInterval(() => this.#fill(), 20);
   }
 

@@ -12,7 +12,7 @@ import {
   type RunOptions,
   type Scenario,
 } from '../scenario.ts';
-import { mountingObstacle, onSmallDisk } from '../small-disk.ts';
+import { mountingObstacle, onSmallDisk, type SmallDisk } from '../small-disk.ts';
 import { Interference, tracingObstacle } from '../tracer.ts';
 
 /** A disk that fails, is full or hangs stops the tools, and everything goes on when it is well again. */
@@ -139,9 +139,9 @@ async function fillDisk({ report }: RunOptions): Promise<Part> {
 
 // Only a copy of the checkpoints is on the small disk: calls go on, and the copy is made whole when there is space.
 async function fillCopy({ report }: RunOptions): Promise<Part> {
-  return onSmallDisk({}, async ({ crib, serving, filler }) => {
-    // Before the first checkpoint: a file that is there has some room left on its last page.
-    filler.start();
+  // Full before the first checkpoint: a file that is there has some room left on its last page.
+  const how = { startsFull: true };
+  const run = async ({ crib, serving, filler }: SmallDisk): Promise<Part> => {
     const load = work(serving);
     await pause(3_000);
     const isEmpty = !existsSync(copy(crib)) || statSync(copy(crib)).size === 0;
@@ -150,7 +150,8 @@ async function fillCopy({ report }: RunOptions): Promise<Part> {
     const failures = isEmpty ? [] : [nothingShown('the disk of the copy was not full')];
     failures.push(...(await recovers({ crib, serving, report }, load, { gap: false })));
     return { failures };
-  });
+  };
+  return onSmallDisk({}, run, how);
 }
 
 function copy(crib: Crib): string {
