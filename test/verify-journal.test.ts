@@ -239,7 +239,7 @@ describe('E1 a copy of the checkpoints that is not there', () => {
     });
   });
 
-  test.each([1, 3])('is damage when no other is left, with %i checkpoints in the database', async (count) => {
+  test.each([2, 3])('is damage when no other is left, with %i checkpoints in the database', async (count) => {
     const { copy, verifyWith, inside } = await createRecord();
     inside((db) => db.run('delete from checkpoints where n > ?', count));
     rmSync(copy);
@@ -250,6 +250,13 @@ describe('E1 a copy of the checkpoints that is not there', () => {
       },
       missingCopies: files,
     });
+  });
+
+  test('is not missed after a crash between the first checkpoint and its copies', async () => {
+    const { copy, verify, inside } = await createRecord({ groups: 2 });
+    expect(inside((db) => db.get('select count(*) as n from checkpoints'))).toMatchObject({ n: 1 });
+    rmSync(copy);
+    expect(verify()).toMatchObject({ problem: undefined });
   });
 
   test('is not missed before the first checkpoint', async () => {

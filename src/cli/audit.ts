@@ -64,7 +64,7 @@ export async function verifyAudit(flags: DeploymentFlags): Promise<void> {
   const verdict = verdictOn(places, checking);
   process.stdout.write(flags.json ? `${JSON.stringify(verdict)}\n` : explain(verdict));
   // Whoever removed a copy may have gone back to what the others show, so that is no good end either.
-  if (verdict.problem || verdict.missingCopies.length > 0) process.exitCode = 1;
+  if (verdict.problem || goneCopies(verdict).length > 0) process.exitCode = 1;
 }
 
 function verdictOn(places: StorePlaces, key: KeyObject): Verdict {
@@ -96,8 +96,13 @@ function collect(found: Iterable<JournalRow>, use: (rows: readonly JournalRow[])
   use(rows);
 }
 
+// A crash can fall between the first checkpoint and its copies.
+function goneCopies({ checkpoints, missingCopies }: Verdict): readonly string[] {
+  return checkpoints > 1 ? missingCopies : [];
+}
+
 function explain(verdict: Verdict): string {
-  const missing = verdict.missingCopies.map(
+  const missing = goneCopies(verdict).map(
     (file) =>
       `Warning: the copy ${printable(file)} does not exist. If you have just added it, restart the server, which makes it; if it was there before, somebody removed it.\n`,
   );

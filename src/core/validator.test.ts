@@ -28,6 +28,14 @@ test('001-25 a default is filled in, also inside objects and lists', () => {
   });
 });
 
+test('a value that the library cannot check is refused, and nothing is thrown', () => {
+  const schema = {
+    oneOf: [{ type: 'string', unevaluatedProperties: {} }],
+    patternProperties: { '[bc]+$': {} },
+  };
+  expect(complaint(schema, { b: false })).toBe('cannot be checked against this schema');
+});
+
 test('001-25 a description changes nothing about the check', () => {
   expect(complaint({ description: 'Anything at all.' }, { any: 'thing' })).toBe('');
 });

@@ -50,11 +50,16 @@ function compile(schema: JsonSchema): (value: unknown) => Outcome {
   const passes = compileFor('first', schema);
   let explain: ValidateFunction | undefined;
   const check = (value: unknown): Outcome => {
-    if (passes(value)) return { value };
-    if (isCostly(value, costs, MAX_EXPLAINED)) return { issues: issuesOf(passes) };
-    explain ??= compileFor('all', schema);
-    explain(value);
-    return { issues: issuesOf(explain) };
+    try {
+      if (passes(value)) return { value };
+      if (isCostly(value, costs, MAX_EXPLAINED)) return { issues: issuesOf(passes) };
+      explain ??= compileFor('all', schema);
+      explain(value);
+      return { issues: issuesOf(explain) };
+    } catch {
+      // The library fails on some values where unevaluatedProperties is nested; what cannot be checked is not good.
+      return { issues: [{ message: 'cannot be checked against this schema' }] };
+    }
   };
   return costs ? bound(check, costs) : check;
 }

@@ -131,12 +131,12 @@ function collectCheckpoints(db: SqliteDatabase, copies: readonly NamedCopy[], ke
   return { checkpoints, inside: kept.length };
 }
 
-// A copy that was only just configured is not there yet; but without any copy, nothing outside the database shows what it held.
+// A copy that was only just configured is not there yet, nor is any after a crash between the first checkpoint and its copies; but otherwise, without any copy, nothing outside the database shows what it held.
 function comparable(copies: readonly NamedCopy[], inside: number): readonly NamedCopy[] {
   const present = copies.filter(({ isThere }) => isThere);
   // The first copy may have been made since it was looked for.
   const isLost = present.length === 0 && !copies.some(({ file }) => existsSync(file));
-  if (isLost && copies.length > 0 && inside > 0) {
+  if (isLost && copies.length > 0 && inside > 1) {
     const files = copies.map(({ file }) => file).join(', ');
     throw new Found({ what: `No copy of the checkpoints is left; the database holds ${inside}: ${files}` });
   }

@@ -3,8 +3,8 @@ import { Crib, type Serving } from '../crib.ts';
 import { Load } from '../load.ts';
 import {
   against,
+  eventually,
   nothingShown,
-  pause,
   quantile,
   summarise,
   type Outcome,
@@ -88,7 +88,8 @@ async function besideNoise(
 ): Promise<Heard & { readonly rate: number; readonly noise: number }> {
   const make = () => ({ tool: 'echo', args: { nonce: 'noise' } });
   const load = new Load({ port, key: noisy, lanes: 16, make, ...(perSecond !== undefined && { perSecond }) });
-  await pause(300);
+  // Only then has it used up what it may.
+  await eventually('the noisy tenant is refused', () => load.refused.length > 0);
   const heard = await callInGroups(port, keys);
   const { rate } = load;
   await load.stop();
