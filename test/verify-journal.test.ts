@@ -399,7 +399,10 @@ describe('E1 checkpoints', () => {
     const { copy, verify, lines } = await createRecord();
     appendFileSync(copy, 'nonsense\n');
     expect(verify()).toMatchObject(says('Line 4 of'));
-    writeFileSync(copy, `${lines().join('\n')}\n${lines()[2]!.replace(/^../, 'AA')}\n`);
+    writeFileSync(
+      copy,
+      `${lines().join('\n')}\n${lines()[2]!.replace(/^./, (letter) => (letter === 'A' ? 'B' : 'A'))}\n`,
+    );
     expect(verify()).toMatchObject(says('holds two different checkpoints 3'));
   });
 

@@ -8,7 +8,7 @@ import type { Holdings } from '../soak.ts';
 export const memory: Scenario = {
   id: 'R14',
   title: 'memory, timers, listeners and descriptors stay as they are over mixed calls of ever new callers',
-  run: (options) => soak(options, { calls: options.counts === 'full' ? 5_000_000 : 200_000, leak: 0 }),
+  run: (options) => soak(options, { calls: options.counts === 'full' ? 5_000_000 : 80_000, leak: 0 }),
   // Once every answer is kept, once every caller: each has to be noticed.
   async control(options) {
     const leaking = [
