@@ -7,7 +7,7 @@ const help = `npm run faults [-- options]
 
 Breaks a running server on purpose, on 127.0.0.1 only, and checks that what it promises still holds.
 
-  --full        the full counts, about an hour; short ones unless set
+  --full        the full counts, more than half an hour; short ones unless set
   --only IDS    some of ${ids}
   --seed N      repeats the choices of a run before
   --controls    runs each check with the defence off: it must find something
