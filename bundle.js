@@ -21,6 +21,9 @@ const entries = {
   'cli/main': 'src/cli/main.ts',
 };
 
+/** @type {Set<string> | undefined} */
+let served;
+
 // Loading a hundred small modules is a large part of a server's start (docs/decisions/0006).
 const { output } = await build({
   input: Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file))),
@@ -40,7 +43,14 @@ const { output } = await build({
       groups: [
         { name: 'core', test: /src\/core\// },
         { name: 'server', test: /src\/(?:server|protocol)\// },
-        { name: 'tool-options', test: /src\/tools\/(?:.*-options|sql-limits|sql-name)\.ts/ },
+        // What comes before a server's own code, and what it shares with the thread of its store.
+        { name: 'first', test: /src\/(?:cli\/(?:default-file|package-version)|store\/start-worker)\.ts/ },
+        { name: 'record', test: /src\/store\/(?:chain|intent|operator-chain)\.ts/ },
+        // Somebody who imports one part of the library does not load the others.
+        servedGroup('tools', /node_modules\/zod\/|src\/tools\//),
+        servedGroup('auth', /src\/auth\//),
+        servedGroup('stages', /src\/(?:stages|observe)\//),
+        servedGroup('gateway', /./),
       ],
     },
   },
@@ -67,6 +77,33 @@ const modules = [...output, ...library.output].flatMap((chunk) =>
   chunk.type === 'chunk' ? chunk.moduleIds : [],
 );
 writeFileSync('dist/THIRD-PARTY.md', describeThirdParty(modules));
+
+/**
+ * Those of some modules that every server loads, whatever it is configured to do.
+ * @param {string} name
+ * @param {RegExp} test
+ * @returns {import('rolldown').CodeSplittingGroup}
+ */
+function servedGroup(name, test) {
+  return {
+    debugName: name,
+    name(id, graph) {
+      served ??= reachedFrom(join(import.meta.dirname, 'src/cli/serve.ts'), graph);
+      return test.test(id) && served.has(id) ? name : null;
+    },
+  };
+}
+
+/**
+ * @param {string} entry
+ * @param {import('rolldown').ChunkingContext} graph
+ */
+function reachedFrom(entry, graph) {
+  const reached = new Set([entry]);
+  // A set also visits what is added to it on the way.
+  for (const id of reached) for (const next of graph.getModuleInfo(id)?.importedIds ?? []) reached.add(next);
+  return reached;
+}
 
 /**
  * Says whose work is inside the bundle, at which version and under which terms: an installer cannot see it otherwise.

@@ -14,6 +14,7 @@ import { openSqliteStore } from '../src/store/sqlite-store.ts';
 import { revisions, type RevisionUnderTest } from './behaviour/matrix.ts';
 import { openPeer, type Json, type Peer } from './behaviour/peer.ts';
 import { openWeb } from './behaviour/wires.ts';
+import { startBuiltWorker } from './store-worker.ts';
 
 /** Something a module can offer. */
 export type Offer = Tool<never> | Resource | ResourceTemplate | Prompt;
@@ -133,6 +134,7 @@ async function admitInto(folder: string): Promise<Record<Holder, string>> {
     file: join(folder, 'toolcrib.db'),
     signingKey,
     checkpointFiles: [join(folder, 'toolcrib.checkpoints')],
+    worker: startBuiltWorker(),
   });
   await store.identities.putTenant({ id: 'north', name: 'North', data: { plan: 'pro' }, disabled: false });
   await store.identities.putTenant({ id: 'south', name: '', data: {}, disabled: false });
@@ -247,8 +249,11 @@ class OpenCrib implements Crib {
   }
 
   async #start(): Promise<void> {
-    this.gateway = await createGateway(await this.#load(), {
+    const loaded = await this.#load();
+    const isInMemory = loaded.config.store.url === 'memory:';
+    this.gateway = await createGateway(loaded, {
       version: '1.2.3',
+      storeWorker: isInMemory ? undefined : startBuiltWorker(),
       watch: this.#setup.watch ?? false,
       log: (level, message, facts) => this.logged.push({ level, message, facts }),
     });

@@ -43,8 +43,8 @@ async function run(gateway: Gateway, loaded: LoadedConfig, { signal, ...flags }:
   let unwatch: (() => Promise<void>) | undefined;
   try {
     const listening = flags.stdio ? undefined : await gateway.listen();
-    // After it listens: nobody has to wait for that.
-    unwatch = await followChanges(gateway, loaded, flags);
+    // Not waited for: what is saved before it watches, it finds when it does.
+    unwatch = followChanges(gateway, loaded, flags);
     if (listening) await untilStopped(greeting(listening.url, gateway.tools, loaded), signal);
     else await serveStdio(gateway.server, { input: inputUntil(signal) });
   } finally {
@@ -76,36 +76,33 @@ function withAddress(loaded: LoadedConfig, text: string | undefined): LoadedConf
   return { ...loaded, config };
 }
 
-async function followChanges(
-  gateway: Gateway,
-  loaded: LoadedConfig,
-  flags: ServeFlags,
-): Promise<() => Promise<void>> {
+function followChanges(gateway: Gateway, loaded: LoadedConfig, flags: ServeFlags): () => Promise<void> {
   const { log } = gateway;
   if (loaded.isDefault) return async () => {};
   const tellInvalid = (error: unknown): void =>
     error instanceof ToolcribError
       ? log('error', `The configuration cannot be used, so the one before stays. ${error.message}`)
       : log('error', 'The configuration cannot be used, so the one before stays.', { cause: error });
-  const { watchConfig } = await import('../gateway/watch-config.ts');
-  const watcher = await watchConfig(loaded.file, {
-    log,
-    sources: loaded.sources,
-    async onChange(changed) {
-      try {
-        await gateway.reload(withAddress(changed, flags.listen));
-        log('info', 'The configuration was loaded again.');
-      } catch (error) {
-        tellInvalid(error);
-      }
-    },
-    onProblem: tellInvalid,
-  });
-  const reload = (): void => void watcher.reload();
+  const watching = import('../gateway/watch-config.ts').then(({ watchConfig }) =>
+    watchConfig(loaded.file, {
+      log,
+      sources: loaded.sources,
+      async onChange(changed) {
+        try {
+          await gateway.reload(withAddress(changed, flags.listen));
+          log('info', 'The configuration was loaded again.');
+        } catch (error) {
+          tellInvalid(error);
+        }
+      },
+      onProblem: tellInvalid,
+    }),
+  );
+  const reload = (): void => void watching.then((watcher) => watcher.reload());
   process.on('SIGHUP', reload);
   return async () => {
     process.off('SIGHUP', reload);
-    await watcher.close();
+    await (await watching).close();
   };
 }
 

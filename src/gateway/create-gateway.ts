@@ -1,11 +1,10 @@
 import type { Worker } from 'node:worker_threads';
-import type { ToolcribError } from '../core/errors.ts';
 import type { Log } from '../observe/log.ts';
 import { readFamily } from '../observe/metrics.ts';
 import { createServer, type Server } from '../server/create-server.ts';
 import { listen, type Listening } from '../server/node-http.ts';
 import { OPERATOR_CHAIN } from '../store/operator-chain.ts';
-import { complaintError } from './complaint.ts';
+import type { Config } from './config.ts';
 import { changeBetween, CurrentSource } from './current-source.ts';
 import { createGeneration, type Generation } from './generation.ts';
 import { createLasting, type Lasting } from './lasting.ts';
@@ -14,6 +13,7 @@ import { openLog } from './open-log.ts';
 import { openStore } from './open-store.ts';
 import { withoutSecrets } from './memory-without-secrets.ts';
 import { operationRoutes } from './operations.ts';
+import { checkSignInStays, differing, fixedSettings, type Settings } from './fixed-settings.ts';
 
 /** How a gateway is run. */
 export interface GatewayOptions {
@@ -46,8 +46,7 @@ export interface Gateway {
 /** Makes a server from a configuration. */
 export async function createGateway(loaded: LoadedConfig, options: GatewayOptions): Promise<Gateway> {
   const { log, live } = openLog(loaded, options.log);
-  // Loaded while the store's thread is busy with its own.
-  if (loaded.config.access?.some(({ when }) => when !== undefined)) void import('@marcbachmann/cel-js');
+  loadAhead(loaded.config);
   const opened = await openStore(loaded, log, options.storeWorker);
   for (const secret of Object.values(opened.secrets)) {
     // A key in several lines may turn up line by line.
@@ -64,6 +63,12 @@ export async function createGateway(loaded: LoadedConfig, options: GatewayOption
     await opened.store.close();
     throw error;
   }
+}
+
+// What will be needed is loaded while the store's thread is busy with its own.
+function loadAhead({ access, auth }: Config): void {
+  if (access?.some(({ when }) => when !== undefined)) void import('@marcbachmann/cel-js');
+  if (auth?.keys) void import('../auth/key-sign-in.ts');
 }
 
 // How long a call that was stopped may take to end.
@@ -87,7 +92,7 @@ class RunningGateway implements Gateway {
   #reloading: Promise<void> = Promise.resolve();
 
   constructor(first: Generation, lasting: Lasting, options: { version: string; watch: boolean }) {
-    this.#started = settingsOf(first);
+    this.#started = fixedSettings(first);
     this.#generation = first;
     this.#lasting = lasting;
     this.#options = options;
@@ -131,8 +136,7 @@ class RunningGateway implements Gateway {
     if (this.#isStopping) return;
     const before = this.#generation;
     for (const secret of loaded.secrets) this.#lasting.live.add(secret);
-    if ((before.loaded.config.auth === undefined) !== (loaded.config.auth === undefined))
-      throw needsRestart(loaded);
+    checkSignInStays(before.loaded, loaded);
     const next = await this.#tryNext(loaded, before);
     const change = changeBetween(before.registry.list(), next.registry.list());
     this.#generation = next;
@@ -147,7 +151,7 @@ class RunningGateway implements Gateway {
     await before.stopWatching();
     void this.#retire(before);
     await this.note('configuration');
-    for (const key of differing(this.#started, settingsOf(next)))
+    for (const key of differing(this.#started, fixedSettings(next)))
       this.log('warn', `${key} changed; that takes effect with the next start.`);
   }
 
@@ -283,34 +287,5 @@ function hostsOf({ config: { server } }: LoadedConfig): Hosts {
   return {
     ...(hosts && { allowedHosts: hosts }),
     ...(server.allowedOrigins && { allowedOrigins: server.allowedOrigins }),
-  };
-}
-
-// Whoever adds sign-in wants nobody let in without it from now on, and whoever removes it wants nobody kept out; neither can be promised to a server that runs.
-function needsRestart({ complain, config }: LoadedConfig): ToolcribError {
-  const message = config.auth
-    ? 'This server was started without sign-in and cannot take it up while it runs.'
-    : 'This server was started with sign-in and cannot do without while it runs.';
-  return complaintError([complain(['auth'], { message, remedy: 'Restart it.', severity: 'error' })]);
-}
-
-type Settings = Readonly<Record<string, unknown>>;
-
-function differing(before: Settings, after: Settings): string[] {
-  const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
-  return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
-}
-
-// What a listening server cannot change under its clients, or was told when it was opened.
-function settingsOf({ loaded, authentication }: Generation): Settings {
-  const { server, store, log, stages } = loaded.config;
-  const { drainSeconds: _takesEffectAtOnce, ...settings } = server;
-  const { retentionDays, checkpoints, checkpointSeconds } = stages.audit || {};
-  return {
-    ...Object.fromEntries(Object.entries(settings).map(([key, value]) => [`server.${key}`, value])),
-    store,
-    log,
-    'stages.audit': [retentionDays, checkpoints, checkpointSeconds],
-    'Where clients get tokens': authentication?.resource,
   };
 }

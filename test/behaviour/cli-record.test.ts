@@ -10,6 +10,7 @@ import { openSecrets } from '../../src/store/secrets-file.ts';
 import { SqliteDatabase } from '../../src/store/sqlite-database.ts';
 import { openSqliteStore } from '../../src/store/sqlite-store.ts';
 import { ada, callOf } from '../recorded-calls.ts';
+import { startBuiltWorker } from '../store-worker.ts';
 import { cli, runNode } from './child.ts';
 
 describe('toolcrib tenants and keys', () => {
@@ -371,7 +372,8 @@ function deployment(config = 'store: { url: "sqlite:./toolcrib.db", secrets: ./t
     async call(calls: readonly (readonly [tenant: string, caller: string, tool: string])[]) {
       const { signingKey, digestKey } = openSecrets(place('secrets'));
       const checkpointFiles = [place('checkpoints')];
-      const store = await openSqliteStore({ file: place('db'), signingKey, checkpointFiles });
+      const worker = startBuiltWorker();
+      const store = await openSqliteStore({ file: place('db'), signingKey, checkpointFiles, worker });
       const source = withStages(new ToolRegistry(), [audit({}, { journal: store.journal, digestKey })]);
       for (const [tenant, id, tool] of calls) {
         const caller = { ...ada, id, tenant: { ...ada.tenant, id: tenant } };

@@ -1,0 +1,181 @@
+import type { Worker } from 'node:worker_threads';
+import { Command, Option } from 'commander';
+import { ToolcribError } from '../core/errors.ts';
+import type { RowFlags } from './audit.ts';
+import type { CheckFlags } from './check.ts';
+import type { CodegenFlags } from './codegen.ts';
+import type { DeploymentFlags } from './deployment.ts';
+import { DEFAULT_CONFIG } from './default-file.ts';
+import type { InitFlags } from './init.ts';
+import type { CreateKeyFlags, ListKeysFlags } from './keys.ts';
+import type { LintFlags } from './lint.ts';
+import { packageVersion } from './package-version.ts';
+import type { ServeFlags } from './serve.ts';
+import type { CreateTenantFlags } from './tenants.ts';
+
+let storeWorker: Worker | undefined;
+
+// Each command loads what it needs when it is run: most of the time only one is.
+const program = new Command('toolcrib')
+  .description('Keeps tools for AI agents, hands them out over the Model Context Protocol, and logs it.')
+  .version(packageVersion())
+  .showHelpAfterError('(run toolcrib --help for the commands)');
+
+program
+  .command('serve')
+  .description('serve the tools of a configuration, or the ready-made safe ones')
+  .showHelpAfterError('(run toolcrib serve --help for its options)')
+  .option('--config <file>', 'the configuration; toolcrib.yaml if there is one')
+  .addOption(
+    new Option(
+      '--listen <[host:]port>',
+      'where to listen; 127.0.0.1:8484 unless the configuration says otherwise',
+    ).conflicts('stdio'),
+  )
+  .option('--stdio', 'talk over standard input and output instead')
+  .action(async (flags: ServeFlags) => (await import('./serve.ts')).serve(flags, storeWorker));
+
+program
+  .command('init')
+  .description('make a project: a first tool, its test and a configuration; asks where it can')
+  .argument('[folder]', 'where to make it', '.')
+  .option('--name <name>', 'what it is called; the name of the folder unless set')
+  .addOption(
+    new Option('--template <kind>', 'what its tool is for').choices(['query', 'action', 'transformation']),
+  )
+  .addOption(
+    new Option('--language <language>', 'what it is written in; TypeScript unless set').choices([
+      'typescript',
+      'javascript',
+    ]),
+  )
+  .option('--does <sentence>', 'for the model: what the tool does')
+  .option('--returns <sentence>', 'for the model: what it returns')
+  .option('--when <sentence>', 'for the model: when to use it')
+  .option('--yes', 'ask nothing')
+  .option('--force', 'overwrite files that are there')
+  .action(async (folder: string, flags: InitFlags) => (await import('./init.ts')).init(folder, flags));
+
+program
+  .command('check')
+  .description('check a configuration, its tools and its rules')
+  .argument('[file]', 'the configuration', DEFAULT_CONFIG)
+  .option('--json', 'print the complaints as JSON')
+  .action(async (file: string, flags: CheckFlags) => (await import('./check.ts')).check(file, flags));
+
+program
+  .command('lint')
+  .description('say what makes tools hard to choose, to call or to list')
+  .argument('[files...]', 'modules with tools, configurations (.yaml) or tools/list answers (.json)')
+  .option('--config <file>', 'a configuration; toolcrib.yaml if nothing is named')
+  .option('--strict', 'fail on warnings too')
+  .option('--ignore <rules>', 'rules to leave out, with commas between')
+  .option('--json', 'print JSON, for other programs')
+  .action(async (files: string[], flags: LintFlags) => (await import('./lint.ts')).lint(files, flags));
+
+program
+  .command('codegen')
+  .description('write TypeScript types for what tools take and return')
+  .argument('[files...]', 'modules with tools, configurations (.yaml) or tools/list answers (.json)')
+  .option('--config <file>', 'a configuration; toolcrib.yaml if nothing is named')
+  .option('--out <file>', 'where to write them; standard output unless set')
+  .action(async (files: string[], flags: CodegenFlags) =>
+    (await import('./codegen.ts')).codegen(files, flags),
+  );
+
+const keys = program.command('keys').description('make, list and revoke API keys');
+withConfig(keys.command('create'))
+  .description('make a key; it is shown once')
+  .requiredOption('--tenant <id>', 'whose key it is')
+  .requiredOption('--caller <name>', 'whom it speaks for')
+  .option('--role <name...>', 'roles, for the access rules')
+  .option('--scope <name...>', 'scopes')
+  .option('--expires <span>', 'how long it works, such as 90d')
+  .action(async (flags: CreateKeyFlags) => (await import('./keys.ts')).createKey(flags));
+withConfig(keys.command('list'))
+  .description('list keys, without their secrets')
+  .option('--tenant <id>', 'only those of one tenant')
+  .action(async (flags: ListKeysFlags) => (await import('./keys.ts')).listKeys(flags));
+withConfig(keys.command('revoke'))
+  .description('revoke a key; servers notice within 5 seconds')
+  .argument('<id>', 'the id that toolcrib keys list shows')
+  .action(async (id: string, flags: DeploymentFlags) => (await import('./keys.ts')).revokeKey(id, flags));
+
+const tenants = program.command('tenants').description('make, list, disable and enable tenants');
+withConfig(tenants.command('create'))
+  .description('make a tenant, or change its name and data')
+  .argument('<id>', 'a short name of letters, digits, "_", "-" and "."')
+  .option('--name <name>', 'the name shown to people and tools')
+  .option('--data <json>', 'facts for tools, as a JSON object')
+  .action(async (id: string, flags: CreateTenantFlags) =>
+    (await import('./tenants.ts')).createTenant(id, flags),
+  );
+withConfig(tenants.command('list'))
+  .description('list tenants')
+  .action(async (flags: DeploymentFlags) => (await import('./tenants.ts')).listTenants(flags));
+for (const [name, disabled] of [
+  ['disable', true],
+  ['enable', false],
+] as const) {
+  withConfig(tenants.command(name))
+    .description(disabled ? "make a tenant's keys and tokens name nobody" : 'undo disable')
+    .argument('<id>', 'the tenant')
+    .action(async (id: string, flags: DeploymentFlags) =>
+      (await import('./tenants.ts')).switchTenant(id, disabled, flags),
+    );
+}
+
+const audit = program.command('audit').description('read and verify the record');
+withRows(audit.command('tail'))
+  .description('show the newest rows')
+  .action(async (flags: RowFlags) => (await import('./audit.ts')).tailAudit(flags));
+withRows(audit.command('search'))
+  .description('find rows, newest first')
+  .action(async (flags: RowFlags) => (await import('./audit.ts')).searchAudit(flags));
+withRows(audit.command('export'))
+  .description('write every row that matches to standard output, oldest first')
+  .addOption(
+    new Option('--format <format>', 'the form of the rows').choices(['jsonl', 'csv']).default('jsonl'),
+  )
+  .action(async (flags: RowFlags) => (await import('./audit.ts')).exportAudit(flags));
+withConfig(audit.command('verify'))
+  .description('check that no row was changed, removed, moved or cut off')
+  .action(async (flags: DeploymentFlags) => (await import('./audit.ts')).verifyAudit(flags));
+
+function withConfig(command: Command): Command {
+  return command
+    .option('--config <file>', 'the configuration', DEFAULT_CONFIG)
+    .option('--json', 'print JSON, for other programs');
+}
+
+function withRows(command: Command): Command {
+  return withConfig(command)
+    .option('--tenant <id>', 'only rows of one tenant')
+    .option('--caller <name>', 'only rows of one caller')
+    .option('--tool <name>', 'only rows about one tool')
+    .option('--outcome <outcome>', 'only rows that ended so, such as done, failed or unknown_tool')
+    .option('--operator', 'only what operators did')
+    .option(
+      '--since <time>',
+      'only rows from this time on, such as 2026-11-15T13:00Z, or from so long ago, such as 2h',
+    )
+    .option('--until <time>', 'only rows up to this time')
+    .option('--limit <n>', 'at most so many rows');
+}
+
+/** Runs the command that was typed; a server may be given the thread of its store. */
+export async function runCommand(worker: Worker | undefined): Promise<void> {
+  storeWorker = worker;
+  // Whoever reads only the first lines has had enough; that is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(0);
+  });
+  try {
+    await program.parseAsync();
+  } catch (error) {
+    if (!(error instanceof ToolcribError)) throw error;
+    process.stderr.write(`toolcrib: ${error.message}\n`);
+    process.exitCode = 1;
+  }
+}
