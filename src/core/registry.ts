@@ -1,19 +1,15 @@
 import { unknownTool } from './absent-tool.ts';
-import type { Call, ClientFacts, ToolCall } from './call.ts';
-import { localCaller } from './caller.ts';
-import { Cancellation } from './cancellation.ts';
+import type { Call } from './call.ts';
 import { checkSchema } from './check-schema.ts';
-import { CallContext, type Services, type ToolContext } from './context.ts';
+import type { Services, ToolContext } from './context.ts';
 import { ChangeNotes } from './change-notes.ts';
 import { ToolcribError } from './errors.ts';
-import { InputRequired, Interview } from './interview.ts';
+import { executeTool } from './execute-tool.ts';
 import { mirrorsOf } from './mirrors.ts';
 import type { Prompt } from './prompt.ts';
-import { permitCall } from './permit.ts';
 import { PromptRegistry } from './prompt-registry.ts';
 import type { Resource, ResourceTemplate } from './resource.ts';
 import { ResourceRegistry } from './resource-registry.ts';
-import { CallRecord } from './record.ts';
 import type { Result } from './result.ts';
 import { runLocally } from './run-locally.ts';
 import type { Received } from './infer-schema.ts';
@@ -30,7 +26,6 @@ import {
   type Tool,
   type ToolAnnotations,
 } from './tool.ts';
-import { checkArguments } from './validate.ts';
 
 /** The third argument of `register`: the tool's description in wire terms. */
 export interface CallableSchema<I extends SchemaLike = SchemaLike> {
@@ -203,24 +198,7 @@ export class ToolRegistry implements ToolSource {
   ): Promise<unknown> {
     const tool = this.#visible(name);
     if (!tool) throw unknownTool(name);
-    const args = await checkArguments(tool, parameters);
-    const call = localCall(tool, args, context);
-    const { signal } = context;
-    const stop = (): void => call.cancellation.abort(signal?.reason as Error);
-    if (signal?.aborted) stop();
-    signal?.addEventListener('abort', stop);
-    const own = new CallContext(call, this.#options.services);
-    try {
-      await permitCall(tool, args, call.caller);
-      return await tool.handler(args, given(context, own));
-    } catch (error) {
-      if (!(error instanceof InputRequired)) throw error;
-      const text = 'There is no client to ask here; pass elicit, sample or roots in the context.';
-      throw new ToolcribError('cannot_ask', text, { cause: error });
-    } finally {
-      signal?.removeEventListener('abort', stop);
-      await own.cleanUp();
-    }
+    return executeTool(tool, parameters, { context, services: this.#options.services });
   }
 
   list(): readonly Tool[] {
@@ -299,37 +277,6 @@ export class ToolRegistry implements ToolSource {
     this.#listed = undefined;
     this.#changes.noteTool(name, before);
   }
-}
-
-const NO_CLIENT: ClientFacts = {
-  name: undefined,
-  version: undefined,
-  protocolVersion: undefined,
-  capabilities: {},
-};
-
-// What the caller gives takes the place of what a server would provide.
-function given(context: Partial<ToolContext>, own: CallContext): ToolContext {
-  return new Proxy<ToolContext>(own, {
-    get: (target, key) =>
-      (key in context ? Reflect.get(context, key) : Reflect.get(target, key, target)) as unknown,
-  });
-}
-
-function localCall(tool: Tool, args: ToolCall['arguments'], context: Partial<ToolContext>): ToolCall {
-  const { caller = localCaller, tenant = caller.tenant, client = NO_CLIENT, meta = {}, progress } = context;
-  return {
-    kind: 'tool',
-    tool,
-    arguments: args,
-    caller: tenant === caller.tenant ? caller : { ...caller, tenant },
-    client,
-    meta,
-    cancellation: new Cancellation(),
-    interview: new Interview(),
-    record: new CallRecord(),
-    voice: progress ? { report: (done) => progress(done.progress, done.total, done.message) } : {},
-  };
 }
 
 function requireDescription(name: string, description: unknown): void {

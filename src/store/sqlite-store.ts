@@ -1,7 +1,8 @@
 import type { Worker } from 'node:worker_threads';
 import type { Memory, SessionRecord } from '../core/memory.ts';
 import { processName } from '../core/record.ts';
-import { WorkerLine, type LineEvents, type WorkerOptions } from './worker-line.ts';
+import { WorkerLine, type LineEvents } from './worker-line.ts';
+import type { WorkerOptions } from './worker-messages.ts';
 import type { OperationName, Operations } from './sqlite-operations.ts';
 import type { IdentityStore, Store } from './store.ts';
 

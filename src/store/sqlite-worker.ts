@@ -9,7 +9,7 @@ import { SqliteDatabase } from './sqlite-database.ts';
 import { createOperations, type Operations } from './sqlite-operations.ts';
 import { migrate, schemaVersion } from './sqlite-schema.ts';
 import type { Entry } from './store.ts';
-import type { Batch, Operation, Reply, WorkerOptions } from './worker-line.ts';
+import type { Batch, Operation, Reply, WorkerOptions } from './worker-messages.ts';
 
 const SWEEP_MS = 60_000;
 const REOPEN_MS = 200;
