@@ -6,7 +6,7 @@ import type { Ajv2020, ErrorObject, Format, ValidateFunction } from 'ajv/dist/20
 import type * as FormatsModule from 'ajv-formats/dist/formats.js';
 import { linearPattern } from './linear-pattern.ts';
 import { isCostly, nestingCosts } from './nesting-costs.ts';
-import { copyJson } from './json.ts';
+import { copierOf } from './copy-for-defaults.ts';
 import type { Issue, JsonSchema, Outcome } from './schema.ts';
 
 // The library's format patterns are not all linear, so long text fails its format unread.
@@ -23,9 +23,8 @@ export function validatorOf(schema: JsonSchema): (value: unknown) => Outcome {
   if (known) return known;
   const check = compile(schema);
   // Defaults are written into what is checked, and that belongs to whoever sent it.
-  const validator = JSON.stringify(schema).includes('"default"')
-    ? (value: unknown) => check(copyJson(value))
-    : check;
+  const copy = copierOf(schema);
+  const validator = copy ? (value: unknown) => check(copy(value)) : check;
   validators.set(schema, validator);
   return validator;
 }

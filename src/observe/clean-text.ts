@@ -19,17 +19,17 @@ export function isPlainText(text: string): boolean {
 const BEYOND_PLAIN = /[^\t\n -~]/;
 const MAX_MARKS = 8;
 
-const PLAIN = 0;
-const SUSPECT = 1;
-const MARK = 2;
-const HIGH_SURROGATE = 3;
+const UNKNOWN = 0;
+const PLAIN = 1;
+const SUSPECT = 2;
+const MARK = 3;
+const HIGH_SURROGATE = 4;
 
-// A table, because the pattern it is made from takes ten times as long; what it lets through needs no cleaning.
+// A table, because the patterns it is made from take ten times as long; what it lets through needs no cleaning.
 function isSuspect(text: string): boolean {
-  kinds ??= readKinds();
   let marks = 0;
   for (let at = 0; at < text.length; at++) {
-    const kind = kinds[text.charCodeAt(at)];
+    const kind = kindOf(text.charCodeAt(at));
     if (kind === SUSPECT) return true;
     if (kind === HIGH_SURROGATE && !isLowSurrogate(text.charCodeAt(++at))) return true;
     marks = kind === MARK ? marks + 1 : 0;
@@ -38,18 +38,20 @@ function isSuspect(text: string): boolean {
   return false;
 }
 
-let kinds: Uint8Array | undefined;
+// By code unit, each found out when it is first met: all of them at once would hold up everybody for a tenth of a second.
+const kinds = new Uint8Array(0x1_0000);
 
-// By code unit; a first half stands for all that may follow it, and a second half is met alone only when it is out of place.
-function readKinds(): Uint8Array {
-  const read = new Uint8Array(0x1_0000);
-  for (let code = 0; code < read.length; code++) {
-    const letter = String.fromCharCode(code);
-    if (code >= 0xd800 && code < 0xdc00) read[code] = isHarmlessBlock(code) ? HIGH_SURROGATE : SUSPECT;
-    else if (ALWAYS_SUSPECT.test(letter)) read[code] = SUSPECT;
-    else read[code] = MARKS.test(letter) ? MARK : PLAIN;
-  }
-  return read;
+function kindOf(code: number): number {
+  const known = kinds[code]!;
+  return known === UNKNOWN ? (kinds[code] = readKind(code)) : known;
+}
+
+// A first half stands for all that may follow it, and a second half is met alone only when it is out of place.
+function readKind(code: number): number {
+  const letter = String.fromCharCode(code);
+  if (code >= 0xd800 && code < 0xdc00) return isHarmlessBlock(code) ? HIGH_SURROGATE : SUSPECT;
+  if (ALWAYS_SUSPECT.test(letter)) return SUSPECT;
+  return MARKS.test(letter) ? MARK : PLAIN;
 }
 
 function isHarmlessBlock(high: number): boolean {
@@ -69,14 +71,26 @@ const ALWAYS_SUSPECT = /[^\P{Cc}\t\n]|[\p{Cf}\p{Default_Ignorable_Code_Point}\p{
 const MARKS = /[\p{M}]/u;
 
 function cleanLine(line: string): string {
-  return line
+  const visible = line
     .replaceAll(ESCAPE_SEQUENCE, '')
     .replaceAll(LINE_BREAK, '\n')
     .replaceAll(LONE_SURROGATE, '\ufffd')
     .replaceAll(INVISIBLE, '')
-    .replaceAll(BRAILLE_BLANK, '')
-    .replaceAll(SURPLUS_MARK, '')
-    .replaceAll(JOINER, keepNeeded);
+    .replaceAll(BRAILLE_BLANK, '');
+  const bounded = mayFlood(visible) ? visible.replaceAll(SURPLUS_MARK, '') : visible;
+  return bounded.replaceAll(JOINER, keepNeeded);
+}
+
+// Looking behind every letter takes longer than all the other steps together. Marks beyond the first plane have two halves, so all halves count.
+function mayFlood(text: string): boolean {
+  let marks = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    const isMark = code > 0x2ff && (kindOf(code) !== PLAIN || (code >= 0xd800 && code < 0xe000));
+    marks = isMark ? marks + 1 : 0;
+    if (marks > MAX_MARKS) return true;
+  }
+  return false;
 }
 
 // Control strings end within their line or are no control strings: then only what opens them is taken, and nothing stays hidden.

@@ -21,6 +21,7 @@ import { noteRefusal, type RefusalOptions } from './refusals.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import { settleLegacy, settleModern, versionHeader, type Settled } from './settled.ts';
+import { Turns } from './turns.ts';
 
 /** What an exchange needs to know about the server. */
 export interface ExchangeOptions extends RefusalOptions {
@@ -32,6 +33,7 @@ export interface ExchangeOptions extends RefusalOptions {
   readonly onReady: (session: Session) => void;
 }
 
+const LARGE_BYTES = 65_536;
 const MAX_BATCH = 50;
 const MAX_UNDER_WAY = 1_000;
 const ACCEPTED: Answer = { status: 202, body: undefined };
@@ -43,6 +45,7 @@ const QUEUED: Answer = { status: 202, body: '{"status":"queued"}' };
 export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #scanner = new JsonScanner();
+  readonly #turns = new Turns();
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -50,7 +53,20 @@ export class Exchange {
 
   /** Answers a message, at once where it can; never fails, and answers a notification with nothing. */
   answer(bytes: Uint8Array, link: Link): Awaitable<Answer> {
+    // One client alone has nobody to wait for, and counts on the order of its messages.
+    if (bytes.length > LARGE_BYTES && link.headers) return this.#answerInTurn(bytes, link);
+    return this.#answerMessage(parseMessage(bytes, this.#scanner), link);
+  }
+
+  // Reading a large message takes about as long as all the rest, so it has a turn of its own.
+  async #answerInTurn(bytes: Uint8Array, link: Link): Promise<Answer> {
+    await this.#turns.next();
     const message = parseMessage(bytes, this.#scanner);
+    await this.#turns.next();
+    return this.#answerMessage(message, link);
+  }
+
+  #answerMessage(message: Message | Batch, link: Link): Awaitable<Answer> {
     const sessionId = link.headers && headerValue(link.headers, 'mcp-session-id');
     if (sessionId === undefined || isModern(message)) return this.#route(message, link);
     const opened = this.#options.sessions.find(sessionId, link.caller).then((session) => {

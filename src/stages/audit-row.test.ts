@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { definePrompt } from '../core/prompt.ts';
@@ -8,6 +9,7 @@ import { chainOfTenant, RowWriter, type RowOptions } from './audit-row.ts';
 import type { ToolCall } from '../core/call.ts';
 import { Cancellation } from '../core/cancellation.ts';
 import { Interview } from '../core/interview.ts';
+import { propertyRuns } from '../../test/property-runs.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
 import { CallRecord } from '../core/record.ts';
 
@@ -27,6 +29,23 @@ test('000-39 hashed arguments: the same ones have the same digest in any order, 
   expect(digestOf({ a: 1, b: 2 })).not.toBe(digestOf({ a: 1, b: 3 }));
   expect(digestOf({ pin: '1234' }, 'one')).not.toBe(digestOf({ pin: '1234' }, 'another'));
   expect(JSON.stringify(rowOf({}, { pin: '1234' }))).not.toContain('1234');
+});
+
+test('000-39 however its keys are ordered, at any depth, one value has one digest', () => {
+  const reversed = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(reversed);
+    if (typeof value !== 'object' || value === null) return value;
+    const entries = Object.entries(value).map(([key, inner]) => [key, reversed(inner)]);
+    return Object.fromEntries(entries.toReversed());
+  };
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 4 }), (load) => {
+      const there = rowOf({}, { load })['arguments'];
+      expect(rowOf({}, { load: reversed(load) })['arguments']).toBe(there);
+      expect(rowOf({}, { load: [load] })['arguments']).not.toBe(there);
+    }),
+    { numRuns: propertyRuns() },
+  );
 });
 
 test('000-39 a preview of arguments is redacted and has an end', () => {

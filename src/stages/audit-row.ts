@@ -216,15 +216,20 @@ function endOf({ record }: Call, { outcome, ms }: Ending): string {
   return `${decision},"outcome":"${outcome}"${from},"ms":${Math.round(ms * 1000) / 1000}${bytes}`;
 }
 
-// The same text however the keys were ordered. Most arguments are flat and in order already, and their JSON is canonical as it is.
+// The same text however the keys were ordered. Most arguments are in order already, and their JSON is canonical as it is.
 function canonicalText(args: object): string {
+  return isInOrder(args) ? JSON.stringify(args) : (canonicalize(args) ?? '');
+}
+
+function isInOrder(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) return value.every(isInOrder);
   let before = '';
-  for (const [key, value] of Object.entries(args)) {
-    const isSimple = typeof value === 'string' || typeof value === 'boolean' || Number.isSafeInteger(value);
-    if (!isSimple || key < before) return canonicalize(args) ?? '';
+  for (const key of Object.keys(value)) {
+    if (key < before || !isInOrder((value as Readonly<Record<string, unknown>>)[key])) return false;
     before = key;
   }
-  return JSON.stringify(args);
+  return true;
 }
 
 // Without secrets, which are taken out before the cut: it may fall into one, and what is left of it would not be recognised.

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { Turns } from './turns.ts';
+
+test('they go in order, two turns of the loop apart: one for others to connect in, one to be answered in', async () => {
+  const turns = new Turns();
+  let loops = 0;
+  const counting = { isOver: false };
+  const count = (): void => {
+    loops++;
+    if (!counting.isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  const taken = await Promise.all(
+    ['first', 'second', 'third'].map(async (name) => {
+      await turns.next();
+      return { name, at: loops };
+    }),
+  );
+  counting.isOver = true;
+  const [first, second, third] = taken.toSorted((a, b) => a.at - b.at);
+  expect([first!.name, second!.name, third!.name]).toEqual(['first', 'second', 'third']);
+  expect([second!.at - first!.at, third!.at - second!.at]).toEqual([2, 2]);
+});
+
+test('whoever comes when nobody waits any more has a turn all the same', async () => {
+  const turns = new Turns();
+  await turns.next();
+  await expect(turns.next()).resolves.toBeUndefined();
+});
