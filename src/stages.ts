@@ -1,4 +1,6 @@
 export { approve, approveOptions } from './stages/approve.ts';
+export type { ApproveParts } from './stages/ask-operator.ts';
+export type { Approval, ApprovalDecision, ApprovalRequest, Approvals } from './core/approval.ts';
 export { audit, auditOptions, type AuditParts, type AuditStage } from './stages/audit.ts';
 export { createAccess, type Access, type AccessParts } from './stages/authorize.ts';
 export type { AccessComplaint } from './stages/access-check.ts';
@@ -30,4 +32,4 @@ export { Secrets } from './observe/secrets.ts';
 export { timeout, timeoutOptions, type TimeoutParts } from './stages/timeout.ts';
 export { validateInput, validateOutput } from './core/validate.ts';
 export { createInMemoryStore, type InMemoryStore, type InMemoryStoreParts } from './store/in-memory-store.ts';
-export type { Entry, Journal, Quotas, Reservations, Reserved, Store } from './store/store.ts';
+export type { Committed, Entry, Journal, Quotas, Reservations, Reserved, Store } from './store/store.ts';

@@ -184,6 +184,25 @@ test('migrations go forward only: an empty file is brought up to date, and what 
   expect(await (await folder.open()).identities.listTenants()).toEqual([acme]);
 });
 
+test('a database of the version before is brought up to date, and what is there is kept', async () => {
+  const folder = createStoreFolder();
+  const before = await folder.open();
+  await before.identities.putTenant(acme);
+  await before.journal.append({ chain: 'acme', body: '{"n":1}' });
+  await before.close();
+  folder.inside((db) => {
+    db.run('drop table approvals');
+    db.run('pragma user_version = 1');
+  });
+  const store = await folder.open();
+  expect(await store.approvals.list()).toEqual([]);
+  expect(await store.identities.listTenants()).toEqual([acme]);
+  await store.journal.append({ chain: 'acme', body: '{"n":2}' });
+  expect(bodiesIn(folder.file, 'acme')).toEqual(['{"n":1}', '{"n":2}']);
+  expect(folder.inside((db) => db.version)).toBe(schemaVersion);
+  expect(folder.verify().problem).toBeUndefined();
+});
+
 test('a file that is no database, and a folder that is not there, are refused with words', async () => {
   const folder = createStoreFolder();
   writeFileSync(folder.file, 'Dear diary, '.repeat(1_000));
@@ -383,14 +402,15 @@ test('R3 while the disk hangs everything is refused; what was refused is taken b
   const folder = createStoreFolder();
   const [troubled, recovered] = [vi.fn<(reason: string) => void>(), vi.fn<() => void>()];
   const store = await folder.open({ checkpointRows: 1, onTrouble: troubled, onRecovery: recovered });
-  const { journal, reservations, identities } = store;
+  const { journal, reservations, approvals, identities } = store;
+  const approval = await approvedIn(store);
   // Reading a pipe nobody writes to hangs like a disk that does not answer.
   execFileSync('mkfifo', [folder.copy]);
   await journal.append({ chain: 'acme', body: '{"n":1}' });
   const refused = { code: 'record_unavailable' };
   const late = [
     journal.append(intentOf('c1')),
-    journal.commit(intentOf('c2'), reservationOf('k')),
+    journal.commit(intentOf('c2'), reservationOf('k'), approval),
     Promise.resolve(identities.findTenant('acme')),
   ];
   for (const answer of await Promise.allSettled(late)) expect(answer).toMatchObject({ reason: refused });
@@ -404,6 +424,7 @@ test('R3 while the disk hangs everything is refused; what was refused is taken b
   closeSync(pipe);
   await vi.waitFor(() => expect(recovered).toHaveBeenCalled(), { timeout: 5_000 });
   await vi.waitFor(async () => expect(await reservations.find('ada', 'k')).toBeUndefined());
+  await vi.waitFor(async () => expect(await approvals.use(approval)).toBe(true));
   await journal.append({ chain: 'acme', body: '{"n":2}' });
   const kinds = bodiesIn(folder.file, 'acme').map((body) => JSON.parse(body));
   const outcome = { kind: 'outcome', outcome: 'record_unavailable' };
@@ -490,6 +511,17 @@ const TASK_AT = Date.now() - 60_000;
 
 function taskOf(id: string): TaskRecord {
   return { ...facts(id), createdAt: TASK_AT, status: 'working', updatedAt: TASK_AT, ttlMs: HOUR_MS };
+}
+
+/** An approval that can be used. */
+async function approvedIn({ approvals }: Store): Promise<string> {
+  const at = Date.now();
+  const expiresAt = at + 60_000;
+  const names = { owner: 'ada', subject: 'wipe', tenant: 'acme', caller: 'ada', tool: 'wipe' };
+  const asked = await approvals.ask({ ...names, arguments: '{}', createdAt: at, expiresAt });
+  const { id } = asked!.approval;
+  await approvals.decide(id, { isApproved: true, by: 'root', at, expiresAt });
+  return id;
 }
 
 function reservationOf(key: string): Reservation {

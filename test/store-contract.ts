@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { ApprovalDecision, ApprovalRequest } from '../src/core/approval.ts';
 import type { KeyRecord, TenantRecord } from '../src/core/identity.ts';
 import type { Reservation } from '../src/core/reservation.ts';
 import type { Awaitable } from '../src/core/source.ts';
@@ -23,6 +24,7 @@ export function describeStore<S extends Store>(
   };
   describe(name, () => {
     describeReservations(opened);
+    describeApprovals(opened);
     describeQuotas(opened);
     describeKeys(opened);
     describeTenants(opened);
@@ -97,6 +99,107 @@ function describeReservations(open: () => Promise<Store>): void {
     expect(await journal.commit({ chain: 'acme', body: INTENT }, reservationOf('ada', 'k'))).toBe(
       'committed',
     );
+  });
+}
+
+const GONE = { isApproved: true, by: 'eve', at: 0, expiresAt: 0 };
+
+function approvalOf(changes: Partial<ApprovalRequest> = {}): ApprovalRequest {
+  const now = Date.now();
+  return {
+    owner: '4:acme/ada',
+    subject: 'wipe sda',
+    tenant: 'acme',
+    caller: 'ada',
+    tool: 'wipe',
+    arguments: '{"disk":"s\u202eda"}',
+    createdAt: now,
+    expiresAt: now + HOUR_MS,
+    ...changes,
+  };
+}
+
+function decisionOf(isApproved: boolean, expiresAt = Date.now() + HOUR_MS): ApprovalDecision {
+  return { isApproved, by: 'root', at: Date.now(), expiresAt };
+}
+
+function describeApprovals(open: () => Promise<Store>): void {
+  test('B12 a call is asked for once, is found again to the letter, and another call is another request', async () => {
+    const { approvals } = await open();
+    const request = approvalOf();
+    const asked = await approvals.ask(request);
+    const id: unknown = expect.stringMatching(/^apr_[0-9a-f]{12}$/);
+    expect(asked).toEqual({ approval: { ...request, id, decision: undefined }, isNew: true });
+    expect(await approvals.ask(request)).toEqual({ ...asked, isNew: false });
+    for (const other of [approvalOf({ subject: 'wipe sdb' }), approvalOf({ owner: '4:acme/bob' })])
+      expect((await approvals.ask(other))!.approval.id).not.toBe(asked!.approval.id);
+    expect(await approvals.list()).toHaveLength(3);
+  });
+
+  test('B12 of 1,000 parallel commits with one approval exactly one uses it', async () => {
+    const { journal, approvals } = await open();
+    const { id } = (await approvals.ask(approvalOf()))!.approval;
+    await approvals.decide(id, decisionOf(true));
+    const answers = await Promise.all(
+      Array.from({ length: 1_000 }, () => journal.commit({ chain: 'acme', body: INTENT }, undefined, id)),
+    );
+    expect(answers.filter((answer) => answer === 'committed')).toHaveLength(1);
+    expect(answers.filter((answer) => answer === 'unapproved')).toHaveLength(999);
+    expect(await approvals.use(id)).toBe(false);
+  });
+
+  test('B12 what waits, was denied, was used or has run out lets nothing run', async () => {
+    const { journal, approvals } = await open();
+    const commit = (id: string) => journal.commit({ chain: 'acme', body: INTENT }, undefined, id);
+    const { id: waiting } = (await approvals.ask(approvalOf()))!.approval;
+    const { id: denied } = (await approvals.ask(approvalOf({ subject: 'b' })))!.approval;
+    const { id: late } = (await approvals.ask(approvalOf({ subject: 'c' })))!.approval;
+    const { id: used } = (await approvals.ask(approvalOf({ subject: 'd' })))!.approval;
+    await approvals.decide(denied, decisionOf(false));
+    await approvals.decide(late, decisionOf(true, Date.now() - 1));
+    await approvals.decide(used, decisionOf(true));
+    expect(await approvals.use(used)).toBe(true);
+    for (const id of [waiting, denied, late, used, 'apr_000000000000']) {
+      expect(await approvals.use(id)).toBe(false);
+      expect(await commit(id)).toBe('unapproved');
+    }
+    // The next call like it is asked for anew.
+    expect((await approvals.ask(approvalOf({ subject: 'd' })))!.approval.id).not.toBe(used);
+  });
+
+  test('B12 a decision is made once, and only about what still waits', async () => {
+    const { approvals } = await open();
+    const { id } = (await approvals.ask(approvalOf()))!.approval;
+    const decision = decisionOf(false);
+    expect(await approvals.decide(id, decision)).toMatchObject({
+      id,
+      decision,
+      expiresAt: decision.expiresAt,
+    });
+    expect(await approvals.decide(id, decisionOf(true))).toBeUndefined();
+    expect((await approvals.ask(approvalOf()))!.approval.decision).toEqual(decision);
+    const past = approvalOf({ subject: 'late', expiresAt: Date.now() - 1 });
+    expect(await approvals.decide((await approvals.ask(past))!.approval.id, GONE)).toBeUndefined();
+  });
+
+  test('B12 a taken key leaves the approval as it was, and an approval that is gone leaves the key free', async () => {
+    const { journal, approvals, reservations } = await open();
+    const { id } = (await approvals.ask(approvalOf()))!.approval;
+    await approvals.decide(id, decisionOf(true));
+    const entry = { chain: 'acme', body: INTENT };
+    await journal.commit(entry, reservationOf('ada', 'k'));
+    expect(await journal.commit(entry, reservationOf('ada', 'k'), id)).toBe('taken');
+    expect(await journal.commit(entry, reservationOf('ada', 'free'), id)).toBe('committed');
+    expect(await journal.commit(entry, reservationOf('ada', 'other'), id)).toBe('unapproved');
+    expect(await reservations.find('ada', 'other')).toBeUndefined();
+  });
+
+  test('B12 nobody can have people asked without end', async () => {
+    const { approvals } = await open();
+    for (let n = 0; n < 20; n++) expect(await approvals.ask(approvalOf({ subject: `${n}` }))).toBeDefined();
+    expect(await approvals.ask(approvalOf({ subject: 'one more' }))).toBeUndefined();
+    expect(await approvals.ask(approvalOf({ subject: '7' }))).toBeDefined();
+    expect(await approvals.ask(approvalOf({ owner: '4:acme/bob' }))).toBeDefined();
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { Command, Option } from 'commander';
 import { ToolcribError } from '../core/errors.ts';
+import type { ListApprovalsFlags } from './approvals.ts';
 import type { RowFlags } from './audit.ts';
 import type { CheckFlags } from './check.ts';
 import type { CodegenFlags } from './codegen.ts';
@@ -122,6 +123,23 @@ for (const [name, disabled] of [
     .argument('<id>', 'the tenant')
     .action(async (id: string, flags: DeploymentFlags) =>
       (await import('./tenants.ts')).switchTenant(id, disabled, flags),
+    );
+}
+
+const approvals = program.command('approvals').description('decide about calls that wait for a person');
+withConfig(approvals.command('list'))
+  .description('show what waits, with all of its arguments')
+  .option('--tenant <id>', 'only calls of one tenant')
+  .action(async (flags: ListApprovalsFlags) => (await import('./approvals.ts')).listApprovals(flags));
+for (const [name, isApproved] of [
+  ['approve', true],
+  ['deny', false],
+] as const) {
+  withConfig(approvals.command(name))
+    .description(isApproved ? 'let exactly this call be made, once' : 'have exactly this call refused')
+    .argument('<id>', 'the id that toolcrib approvals list shows')
+    .action(async (id: string, flags: DeploymentFlags) =>
+      (await import('./approvals.ts')).decideApproval(id, isApproved, flags),
     );
 }
 

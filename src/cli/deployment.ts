@@ -27,6 +27,8 @@ export interface DeploymentFlags {
 export interface Deployment extends OpenedStore {
   /** Does something and puts it on record with it. */
   readonly operate: <T>(work: Promise<T>, facts: Readonly<Record<string, unknown>>) => Promise<T>;
+  /** Who runs the command. */
+  readonly operator: string;
 }
 
 /** Runs a command on the store of a deployment, and lets go of it whatever happens. */
@@ -37,14 +39,15 @@ export async function withDeployment<T>(
   const loaded = await loadDeployment(config);
   placesOf(loaded);
   const opened = await openStore(loaded, stderrLog);
+  const operator = operatorName();
   const operate: Deployment['operate'] = async (work, facts) => {
-    const body = JSON.stringify({ kind: 'operator', at: new Date().toISOString(), by: operator(), ...facts });
+    const body = JSON.stringify({ kind: 'operator', at: new Date().toISOString(), by: operator, ...facts });
     // Asked for in one turn, both are in one transaction.
     const [value] = await Promise.all([work, opened.store.journal.append({ chain: OPERATOR_CHAIN, body })]);
     return value;
   };
   try {
-    return await use({ ...opened, operate });
+    return await use({ ...opened, operate, operator });
   } finally {
     await opened.store.close();
   }
@@ -106,6 +109,6 @@ export function placesOf({ config, folder, file }: LoadedConfig): StorePlaces {
   );
 }
 
-function operator(): string {
+function operatorName(): string {
   return process.env['SUDO_USER'] ?? process.env['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`;
 }

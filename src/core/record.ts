@@ -22,6 +22,8 @@ export class CallRecord {
   traceId: string | undefined;
   /** Who agreed to the call, or how that was told. */
   approval: string | undefined;
+  /** The approval to be used up, with the intent, before the tool runs. */
+  grant: string | undefined;
   /** Set when the answer says, as a result, that the tool was not run: the code that goes on record. */
   refusal: 'approval_required' | undefined;
   /** A verified continuation of an earlier request: it was counted then. */

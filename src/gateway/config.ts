@@ -39,7 +39,26 @@ export interface Conflict {
 
 /** Finds settings that do not go together. */
 export function conflictsIn(config: Config): Conflict[] {
-  return config.auth ? conflictsOfGuarded(config, config.auth) : conflictsOfOpen(config);
+  const conflicts = config.auth ? conflictsOfGuarded(config, config.auth) : conflictsOfOpen(config);
+  return [...conflicts, ...conflictsOfApproval(config)];
+}
+
+function conflictsOfApproval({ stages, store }: Config): Conflict[] {
+  if (stages.approve === false || stages.approve.mode !== 'operator') return [];
+  const path = ['stages', 'approve', 'mode'];
+  const severity = 'error';
+  if (stages.audit === false)
+    return [
+      {
+        path,
+        message: 'cannot be operator without a record of what was approved',
+        remedy: 'remove "audit: false"',
+        severity,
+      },
+    ];
+  if (store.url !== 'memory:') return [];
+  const message = 'cannot be operator while everything is kept in memory, where nobody could approve it';
+  return [{ path, message, remedy: 'set store.url to "sqlite:./toolcrib.db"', severity }];
 }
 
 function conflictsOfOpen({ server }: Config): Conflict[] {

@@ -58,7 +58,16 @@ export async function createLine(
     stages.idempotency &&
       record &&
       idempotency(stages.idempotency, { reservations: store.reservations, clock, running }),
-    approve(stages.approve === false ? ONLY_ASKERS : stages.approve),
+    approve(stages.approve === false ? ONLY_ASKERS : stages.approve, {
+      approvals: store.approvals,
+      clock,
+      onAsked: ({ id, tool, tenant, caller }) =>
+        lasting.log('info', `A call waits to be approved: toolcrib approvals approve ${id}`, {
+          tool,
+          tenant,
+          caller,
+        }),
+    }),
     stages.cache && cache(stages.cache, { policyVersion, clock, results }),
     validateOutput,
     stages.sanitize && sanitize(stages.sanitize, { secrets: lasting.live }),

@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
 import type { Stage } from '../core/stage.ts';
 import { isDeclaredReadOnly } from '../core/tool.ts';
-import type { Journal } from '../store/store.ts';
+import type { Committed, Journal } from '../store/store.ts';
 import { chainOf, RowWriter, type ArgumentsShown } from './audit-row.ts';
 
 /** What an intent is written with: the same as the record it belongs to. */
@@ -16,8 +16,8 @@ export interface CommitParts {
 }
 
 /**
- * Puts on record, before a tool with effects runs, that it is about to; with an idempotency key, takes the key in the same transaction. A tool
- * has effects unless its author says explicitly that it only reads.
+ * Puts on record, before a tool with effects runs, that it is about to; takes the idempotency key and uses up the approval of the call in the same
+ * transaction. A tool has effects unless its author says explicitly that it only reads.
  */
 export function commit(parts: CommitParts): Stage {
   const {
@@ -36,11 +36,8 @@ export function commit(parts: CommitParts): Stage {
       return async (call) => {
         const { record, caller, cancellation } = call;
         const entry = { chain: chainOf(caller), body: rows.intent(call) };
-        if ((await journal.commit(entry, record.reservation)) === 'taken') {
-          const text =
-            'A call under this idempotency key was begun elsewhere, and its outcome is not known yet.';
-          throw new ToolcribError('outcome_unknown', text);
-        }
+        const answer = await journal.commit(entry, record.reservation, record.grant);
+        if (answer !== 'committed') throw refusals[answer]();
         record.hasIntent = true;
         // Whoever left while the intent was written has no use for the effect.
         if (cancellation.reason) throw cancellation.reason;
@@ -50,3 +47,16 @@ export function commit(parts: CommitParts): Stage {
     },
   };
 }
+
+const refusals: Record<Exclude<Committed, 'committed'>, () => ToolcribError> = {
+  taken: () =>
+    new ToolcribError(
+      'outcome_unknown',
+      'A call under this idempotency key was begun elsewhere, and its outcome is not known yet.',
+    ),
+  unapproved: () =>
+    new ToolcribError(
+      'approval_required',
+      'What was approved was used for another call meanwhile, or has run out; call again to have it asked for anew.',
+    ),
+};

@@ -3,7 +3,17 @@ import { ToolcribError } from '../core/errors.ts';
 import type { KeyRecord, TenantRecord } from '../core/identity.ts';
 import type { Memory } from '../core/memory.ts';
 import type { Reservation } from '../core/reservation.ts';
-import type { Entry, IdentityStore, Journal, Quotas, Reservations, Reserved, Store } from './store.ts';
+import { InMemoryApprovals } from './in-memory-approvals.ts';
+import type {
+  Committed,
+  Entry,
+  IdentityStore,
+  Journal,
+  Quotas,
+  Reservations,
+  Reserved,
+  Store,
+} from './store.ts';
 
 const MAX_ENTRIES = 100_000;
 const MAX_RESERVATIONS = 100_000;
@@ -28,11 +38,13 @@ export interface InMemoryStoreParts {
 export function createInMemoryStore({ memory, clock = systemClock }: InMemoryStoreParts): InMemoryStore {
   const entries: Entry[] = [];
   const reservations = new InMemoryReservations(clock);
-  const journal = new InMemoryJournal(entries, reservations);
+  const approvals = new InMemoryApprovals(clock);
+  const journal = new InMemoryJournal(entries, reservations, approvals);
   return {
     entries,
     journal,
     reservations,
+    approvals,
     quotas: createQuotas(clock),
     identities: createIdentities(),
     memory,
@@ -43,11 +55,13 @@ export function createInMemoryStore({ memory, clock = systemClock }: InMemorySto
 class InMemoryJournal implements Journal {
   readonly #entries: Entry[];
   readonly #reservations: InMemoryReservations;
+  readonly #approvals: InMemoryApprovals;
   #isReady = true;
 
-  constructor(entries: Entry[], reservations: InMemoryReservations) {
+  constructor(entries: Entry[], reservations: InMemoryReservations, approvals: InMemoryApprovals) {
     this.#entries = entries;
     this.#reservations = reservations;
+    this.#approvals = approvals;
   }
 
   get isReady(): boolean {
@@ -62,9 +76,11 @@ class InMemoryJournal implements Journal {
     this.#write(entry);
   }
 
-  async commit(entry: Entry, reservation: Reservation | undefined): Promise<'committed' | 'taken'> {
+  async commit(entry: Entry, reservation: Reservation | undefined, approval?: string): Promise<Committed> {
     this.#checkReady();
+    if (approval !== undefined && !this.#approvals.isGiven(approval)) return 'unapproved';
     if (reservation && !this.#reservations.take(reservation)) return 'taken';
+    if (approval !== undefined) void this.#approvals.use(approval);
     this.#write(entry);
     return 'committed';
   }

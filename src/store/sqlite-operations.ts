@@ -4,7 +4,8 @@ import type { SessionRecord, StreamEvent, TaskRecord } from '../core/memory.ts';
 import type { Reservation } from '../core/reservation.ts';
 import { settledTask, type Held } from './settled-task.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
-import type { Reserved } from './store.ts';
+import { approvals } from './sqlite-approvals.ts';
+import type { Committed, Reserved } from './store.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const HOUR_MS = 3_600_000;
@@ -30,22 +31,36 @@ export type OperationName = keyof Operations;
 
 /** Makes the operations for a database. */
 export function createOperations(db: SqliteDatabase, holder: string) {
-  return { ...reservations(db), ...identities(db), ...protocol(db, holder), ...events(db), ...upkeep(db) };
+  return {
+    ...claims(db),
+    ...identities(db),
+    ...protocol(db, holder),
+    ...events(db),
+    ...upkeep(db),
+  };
 }
 
-function reservations(db: SqliteDatabase) {
+function claims(db: SqliteDatabase) {
+  const reserve = ({ owner, key, subject, expiresAt }: Reservation): boolean =>
+    db.run(
+      `insert into reservations values (?, ?, ?, null, ?) on conflict do update
+       set subject = excluded.subject, outcome = null, expires_at = excluded.expires_at where expires_at <= ?`,
+      owner,
+      key,
+      subject,
+      expiresAt,
+      Date.now(),
+    ) === 1;
+  const forApprovals = approvals(db);
   return {
-    /** Takes a key; `false` when it is taken. */
-    reserve: ({ owner, key, subject, expiresAt }: Reservation): boolean =>
-      db.run(
-        `insert into reservations values (?, ?, ?, null, ?) on conflict do update
-         set subject = excluded.subject, outcome = null, expires_at = excluded.expires_at where expires_at <= ?`,
-        owner,
-        key,
-        subject,
-        expiresAt,
-        Date.now(),
-      ) === 1,
+    ...forApprovals,
+    /** Takes a key and uses up an approval, or neither. */
+    claim(reservation: Reservation | undefined, approval: string | undefined): Committed {
+      if (approval !== undefined && !forApprovals.useApproval(approval)) return 'unapproved';
+      if (!reservation || reserve(reservation)) return 'committed';
+      if (approval !== undefined) forApprovals.giveBackApproval(approval);
+      return 'taken';
+    },
     findReserved(owner: string, key: string): Reserved | undefined {
       const row = db.get<{ subject: string; outcome: string | null; expires_at: number }>(
         'select subject, outcome, expires_at from reservations where owner = ? and key = ?',
@@ -203,7 +218,7 @@ function upkeep(db: SqliteDatabase) {
     /** Removes what has run out. */
     sweep(): void {
       const now = Date.now();
-      for (const table of ['tasks', 'sessions', 'spent', 'reservations'])
+      for (const table of ['tasks', 'sessions', 'spent', 'reservations', 'approvals'])
         db.run(`delete from ${table} where expires_at <= ?`, now);
       db.run('delete from quotas where ends_at <= ?', now);
       db.run('delete from events where at <= ?', now - HOUR_MS);

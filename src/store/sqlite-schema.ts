@@ -4,7 +4,7 @@ import type { SqliteDatabase } from './sqlite-database.ts';
 type Step = (db: Kysely<unknown>) => Promise<void>;
 
 // Forward only: a step that was released is never changed, a new one is added.
-const steps: readonly Step[] = [firstTables];
+const steps: readonly Step[] = [firstTables, approvalTable];
 
 /** Which step the schema is at when everything has been applied. */
 export const schemaVersion = steps.length;
@@ -75,6 +75,20 @@ async function firstTables(db: Kysely<unknown>): Promise<void> {
     .execute();
   await identityTables(db);
   await protocolTables(db);
+}
+
+async function approvalTable({ schema }: Kysely<unknown>): Promise<void> {
+  await schema
+    .createTable('approvals')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('owner', 'text', (column) => column.notNull())
+    .addColumn('subject', 'text', (column) => column.notNull())
+    .addColumn('record', 'text', (column) => column.notNull())
+    .addColumn('decision', 'text')
+    .addColumn('used_at', 'integer')
+    .addColumn('expires_at', 'integer', (column) => column.notNull())
+    .execute();
+  await schema.createIndex('approvals_owner').on('approvals').columns(['owner', 'subject']).execute();
 }
 
 async function identityTables({ schema }: Kysely<unknown>): Promise<void> {

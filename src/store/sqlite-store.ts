@@ -64,13 +64,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   return {
     journal: {
       append: (entry) => line.append(entry),
-      async commit(entry, reservation) {
-        if (!reservation) {
-          await line.append(entry);
-          return 'committed';
-        }
-        const isFree = await line.ask<boolean>({ name: 'reserve', args: [reservation], row: entry });
-        return isFree ? 'committed' : 'taken';
+      async commit(entry, reservation, approval) {
+        if (reservation || approval !== undefined)
+          return line.ask({ name: 'claim', args: [reservation, approval], row: entry });
+        await line.append(entry);
+        return 'committed';
       },
       get isReady() {
         return line.isReady;
@@ -80,6 +78,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       find: (owner, key) => ask('findReserved', owner, key),
       finish: (owner, key, outcome) => ask('finish', owner, key, outcome),
       release: (owner, key) => ask('release', owner, key),
+    },
+    approvals: {
+      ask: (request) => ask('askApproval', request),
+      decide: (id, decision) => ask('decideApproval', id, decision),
+      use: (id) => ask('useApproval', id),
+      list: () => ask('listApprovals'),
     },
     quotas: { take: (name, { startsAt, endsAt }) => ask('takeQuota', name, startsAt, endsAt) },
     identities: createIdentities(ask, { tell, listeners, confirmedAt: () => lookedAt }),

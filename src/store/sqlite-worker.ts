@@ -75,10 +75,10 @@ function perform(batch: Batch): Reply {
   return { id: batch.id, results };
 }
 
-// A row rides with its reservation: it is written only if the key was free.
+// A row rides with what it claims: it is written only if all of that could be had.
 function runOne({ name, args, row }: Operation, operations: Operations, entries: Entry[]): unknown {
   const value = (operations[name] as (...values: readonly unknown[]) => unknown)(...args);
-  if (row && value === true) entries.push(row);
+  if (row && value === 'committed') entries.push(row);
   return value;
 }
 

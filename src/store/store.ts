@@ -1,3 +1,4 @@
+import type { Approvals } from '../core/approval.ts';
 import type { Identities, KeyRecord, TenantRecord } from '../core/identity.ts';
 import type { Memory } from '../core/memory.ts';
 import type { Reservation } from '../core/reservation.ts';
@@ -7,6 +8,7 @@ import type { Awaitable } from '../core/source.ts';
 export interface Store {
   readonly journal: Journal;
   readonly reservations: Reservations;
+  readonly approvals: Approvals;
   readonly quotas: Quotas;
   readonly identities: IdentityStore;
   /** What the protocol remembers between requests. */
@@ -27,11 +29,14 @@ export interface Entry {
 export interface Journal {
   /** Resolves when the row is on stable storage; fails with `record_unavailable` when that takes too long or cannot be done. */
   append(entry: Entry): Promise<void>;
-  /** The same, taking a reservation in the same transaction; when it is taken already, nothing is written. */
-  commit(entry: Entry, reservation: Reservation | undefined): Promise<'committed' | 'taken'>;
+  /** The same, taking a key and using up an approval in the same transaction; where that cannot be done, nothing is. */
+  commit(entry: Entry, reservation: Reservation | undefined, approval?: string): Promise<Committed>;
   /** Whether rows can be written; when not, no tool may run. */
   readonly isReady: boolean;
 }
+
+/** Whether an intent was written, or why not: the key is `taken`, or the call is `unapproved`. */
+export type Committed = 'committed' | 'taken' | 'unapproved';
 
 /** How a call under a reservation ended: its result as JSON, or nothing yet. */
 export interface Reserved {

@@ -199,18 +199,23 @@ export class WorkerLine {
     if (this.#rowsWaiting.length > 0 || this.#operations.length > 0) this.#schedule();
   }
 
-  // Calls that were refused meanwhile have not run, although their intents got written: the record says so, and their keys are free.
+  // Calls that were refused meanwhile have not run, although their intents got written: the record says so, and their keys and approvals are good again.
   #takeBack({ rows, operations }: Batch, results: readonly unknown[]): void {
     for (const line of rows.split('\n')) {
       const [chain = '', body = ''] = line.split('\t');
       this.#closeUnrun({ chain, body });
     }
     for (const [index, { name, args, row }] of operations.entries()) {
-      if (name !== 'reserve' || results[index] !== true) continue;
-      const { owner, key } = args[0] as Reservation;
-      this.ask({ name: 'release', args: [owner, key] }).catch(() => {});
+      if (name !== 'claim' || results[index] !== 'committed') continue;
+      const [reservation, approval] = args as [Reservation | undefined, string | undefined];
+      if (reservation) this.#undo({ name: 'release', args: [reservation.owner, reservation.key] });
+      if (approval !== undefined) this.#undo({ name: 'giveBackApproval', args: [approval] });
       if (row) this.#closeUnrun(row);
     }
+  }
+
+  #undo(operation: Operation): void {
+    this.ask(operation).catch(() => {});
   }
 
   #closeUnrun({ chain, body }: Entry): void {

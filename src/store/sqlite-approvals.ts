@@ -1,0 +1,88 @@
+import {
+  MAX_APPROVALS_PER_OWNER,
+  type Approval,
+  type ApprovalDecision,
+  type ApprovalRequest,
+  type Asked,
+} from '../core/approval.ts';
+import { newApprovalId } from './approval-id.ts';
+import type { SqliteDatabase } from './sqlite-database.ts';
+
+interface Row {
+  readonly id: string;
+  readonly record: string;
+  readonly decision: string | null;
+}
+
+// One that was used stays until it runs out, so that it cannot be used again.
+const GOOD = 'used_at is null and expires_at > ?';
+
+/** What can be done with approvals; each runs inside the transaction of its group. */
+export function approvals(db: SqliteDatabase) {
+  return {
+    askApproval(request: ApprovalRequest): Asked | undefined {
+      const { owner, subject, expiresAt } = request;
+      const now = Date.now();
+      const known = db.get<Row>(
+        `select id, record, decision from approvals where owner = ? and subject = ? and ${GOOD}`,
+        owner,
+        subject,
+        now,
+      );
+      if (known) return { approval: toApproval(known), isNew: false };
+      const { waiting } = db.get<{ waiting: number }>(
+        `select count(*) as waiting from approvals where owner = ? and ${GOOD}`,
+        owner,
+        now,
+      )!;
+      if (waiting >= MAX_APPROVALS_PER_OWNER) return undefined;
+      const id = newApprovalId();
+      db.run(
+        'insert into approvals (id, owner, subject, record, expires_at) values (?, ?, ?, ?, ?)',
+        id,
+        owner,
+        subject,
+        JSON.stringify(request),
+        expiresAt,
+      );
+      return { approval: { ...request, id, decision: undefined }, isNew: true };
+    },
+    decideApproval(id: string, decision: ApprovalDecision): Approval | undefined {
+      const row = db.get<Row>(
+        `update approvals set decision = ?, expires_at = ? where id = ? and decision is null and ${GOOD}
+         returning id, record, decision`,
+        JSON.stringify(decision),
+        decision.expiresAt,
+        id,
+        Date.now(),
+      );
+      return row && toApproval(row);
+    },
+    listApprovals: (): Approval[] =>
+      db
+        .all<Row>(`select id, record, decision from approvals where ${GOOD} order by rowid`, Date.now())
+        .map(toApproval),
+    /** Uses up an approval; `false` when there is none to use. */
+    useApproval(id: string): boolean {
+      const now = Date.now();
+      return (
+        db.run(
+          `update approvals set used_at = ? where id = ? and decision ->> 'isApproved' and ${GOOD}`,
+          now,
+          id,
+          now,
+        ) === 1
+      );
+    },
+    /** Makes an approval good again: the call it was used for is known not to have run. */
+    giveBackApproval: (id: string): void =>
+      void db.run('update approvals set used_at = null where id = ?', id),
+  };
+}
+
+function toApproval({ id, record, decision }: Row): Approval {
+  const request = JSON.parse(record) as ApprovalRequest;
+  if (decision === null) return { ...request, id, decision: undefined };
+  const decided = JSON.parse(decision) as ApprovalDecision;
+  return { ...request, id, decision: decided, expiresAt: decided.expiresAt };
+}
