@@ -10,6 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { Worker } from 'node:worker_threads';
 import { expect, test, vi } from 'vitest';
 import { createStoreFolder, newSigningKey, type StoreFolder } from './store-folder.ts';
 import { describeStore } from './store-contract.ts';
@@ -213,6 +214,14 @@ test('a file that is no database, and a folder that is not there, are refused wi
   await expect(folder.open()).rejects.toMatchObject(refused);
   expect(readFileSync(folder.file, 'utf8')).toContain('Dear diary');
   await expect(folder.open({ file: `${folder.file}/none/x.db` })).rejects.toMatchObject(refused);
+});
+
+test('a thread that cannot start is told in one line', async () => {
+  const worker = new Worker('throw new Error("no native part\\nRequire stack: ...")', { eval: true });
+  await expect(createStoreFolder().open({ worker })).rejects.toMatchObject({
+    code: 'invalid_setup',
+    message: 'The store cannot be opened: no native part',
+  });
 });
 
 test('secrets of another deployment are refused before anything is signed with them', async () => {

@@ -3,7 +3,7 @@ import { ToolcribError } from '../core/errors.ts';
 import type { Reservation } from '../core/reservation.ts';
 import { isOneRow } from './chain.ts';
 import { intentIn } from './intent.ts';
-import { startStoreWorker } from './start-worker.ts';
+import { failureOf, startStoreWorker } from './start-worker.ts';
 import type { Entry } from './store.ts';
 import type { Batch, News, Operation, Reply, WorkerOptions } from './worker-messages.ts';
 
@@ -71,12 +71,14 @@ export class WorkerLine {
     worker.ref();
     worker.postMessage(options);
     await new Promise<void>((resolve, reject) => {
-      worker.once('error', reject);
-      worker.once('message', (news: News) => {
-        if ('failed' in news)
-          reject(new ToolcribError('invalid_setup', `The store cannot be opened: ${news.failed}`));
-        else resolve();
-      });
+      const fail = ({ message }: Error): void =>
+        reject(
+          new ToolcribError('invalid_setup', `The store cannot be opened: ${message.split('\n', 1)[0]}`),
+        );
+      const earlier = failureOf(worker);
+      if (earlier) fail(earlier);
+      worker.once('error', fail);
+      worker.once('message', (news: News) => ('failed' in news ? fail(new Error(news.failed)) : resolve()));
     });
     worker.on('message', (news: News) => line.#hear(news));
     worker.on('error', (error) => line.#fail(String(error)));
