@@ -410,9 +410,12 @@ test('E3 the queue of rows has an end', async () => {
 test('R3 while the disk hangs everything is refused; what was refused is taken back when it answers', async () => {
   const folder = createStoreFolder();
   const [troubled, recovered] = [vi.fn<(reason: string) => void>(), vi.fn<() => void>()];
+  const before = await folder.open();
+  const approval = await approvedIn(before);
+  await before.close();
   const store = await folder.open({ checkpointRows: 1, onTrouble: troubled, onRecovery: recovered });
   const { journal, reservations, approvals, identities } = store;
-  const approval = await approvedIn(store);
+  rmSync(folder.copy);
   // Reading a pipe nobody writes to hangs like a disk that does not answer.
   execFileSync('mkfifo', [folder.copy]);
   await journal.append({ chain: 'acme', body: '{"n":1}' });
@@ -529,7 +532,8 @@ async function approvedIn({ approvals }: Store): Promise<string> {
   const names = { owner: 'ada', subject: 'wipe', tenant: 'acme', caller: 'ada', tool: 'wipe' };
   const asked = await approvals.ask({ ...names, arguments: '{}', createdAt: at, expiresAt });
   const { id } = asked!.approval;
-  await approvals.decide(id, { isApproved: true, by: 'root', at, expiresAt });
+  const row = { chain: '@operator', body: '{}' };
+  await approvals.decide(id, { isApproved: true, by: 'root', at, expiresAt }, row);
   return id;
 }
 

@@ -24,7 +24,7 @@ export function describeStore<S extends Store>(
   };
   describe(name, () => {
     describeReservations(opened);
-    describeApprovals(opened);
+    describeApprovals(opened, bodiesOf);
     describeQuotas(opened);
     describeKeys(opened);
     describeTenants(opened);
@@ -102,6 +102,7 @@ function describeReservations(open: () => Promise<Store>): void {
   });
 }
 
+const DECIDED = { chain: '@operator', body: '{"kind":"operator"}' };
 const GONE = { isApproved: true, by: 'eve', at: 0, expiresAt: 0 };
 
 function approvalOf(changes: Partial<ApprovalRequest> = {}): ApprovalRequest {
@@ -123,7 +124,10 @@ function decisionOf(isApproved: boolean, expiresAt = Date.now() + HOUR_MS): Appr
   return { isApproved, by: 'root', at: Date.now(), expiresAt };
 }
 
-function describeApprovals(open: () => Promise<Store>): void {
+function describeApprovals<S extends Store>(
+  open: () => Promise<S>,
+  bodiesOf?: (store: S, chain: string) => Awaitable<readonly string[]>,
+): void {
   test('B12 a call is asked for once, is found again to the letter, and another call is another request', async () => {
     const { approvals } = await open();
     const request = approvalOf();
@@ -139,7 +143,7 @@ function describeApprovals(open: () => Promise<Store>): void {
   test('B12 of 1,000 parallel commits with one approval exactly one uses it', async () => {
     const { journal, approvals } = await open();
     const { id } = (await approvals.ask(approvalOf()))!.approval;
-    await approvals.decide(id, decisionOf(true));
+    await approvals.decide(id, decisionOf(true), DECIDED);
     const answers = await Promise.all(
       Array.from({ length: 1_000 }, () => journal.commit({ chain: 'acme', body: INTENT }, undefined, id)),
     );
@@ -155,9 +159,9 @@ function describeApprovals(open: () => Promise<Store>): void {
     const { id: denied } = (await approvals.ask(approvalOf({ subject: 'b' })))!.approval;
     const { id: late } = (await approvals.ask(approvalOf({ subject: 'c' })))!.approval;
     const { id: used } = (await approvals.ask(approvalOf({ subject: 'd' })))!.approval;
-    await approvals.decide(denied, decisionOf(false));
-    await approvals.decide(late, decisionOf(true, Date.now() - 1));
-    await approvals.decide(used, decisionOf(true));
+    await approvals.decide(denied, decisionOf(false), DECIDED);
+    await approvals.decide(late, decisionOf(true, Date.now() - 1), DECIDED);
+    await approvals.decide(used, decisionOf(true), DECIDED);
     expect(await approvals.use(used)).toBe(true);
     for (const id of [waiting, denied, late, used, 'apr_000000000000']) {
       expect(await approvals.use(id)).toBe(false);
@@ -167,31 +171,65 @@ function describeApprovals(open: () => Promise<Store>): void {
     expect((await approvals.ask(approvalOf({ subject: 'd' })))!.approval.id).not.toBe(used);
   });
 
-  test('B12 a decision is made once, and only about what still waits', async () => {
-    const { approvals } = await open();
+  test('B12 a decision is made once, is on record once, and only about what still waits', async () => {
+    const store = await open();
+    const { approvals } = store;
     const { id } = (await approvals.ask(approvalOf()))!.approval;
     const decision = decisionOf(false);
-    expect(await approvals.decide(id, decision)).toMatchObject({
+    expect(await approvals.decide(id, decision, DECIDED)).toMatchObject({
       id,
       decision,
       expiresAt: decision.expiresAt,
     });
-    expect(await approvals.decide(id, decisionOf(true))).toBeUndefined();
+    expect(await approvals.decide(id, decisionOf(true), DECIDED)).toBeUndefined();
     expect((await approvals.ask(approvalOf()))!.approval.decision).toEqual(decision);
+    if (bodiesOf) expect(await bodiesOf(store, '@operator')).toEqual([DECIDED.body]);
     const past = approvalOf({ subject: 'late', expiresAt: Date.now() - 1 });
-    expect(await approvals.decide((await approvals.ask(past))!.approval.id, GONE)).toBeUndefined();
+    expect(await approvals.decide((await approvals.ask(past))!.approval.id, GONE, DECIDED)).toBeUndefined();
   });
 
   test('B12 a taken key leaves the approval as it was, and an approval that is gone leaves the key free', async () => {
     const { journal, approvals, reservations } = await open();
     const { id } = (await approvals.ask(approvalOf()))!.approval;
-    await approvals.decide(id, decisionOf(true));
+    await approvals.decide(id, decisionOf(true), DECIDED);
     const entry = { chain: 'acme', body: INTENT };
     await journal.commit(entry, reservationOf('ada', 'k'));
     expect(await journal.commit(entry, reservationOf('ada', 'k'), id)).toBe('taken');
     expect(await journal.commit(entry, reservationOf('ada', 'free'), id)).toBe('committed');
     expect(await journal.commit(entry, reservationOf('ada', 'other'), id)).toBe('unapproved');
     expect(await reservations.find('ada', 'other')).toBeUndefined();
+  });
+
+  test('B12 one that was used lets its call go on after a question, a few times, until it runs out or another is denied', async () => {
+    const { approvals } = await open();
+    const resume = (owner = '4:acme/ada', subject = 'wipe sda') => approvals.resume(owner, subject);
+    expect(await resume()).toBeUndefined();
+    const { id } = (await approvals.ask(approvalOf()))!.approval;
+    await approvals.decide(id, decisionOf(true), DECIDED);
+    expect(await resume()).toBeUndefined();
+    await approvals.use(id);
+    expect(await resume()).toBe(id);
+    expect(await resume('4:acme/bob')).toBeUndefined();
+    expect(await resume('4:acme/ada', 'wipe sdb')).toBeUndefined();
+    for (let round = 2; round <= 10; round++) expect(await resume()).toBe(id);
+    expect(await resume()).toBeUndefined();
+    const { id: next } = (await approvals.ask(approvalOf()))!.approval;
+    await approvals.decide(next, decisionOf(true), DECIDED);
+    await approvals.use(next);
+    expect(await resume()).toBe(next);
+    const { id: last } = (await approvals.ask(approvalOf()))!.approval;
+    await approvals.decide(last, decisionOf(false), DECIDED);
+    expect(await resume()).toBeUndefined();
+  });
+
+  test('B12 only those that wait count against a caller, and one can be found by its name', async () => {
+    const { approvals } = await open();
+    for (let n = 0; n < 25; n++) {
+      const { approval } = (await approvals.ask(approvalOf({ subject: `${n}` })))!;
+      expect(await approvals.find(approval.id)).toEqual(approval);
+      await approvals.decide(approval.id, decisionOf(n % 2 === 0), DECIDED);
+    }
+    expect(await approvals.find('apr_000000000000')).toBeUndefined();
   });
 
   test('B12 nobody can have people asked without end', async () => {

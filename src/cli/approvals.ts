@@ -1,12 +1,25 @@
+import { userInfo } from 'node:os';
 import type { Approval } from '../core/approval.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { escapeUnseen } from '../core/escape-unseen.ts';
-import { loadDeployment, lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
+import {
+  loadDeployment,
+  lookUp,
+  operatorName,
+  operatorRow,
+  withDeployment,
+  type DeploymentFlags,
+} from './deployment.ts';
 import { formatTime, printable } from './table.ts';
 
 /** What `toolcrib approvals list` may be told. */
 export interface ListApprovalsFlags extends DeploymentFlags {
   readonly tenant?: string;
+}
+
+/** What `toolcrib approvals approve` may be told. */
+export interface DecideFlags extends DeploymentFlags {
+  readonly yes?: boolean;
 }
 
 /** `toolcrib approvals list`: the calls that wait for somebody to agree, with all of their arguments. */
@@ -19,33 +32,50 @@ export async function listApprovals(flags: ListApprovalsFlags): Promise<void> {
 }
 
 /** `toolcrib approvals approve` and `deny`: decides about one call, once. */
-export async function decideApproval(id: string, isApproved: boolean, flags: DeploymentFlags): Promise<void> {
+export async function decideApproval(id: string, isApproved: boolean, flags: DecideFlags): Promise<void> {
   const { approve } = (await loadDeployment(flags.config)).config.stages;
   if (approve === false || approve.mode !== 'operator')
     throw new ToolcribError(
       'invalid_setup',
       `Nothing waits to be approved: ${flags.config} does not set stages.approve.mode to "operator".`,
     );
-  await withDeployment(flags, async ({ store, operate, operator }) => {
-    const asked = (await store.approvals.list()).find((approval) => approval.id === id);
+  await withDeployment(flags, async ({ store: { approvals } }) => {
+    const asked = await approvals.find(id);
     checkOpen(id, asked);
-    if (asked.caller === operator)
-      throw new ToolcribError('invalid_setup', `${operator} asked for ${id}; somebody else has to decide.`);
+    if (ownNames().includes(asked.caller.toLowerCase()))
+      throw new ToolcribError('invalid_setup', `You asked for ${id}; somebody else has to decide.`);
+    if (isApproved && !(await agrees(asked, flags))) {
+      process.stdout.write('Nothing was decided.\n');
+      return;
+    }
     const at = Date.now();
-    const decision = { isApproved, by: operator, at, expiresAt: at + approve.expireMinutes * 60_000 };
-    const { tenant, caller, tool, subject } = asked;
+    const by = operatorName();
+    const { tenant, caller, tool } = asked;
     const did = isApproved ? 'call approved' : 'call denied';
-    const decided = await operate(store.approvals.decide(id, decision), {
-      did,
-      approval: id,
-      tenant,
-      caller,
-      tool,
-      subject,
-    });
+    const row = operatorRow({ did, approval: id, tenant, caller, tool, uid: process.getuid?.() });
+    const expiresAt = at + approve.expireMinutes * 60_000;
+    const decided = await approvals.decide(id, { isApproved, by, at, expiresAt }, row);
     if (!decided) throw new ToolcribError('invalid_setup', `${id} was decided by somebody else meanwhile.`);
     process.stdout.write(flags.json ? toJson(factsOf(decided)) : describe(decided));
   });
+}
+
+// Whoever sits at a terminal sees what it is about before it counts.
+async function agrees(asked: Approval, { json, yes }: DecideFlags): Promise<boolean> {
+  if (json || yes || !process.stdin.isTTY || !process.stdout.isTTY) return true;
+  const { createInterface } = await import('node:readline/promises');
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`${describe(asked)}Approve it? [y/N] `)).trim());
+  } finally {
+    terminal.close();
+  }
+}
+
+// A person has several names on a machine, and any of them may be the one a key was made for.
+function ownNames(): string[] {
+  const { SUDO_USER, USER, LOGNAME } = process.env;
+  return [SUDO_USER, USER, LOGNAME, userInfo().username].flatMap((name) => name?.toLowerCase() ?? []);
 }
 
 function checkOpen(id: string, asked: Approval | undefined): asserts asked is Approval {
@@ -72,8 +102,8 @@ function statusOf({ decision }: Approval): string {
   return `${decision.isApproved ? 'approved' : 'denied'} by ${printable(decision.by)}`;
 }
 
-function factsOf({ owner: _owner, subject, arguments: args, ...approval }: Approval): object {
-  return { ...approval, subject, arguments: JSON.parse(args) as unknown };
+function factsOf({ owner: _owner, subject: _subject, arguments: args, ...approval }: Approval): object {
+  return { ...approval, arguments: JSON.parse(args) as unknown };
 }
 
 function toJson(value: object): string {

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { Command, Option } from 'commander';
 import { ToolcribError } from '../core/errors.ts';
-import type { ListApprovalsFlags } from './approvals.ts';
+import type { DecideFlags, ListApprovalsFlags } from './approvals.ts';
 import type { RowFlags } from './audit.ts';
 import type { CheckFlags } from './check.ts';
 import type { CodegenFlags } from './codegen.ts';
@@ -135,12 +135,13 @@ for (const [name, isApproved] of [
   ['approve', true],
   ['deny', false],
 ] as const) {
-  withConfig(approvals.command(name))
+  const command = withConfig(approvals.command(name))
     .description(isApproved ? 'let exactly this call be made, once' : 'have exactly this call refused')
     .argument('<id>', 'the id that toolcrib approvals list shows')
-    .action(async (id: string, flags: DeploymentFlags) =>
+    .action(async (id: string, flags: DecideFlags) =>
       (await import('./approvals.ts')).decideApproval(id, isApproved, flags),
     );
+  if (isApproved) command.option('--yes', 'do not ask again at a terminal');
 }
 
 const audit = program.command('audit').description('read and verify the record');

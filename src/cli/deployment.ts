@@ -16,6 +16,7 @@ import { openSecrets } from '../store/secrets-file.ts';
 import { SqliteDatabase } from '../store/sqlite-database.ts';
 import { createOperations, type Operations } from '../store/sqlite-operations.ts';
 import { schemaVersion } from '../store/sqlite-schema.ts';
+import type { Entry } from '../store/store.ts';
 
 /** Where the commands that look after a deployment find it. */
 export interface DeploymentFlags {
@@ -27,8 +28,6 @@ export interface DeploymentFlags {
 export interface Deployment extends OpenedStore {
   /** Does something and puts it on record with it. */
   readonly operate: <T>(work: Promise<T>, facts: Readonly<Record<string, unknown>>) => Promise<T>;
-  /** Who runs the command. */
-  readonly operator: string;
 }
 
 /** Runs a command on the store of a deployment, and lets go of it whatever happens. */
@@ -39,15 +38,13 @@ export async function withDeployment<T>(
   const loaded = await loadDeployment(config);
   placesOf(loaded);
   const opened = await openStore(loaded, stderrLog);
-  const operator = operatorName();
   const operate: Deployment['operate'] = async (work, facts) => {
-    const body = JSON.stringify({ kind: 'operator', at: new Date().toISOString(), by: operator, ...facts });
     // Asked for in one turn, both are in one transaction.
-    const [value] = await Promise.all([work, opened.store.journal.append({ chain: OPERATOR_CHAIN, body })]);
+    const [value] = await Promise.all([work, opened.store.journal.append(operatorRow(facts))]);
     return value;
   };
   try {
-    return await use({ ...opened, operate, operator });
+    return await use({ ...opened, operate });
   } finally {
     await opened.store.close();
   }
@@ -109,6 +106,18 @@ export function placesOf({ config, folder, file }: LoadedConfig): StorePlaces {
   );
 }
 
-function operatorName(): string {
+/** A row for the chain of operators: what was done, and by whom. */
+export function operatorRow(facts: Readonly<Record<string, unknown>>): Entry {
+  const body = JSON.stringify({
+    kind: 'operator',
+    at: new Date().toISOString(),
+    by: operatorName(),
+    ...facts,
+  });
+  return { chain: OPERATOR_CHAIN, body };
+}
+
+/** Who runs the command. */
+export function operatorName(): string {
   return process.env['SUDO_USER'] ?? process.env['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`;
 }

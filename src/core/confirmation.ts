@@ -3,7 +3,7 @@ import { escapeUnseen } from './escape-unseen.ts';
 import { isObject } from './json.ts';
 import type { JsonSchema, ObjectSchema, Outcome, Parse } from './schema.ts';
 import { andThen } from './source.ts';
-import { describeTool, isDeclaredReadOnly, type Tool } from './tool.ts';
+import { describeTool, isDeclaredHarmless, isDeclaredReadOnly, type Tool } from './tool.ts';
 import { validatorOf } from './validator.ts';
 
 /** What a tool answers that waits to be confirmed: nothing was done. */
@@ -77,7 +77,7 @@ export function withoutConsent(tool: Tool, args: Arguments): Arguments {
 
 /** Whether a tool may do something that cannot be undone; as in the protocol, silence means yes. */
 export function mayDestroy(tool: Tool): boolean {
-  return !isDeclaredReadOnly(tool) && tool.annotations?.destructiveHint !== false;
+  return !isDeclaredReadOnly(tool) && !isDeclaredHarmless(tool);
 }
 
 /** The answer of a tool that waits to be confirmed: what it would do, and how to have it done. */

@@ -4,8 +4,8 @@ export function escapeUnseen(json: string): string {
 }
 
 const VISIBLE = /^[ -~]*$/;
-// Controls, formats, private and unassigned characters, and separators other than the space.
-const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu;
+// Controls, formats, fillers, selectors, private and unassigned characters, and separators other than the space.
+const UNSEEN = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?! )\p{Zs}/gu;
 
 function toEscapes(character: string): string {
   return Array.from(

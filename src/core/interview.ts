@@ -48,6 +48,11 @@ export class Interview {
     return new Map([...(this.#raised ?? []), ...questionsOf(this.#pending)]);
   }
 
+  /** Whether answers came with the call. */
+  get hasAnswers(): boolean {
+    return this.#given.size > 0;
+  }
+
   /** How many questions the handler has put. */
   get asked(): number {
     return this.#asked;

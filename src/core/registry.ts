@@ -16,6 +16,7 @@ import type { Received } from './infer-schema.ts';
 import { requireObjectRoot, type JsonSchema, type SchemaLike } from './schema.ts';
 import type { Awaitable, Change, ToolSource } from './source.ts';
 import {
+  assumedHarmless,
   assumedIdempotent,
   assumedReadOnly,
   checkToolName,
@@ -254,6 +255,7 @@ export class ToolRegistry implements ToolSource {
     };
     if (tool.annotations?.readOnlyHint === undefined) assumedReadOnly.add(hinted);
     if (tool.annotations?.idempotentHint === undefined) assumedIdempotent.add(hinted);
+    if (tool.annotations?.destructiveHint === undefined) assumedHarmless.add(hinted);
     return hinted;
   }
 

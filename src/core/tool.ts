@@ -161,16 +161,25 @@ export function isDeclaredIdempotent(tool: Tool): boolean {
   return tool.annotations?.idempotentHint === true && !assumedIdempotent.has(tool);
 }
 
+/** Whether its author says that nothing a tool does is beyond undoing. */
+export function isDeclaredHarmless(tool: Tool): boolean {
+  return tool.annotations?.destructiveHint === false && !assumedHarmless.has(tool);
+}
+
 /** The tools whose read-only hint is only a default. */
 export const assumedReadOnly = new WeakSet<Tool>();
 
 /** The tools whose idempotent hint is only a default. */
 export const assumedIdempotent = new WeakSet<Tool>();
 
+/** The tools of which it is only a default that they destroy nothing. */
+export const assumedHarmless = new WeakSet<Tool>();
+
 /** Lets what is only assumed about a tool be only assumed about a copy of it. */
 export function passOnAssumptions(tool: Tool, copy: Tool): void {
   if (assumedReadOnly.has(tool)) assumedReadOnly.add(copy);
   if (assumedIdempotent.has(tool)) assumedIdempotent.add(copy);
+  if (assumedHarmless.has(tool)) assumedHarmless.add(copy);
 }
 
 /** The part of a tool that may be shown; nothing else an instance holds, such as a credential, ever is. */

@@ -62,7 +62,7 @@ export async function createLine(
       approvals: store.approvals,
       clock,
       onAsked: ({ id, tool, tenant, caller }) =>
-        lasting.log('info', `A call waits to be approved: toolcrib approvals approve ${id}`, {
+        lasting.log('info', `A call waits to be approved as ${id}; see: toolcrib approvals list`, {
           tool,
           tenant,
           caller,

@@ -69,7 +69,7 @@ export function approve(options: z.input<typeof approveOptions> = {}, parts?: Ap
       return (call) => {
         // Whoever was asked further out is not asked again.
         if (call.record.approval === undefined && call.arguments[argument] !== true) return ask(call, tool);
-        call.record.approval = 'argument';
+        if (!person) call.record.approval = 'argument';
         // A tool that asks by itself has to hear that it was confirmed.
         return next(asker === 'tool' ? call : { ...call, arguments: withoutConsent(tool, call.arguments) });
       };

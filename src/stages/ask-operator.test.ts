@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { localCaller, type Caller } from '../core/caller.ts';
 import { requireConfirmation } from '../core/confirmation.ts';
+import { Interview } from '../core/interview.ts';
 import type { Memory } from '../core/memory.ts';
+import { ToolRegistry } from '../core/registry.ts';
 import type { Result } from '../core/result.ts';
 import type { ToolSource } from '../core/source.ts';
 import { withStages } from '../core/stage.ts';
@@ -18,6 +20,7 @@ import { idempotency, idempotencyKey } from './idempotency.ts';
 const ada: Caller = { ...localCaller, id: 'ada', tenant: { id: 'acme', name: 'Acme', data: {} } };
 const digestKey = 'k'.repeat(43);
 const MINUTE_MS = 60_000;
+const row = { chain: '@operator', body: '{"kind":"operator"}' };
 
 function toolOf(name: string, annotations?: ToolAnnotations, description = `Does ${name}.`): Tool {
   const definition = { name, description, input: z.strictObject({ id: z.string() }) };
@@ -32,6 +35,7 @@ interface Asking {
   readonly as?: Caller;
   readonly key?: string;
   readonly isResumed?: boolean;
+  readonly answers?: ReadonlyMap<string, unknown>;
   readonly source?: ToolSource;
 }
 
@@ -41,7 +45,7 @@ function setUp({ isOn = true, withCommit = true } = {}) {
   const { journal, approvals } = store;
   const asked: string[] = [];
   const inside = recordingSource(wipe, look, asking);
-  const lineFor = (source: typeof inside) =>
+  const lineFor = (source: ToolSource) =>
     withStages(source, [
       audit({}, { journal, digestKey, clock }),
       validateInput,
@@ -60,11 +64,12 @@ function setUp({ isOn = true, withCommit = true } = {}) {
   const call = async (
     tool: Tool,
     args: Record<string, unknown>,
-    { as = ada, key, isResumed = false, source = line }: Asking = {},
+    { as = ada, key, isResumed = false, answers, source = line }: Asking = {},
   ): Promise<Result> => {
     const made = createTestCall(tool, {
       caller: as,
       arguments: args,
+      ...(answers && { interview: new Interview(answers) }),
       ...(key !== undefined && { meta: { [idempotencyKey]: key } }),
     });
     made.record.isResumed = isResumed;
@@ -74,11 +79,13 @@ function setUp({ isOn = true, withCommit = true } = {}) {
     const open = (await approvals.list()).filter(({ decision }) => !decision);
     const at = clock.now();
     for (const { id } of open)
-      await approvals.decide(id, { isApproved, by: 'root', at, expiresAt: at + 5 * MINUTE_MS });
+      await approvals.decide(id, { isApproved, by: 'root', at, expiresAt: at + 5 * MINUTE_MS }, row);
   };
   const rows = (): Record<string, unknown>[] =>
-    store.entries.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
-  return { call, decide, rows, inside, asked, approvals, clock, lineFor };
+    store.entries
+      .filter(({ chain }) => chain !== row.chain)
+      .map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+  return { call, decide, rows, inside, asked, clock, lineFor, supervised: line };
 }
 
 test('B12 a call waits until somebody agrees to it, then runs once, and the record says on whose word', async () => {
@@ -96,11 +103,11 @@ test('B12 a call waits until somebody agrees to it, then runs once, and the reco
   await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({ code: 'approval_required' });
   expect(inside.calls).toHaveLength(1);
   expect(rows().map(({ kind, outcome, approval }) => [kind, outcome, approval])).toEqual([
-    ['call', 'approval_required', undefined],
-    ['call', 'approval_required', undefined],
+    ['call', 'approval_required', asked[0]],
+    ['call', 'approval_required', asked[0]],
     ['intent', undefined, asked[0]],
     ['outcome', 'done', undefined],
-    ['call', 'approval_required', undefined],
+    ['call', 'approval_required', asked[1]],
   ]);
 });
 
@@ -186,11 +193,64 @@ test('B12 a repetition under an idempotency key gets the outcome and needs no ot
   expect(inside.calls).toHaveLength(1);
 });
 
-test('B12 what goes on after a question was approved before it; what changes nothing is asked for each time', async () => {
-  const { call, inside } = setUp();
-  await call(wipe, { id: 'a' }, { isResumed: true });
-  expect(inside.calls).toHaveLength(1);
+test('B12 what goes on after a question is what was approved before it, and on record as that', async () => {
+  const { call, decide, inside, rows, asked, clock } = setUp();
+  const goOn = () => call(wipe, { id: 'a' }, { isResumed: true });
+  const refused = { code: 'approval_required', message: expect.stringContaining('from the beginning') };
+  await expect(goOn()).rejects.toMatchObject(refused);
+  await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({ code: 'approval_required' });
+  await decide(true);
+  await expect(goOn()).rejects.toMatchObject(refused);
+  await call(wipe, { id: 'a' });
+  await goOn();
+  expect(rows().findLast(({ kind }) => kind === 'intent')).toMatchObject({ approval: asked[0] });
+  await expect(call(wipe, { id: 'b' }, { isResumed: true })).rejects.toMatchObject(refused);
+  await expect(call(wipe, { id: 'a' }, { isResumed: true, as: bob })).rejects.toMatchObject(refused);
+  clock.advance(5 * MINUTE_MS);
+  await expect(goOn()).rejects.toMatchObject(refused);
+  expect(inside.calls).toHaveLength(2);
+});
+
+test('B12 a denial ends what goes on, and what only reads is asked for each time', async () => {
+  const { call, decide, inside } = setUp();
+  await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({ code: 'approval_required' });
+  await decide(true);
+  await call(wipe, { id: 'a' });
+  await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({ code: 'approval_required' });
+  await decide(false);
+  await expect(call(wipe, { id: 'a' }, { isResumed: true })).rejects.toMatchObject({
+    code: 'approval_required',
+  });
   await expect(call(look, { id: 'a' }, { isResumed: true })).rejects.toMatchObject({
+    code: 'approval_required',
+  });
+  expect(inside.calls).toHaveLength(1);
+});
+
+test('B12 answers that come ahead of any question are not among what is shown, so they are refused', async () => {
+  const { call, decide, inside } = setUp();
+  const ahead = { answers: new Map([['to', 'EVIL']]) };
+  await expect(call(wipe, { id: 'a' }, ahead)).rejects.toMatchObject({ code: 'invalid_arguments' });
+  await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({ code: 'approval_required' });
+  await decide(true);
+  await expect(call(wipe, { id: 'a' }, ahead)).rejects.toMatchObject({ code: 'invalid_arguments' });
+  expect(inside.calls).toHaveLength(0);
+});
+
+test('B12 a stage that takes the word of the model does not stand for a person', async () => {
+  const { call, supervised, inside } = setUp();
+  const source = withStages(supervised, [approve({ mode: 'argument' })]);
+  await expect(call(wipe, { id: 'a', confirmed: true }, { source })).rejects.toMatchObject({
+    code: 'approval_required',
+  });
+  expect(inside.calls).toHaveLength(0);
+});
+
+test('B12 a hint that is only a default makes no tool harmless', async () => {
+  const registry = new ToolRegistry({ annotationDefaults: 'saas' }).registerTool(wipe);
+  const { call, lineFor } = setUp();
+  const [hinted] = registry.list();
+  await expect(call(hinted!, { id: 'a' }, { source: lineFor(registry) })).rejects.toMatchObject({
     code: 'approval_required',
   });
 });
@@ -214,7 +274,7 @@ test('B12 nobody can have people asked without end, nor about what is too long t
   for (let n = 0; n < 20; n++)
     await expect(call(wipe, { id: `${n}` })).rejects.toMatchObject({ code: 'approval_required' });
   await expect(call(wipe, { id: 'one more' })).rejects.toMatchObject({ code: 'busy' });
-  await expect(call(wipe, { id: 'x'.repeat(100_000) })).rejects.toMatchObject({ code: 'invalid_arguments' });
+  await expect(call(wipe, { id: 'x'.repeat(20_000) })).rejects.toMatchObject({ code: 'invalid_arguments' });
   expect(asked).toHaveLength(20);
 });
 

@@ -16,7 +16,7 @@ export interface ApproveParts {
 }
 
 // Nobody can agree to what is too long to be read.
-const MAX_ARGUMENTS = 100_000;
+const MAX_ARGUMENTS = 20_000;
 
 /** Lets a call go on once a person, who is not reached through any tool, has agreed to exactly this call; each agreement is for one. */
 export class OperatorQuestion {
@@ -32,12 +32,21 @@ export class OperatorQuestion {
     const isReading = isDeclaredReadOnly(tool);
     return async (call) => {
       const { record } = call;
-      // Whoever was asked further out is not asked again; nor is what goes on after a question, whose state is good for one call like it.
-      if (record.grant !== undefined || (record.isResumed && !isReading)) return next(call);
-      const { id } = await this.#given(tool, call);
+      // Whoever was asked further out is not asked again.
+      if (record.approval !== undefined && record.approval !== 'argument') return next(call);
+      const request = this.#requestOf(tool, call);
+      // What goes on after a question was approved before it; what only reads can be asked for again at no cost.
+      if (record.isResumed && !isReading) {
+        record.approval = await this.#parts.approvals.resume(request.owner, request.subject);
+        if (record.approval === undefined) throw notGoingOn(tool);
+        return next(call);
+      }
+      const approval = await this.#asked(tool, request);
+      // Also on the row of an attempt that is refused, to tell which decision is about it.
+      record.approval = approval.id;
+      const { id } = given(tool, approval);
       // What changes nothing leaves no intent that could use it up.
       if (isReading && !(await this.#parts.approvals.use(id))) throw goneMeanwhile(tool);
-      record.approval = id;
       record.grant = id;
       const result = await next(call);
       if (isReading || record.hasIntent || result.kind === 'needs_input' || record.refusal) return result;
@@ -48,21 +57,24 @@ export class OperatorQuestion {
     };
   }
 
-  async #given(tool: Tool, call: ToolCall): Promise<Approval> {
+  async #asked(tool: Tool, request: ApprovalRequest): Promise<Approval> {
     const { approvals, onAsked } = this.#parts;
-    const asked = await approvals.ask(this.#requestOf(tool, call));
+    const asked = await approvals.ask(request);
     if (!asked) throw tooMany(tool);
-    const { approval, isNew } = asked;
-    if (approval.decision?.isApproved) return approval;
-    if (approval.decision) throw denied(tool, approval);
-    if (isNew) onAsked(approval);
-    throw waiting(tool, approval);
+    if (asked.isNew) onAsked(asked.approval);
+    return asked.approval;
   }
 
-  #requestOf(tool: Tool, { caller, arguments: args }: ToolCall): ApprovalRequest {
-    const given = jsonDigest(args);
-    const text = given === undefined ? '' : JSON.stringify(args);
-    if (given === undefined || text.length > MAX_ARGUMENTS)
+  #requestOf(tool: Tool, { caller, arguments: args, interview, record }: ToolCall): ApprovalRequest {
+    // They are not among what is shown, and nobody has asked for them yet.
+    if (interview.hasAnswers && !record.isResumed)
+      throw new ToolcribError(
+        'invalid_arguments',
+        `${tool.name} needs to be approved, so it takes no answers ahead of its questions: call it without inputResponses.`,
+      );
+    const fingerprint = jsonDigest(args);
+    const text = fingerprint === undefined ? '' : JSON.stringify(args);
+    if (fingerprint === undefined || text.length > MAX_ARGUMENTS)
       throw new ToolcribError(
         'invalid_arguments',
         `${tool.name} needs to be approved, and these arguments cannot be shown to a person: send at most ${MAX_ARGUMENTS} characters of plain JSON.`,
@@ -70,7 +82,7 @@ export class OperatorQuestion {
     const createdAt = this.#parts.clock.now();
     return {
       owner: ownerOf(caller),
-      subject: digest([tool.name, definitionDigest(tool), given]),
+      subject: digest([tool.name, definitionDigest(tool), fingerprint]),
       tenant: caller.tenant.id,
       caller: caller.id,
       tool: tool.name,
@@ -79,6 +91,12 @@ export class OperatorQuestion {
       expiresAt: createdAt + this.#waitMs,
     };
   }
+}
+
+function given(tool: Tool, approval: Approval): Approval {
+  if (!approval.decision) throw waiting(tool, approval);
+  if (!approval.decision.isApproved) throw denied(tool, approval);
+  return approval;
 }
 
 function waiting({ name }: Tool, { id, expiresAt }: Approval): ToolcribError {
@@ -100,6 +118,13 @@ function goneMeanwhile({ name }: Tool): ToolcribError {
   return new ToolcribError(
     'approval_required',
     `What was approved was used for another call of ${name} meanwhile, or has run out; call again to have it asked for anew.`,
+  );
+}
+
+function notGoingOn({ name }: Tool): ToolcribError {
+  return new ToolcribError(
+    'approval_required',
+    `Nothing was done: what was approved has run out or was taken back before this call of ${name} could go on. Call it from the beginning, without requestState.`,
   );
 }
 

@@ -1,62 +1,94 @@
 import {
   MAX_APPROVALS_PER_OWNER,
+  MAX_ROUNDS,
   type Approval,
   type ApprovalDecision,
   type ApprovalRequest,
   type Approvals,
   type Asked,
+  type OperatorRow,
 } from '../core/approval.ts';
 import type { Clock } from '../core/clock.ts';
 import { newApprovalId } from './approval-id.ts';
 
 const MAX_APPROVALS = 10_000;
 
+interface Kept {
+  readonly approval: Approval;
+  isUsed: boolean;
+  rounds: number;
+}
+
 /** Keeps approvals in this process: those of a process that ended are asked for again. */
 export class InMemoryApprovals implements Approvals {
   readonly #clock: Clock;
-  readonly #kept = new Map<string, Approval>();
+  readonly #write: (row: OperatorRow) => void;
+  readonly #kept = new Map<string, Kept>();
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, write: (row: OperatorRow) => void) {
     this.#clock = clock;
+    this.#write = write;
   }
 
   async ask(request: ApprovalRequest): Promise<Asked | undefined> {
     const own = this.list().filter(({ owner }) => owner === request.owner);
     const known = own.find(({ subject }) => subject === request.subject);
     if (known) return { approval: known, isNew: false };
-    if (own.length >= MAX_APPROVALS_PER_OWNER || this.#kept.size >= MAX_APPROVALS) return undefined;
+    const waiting = own.filter(({ decision }) => !decision).length;
+    if (waiting >= MAX_APPROVALS_PER_OWNER || this.#kept.size >= MAX_APPROVALS) return undefined;
     const approval: Approval = { ...request, id: newApprovalId(), decision: undefined };
-    this.#kept.set(approval.id, approval);
+    this.#kept.set(approval.id, { approval, isUsed: false, rounds: 0 });
     return { approval, isNew: true };
   }
 
-  async decide(id: string, decision: ApprovalDecision): Promise<Approval | undefined> {
-    const known = this.#current(id);
+  find(id: string): Approval | undefined {
+    const kept = this.#current(id);
+    return kept && !kept.isUsed ? kept.approval : undefined;
+  }
+
+  async decide(id: string, decision: ApprovalDecision, row: OperatorRow): Promise<Approval | undefined> {
+    const known = this.find(id);
     if (!known || known.decision) return undefined;
-    const decided = { ...known, decision, expiresAt: decision.expiresAt };
-    this.#kept.set(id, decided);
-    return decided;
+    const approval = { ...known, decision, expiresAt: decision.expiresAt };
+    this.#write(row);
+    this.#kept.set(id, { approval, isUsed: false, rounds: 0 });
+    return approval;
   }
 
   async use(id: string): Promise<boolean> {
-    if (!this.isGiven(id)) return false;
-    this.#kept.delete(id);
-    return true;
+    const isGiven = this.isGiven(id);
+    if (isGiven) this.#kept.get(id)!.isUsed = true;
+    return isGiven;
+  }
+
+  async resume(owner: string, subject: string): Promise<string | undefined> {
+    this.#sweep();
+    const same = [...this.#kept.values()].filter(
+      ({ approval }) => approval.owner === owner && approval.subject === subject,
+    );
+    if (same.some(({ approval }) => approval.decision?.isApproved === false)) return undefined;
+    const used = same.findLast(({ isUsed, rounds }) => isUsed && rounds < MAX_ROUNDS);
+    if (used) used.rounds++;
+    return used?.approval.id;
   }
 
   /** Whether a call may be made because of it. */
   isGiven(id: string): boolean {
-    return this.#current(id)?.decision?.isApproved === true;
+    return this.find(id)?.decision?.isApproved === true;
   }
 
   list(): readonly Approval[] {
-    const now = this.#clock.now();
-    for (const [id, { expiresAt }] of this.#kept) if (expiresAt <= now) this.#kept.delete(id);
-    return [...this.#kept.values()];
+    this.#sweep();
+    return [...this.#kept.values()].flatMap(({ approval, isUsed }) => (isUsed ? [] : approval));
   }
 
-  #current(id: string): Approval | undefined {
-    const known = this.#kept.get(id);
-    return known && known.expiresAt > this.#clock.now() ? known : undefined;
+  #sweep(): void {
+    const now = this.#clock.now();
+    for (const [id, { approval }] of this.#kept) if (approval.expiresAt <= now) this.#kept.delete(id);
+  }
+
+  #current(id: string): Kept | undefined {
+    const kept = this.#kept.get(id);
+    return kept && kept.approval.expiresAt > this.#clock.now() ? kept : undefined;
   }
 }

@@ -38,8 +38,8 @@ export interface InMemoryStoreParts {
 export function createInMemoryStore({ memory, clock = systemClock }: InMemoryStoreParts): InMemoryStore {
   const entries: Entry[] = [];
   const reservations = new InMemoryReservations(clock);
-  const approvals = new InMemoryApprovals(clock);
-  const journal = new InMemoryJournal(entries, reservations, approvals);
+  const approvals = new InMemoryApprovals(clock, (row) => void journal.append(row));
+  const journal: InMemoryJournal = new InMemoryJournal(entries, reservations, approvals);
   return {
     entries,
     journal,

@@ -1,5 +1,6 @@
 import {
   MAX_APPROVALS_PER_OWNER,
+  MAX_ROUNDS,
   type Approval,
   type ApprovalDecision,
   type ApprovalRequest,
@@ -17,7 +18,7 @@ interface Row {
 // One that was used stays until it runs out, so that it cannot be used again.
 const GOOD = 'used_at is null and expires_at > ?';
 
-/** What can be done with approvals; each runs inside the transaction of its group. */
+/** How approvals are asked for, found and decided; each runs inside the transaction of its group. */
 export function approvals(db: SqliteDatabase) {
   return {
     askApproval(request: ApprovalRequest): Asked | undefined {
@@ -31,7 +32,7 @@ export function approvals(db: SqliteDatabase) {
       );
       if (known) return { approval: toApproval(known), isNew: false };
       const { waiting } = db.get<{ waiting: number }>(
-        `select count(*) as waiting from approvals where owner = ? and ${GOOD}`,
+        `select count(*) as waiting from approvals where owner = ? and decision is null and ${GOOD}`,
         owner,
         now,
       )!;
@@ -46,6 +47,14 @@ export function approvals(db: SqliteDatabase) {
         expiresAt,
       );
       return { approval: { ...request, id, decision: undefined }, isNew: true };
+    },
+    findApproval(id: string): Approval | undefined {
+      const row = db.get<Row>(
+        `select id, record, decision from approvals where id = ? and ${GOOD}`,
+        id,
+        Date.now(),
+      );
+      return row && toApproval(row);
     },
     decideApproval(id: string, decision: ApprovalDecision): Approval | undefined {
       const row = db.get<Row>(
@@ -62,6 +71,12 @@ export function approvals(db: SqliteDatabase) {
       db
         .all<Row>(`select id, record, decision from approvals where ${GOOD} order by rowid`, Date.now())
         .map(toApproval),
+  };
+}
+
+/** How what was approved is used; each runs inside the transaction of its group. */
+export function approvalUses(db: SqliteDatabase) {
+  return {
     /** Uses up an approval; `false` when there is none to use. */
     useApproval(id: string): boolean {
       const now = Date.now();
@@ -73,6 +88,22 @@ export function approvals(db: SqliteDatabase) {
           now,
         ) === 1
       );
+    },
+    resumeApproval(owner: string, subject: string): string | undefined {
+      const now = Date.now();
+      return db.get<{ id: string }>(
+        `update approvals set rounds = rounds + 1 where id = (
+           select id from approvals
+           where owner = ?1 and subject = ?2 and used_at is not null and rounds < ${MAX_ROUNDS} and expires_at > ?3
+             and not exists (
+               select 1 from approvals where owner = ?1 and subject = ?2 and not decision ->> 'isApproved' and expires_at > ?3
+             )
+           order by used_at desc limit 1
+         ) returning id`,
+        owner,
+        subject,
+        now,
+      )?.id;
     },
     /** Makes an approval good again: the call it was used for is known not to have run. */
     giveBackApproval: (id: string): void =>

@@ -4,7 +4,7 @@ import type { SessionRecord, StreamEvent, TaskRecord } from '../core/memory.ts';
 import type { Reservation } from '../core/reservation.ts';
 import { settledTask, type Held } from './settled-task.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
-import { approvals } from './sqlite-approvals.ts';
+import { approvals, approvalUses } from './sqlite-approvals.ts';
 import type { Committed, Reserved } from './store.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -51,14 +51,15 @@ function claims(db: SqliteDatabase) {
       expiresAt,
       Date.now(),
     ) === 1;
-  const forApprovals = approvals(db);
+  const uses = approvalUses(db);
   return {
-    ...forApprovals,
+    ...approvals(db),
+    ...uses,
     /** Takes a key and uses up an approval, or neither. */
     claim(reservation: Reservation | undefined, approval: string | undefined): Committed {
-      if (approval !== undefined && !forApprovals.useApproval(approval)) return 'unapproved';
+      if (approval !== undefined && !uses.useApproval(approval)) return 'unapproved';
       if (!reservation || reserve(reservation)) return 'committed';
-      if (approval !== undefined) forApprovals.giveBackApproval(approval);
+      if (approval !== undefined) uses.giveBackApproval(approval);
       return 'taken';
     },
     findReserved(owner: string, key: string): Reserved | undefined {

@@ -86,6 +86,7 @@ async function approvalTable({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('record', 'text', (column) => column.notNull())
     .addColumn('decision', 'text')
     .addColumn('used_at', 'integer')
+    .addColumn('rounds', 'integer', (column) => column.notNull().defaultTo(0))
     .addColumn('expires_at', 'integer', (column) => column.notNull())
     .execute();
   await schema.createIndex('approvals_owner').on('approvals').columns(['owner', 'subject']).execute();

@@ -81,8 +81,10 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     },
     approvals: {
       ask: (request) => ask('askApproval', request),
-      decide: (id, decision) => ask('decideApproval', id, decision),
+      find: (id) => ask('findApproval', id),
+      decide: (id, decision, row) => line.ask({ name: 'decideApproval', args: [id, decision], row }),
       use: (id) => ask('useApproval', id),
+      resume: (owner, subject) => ask('resumeApproval', owner, subject),
       list: () => ask('listApprovals'),
     },
     quotas: { take: (name, { startsAt, endsAt }) => ask('takeQuota', name, startsAt, endsAt) },

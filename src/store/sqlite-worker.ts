@@ -75,10 +75,11 @@ function perform(batch: Batch): Reply {
   return { id: batch.id, results };
 }
 
-// A row rides with what it claims: it is written only if all of that could be had.
+// A row rides with what it is about: it is written only if that was done.
 function runOne({ name, args, row }: Operation, operations: Operations, entries: Entry[]): unknown {
   const value = (operations[name] as (...values: readonly unknown[]) => unknown)(...args);
-  if (row && value === 'committed') entries.push(row);
+  const isDone = name === 'claim' ? value === 'committed' : value !== undefined;
+  if (row && isDone) entries.push(row);
   return value;
 }
 
