@@ -47,7 +47,7 @@ export async function tryFiles({ runs, files }: PropertyFiles): Promise<string[]
     // A run with failures ends with an error, too; what failed is in its report.
     execFile(process.execPath, args, options, (_error, text) => resolve(text));
   });
-  const report = JSON.parse(/^\{.*\}$/m.exec(stdout)?.[0] ?? 'null') as Report | null;
+  const report = JSON.parse(/^\{[^\n]*\}$/m.exec(stdout)?.[0] ?? 'null') as Report | null;
   if (!report) return [`the tests did not run: ${stdout.slice(0, 300)}`];
   const failed = report.testResults.flatMap(({ name, status, assertionResults }) => {
     const broken = assertionResults.filter((test) => test.status === 'failed');
