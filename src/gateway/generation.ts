@@ -16,6 +16,8 @@ export interface Generation {
   readonly loaded: LoadedConfig;
   readonly registry: ToolRegistry;
   readonly line: Line;
+  /** The tools from files, if any are named. */
+  readonly modules: ModuleTools | undefined;
   /** The tools behind the stages. */
   readonly source: ToolSource;
   readonly authentication: Authentication | undefined;
@@ -31,7 +33,7 @@ export interface GenerationOptions {
   readonly version: string;
   /** Whether files are watched for changes. */
   readonly watch: boolean;
-  /** The generation before, whose sign-in goes on if nothing about it changed. */
+  /** The generation before, whose sign-in goes on if nothing about it changed, and whose tools stay where their file is broken. */
   readonly before?: Generation | undefined;
 }
 
@@ -54,7 +56,7 @@ export async function createGeneration(
   };
   try {
     registry.registerTool(...ready.tools);
-    modules = await loadModules(loaded, registry, { lasting, watch });
+    modules = await loadModules(loaded, registry, { lasting, watch, before });
     const access = await createRules(loaded, registry);
     const isSame = before && JSON.stringify(before.loaded.config.auth) === JSON.stringify(config.auth);
     authentication = isSame ? before.authentication : await createAuthentication(config, lasting);
@@ -65,6 +67,7 @@ export async function createGeneration(
       loaded,
       registry,
       line,
+      modules,
       source: behind,
       authentication,
       stopWatching,
@@ -80,7 +83,7 @@ export async function createGeneration(
 async function loadModules(
   { config, folder }: LoadedConfig,
   registry: ToolRegistry,
-  { lasting, watch }: Pick<GenerationOptions, 'lasting' | 'watch'>,
+  { lasting, watch, before }: Pick<GenerationOptions, 'lasting' | 'watch' | 'before'>,
 ): Promise<ModuleTools | undefined> {
   if (config.tools.modules.length === 0) return undefined;
   const { createModuleTools } = await import('./module-tools.ts');
@@ -90,6 +93,7 @@ async function loadModules(
     registry,
     watch,
     log: lasting.log,
+    before: before?.modules,
   });
 }
 

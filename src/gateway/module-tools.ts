@@ -19,6 +19,8 @@ export interface ModuleToolsOptions {
   /** Whether files are loaded again when they change. */
   readonly watch: boolean;
   readonly clock?: Clock;
+  /** What served the files until now: one that cannot be used keeps what it had there. */
+  readonly before?: ModuleTools | undefined;
 }
 
 /** Why a file, or a pattern, is not in use as it stands. */
@@ -35,14 +37,17 @@ export interface ModuleTools {
   /** The files in use. */
   readonly files: readonly string[];
   readonly problems: readonly ModuleProblem[];
+  /** What is in use of a file: the last good there was of it. */
+  offersOf(file: string): Offers | undefined;
   /** Stops watching; the tools stay. */
   close(): Promise<void>;
 }
 
 /** Loads tools, resources and prompts from files into a registry, and keeps them up to date. */
-export async function createModuleTools(options: ModuleToolsOptions): Promise<ModuleTools> {
+export async function createModuleTools({ before, ...options }: ModuleToolsOptions): Promise<ModuleTools> {
   const modules = new Modules(options);
-  await modules.start();
+  // Not kept: each would hold on to all that came before it.
+  await modules.start(before);
   return modules;
 }
 
@@ -52,6 +57,11 @@ interface Failure {
   readonly reason: string;
   /** What it offers under names that are taken; they may become free. */
   readonly offers?: Offers;
+}
+
+interface LoadOptions {
+  readonly gone?: readonly string[];
+  readonly before?: ModuleTools | undefined;
 }
 
 class Modules implements ModuleTools {
@@ -92,7 +102,11 @@ class Modules implements ModuleTools {
     return [...unmatched, ...failed];
   }
 
-  start(): Promise<void> {
+  offersOf(file: string): Offers | undefined {
+    return this.#inUse.get(file);
+  }
+
+  start(before: ModuleTools | undefined): Promise<void> {
     return this.#inTurn(async () => {
       // First, so that no change falls between reading and watching.
       if (this.#options.watch && this.#patterns.length > 0) await this.#watch();
@@ -101,7 +115,7 @@ class Modules implements ModuleTools {
         found[index]?.length === 0 ? [text] : [],
       );
       for (const pattern of this.#unmatched) this.#options.log('warn', `No file matches ${pattern}.`);
-      await this.#loadAll([...new Set(found.flat())]);
+      await this.#loadAll([...new Set(found.flat())], { before });
     });
   }
 
@@ -137,7 +151,7 @@ class Modules implements ModuleTools {
     const there: string[] = [];
     const gone: string[] = [];
     for (const file of files) ((await isFile(file)) ? there : gone).push(file);
-    await this.#loadAll(there, gone);
+    await this.#loadAll(there, { gone });
   }
 
   #known(): string[] {
@@ -145,14 +159,28 @@ class Modules implements ModuleTools {
   }
 
   // Everything is run first, so that clients are told once of all that changed.
-  async #loadAll(files: readonly string[], gone: readonly string[] = []): Promise<void> {
+  async #loadAll(files: readonly string[], { gone = [], before }: LoadOptions): Promise<void> {
     const ran: (readonly [file: string, outcome: Offers | Failure])[] = [];
     for (const file of files.toSorted()) ran.push([file, await this.#run(file)]);
     for (const file of gone) this.#drop(file);
+    // First, so that names in use do not go to others just because their file is broken.
+    for (const [file, outcome] of ran) if ('reason' in outcome) this.#keep(file, before);
     for (const [file, outcome] of ran) this.#put(file, outcome);
     // A name that was taken may have become free.
     for (const [file, { offers }] of this.#failures) if (offers) this.#put(file, offers);
+    for (const file of this.#failures.keys()) this.#keep(file, before);
     for (const [file] of ran) this.#report(file);
+  }
+
+  #keep(file: string, before: ModuleTools | undefined): void {
+    const offers = before?.offersOf(file);
+    if (!offers || this.#inUse.has(file)) return;
+    try {
+      putOffers(this.#options.registry, NO_OFFERS, offers);
+      this.#inUse.set(file, offers);
+    } catch {
+      // A name of it belongs to somebody else by now; that the file cannot be used is reported anyway.
+    }
   }
 
   async #run(file: string): Promise<Offers | Failure> {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import Libsql from 'libsql';
 import { expect, test, vi } from 'vitest';
 import { defineTool } from '../../src/index.ts';
@@ -272,6 +272,61 @@ test('a module that is added, changed or removed while the server runs is listed
   writeFileSync(crib.path('tools/two.mjs'), 'this is no code');
   await expect.poll(() => JSON.stringify(crib.logged), { timeout: 10_000 }).toContain('two.mjs');
   expect(await namesOf(crib, 'ada')).toContain('two');
+});
+
+test('files that are broken when the configuration is loaded again keep the tools they had, until they are mended or deleted', async () => {
+  const modules = ['./more/*.mjs'];
+  const crib = await openCrib({
+    files: {
+      'more/a.mjs': toolText('aa'),
+      'more/b.mjs': toolText('bb'),
+      'more/c.mjs': toolText('cc'),
+      'more/d.mjs': toolText('dd'),
+    },
+    config: { tools: { modules, ready: {} } },
+    watch: true,
+  });
+  const ada = await listen(crib, 'ada');
+  const reported = (): Set<string> =>
+    new Set(crib.logged.filter(({ level }) => level === 'error').map(({ message }) => message));
+  const allKept = new Set(
+    ['a', 'b', 'c', 'd'].map((file) => `more/${file}.mjs cannot be used. Its last good tools stay in use.`),
+  );
+  for (const file of ['a', 'b', 'c']) writeFileSync(crib.path(`more/${file}.mjs`), 'this is no code');
+  // This name is taken, by a file that is broken.
+  writeFileSync(crib.path('more/d.mjs'), toolText('aa'));
+  await expect.poll(reported, { timeout: 10_000 }).toEqual(allKept);
+  for (const perMinute of [500, 501]) {
+    crib.logged.length = 0;
+    crib.configure({ tools: { modules, ready: {} }, stages: { rateLimit: { perMinute } } });
+    await crib.reload();
+    expect(await namesOf(crib, 'ada')).toEqual(['aa', 'bb', 'cc', 'dd']);
+    expect(reported()).toEqual(allKept);
+  }
+  const peer = await crib.connect('ada');
+  for (const name of ['aa', 'bb', 'cc', 'dd']) expect((await peer.call(name)).content[0]!.text).toBe(name);
+  // What was handed over is followed like anything else.
+  writeFileSync(crib.path('more/a.mjs'), toolText('a2'));
+  rmSync(crib.path('more/b.mjs'));
+  await expect.poll(() => namesOf(crib, 'ada'), { timeout: 10_000 }).toEqual(['a2', 'aa', 'cc']);
+  expect((await ada.message()).message).toMatchObject({ method: 'notifications/tools/list_changed' });
+  crib.configure({ tools: { modules: ['./more/a.mjs'], ready: {} } });
+  await crib.reload();
+  expect(await namesOf(crib, 'ada')).toEqual(['a2']);
+});
+
+test('a tool of the new configuration comes before one that a broken file had under the same name', async () => {
+  const crib = await openCrib({
+    files: { 'more/a.mjs': toolText('ping'), 'more/b.mjs': toolText('bb') },
+    config: { tools: { modules: ['./more/*.mjs'], ready: {} } },
+  });
+  for (const file of ['a.mjs', 'b.mjs']) writeFileSync(crib.path(`more/${file}`), 'this is no code');
+  crib.configure({ tools: { modules: ['./more/*.mjs'], ready: { ping: {} } } });
+  await crib.reload();
+  expect(await namesOf(crib, 'ada')).toEqual(['bb', 'ping']);
+  const messages = crib.logged.map(({ message }) => message);
+  expect(messages).toContain('more/a.mjs cannot be used.');
+  expect(messages).toContain('more/b.mjs cannot be used. Its last good tools stay in use.');
 });
 
 test('a way to sign in that a reload takes away opens nothing more, and ends what was opened with it', async () => {
