@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'libsql';
@@ -125,6 +125,80 @@ test('a ready-made tool that takes the name of another is a complaint at its ent
     /:4:\d+: tools\.ready\.query_database offers a tool named "ping", and so does tools\.ready\.ping; set another "name" here\.\n$/,
   );
   expect(code).toBe(1);
+});
+
+test.each([
+  [
+    'stages: { audit: { checkpoints: [./toolcrib.secrets] } }',
+    '1:34: stages.audit.checkpoints[0]',
+    'the secrets (store.secrets)',
+  ],
+  [
+    'stages: { audit: { checkpoints: [a, ./toolcrib.yaml] } }',
+    '1:37: stages.audit.checkpoints[1]',
+    'this configuration',
+  ],
+  [
+    'stages: { audit: { checkpoints: [./toolcrib.db] } }',
+    '1:34: stages.audit.checkpoints[0]',
+    'the database (store.url)',
+  ],
+  [
+    'stages: { audit: { checkpoints: [./toolcrib.db-wal] } }',
+    '1:34: stages.audit.checkpoints[0]',
+    'the database (store.url)',
+  ],
+  [
+    'stages: { audit: { checkpoints: [tools/../toolcrib.db-shm] } }',
+    '1:34: stages.audit.checkpoints[0]',
+    'the database (store.url)',
+  ],
+  [
+    'stages: { audit: { checkpoints: [a, ./a] } }',
+    '1:37: stages.audit.checkpoints[1]',
+    'checkpoints (stages.audit.checkpoints[0])',
+  ],
+  [
+    'stages: { audit: { checkpoints: [link.yaml] } }',
+    '1:34: stages.audit.checkpoints[0]',
+    'this configuration',
+  ],
+  [
+    'stages: { audit: { checkpoints: [same/a, tools/a] } }',
+    '1:42: stages.audit.checkpoints[1]',
+    'checkpoints (stages.audit.checkpoints[0])',
+  ],
+  ['store: { secrets: ./toolcrib.db }', '1:19: store.secrets', 'the database (store.url)'],
+  [
+    'store: { secrets: ./toolcrib.checkpoints }',
+    '1:19: store.secrets',
+    'checkpoints (stages.audit.checkpoints[0])',
+  ],
+  ['store: { url: "sqlite:toolcrib.secrets" }', '1:15: store.url', 'the secrets (store.secrets)'],
+  ['store: { url: "sqlite:./toolcrib.yaml" }', '1:15: store.url', 'this configuration'],
+  [
+    'server: { title: "${file:./title}" }\nstore: { secrets: title }',
+    '2:19: store.secrets',
+    'a secret that is read from it',
+  ],
+])('%s is refused: each file holds one thing', async (source, place, holder) => {
+  const { file, run } = setUp(`${source}\n`);
+  symlinkSync(file, join(dirname(file), 'link.yaml'));
+  symlinkSync('tools', join(dirname(file), 'same'));
+  writeFileSync(join(dirname(file), 'title'), 'Tools');
+  expect(await run()).toEqual({
+    output: `${file}:${place} names a file that is needed for ${holder}; give it a file of its own.\n`,
+    code: 1,
+  });
+});
+
+test('files that only look alike are good, and so is anything where everything is kept in memory', async () => {
+  for (const source of [
+    'stages: { audit: { checkpoints: [./a, ./b/a, ./toolcrib.db.checkpoints] } }',
+    'store: { url: "memory:" }\nstages: { audit: { checkpoints: [./toolcrib.secrets] } }',
+    'stages: { audit: false }\nstore: { secrets: ./toolcrib.checkpoints }',
+  ])
+    expect((await setUp(`${source}\n`).run()).output).toMatch(/ is good: 3 tools\.\n$/);
 });
 
 function setUp(source: string, tools: Readonly<Record<string, string>> = {}) {

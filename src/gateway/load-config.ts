@@ -5,6 +5,7 @@ import { complaintError, type Complaint } from './complaint.ts';
 import { configSchema, conflictsIn, type Config } from './config.ts';
 import { describeIssue, valueAt, type Finding } from './describe-issue.ts';
 import { expand } from './expand.ts';
+import { fileConflicts } from './file-conflicts.ts';
 import { YamlText, type About, type Path } from './yaml-text.ts';
 
 /** A configuration that was read, checked and found good. */
@@ -168,13 +169,18 @@ class ConfigText {
   }
 
   #finish(config: Config): Reading {
-    const problems = conflictsIn(config).map((conflict) => this.#yaml.complain(conflict.path, conflict));
+    const folder = this.#folder;
+    const isWritten = (path: Path): boolean => this.#yaml.scalarAt(path) !== undefined;
+    const problems = [
+      ...conflictsIn(config),
+      ...fileConflicts({ config, folder, sources: this.#sources, isWritten }),
+    ].map((conflict) => this.#yaml.complain(conflict.path, conflict));
     const reading = this.#refused(problems);
     if (problems.some(({ severity }) => severity === 'error')) return reading;
     const loaded: LoadedConfig = {
       config,
       file: this.#file,
-      folder: this.#folder,
+      folder,
       secrets: [...this.#secrets],
       problems,
       sources: this.#sources,

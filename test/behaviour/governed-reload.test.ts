@@ -116,6 +116,14 @@ test.each([
     JSON.stringify({ auth: { keys: {} }, access: [{ tools: ['*'], when: 'args.' }] }),
   ],
   ['a stage with a wrong setting', JSON.stringify({ stages: { rateLimit: { perMinute: 0 } } })],
+  [
+    'checkpoints where the secrets are',
+    JSON.stringify({
+      auth: { keys: {} },
+      access: [everythingForStaff],
+      stages: { audit: { checkpoints: ['./toolcrib.secrets'] } },
+    }),
+  ],
 ])('a file with %s changes nothing', async (_what, text) => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool] });
