@@ -192,6 +192,14 @@ test.each([
   });
 });
 
+test('a folder is called one', async () => {
+  const { file, run } = setUp('');
+  expect(await run({}, dirname(file))).toEqual({
+    output: `${dirname(file)}: This is a folder; name the file in it, such as toolcrib.yaml.\n`,
+    code: 1,
+  });
+});
+
 test('files that only look alike are good, and so is anything where everything is kept in memory', async () => {
   for (const source of [
     'stages: { audit: { checkpoints: [./a, ./b/a, ./toolcrib.db.checkpoints] } }',
@@ -208,14 +216,14 @@ function setUp(source: string, tools: Readonly<Record<string, string>> = {}) {
   writeFileSync(file, source);
   mkdirSync(join(folder, 'tools'));
   for (const [name, text] of Object.entries(tools)) writeFileSync(join(folder, 'tools', name), text);
-  const run = async (flags: { json?: boolean } = {}) => {
+  const run = async (flags: { json?: boolean } = {}, checked = file) => {
     let output = '';
     const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
       output += String(text);
       return true;
     });
     try {
-      await check(file, flags);
+      await check(checked, flags);
       return { output, code: process.exitCode };
     } finally {
       spy.mockRestore();

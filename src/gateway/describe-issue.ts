@@ -30,9 +30,9 @@ export function describeIssue(issue: Issue, schema: z.core.$ZodType, value: unkn
     case 'invalid_value':
       return [{ path, message: `must be ${anyOf(issue.values.map((one) => JSON.stringify(one)))}` }];
     case 'too_small':
-      return [{ path, message: `must ${amount(issue, `at least ${issue.minimum}`)}` }];
+      return [{ path, message: `must ${amount(issue, issue.minimum, ['at least', 'more than'])}` }];
     case 'too_big':
-      return [{ path, message: `must ${amount(issue, `at most ${issue.maximum}`)}` }];
+      return [{ path, message: `must ${amount(issue, issue.maximum, ['at most', 'less than'])}` }];
     case 'not_multiple_of':
       return [{ path, message: `must be a multiple of ${issue.divisor}` }];
     case 'invalid_key':
@@ -114,10 +114,16 @@ function kindOf(given: unknown): string {
   return NAMES[Array.isArray(given) ? 'array' : typeof given] ?? 'this';
 }
 
-function amount({ origin }: { readonly origin: string }, limit: string): string {
-  if (origin === 'string') return `have ${limit} characters`;
-  if (origin === 'array' || origin === 'set') return `have ${limit} entries`;
-  return `be ${limit}`;
+function amount(
+  { origin, inclusive = true }: { readonly origin: string; readonly inclusive?: boolean | undefined },
+  limit: number | bigint,
+  [including, beyond]: readonly [string, string],
+): string {
+  const much = `${inclusive ? including : beyond} ${limit}`;
+  if (origin === 'string') return `have ${much} ${Number(limit) === 1 ? 'character' : 'characters'}`;
+  if (origin === 'array' || origin === 'set')
+    return `have ${much} ${Number(limit) === 1 ? 'entry' : 'entries'}`;
+  return `be ${much}`;
 }
 
 function anyOf(words: readonly string[]): string {

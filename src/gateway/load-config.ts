@@ -220,15 +220,15 @@ function reveals(message: string, secret: string): boolean {
 }
 
 function unreadable(file: string, error: unknown): Complaint {
-  const { code } = error as NodeJS.ErrnoException;
-  const isAbsent = code === 'ENOENT';
-  return {
-    file,
-    line: 0,
-    column: 0,
-    path: '',
-    message: isAbsent ? 'There is no such file' : `The file cannot be read (${code ?? 'unknown reason'})`,
-    remedy: isAbsent ? 'check the name, or start without one' : 'check its permissions',
-    severity: 'error',
-  };
+  const { code = 'unknown reason' } = error as NodeJS.ErrnoException;
+  const [message, remedy] = UNREADABLE[code] ?? [
+    `The file cannot be read (${code})`,
+    'check its permissions',
+  ];
+  return { file, line: 0, column: 0, path: '', message, remedy, severity: 'error' };
 }
+
+const UNREADABLE: Readonly<Record<string, readonly [message: string, remedy: string]>> = {
+  ENOENT: ['There is no such file', 'check the name, or start without one'],
+  EISDIR: ['This is a folder', 'name the file in it, such as toolcrib.yaml'],
+};

@@ -42,6 +42,8 @@ const REMEDIES: Readonly<Record<string, readonly [message: string, remedy: strin
   RESOURCE_EXHAUSTION: ['The file is nested too deeply', 'check its brackets'],
 };
 
+const OPEN_QUOTE = /^Missing closing ["']quote/;
+
 /** A YAML file with the places of everything in it: plain data only, without tags, and one document. */
 export class YamlText {
   readonly #file: string;
@@ -111,8 +113,16 @@ export class YamlText {
     readonly pos: [number, number];
   }): Complaint {
     const [offset] = error.pos;
+    if (OPEN_QUOTE.test(error.message)) return this.#openQuote(offset);
     const [message, remedy] = REMEDIES[error.code] ?? [error.message, this.#hintAt(offset)];
     return this.#at(offset, message, remedy);
+  }
+
+  // It is noticed at the end of the file, which says nothing about where it began.
+  #openQuote(end: number): Complaint {
+    const range = this.texts().at(-1)?.scalar.range;
+    const start = range?.[1] === end ? range[0] : end;
+    return this.#at(start, 'A quote is opened here and never closed', 'close it where the text ends');
   }
 
   // Inside `{ }` and `[ ]` the braces of an unquoted expansion are read as braces of YAML.
