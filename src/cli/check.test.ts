@@ -192,6 +192,17 @@ test.each([
   });
 });
 
+test('a rule whose condition is a text or a number is refused at its place', async () => {
+  const { file, run } = setUp(
+    'tools: { modules: [./tools/*.ts] }\naccess:\n  - { tools: [look_up], when: args.city }\n',
+    { 'look.ts': tool },
+  );
+  expect(await run()).toEqual({
+    output: `${file}:3:31: access[0].when: The condition takes args.city for true or false, which it is not. Compare it with something, or ask whether it is there with has(...).\n`,
+    code: 1,
+  });
+});
+
 test('a folder is called one', async () => {
   const { file, run } = setUp('');
   expect(await run({}, dirname(file))).toEqual({

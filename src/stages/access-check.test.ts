@@ -9,6 +9,9 @@ const pay = toolWith('pay', {
   type: 'object',
   properties: {
     amount: { type: 'number' },
+    sure: { type: 'boolean' },
+    maybe: { type: ['boolean', 'null'] },
+    either: { anyOf: [{ type: 'boolean' }, { type: 'string' }] },
     to: { type: 'object', properties: { country: { type: 'string' } } },
     lines: { type: 'array', items: { type: 'object', properties: { price: { type: 'number' } } } },
   },
@@ -65,6 +68,47 @@ test.each([
       remedy: 'Use a field of the input schema, or declare this one there.',
     },
   ]);
+});
+
+test.each([
+  ['args.amount', 'args.amount'],
+  ['args["amount"]', 'args.amount'],
+  ['!args.amount', 'args.amount'],
+  ['args.sure && args.to.country', 'args.to.country'],
+  ['args.amount > 1 || (args.to && args.sure)', 'args.to'],
+  ['args.amount ? true : args.sure', 'args.amount'],
+  ['args.sure ? args.lines : true', 'args.lines'],
+  ['args.lines[0].price', 'args.lines[].price'],
+])(
+  'a condition that takes for true or false what is declared as something else is refused at load: %s',
+  async (when, field) => {
+    expect(await complaints(when, ['pay'])).toEqual([
+      {
+        severity: 'error',
+        rule: 0,
+        path: ['when'],
+        message: `The condition takes ${field} for true or false, which it is not.`,
+        remedy: 'Compare it with something, or ask whether it is there with has(...).',
+      },
+    ]);
+  },
+);
+
+test.each([
+  'args.sure',
+  '!args.sure || args.amount > 1',
+  'args.maybe && args.either',
+  'has(args.amount)',
+  'args.to[caller.id]',
+])('a condition that takes for true or false what may be is accepted: %s', async (when) => {
+  expect(await complaints(when, ['pay'])).toEqual([]);
+});
+
+test('what is true or false in one of the tools is enough', async () => {
+  const flag = toolWith('flag', { type: 'object', properties: { amount: { type: 'boolean' } } });
+  expect(await complaints('args.amount', ['*'], [pay, flag])).toEqual([]);
+  expect(await complaints('args.amount', ['*'], [pay, anything])).toEqual([]);
+  expect(await complaints('args.amount', ['*'], [pay, note])).toHaveLength(1);
 });
 
 test('a field that one of the tools has is enough, and so is a tool that takes anything', async () => {

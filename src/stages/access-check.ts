@@ -1,7 +1,7 @@
 import type { Tool } from '../core/tool.ts';
 import type { AccessCondition } from './access-condition.ts';
 import type { CompiledRule } from './access-rules.ts';
-import { canHaveField, type FieldStep } from './reachable-field.ts';
+import { asTruth, canHaveField, type FieldStep } from './reachable-field.ts';
 
 /** Something to change in the rules. */
 export interface AccessComplaint {
@@ -43,20 +43,32 @@ function matchesNothing({ index }: CompiledRule): AccessComplaint {
 
 function checkCondition(
   { index }: CompiledRule,
-  { problem, fields }: AccessCondition,
+  { problem, fields, truths }: AccessCondition,
   covered: readonly Tool[],
 ): AccessComplaint[] {
   const place = { severity: 'error', rule: index, path: ['when'] } as const;
   if (problem) return [{ ...place, ...problem }];
   if (covered.length === 0) return [];
-  const missing = fields.filter(
-    (field) => !covered.some(({ inputSchema }) => canHaveField(inputSchema, field)),
-  );
-  return [...new Set(missing.map(writeField))].map((field) => ({
-    ...place,
-    message: `The condition names ${field}, which ${whose(covered)}.`,
-    remedy: 'Use a field of the input schema, or declare this one there.',
-  }));
+  const isThere = (field: readonly FieldStep[]): boolean =>
+    covered.some(({ inputSchema }) => canHaveField(inputSchema, field));
+  const missing = fields.filter((field) => !isThere(field));
+  const untrue = truths.filter((field) => isThere(field) && !isThere([...field, asTruth]));
+  return [
+    ...written(missing).map((field) => ({
+      ...place,
+      message: `The condition names ${field}, which ${whose(covered)}.`,
+      remedy: 'Use a field of the input schema, or declare this one there.',
+    })),
+    ...written(untrue).map((field) => ({
+      ...place,
+      message: `The condition takes ${field} for true or false, which it is not.`,
+      remedy: 'Compare it with something, or ask whether it is there with has(...).',
+    })),
+  ];
+}
+
+function written(fields: readonly (readonly FieldStep[])[]): string[] {
+  return [...new Set(fields.map(writeField))];
 }
 
 function whose(covered: readonly Tool[]): string {

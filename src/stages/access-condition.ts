@@ -18,7 +18,7 @@ export interface ConditionScope {
 }
 
 /** The `when` of a rule, made ready to be asked. */
-export interface AccessCondition extends Pick<ConditionSurvey, 'problem' | 'fields'> {
+export interface AccessCondition extends Pick<ConditionSurvey, 'problem' | 'fields' | 'truths'> {
   /** Whether it holds; `undefined` when that cannot be told. */
   readonly holds: (scope: ConditionScope) => boolean | undefined;
 }
@@ -47,17 +47,17 @@ export function createConditions(cel: typeof Cel): CompileCondition {
     } catch (error) {
       return unusable({ message: `The condition cannot be read: ${summaryOf(error)}.`, remedy: EXAMPLE });
     }
-    const { problem, fields, degree } = surveyCondition(parsed.ast, patterns);
+    const { problem, fields, truths, degree } = surveyCondition(parsed.ast, patterns);
     const found = problem ?? problemOf(parsed.check());
     if (found) return unusable(found, fields);
-    return { problem: undefined, fields, holds: (scope) => evaluate(parsed, scope, degree) };
+    return { problem: undefined, fields, truths, holds: (scope) => evaluate(parsed, scope, degree) };
   };
 }
 
 const EXAMPLE = 'Write a CEL expression that is true or false, such as args.amount < 100.';
 
 function unusable(problem: ConditionProblem, fields: AccessCondition['fields'] = []): AccessCondition {
-  return { problem, fields, holds: () => undefined };
+  return { problem, fields, truths: [], holds: () => undefined };
 }
 
 function problemOf({ valid, type, error }: Cel.TypeCheckResult): ConditionProblem | undefined {

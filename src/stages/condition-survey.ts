@@ -13,6 +13,8 @@ export interface ConditionSurvey {
   readonly problem: ConditionProblem | undefined;
   /** The arguments it names. */
   readonly fields: readonly (readonly FieldStep[])[];
+  /** Those of them that must be true or false by themselves. */
+  readonly truths: readonly (readonly FieldStep[])[];
   /** How the time it takes grows with the arguments: in proportion for 1, with the square for 2, and so on. */
   readonly degree: number;
 }
@@ -40,7 +42,7 @@ export function surveyCondition(root: ASTNode, patterns: Map<string, LinearPatte
   const survey = new Survey(patterns);
   survey.walk(root, { depth: 0, loops: new Map() });
   const { problem, fields, degree, hasSplit } = survey;
-  return { problem, fields, degree: hasSplit ? degree + 1 : degree };
+  return { problem, fields, truths: truthsIn(root), degree: hasSplit ? degree + 1 : degree };
 }
 
 /** Where a node stands: how many loops it is inside, and which variable belongs to which of them. */
@@ -195,6 +197,30 @@ class Survey {
   #complain(message: string, remedy: string): void {
     this.problem ??= { message, remedy };
   }
+}
+
+function truthsIn(node: ASTNode): (readonly FieldStep[])[] {
+  switch (node.op) {
+    case '&&':
+    case '||':
+    case '?:':
+      return node.args.flatMap(truthsIn);
+    case '!_':
+      return truthsIn(node.args);
+    default: {
+      const field = fieldOf(node);
+      return field && field.length > 0 ? [field] : [];
+    }
+  }
+}
+
+function fieldOf(node: ASTNode): readonly FieldStep[] | undefined {
+  if (node.op === 'id') return node.args === 'args' ? [] : undefined;
+  if (node.op !== '.' && node.op !== '[]') return undefined;
+  const [inner, step] = node.args;
+  const before = fieldOf(inner);
+  const known = typeof step === 'string' ? step : literalStep(step);
+  return before && known !== undefined ? [...before, known] : undefined;
 }
 
 function isAccess(node: ASTNode): node is AccessNode {

@@ -1,10 +1,13 @@
 import { isObject } from '../core/json.ts';
 
-/** One step into a value: a key, or any element of a list. */
-export type FieldStep = string | typeof anyItem;
+/** One step into a value: a key, any element of a list, or the value itself as true or false. */
+export type FieldStep = string | typeof anyItem | typeof asTruth;
 
 /** Stands for whichever element an index names. */
 export const anyItem = Symbol('anyItem');
+
+/** A last step that only a value which may be true or false allows. */
+export const asTruth = Symbol('asTruth');
 
 const OPEN = ['$ref', '$dynamicRef', 'allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas'] as const;
 
@@ -17,6 +20,7 @@ export function canHaveField(schema: unknown, path: readonly FieldStep[]): boole
   if (step === undefined) return true;
   if (!isObject(schema)) return schema !== false;
   if (OPEN.some((key) => key in schema)) return true;
+  if (step === asTruth) return mayBe(schema['type'], 'boolean');
   if (!mayBe(schema['type'], step === anyItem ? 'array' : 'object')) return false;
   if (step === anyItem) return 'prefixItems' in schema || canHaveField(schema['items'] ?? true, rest);
   return canHaveKey(schema, step, rest);
