@@ -116,7 +116,8 @@ test('a call that waited too long is told that there is too much going on', asyn
   clock.advance(1);
   await expect(late).rejects.toMatchObject({
     code: 'busy',
-    message: 'Too many calls are under way; try again shortly.',
+    message: 'Too many calls are under way; try again in 1 s.',
+    data: { retryAfterMs: 1_000 },
   });
   expect(slots.waiting).toBe(0);
   expect(running()).toEqual(['a']);

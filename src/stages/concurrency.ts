@@ -110,6 +110,10 @@ function run<C extends Call>(call: C, next: Next<C>, { claim, line: { slots } }:
   return work;
 }
 
+// When a call will end is not known; a line that was full has usually moved on by then.
+const RETRY_AFTER_MS = 1_000;
+
 function busy(): ToolcribError {
-  return new ToolcribError('busy', 'Too many calls are under way; try again shortly.');
+  const text = `Too many calls are under way; try again in ${RETRY_AFTER_MS / 1000} s.`;
+  return new ToolcribError('busy', text, { data: { retryAfterMs: RETRY_AFTER_MS } });
 }

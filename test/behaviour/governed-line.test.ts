@@ -438,6 +438,28 @@ test('003-20 looking for resources, prompts and completions that may not exist i
   expect(said.filter((message) => message.startsWith('Too many requests'))).toHaveLength(4);
 });
 
+test('a call for which there is no room is told when to come back', async () => {
+  const [go, started] = [deferred<string>(), deferred()];
+  const slow = defineTool({ name: 'slow', description: 'Waits.' }, () => {
+    started.resolve();
+    return go.promise;
+  });
+  const crib = await openCrib({
+    offers: [slow],
+    config: { stages: { concurrency: { perCaller: 1, queue: 0 } } },
+  });
+  const peer = await crib.connect('ada');
+  const first = peer.call('slow');
+  await started.promise;
+  expect(await peer.call('slow')).toMatchObject({
+    isError: true,
+    content: [{ text: 'Too many calls are under way; try again in 1 s.' }],
+    _meta: { 'dev.toolcrib/error': { code: 'busy', retryAfterMs: 1_000 } },
+  });
+  go.resolve('done');
+  expect((await first).isError ?? false).toBe(false);
+});
+
 test('a question that ends the request leaves its slot to others; one on an open stream holds it until it is answered', async () => {
   const asking = defineTool({ name: 'ask', description: 'Asks.' }, async (_args, { elicit }) => {
     await elicit({ message: 'Sure?', schema: { type: 'object', properties: {} }, key: 'sure' });
