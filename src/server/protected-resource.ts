@@ -6,7 +6,7 @@ export interface ProtectedResource {
   readonly url: string;
   /** The issuers of tokens for it. */
   readonly authorizationServers: readonly string[];
-  /** The scopes there are to ask for. */
+  /** The scopes there are to ask for; whoever is not known is told to ask for them. */
   readonly scopes?: readonly string[];
 }
 
@@ -16,6 +16,8 @@ const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 export interface ResourceMetadata {
   /** The address named in challenges. */
   readonly url: string;
+  /** The scopes named to whoever is not known, if there are any. */
+  readonly scope: string | undefined;
   readonly paths: readonly string[];
   readonly body: string;
 }
@@ -31,6 +33,7 @@ export function describeResource(resource: ProtectedResource, path?: string): Re
   const own = `${WELL_KNOWN}${pathname === '/' ? '' : pathname}`;
   return {
     url: origin + own,
+    scope: scopes?.join(' '),
     paths: [...new Set([WELL_KNOWN, own, ...(path === undefined ? [] : [WELL_KNOWN + path])])],
     body: JSON.stringify({
       resource: resource.url,
@@ -44,13 +47,20 @@ export function describeResource(resource: ProtectedResource, path?: string): Re
 /** The challenge to a caller that is not known; an error is named only to one that brought a credential. */
 export function challengeUnknown(metadata: ResourceMetadata | undefined, hasCredential: boolean): string {
   if (!metadata) return 'Bearer';
-  const error = hasCredential ? 'error="invalid_token", ' : '';
-  return `Bearer ${error}resource_metadata="${metadata.url}"`;
+  return challenge(metadata, { error: hasCredential ? 'invalid_token' : undefined, scope: metadata.scope });
 }
 
 /** The challenge to a caller whose token lacks scopes; it names those and no others. */
 export function challengeScope(metadata: ResourceMetadata | undefined, scope: unknown): string {
-  const parts = ['error="insufficient_scope"'];
+  return challenge(metadata, { error: 'insufficient_scope', scope });
+}
+
+function challenge(
+  metadata: ResourceMetadata | undefined,
+  { error, scope }: { readonly error: string | undefined; readonly scope: unknown },
+): string {
+  const parts: string[] = [];
+  if (error !== undefined) parts.push(`error="${error}"`);
   if (typeof scope === 'string' && SCOPES.test(scope)) parts.push(`scope="${scope}"`);
   if (metadata) parts.push(`resource_metadata="${metadata.url}"`);
   return `Bearer ${parts.join(', ')}`;

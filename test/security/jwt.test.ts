@@ -6,6 +6,7 @@ import type { FetchedKeys } from '../../src/auth/fetch-keys.ts';
 import { createJwtSignIn, type JwtSignInOptions } from '../../src/auth/jwt-sign-in.ts';
 import type { CredentialSignIn } from '../../src/auth/sign-in.ts';
 import { createFakeClock } from '../../src/testing.ts';
+import { openCrib } from '../gateway.ts';
 import { MapIdentities } from './identities.ts';
 import { audience, sign, startIssuer, type Issuer } from './issuer.ts';
 import { ask, keyed, type Keyed } from './keyed.ts';
@@ -149,6 +150,22 @@ test('B1 whoever brings nothing is told where to get a token, and of no error', 
   const { target } = await serve();
   const { status, headers } = await ask(target);
   expect([status, headers['www-authenticate']]).toEqual([401, `Bearer resource_metadata="${metadataUrl}"`]);
+});
+
+test('B1 whoever is not known to a gateway is told which scopes a token must have', async () => {
+  const issuer = await startIssuer();
+  const jwt = { issuer: issuer.url, audience, jwks: `${issuer.url}/jwks`, requiredScopes: ['tools', 'more'] };
+  const crib = await openCrib({
+    config: { auth: { jwt }, server: { publicUrl: 'https://tools.example.com' } },
+  });
+  const host = 'tools.example.com';
+  const told = async (headers: Record<string, string>): Promise<unknown[]> => {
+    const { status, headers: answered } = await ask(crib, { headers: { host, ...headers } });
+    return [status, answered['www-authenticate']];
+  };
+  const wanted = `scope="tools more", resource_metadata="${metadataUrl}"`;
+  expect(await told({})).toEqual([401, `Bearer ${wanted}`]);
+  expect(await told(bearer('wrong'))).toEqual([401, `Bearer error="invalid_token", ${wanted}`]);
 });
 
 test('B1 a tenant that is disabled later is nobody, from tokens that were good too', async () => {

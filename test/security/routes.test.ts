@@ -112,7 +112,9 @@ test('the metadata of the resource is where clients look for it', async () => {
   const response = await target.server.fetch(new Request(`http://localhost${paths[0]}`));
   expect(await response.json()).toMatchObject({ resource: resource.url });
   const { headers } = await ask(target);
-  expect(headers['www-authenticate']).toBe(`Bearer resource_metadata="https://tools.example.com${paths[2]}"`);
+  expect(headers['www-authenticate']).toBe(
+    `Bearer scope="tools", resource_metadata="https://tools.example.com${paths[2]}"`,
+  );
 });
 
 test('without a resource there is no metadata', async () => {
