@@ -3,6 +3,11 @@ import type { Reservation } from './reservation.ts';
 /** What names this process among those that share a record: the number of a process may be given out again. */
 export const processName = `${process.pid}.${crypto.randomUUID().slice(-12)}`;
 
+/** Somebody who has to look at a call before its author's code can change what was sent. */
+export interface Witness {
+  look(): void;
+}
+
 /** What the stages note about one call while it passes, for whoever writes it down. */
 export class CallRecord {
   #id: string | undefined;
@@ -28,10 +33,18 @@ export class CallRecord {
   refusal: 'approval_required' | undefined;
   /** A verified continuation of an earlier request: it was counted then. */
   isResumed = false;
+  /** Who writes the call down. */
+  witness: Witness | undefined;
 
   /** Ties the intent, the outcome and the log together; made when first asked for. */
   get id(): string {
     return (this.#id ??= `${processName}-${(++count).toString(36)}`);
+  }
+
+  /** To be called before anything an author wrote is given the arguments. */
+  beforeRun(): void {
+    // An intent has said what they are.
+    if (!this.hasIntent) this.witness?.look();
   }
 }
 

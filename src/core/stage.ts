@@ -50,7 +50,8 @@ export function withStages(source: ToolSource, stages: readonly Stage[]): ToolSo
     if (!line) {
       // Only the innermost stages refuse what is not there: those outside would keep it from the others.
       const isLast = source.stages === undefined;
-      const last: Next = isLast && absentTools.has(tool) ? refuseAbsent : (call) => source.call(call);
+      const run: Next = isLast ? (call) => runPresent(call, source) : (call) => source.call(call);
+      const last = isLast && absentTools.has(tool) ? refuseAbsent : run;
       line = stages.reduceRight((next, stage) => stage.wrap?.(tool, next) ?? next, last);
       lines.set(tool, line);
     }
@@ -80,6 +81,11 @@ export function withStages(source: ToolSource, stages: readonly Stage[]): ToolSo
 function readPresent(call: Reading, source: ToolSource): Awaitable<Result> {
   if (call.kind === 'resource' && absentReadings.has(call.resource)) throw resourceNotFound(call.uri);
   if (call.kind === 'prompt' && absentReadings.has(call.prompt)) throw unknownPrompt(call.prompt.name);
+  return runPresent(call, source);
+}
+
+function runPresent(call: Call, source: ToolSource): Awaitable<Result> {
+  call.record.beforeRun();
   return source.call(call);
 }
 

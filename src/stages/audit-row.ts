@@ -34,6 +34,8 @@ export interface Ending {
   /** How it ended: `done`, `failed`, `needs_input`, or the code of the error. */
   readonly outcome: 'done' | 'failed' | 'needs_input' | ErrorCode;
   readonly ms: number;
+  /** What `RowWriter.said` made of the arguments before the tool had them; only where there is no intent. */
+  readonly said?: string | undefined;
 }
 
 // The codes that say no before a tool has run.
@@ -71,13 +73,32 @@ export class RowWriter {
 
   /** The row that says a tool with effects is about to run. */
   intent(call: Call): string {
-    return `${this.#head('intent', call)},"decision":"allowed"${ruleOf(call)}${this.#policy}}`;
+    return `${this.#head('intent', call, this.said(call))},"decision":"allowed"${ruleOf(call)}${this.#policy}}`;
+  }
+
+  /** What a row says about the arguments of a call. */
+  said(call: Call): string {
+    const { show, digestKey, redact } = this.#options;
+    if (show === 'none' || call.kind === 'resource') return '';
+    const args = call.kind === 'completion' ? call.argument : call.arguments;
+    try {
+      if (show === 'preview') {
+        return `,"preview":${toText(beginningOf(JSON.stringify(args), MAX_PREVIEW, redact))}`;
+      }
+      const digest = hash('sha256', `${digestKey}${canonicalText(args)}`, 'base64url' as 'hex');
+      return `,"arguments":"${digest.slice(0, 22)}"`;
+    } catch {
+      // Within one process anything can be passed, and a call that ran must be on record whatever it was given.
+      return ',"arguments":"unreadable"';
+    }
   }
 
   /** The row that says how a call ended; for one with an intent, the intent has said the rest. */
   ending(call: Call, ending: Ending): string {
     const { record } = call;
-    const head = record.hasIntent ? this.#outcome(call) : this.#head('call', call);
+    const head = record.hasIntent
+      ? this.#outcome(call)
+      : this.#head('call', call, ending.said ?? this.said(call));
     return `${head}${endOf(call, ending)}${record.hasIntent ? '' : `${ruleOf(call)}${this.#policy}`}}`;
   }
 
@@ -92,10 +113,10 @@ export class RowWriter {
     return `{"kind":"outcome","call":"${call.record.id}","at":"${this.#time()}"${this.#target(call)}`;
   }
 
-  #head(kind: 'intent' | 'call', call: Call): string {
+  #head(kind: 'intent' | 'call', call: Call, said: string): string {
     const { caller, client, record } = call;
     const trace = record.traceId === undefined ? '' : `,"trace":${toText(record.traceId)}`;
-    return `{"kind":"${kind}","call":"${record.id}","at":"${this.#time()}"${this.#caller(caller)}${this.#client(client)}${this.#target(call)}${this.#arguments(call)}${trace}`;
+    return `{"kind":"${kind}","call":"${record.id}","at":"${this.#time()}"${this.#caller(caller)}${this.#client(client)}${this.#target(call)}${said}${trace}`;
   }
 
   #caller(caller: Caller): string {
@@ -149,22 +170,6 @@ export class RowWriter {
   #name(text: string): string {
     const safe = beginningOf(text, MAX_NAME + 1, this.#options.redact);
     return toText(safe.length > MAX_NAME ? `${safe.slice(0, MAX_NAME)}…` : safe);
-  }
-
-  #arguments(call: Call): string {
-    const { show, digestKey, redact } = this.#options;
-    if (show === 'none' || call.kind === 'resource') return '';
-    const args = call.kind === 'completion' ? call.argument : call.arguments;
-    try {
-      if (show === 'preview') {
-        return `,"preview":${toText(beginningOf(JSON.stringify(args), MAX_PREVIEW, redact))}`;
-      }
-      const digest = hash('sha256', `${digestKey}${canonicalText(args)}`, 'base64url' as 'hex');
-      return `,"arguments":"${digest.slice(0, 22)}"`;
-    } catch {
-      // Within one process anything can be passed, and a call that ran must be on record whatever it was given.
-      return ',"arguments":"unreadable"';
-    }
   }
 
   // Many rows are written within a millisecond.

@@ -3,7 +3,7 @@ import { absentTools } from '../core/absent-tool.ts';
 import type { Call, Reading } from '../core/call.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { accident, ToolcribError } from '../core/errors.ts';
-import { recorded } from '../core/record.ts';
+import { recorded, type Witness } from '../core/record.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Result } from '../core/result.ts';
 import type { Awaitable } from '../core/source.ts';
@@ -101,21 +101,22 @@ class Recorder {
         const text = 'Calls cannot be put on record now, so none is run; try again later.';
         throw new ToolcribError('record_unavailable', text);
       }
-      const startedAt = this.#clock.ticks();
+      const begun = new Begun(call, this.#rows, this.#clock.ticks());
+      call.record.witness = begun;
       this.#tally.underWay++;
       let ending: Awaitable<Result>;
       try {
         ending = next(call);
       } catch (error) {
-        return this.#fail(call, error, startedAt);
+        return this.#fail(begun, error);
       }
       if (ending instanceof Promise) {
         return ending.then(
-          (result) => this.#end(call, result, startedAt),
-          (error: unknown) => this.#fail(call, error, startedAt),
+          (result) => this.#end(begun, result),
+          (error: unknown) => this.#fail(begun, error),
         );
       }
-      return this.#end(call, ending, startedAt);
+      return this.#end(begun, ending);
     };
   }
 
@@ -133,23 +134,27 @@ class Recorder {
     this.#counts.flush();
   }
 
-  #end(call: Call, result: Result, startedAt: number): Promise<Result> {
-    const outcome = call.record.refusal ?? result.kind;
-    return this.#write(call, { outcome, ms: this.#clock.ticks() - startedAt }).then(() => result);
+  #end(begun: Begun, result: Result): Promise<Result> {
+    const outcome = begun.call.record.refusal ?? result.kind;
+    return this.#write(begun.call, this.#ending(begun, outcome)).then(() => result);
   }
 
-  async #fail(call: Call, error: unknown, startedAt: number): Promise<never> {
+  async #fail(begun: Begun, error: unknown): Promise<never> {
     // One error from here on: what is made of it further out must not be put on record again.
     const known =
       error instanceof ToolcribError ? error : accident('internal', 'The server failed unexpectedly', error);
-    const outcome = known.code;
-    const ms = this.#clock.ticks() - startedAt;
+    const { call } = begun;
+    const ending = this.#ending(begun, known.code);
     recorded.add(known);
-    if (COUNTED.has(outcome) && !call.record.hasIntent) {
+    if (COUNTED.has(known.code) && !call.record.hasIntent) {
       this.#tally.underWay--;
-      this.#countRefusal(call, { outcome, ms });
-    } else await this.#write(call, { outcome, ms });
+      this.#countRefusal(call, ending);
+    } else await this.#write(call, ending);
     throw known;
+  }
+
+  #ending({ said, startedAt }: Begun, outcome: Ending['outcome']): Ending {
+    return { outcome, ms: this.#clock.ticks() - startedAt, said };
   }
 
   #write(call: Call, ending: Ending): Promise<void> {
@@ -171,6 +176,24 @@ class Recorder {
     this.#counts.count(JSON.stringify([chain, call.caller.id, kindOf(call), ending.outcome]), chain, () =>
       this.#rows.ending(call, ending),
     );
+  }
+}
+
+/** A call under way; what its row says about the arguments is worked out when they are about to be handed on. */
+class Begun implements Witness {
+  readonly call: Call;
+  readonly startedAt: number;
+  readonly #rows: RowWriter;
+  said: string | undefined;
+
+  constructor(call: Call, rows: RowWriter, startedAt: number) {
+    this.call = call;
+    this.#rows = rows;
+    this.startedAt = startedAt;
+  }
+
+  look(): void {
+    this.said ??= this.#rows.said(this.call);
   }
 }
 

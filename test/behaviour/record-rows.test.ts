@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { definePrompt, defineTool, type Tool } from '../../src/index.ts';
+import { openCrib, type Crib } from '../gateway.ts';
+
+type Arguments = Record<string, unknown[]>;
+
+// What a tool does to its own arguments.
+const spoil = (args: unknown): string => {
+  (args as Arguments)['list']!.push('MUTATED');
+  return 'ok';
+};
+
+function spoiler(name: string, part: Partial<Tool> = {}): Tool {
+  const inputSchema = { type: 'object', properties: { list: { type: 'array' } } } as const;
+  return { name, description: 'Spoils what it is given.', inputSchema, handler: spoil, ...part };
+}
+
+const readOnly = { annotations: { readOnlyHint: true } };
+
+test.each(['hashed', 'preview'] as const)(
+  'what is on record about arguments (%s) is what the caller sent, whatever the tool does to them',
+  async (show) => {
+    const tools = [
+      spoiler('reads', readOnly),
+      spoiler('acts'),
+      spoiler('asks', { ...readOnly, authorize: (args) => spoil(args) === 'ok' }),
+      spoiler('refuses', { ...readOnly, authorize: (args) => spoil(args) }),
+      defineTool({ name: 'plain', description: 'Does nothing.', ...readOnly }, () => 'ok'),
+    ];
+    const prompt = definePrompt({ name: 'greet', arguments: { who: {} } }, (args) => {
+      (args as Record<string, string>)['who'] = 'MUTATED';
+      return 'hi';
+    });
+    const crib = await openCrib({
+      offers: [...tools, prompt],
+      config: { stages: { audit: { arguments: show } } },
+    });
+    const peer = await crib.connect('ada');
+    for (const { name } of tools) await peer.call(name, { list: [1] });
+    await peer.request('prompts/get', { name: 'greet', arguments: { who: 'Eve' } });
+    const said = tools.map(({ name }) => {
+      const [row] = crib.rowsOf(name);
+      return row![show === 'hashed' ? 'arguments' : 'preview'];
+    });
+    if (show === 'preview') {
+      expect(said).toEqual(tools.map(() => '{"list":[1]}'));
+      expect(promptRow(crib)).toMatchObject({ preview: '{"who":"Eve"}' });
+    }
+    // The same arguments have the same digest.
+    expect(new Set(said).size).toBe(1);
+  },
+);
+
+function promptRow(crib: Crib): unknown {
+  return crib.rows().find(({ prompt }) => prompt === 'greet');
+}
