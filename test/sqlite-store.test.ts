@@ -293,6 +293,7 @@ test.each(dead.flatMap((one) => [true, false].map((isClosed) => [...one, isClose
         kind: 'outcome',
         call: `${holder}-1`,
         at: expect.any(String),
+        ...who,
         tool: 'pay',
         outcome: 'unknown',
         reason: 'The process ended while the call ran.',
@@ -302,6 +303,37 @@ test.each(dead.flatMap((one) => [true, false].map((isClosed) => [...one, isClose
     expect(folder.verify().problem).toBeUndefined();
   },
 );
+
+test.each([
+  ['{"kind":"intent","call":"999999999.0123456789ab-1","tool":"pay"}', { tool: 'pay' }],
+  ['{"kind":"intent","call":"999999999.0123456789ab-1",', {}],
+])('an intent that says nobody, or nothing at all, is settled all the same: %s', async (body, said) => {
+  const folder = createStoreFolder();
+  const first = await folder.open();
+  await first.journal.append({ chain: 'acme', body });
+  await first.close();
+  await (await folder.open()).close();
+  expect(JSON.parse(bodiesIn(folder.file, 'acme')[1]!)).toEqual({
+    kind: 'outcome',
+    call: '999999999.0123456789ab-1',
+    at: expect.any(String),
+    ...said,
+    outcome: 'unknown',
+    reason: 'The process ended while the call ran.',
+  });
+});
+
+test('E2 what is taken over from an intent stays as hard to hide in as it was', async () => {
+  const folder = createStoreFolder();
+  const first = await folder.open();
+  const body = `{"kind":"intent","call":"999999999.0123456789ab-1","caller":"a\\u202eb","tool":"\\u001b[2J"}`;
+  await first.journal.append({ chain: 'acme', body });
+  await first.close();
+  await (await folder.open()).close();
+  const [, outcome] = bodiesIn(folder.file, 'acme');
+  expect(outcome).toMatch(/^[\x20-\x7e]+$/);
+  expect(JSON.parse(outcome!)).toMatchObject({ caller: 'a\u202eb', tool: '\u001b[2J' });
+});
 
 test.each(alive)('intents of a process that lives (%s) are left alone', async (_which, holder) => {
   const folder = createStoreFolder();
@@ -439,7 +471,7 @@ test('R3 while the disk hangs everything is refused; what was refused is taken b
   await vi.waitFor(async () => expect(await approvals.use(approval)).toBe(true));
   await journal.append({ chain: 'acme', body: '{"n":2}' });
   const kinds = bodiesIn(folder.file, 'acme').map((body) => JSON.parse(body));
-  const outcome = { kind: 'outcome', outcome: 'record_unavailable' };
+  const outcome = { kind: 'outcome', ...who, tool: 'pay', outcome: 'record_unavailable' };
   expect(kinds).toEqual([
     { n: 1 },
     JSON.parse(intentOf('c1').body),
@@ -556,8 +588,10 @@ function keyOf(id: string): KeyRecord {
   };
 }
 
+const who = { tenant: 'acme', caller: 'ada', credential: 'key_1' };
+
 function intentOf(call: string): Entry {
-  return { chain: 'acme', body: JSON.stringify({ kind: 'intent', call, tool: 'pay' }) };
+  return { chain: 'acme', body: JSON.stringify({ kind: 'intent', call, ...who, tool: 'pay' }) };
 }
 
 function outcomeOf(call: string): Entry {

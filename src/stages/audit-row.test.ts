@@ -104,7 +104,7 @@ test('nothing is said about arguments when that is asked for, nor about those of
   expect(writerOf({}).ending(call, { outcome: 'done', ms: 0 })).not.toContain('"arguments"');
 });
 
-test('an outcome says only what the intent could not', () => {
+test('an outcome says whose call of which tool has ended, and what the intent could not', () => {
   const call = callOf(pay);
   call.record.hasIntent = true;
   call.record.bytes = 12;
@@ -112,6 +112,9 @@ test('an outcome says only what the intent could not', () => {
     kind: 'outcome',
     call: call.record.id,
     at: '2026-01-01T00:00:00.000Z',
+    tenant: 'acme',
+    caller: 'ada',
+    credential: 'key_1',
     tool: 'pay',
     definition: expect.any(String),
     outcome: 'done',

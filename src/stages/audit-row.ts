@@ -93,7 +93,7 @@ export class RowWriter {
     }
   }
 
-  /** The row that says how a call ended; for one with an intent, the intent has said the rest. */
+  /** The row that says how a call ended; for one with an intent, the intent has said more about it. */
   ending(call: Call, ending: Ending): string {
     const { record } = call;
     const head = record.hasIntent
@@ -110,7 +110,8 @@ export class RowWriter {
   }
 
   #outcome(call: Call): string {
-    return `{"kind":"outcome","call":"${call.record.id}","at":"${this.#time()}"${this.#target(call)}`;
+    const { caller, record } = call;
+    return `{"kind":"outcome","call":"${record.id}","at":"${this.#time()}"${this.#caller(caller)}${this.#target(call)}`;
   }
 
   #head(kind: 'intent' | 'call', call: Call, said: string): string {

@@ -1,3 +1,5 @@
+import { escapeUnseen } from '../core/escape-unseen.ts';
+import { isObject } from '../core/json.ts';
 import type { Entry } from './store.ts';
 
 /** The call that a row begins or ends; the row itself says so. */
@@ -11,6 +13,24 @@ export function intentIn(
 /** The process that made a call: its name is what the id of the call begins with. */
 export function holderOf(call: string): string {
   return call.slice(0, call.lastIndexOf('-'));
+}
+
+/** Ends a call of which only the intent is known, and says as the intent does whose call it was, and of which tool. */
+export function endIntent({ chain, body }: Entry, ending: { outcome: string; reason: string }): Entry {
+  const { tenant, caller, credential, tool } = readFacts(body);
+  const head = { kind: 'outcome', call: intentIn(body)?.call, at: new Date().toISOString() };
+  const facts = { ...head, tenant, caller, credential, tool, ...ending };
+  return { chain, body: escapeUnseen(JSON.stringify(facts)) };
+}
+
+// An intent that somebody has damaged is ended all the same.
+function readFacts(body: string): Readonly<Record<string, unknown>> {
+  try {
+    const facts: unknown = JSON.parse(body);
+    return isObject(facts) ? facts : {};
+  } catch {
+    return {};
+  }
 }
 
 /** The intents of calls whose outcome is not on record, by call. */

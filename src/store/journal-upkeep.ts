@@ -1,5 +1,5 @@
 import { isRunning } from './holder.ts';
-import { holderOf } from './intent.ts';
+import { endIntent, holderOf } from './intent.ts';
 import type { JournalWriter } from './journal-writer.ts';
 import { OPERATOR_CHAIN } from './operator-chain.ts';
 import { settledTask, type Held } from './settled-task.ts';
@@ -10,11 +10,8 @@ import type { Entry } from './store.ts';
 export function settleIntents(db: SqliteDatabase, writer: JournalWriter, own: string): void {
   const left = writer.intents.entries().filter(([call]) => !isRunning(holderOf(call), own));
   if (left.length === 0) return;
-  const rows: Entry[] = left.map(([call, { chain, body }]) => {
-    const { tool } = JSON.parse(body) as { tool?: string };
-    const facts = { kind: 'outcome', call, at: new Date().toISOString(), tool, outcome: 'unknown' };
-    return { chain, body: JSON.stringify({ ...facts, reason: 'The process ended while the call ran.' }) };
-  });
+  const ending = { outcome: 'unknown', reason: 'The process ended while the call ran.' };
+  const rows = left.map(([, intent]) => endIntent(intent, ending));
   db.atOnce(() => writer.write(rows));
   writer.kept(rows);
 }

@@ -2,7 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import { ToolcribError } from '../core/errors.ts';
 import type { Reservation } from '../core/reservation.ts';
 import { isOneRow } from './chain.ts';
-import { intentIn } from './intent.ts';
+import { endIntent, intentIn } from './intent.ts';
 import { failureOf, startStoreWorker } from './start-worker.ts';
 import type { Entry } from './store.ts';
 import type { Batch, News, Operation, Reply, WorkerOptions } from './worker-messages.ts';
@@ -220,13 +220,10 @@ export class WorkerLine {
     this.ask(operation).catch(() => {});
   }
 
-  #closeUnrun({ chain, body }: Entry): void {
-    const intent = intentIn(body);
-    if (intent?.kind !== 'intent') return;
-    const { call } = intent;
-    const facts = { kind: 'outcome', call, at: new Date().toISOString(), outcome: 'record_unavailable' };
+  #closeUnrun(row: Entry): void {
+    if (intentIn(row.body)?.kind !== 'intent') return;
     const reason = 'Writing the intent took too long; the tool was not run.';
-    this.append({ chain, body: JSON.stringify({ ...facts, reason }) }).catch(() => {});
+    this.append(endIntent(row, { outcome: 'record_unavailable', reason })).catch(() => {});
   }
 
   // Nobody waits for a disk that hangs: the calls are refused, and no tool runs until it answers again.

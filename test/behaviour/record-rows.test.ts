@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { definePrompt, defineTool, type Tool } from '../../src/index.ts';
-import { openCrib, type Crib } from '../gateway.ts';
+import { openCrib, type Crib, type RecordRow } from '../gateway.ts';
+import { cli, runNode } from './child.ts';
 
 type Arguments = Record<string, unknown[]>;
 
@@ -50,6 +51,28 @@ test.each(['hashed', 'preview'] as const)(
     expect(new Set(said).size).toBe(1);
   },
 );
+
+test('the outcome of a call with effects is found by who made it', async () => {
+  const crib = await openCrib({ offers: [spoiler('pay')] });
+  await (await crib.connect('ada')).call('pay', { list: [] });
+  await (await crib.connect('bob')).call('pay', { list: [] });
+  const search = ['search', '--caller', 'ada', '--tool', 'pay', '--outcome', 'done', '--json'];
+  const found = (await runAudit(crib, search)).split('\n').slice(0, -1);
+  expect(found.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { kind: 'outcome', tenant: 'north', caller: 'ada', credential: 'key_0', tool: 'pay', outcome: 'done' },
+  ]);
+  const exported = (await runAudit(crib, ['export', '--caller', 'bob'])).split('\n').slice(0, -1);
+  expect(exported.map((line) => (JSON.parse(line) as RecordRow)['kind'])).toEqual(['intent', 'outcome']);
+});
+
+/** What `toolcrib audit` says about a gateway. */
+async function runAudit(crib: Crib, args: readonly string[]): Promise<string> {
+  const child = runNode([cli, 'audit', ...args, '--config', crib.path('toolcrib.yaml')]);
+  const chunks: string[] = [];
+  child.process.stdout.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
+  expect(await child.exit).toMatchObject({ code: 0 });
+  return chunks.join('');
+}
 
 function promptRow(crib: Crib): unknown {
   return crib.rows().find(({ prompt }) => prompt === 'greet');
