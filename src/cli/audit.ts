@@ -10,8 +10,9 @@ import type { SqliteDatabase } from '../store/sqlite-database.ts';
 import { verifyJournal, type Verdict } from '../store/verify-journal.ts';
 import { chainOfTenant } from '../stages/audit-row.ts';
 import { loadDeployment, placesOf, withDatabase, type DeploymentFlags } from './deployment.ts';
+import { auditTable, inOrderOfTime, plainText } from './audit-table.ts';
 import { toCsv } from './csv.ts';
-import { formatTable, parseSpan, printable } from './table.ts';
+import { parseSpan, printable } from './table.ts';
 
 /** Which rows of the record are wanted. */
 export interface RowFlags extends DeploymentFlags {
@@ -30,7 +31,7 @@ export interface RowFlags extends DeploymentFlags {
 export async function tailAudit(flags: RowFlags): Promise<void> {
   await withRecord(flags, (db) =>
     collect(readJournal(db, toFilter(flags, { order: 'newest', limit: 20 })), (rows) =>
-      show(rows.toReversed(), flags),
+      show(inOrderOfTime(rows.toReversed()), flags),
     ),
   );
 }
@@ -38,7 +39,9 @@ export async function tailAudit(flags: RowFlags): Promise<void> {
 /** `toolcrib audit search`: the newest rows that match. */
 export async function searchAudit(flags: RowFlags): Promise<void> {
   await withRecord(flags, (db) =>
-    collect(readJournal(db, toFilter(flags, { order: 'newest', limit: 100 })), (rows) => show(rows, flags)),
+    collect(readJournal(db, toFilter(flags, { order: 'newest', limit: 100 })), (rows) =>
+      show(inOrderOfTime(rows.toReversed()).toReversed(), flags),
+    ),
   );
 }
 
@@ -48,11 +51,7 @@ export async function exportAudit(flags: RowFlags): Promise<void> {
     const rows = readJournal(db, toFilter(flags, { order: 'oldest', limit: Number.MAX_SAFE_INTEGER }));
     if (flags.format === 'csv') process.stdout.write(toCsv(COLUMNS, []));
     for (const row of rows) {
-      process.stdout.write(
-        flags.format === 'csv'
-          ? toCsv([], [COLUMNS.map((name) => printable(cell(row, name)))])
-          : `${toJson(row)}\n`,
-      );
+      process.stdout.write(flags.format === 'csv' ? toCsv([], [toCells(row)]) : `${toJson(row)}\n`);
     }
   });
 }
@@ -165,6 +164,7 @@ function readTime(text: string | undefined, flag: string): number | undefined {
   );
 }
 
+// Other programs may go by the place of a column, so one that is new comes last.
 const COLUMNS = [
   'at',
   'tenant',
@@ -178,6 +178,7 @@ const COLUMNS = [
   'rule',
   'policy',
   'client',
+  'protocol',
   'call',
   'credential',
   'arguments',
@@ -196,38 +197,35 @@ const COLUMNS = [
   'did',
   'by',
   'key',
+  'roles',
+  'scopes',
+  'subject',
   'reason',
+  'refused',
+  'checkpoint',
+  'upTo',
+  'chain',
   'seq',
   'hash',
 ] as const;
+
+function toCells(row: JournalRow): string[] {
+  const fields = fieldsOf(row);
+  return COLUMNS.map((name) => printable(plainText(fields[name])));
+}
 
 function show(rows: readonly JournalRow[], flags: RowFlags): void {
   if (flags.json) {
     for (const row of rows) process.stdout.write(`${toJson(row)}\n`);
     return;
   }
-  const names = ['at', 'tenant', 'caller', 'kind', 'tool', 'outcome', 'ms'] as const;
-  const cells = rows.map((row) => names.map((name) => (name === 'tool' ? subjectOf(row) : cell(row, name))));
-  process.stdout.write(
-    formatTable(['TIME', 'TENANT', 'CALLER', 'KIND', 'WHAT', 'OUTCOME', 'MS'], cells, 'No rows match.'),
-  );
+  process.stdout.write(auditTable(rows));
 }
 
-function subjectOf({ facts }: JournalRow): string {
-  const { tool, resource, prompt, completion, method, did, reason, checkpoint } = facts;
-  return plain(tool ?? resource ?? prompt ?? completion ?? method ?? did ?? reason ?? checkpoint);
+function toJson(row: JournalRow): string {
+  return escapeUnseen(JSON.stringify(fieldsOf(row)));
 }
 
-function cell(row: JournalRow, name: string): string {
-  if (name === 'seq') return String(row.seq);
-  return name === 'hash' ? row.hash : plain(row.facts[name]);
-}
-
-function plain(value: unknown): string {
-  if (value === undefined) return '';
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function toJson({ chain, seq, hash, facts }: JournalRow): string {
-  return escapeUnseen(JSON.stringify({ ...facts, chain, seq, hash }));
+function fieldsOf({ chain, seq, hash, facts }: JournalRow): Readonly<Record<string, unknown>> {
+  return { ...facts, chain, seq, hash };
 }

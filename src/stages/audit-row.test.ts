@@ -5,7 +5,7 @@ import { definePrompt } from '../core/prompt.ts';
 import { defineResource } from '../core/resource.ts';
 import { defineTool, type Tool } from '../core/tool.ts';
 import { createFakeClock } from '../testing.ts';
-import { chainOfTenant, RowWriter, type RowOptions } from './audit-row.ts';
+import { chainOfTenant, RowWriter, tenantOfChain, type RowOptions } from './audit-row.ts';
 import type { ToolCall } from '../core/call.ts';
 import { Cancellation } from '../core/cancellation.ts';
 import { Interview } from '../core/interview.ts';
@@ -129,6 +129,13 @@ test('E2 the chain of a tenant is one word, and no two tenants share one', () =>
   const chains = odd.map(chainOfTenant);
   for (const chain of chains) expect(chain).toMatch(/^[!-~]+$/);
   expect(new Set(chains).size).toBe(odd.length);
+  expect(chains.map(tenantOfChain)).toEqual(odd);
+  expect(['acme', '@operator', '%zz', '5%20'].map(tenantOfChain)).toEqual([
+    'acme',
+    '@operator',
+    '%zz',
+    '5%20',
+  ]);
 });
 
 const secret = 'K7q-ZpW3vT9mRb2LxJ8c-Hd5Ny6Fs4Ga1Eu0Qo';

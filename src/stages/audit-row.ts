@@ -190,6 +190,17 @@ export function chainOfTenant(id: string): string {
   return /^[\w.-]+$/.test(id) ? id : encodeURIComponent(JSON.stringify(id));
 }
 
+/** The tenant whose chain has this name; a name that stands for none is given back as it is. */
+export function tenantOfChain(chain: string): string {
+  if (/^[\w.-]+$/.test(chain)) return chain;
+  try {
+    const id: unknown = JSON.parse(decodeURIComponent(chain));
+    return typeof id === 'string' ? id : chain;
+  } catch {
+    return chain;
+  }
+}
+
 /** The chain of a caller's tenant. */
 export function chainOf({ tenant }: Caller): string {
   return chainOfTenant(tenant.id);

@@ -6,6 +6,7 @@ import { absentTool } from '../../src/core/absent-tool.ts';
 import { withStages } from '../../src/core/stage.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
 import { audit } from '../../src/stages/audit.ts';
+import { chainOfTenant } from '../../src/stages/audit-row.ts';
 import { openSecrets } from '../../src/store/secrets-file.ts';
 import { SqliteDatabase } from '../../src/store/sqlite-database.ts';
 import { openSqliteStore } from '../../src/store/sqlite-store.ts';
@@ -154,8 +155,8 @@ describe('toolcrib audit', () => {
     ]);
     const { output } = await run('audit', 'tail');
     expect(output.split('\n').slice(0, 2)).toEqual([
-      expect.stringMatching(/^TIME +TENANT +CALLER +KIND +WHAT +OUTCOME +MS$/),
-      expect.stringMatching(/^20\S+Z +acme +ada +call +look +unknown_tool +[\d.]+$/),
+      expect.stringMatching(/^TIME +TENANT +CALLER +KIND +WHAT +RULE +OUTCOME +MS$/),
+      expect.stringMatching(/^20\S+Z +acme +ada +call +look +- +unknown_tool +[\d.]+$/),
     ]);
     expect(await rows('--tenant', 'acme')).toMatchObject([{ caller: 'ada' }, { caller: 'bob' }]);
     expect(await rows('--caller', 'ada')).toMatchObject([{ tool: 'look' }, { tool: 'spy' }]);
@@ -169,6 +170,100 @@ describe('toolcrib audit', () => {
     expect((await run('audit', 'search', '--tool', 'none')).output).toBe('No rows match.\n');
     expect((await run('audit', 'tail', '--limit', '0')).code).toBe(1);
     expect((await run('audit', 'tail', '--since', 'then')).complaints).toContain('--since takes a time');
+  }, 60_000);
+
+  test('what operators did is shown with who did it and what it was about', async () => {
+    const { run, write } = deployment();
+    await run('tenants', 'create', 'acme');
+    await run('keys', 'create', '--tenant', 'acme', '--caller', 'ada');
+    const about = { approval: 'apr_1', tenant: 'acme', caller: 'ada', tool: 'wipe', by: 'grace' };
+    await write(
+      ['call approved', 'call denied'].map((did) => ['@operator', { kind: 'operator', did, ...about }]),
+    );
+    const shown = tableIn((await run('audit', 'tail', '--operator')).output);
+    expect(shown.map(({ TENANT, CALLER, WHAT }) => [TENANT, CALLER, WHAT])).toEqual([
+      ['acme', expect.stringMatching(/^\S/), 'tenant created'],
+      ['acme', expect.stringMatching(/^\S/), expect.stringMatching(/^key created: key_\w+$/)],
+      ['acme', 'grace', 'call approved: wipe'],
+      ['acme', 'grace', 'call denied: wipe'],
+    ]);
+  }, 60_000);
+
+  test('the tenant of a row that does not name one is that of its chain', async () => {
+    const { run, write } = deployment();
+    const outcome = { kind: 'outcome', call: '1.a-1', tool: 'pay', outcome: 'done' };
+    const chains = ['acme', chainOfTenant('Acme & Söhne'), chainOfTenant('@operator'), '@operator', '%zz'];
+    await write(chains.map((chain) => [chain, outcome]));
+    const tenants = ['acme', 'Acme & Söhne', '@operator', '', '%zz'];
+    const shown = async (command: string): Promise<unknown[]> =>
+      tableIn((await run('audit', command)).output).map(({ TENANT }) => TENANT);
+    expect(await shown('tail')).toEqual(tenants);
+    expect(await shown('search')).toEqual(tenants.toReversed());
+  }, 60_000);
+
+  test('the rule that decided is shown, in lines that fit a usual terminal', async () => {
+    const { run, write } = deployment();
+    const who = {
+      tenant: 'acme-corp',
+      caller: 'ada.lovelace',
+      client: 'inspector/2.1',
+      tool: 'query_database',
+    };
+    await write([
+      [
+        'acme-corp',
+        { kind: 'call', ...who, decision: 'allowed', outcome: 'done', rule: 'access[12]', ms: 43.244 },
+      ],
+      ['acme-corp', { kind: 'call', ...who, decision: 'refused', outcome: 'approval_required', ms: 1.198 }],
+      ['acme-corp', { kind: 'intent', call: '1.a-1', ...who, decision: 'allowed', rule: 'access[0]' }],
+    ]);
+    const { output } = await run('audit', 'tail');
+    expect(tableIn(output).map(({ RULE }) => RULE)).toEqual(['access[12]', '-', 'access[0]']);
+    for (const line of output.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
+  }, 60_000);
+
+  test('rows that were gathered stand where their time puts them, among the newest that were written', async () => {
+    const { run, write } = deployment();
+    const at = (second: number): string => `2026-01-01T00:00:0${second}.000Z`;
+    const row = (tool: string, second?: number): [string, object] => [
+      'acme',
+      { kind: 'call', tool, ...(second !== undefined && { at: at(second) }) },
+    ];
+    await write([row('a', 1), row('b', 3), row('c', 3), row('damaged'), row('gathered', 2), row('d', 4)]);
+    const shown = async (...args: string[]): Promise<unknown[]> =>
+      tableIn((await run('audit', ...args)).output).map(({ WHAT }) => WHAT);
+    const all = ['a', 'gathered', 'b', 'c', 'damaged', 'd'];
+    expect(await shown('tail')).toEqual(all);
+    expect(await shown('search')).toEqual(all.toReversed());
+    expect(await shown('tail', '--limit', '2')).toEqual(['gathered', 'd']);
+    expect(await shown('tail', '--limit', '4')).toEqual(['gathered', 'c', 'damaged', 'd']);
+  }, 60_000);
+
+  test('an export as CSV has everything that rows say, in the columns that are documented', async () => {
+    const { run, rows, write, call } = deployment();
+    await call([['acme', 'ada', 'look']]);
+    await run('tenants', 'create', 'acme');
+    const key = ['--tenant', 'acme', '--caller', 'ada', '--role', 'admin', '--scope', 'metrics'];
+    await run('keys', 'create', ...key);
+    const at = '2026-01-01T00:00:00.000Z';
+    const facts = { client: 'c/1', protocol: '2026-07-28', preview: '{}', trace: 't', approval: 'apr_1' };
+    const decision = { did: 'call approved', approval: 'apr_1', subject: 's', by: 'root' };
+    await write([
+      ['acme', { at, kind: 'call', ...facts }],
+      ['acme', { at, kind: 'call', resource: 'r', uri: 'file:///r', from: 'cache', rule: 'access[0]' }],
+      ['@operator', { at, kind: 'operator', ...decision }],
+      ['@operator', { at, kind: 'gap', reason: 'SQLITE_FULL', refused: 3 }],
+      ['@operator', { at, kind: 'cut', checkpoint: 2, upTo: 17 }],
+    ]);
+    const { output } = await run('audit', 'export', '--format', 'csv');
+    const [columns = [], ...cells] = output.split('\r\n').slice(0, -1).map(readCells);
+    const said = cells.map((line) =>
+      withoutBlanks(line.map((cell, index) => [columns[index]!, cell.replace(/^'/, '')])),
+    );
+    expect(said).toEqual((await rows()).map((row) => withoutBlanks(Object.entries(row))));
+    const page = readFileSync(join(import.meta.dirname, '../../docs/record.md'), 'utf8');
+    const documented = /The columns of a CSV export[^`]*```\n([^`]+)```/.exec(page);
+    expect(documented?.[1]?.trim().split(/,\s+/)).toEqual(columns);
   }, 60_000);
 
   test('verify says what is good and what it cannot prove, and exits with 1 when a row is bad', async () => {
@@ -368,6 +463,16 @@ function deployment(config = 'store: { url: "sqlite:./toolcrib.db", secrets: ./t
         .slice(0, -1)
         .map((line) => JSON.parse(line) as Record<string, unknown>);
     },
+    /** Puts rows on record as they are. */
+    async write(entries: readonly (readonly [chain: string, facts: object])[]) {
+      const { signingKey } = openSecrets(place('secrets'));
+      const checkpointFiles = [place('checkpoints')];
+      const worker = startBuiltWorker();
+      const store = await openSqliteStore({ file: place('db'), signingKey, checkpointFiles, worker });
+      for (const [chain, facts] of entries)
+        await store.journal.append({ chain, body: JSON.stringify(facts) });
+      await store.close();
+    },
     /** Calls tools that are not there, as a server would put that on record. */
     async call(calls: readonly (readonly [tenant: string, caller: string, tool: string])[]) {
       const { signingKey, digestKey } = openSecrets(place('secrets'));
@@ -387,6 +492,29 @@ function deployment(config = 'store: { url: "sqlite:./toolcrib.db", secrets: ./t
       db.close();
     },
   };
+}
+
+function withoutBlanks(
+  fields: readonly (readonly [name: string, value: unknown])[],
+): Record<string, unknown> {
+  const texts = fields.map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
+  return Object.fromEntries(texts.filter(([, text]) => text !== ''));
+}
+
+/** The rows of a table by their headings. */
+function tableIn(output: string): Record<string, string>[] {
+  const [headings = '', ...lines] = output.trimEnd().split('\n');
+  const columns = Array.from(headings.matchAll(/\S+ */g), ({ 0: heading, index }) => ({
+    name: heading.trim(),
+    from: index,
+    to: heading.endsWith(' ') ? index + heading.length : undefined,
+  }));
+  return lines.map((line) =>
+    Object.fromEntries(columns.map(({ name, from, to }) => [name, line.slice(from, to).trim()])),
+  );
 }
 
 function readCells(line: string): string[] {

@@ -65,9 +65,34 @@ test('the outcome of a call with effects is found by who made it', async () => {
   expect(exported.map((line) => (JSON.parse(line) as RecordRow)['kind'])).toEqual(['intent', 'outcome']);
 });
 
+test('whether a person approved or denied a call, and who that was, is in the table', async () => {
+  const annotations = { destructiveHint: true };
+  const crib = await openCrib({
+    offers: [spoiler('wipe', { annotations })],
+    config: { stages: { approve: { mode: 'operator' } } },
+  });
+  const peer = await crib.connect('ada');
+  for (const decision of ['approve', 'deny']) {
+    const { content } = await peer.call('wipe', { list: [decision] });
+    const [id] = /apr_\w+/.exec(content[0]!.text)!;
+    await runCommand(crib, ['approvals', decision, id], { SUDO_USER: 'grace' });
+  }
+  const table = await runAudit(crib, ['tail', '--operator']);
+  expect(table).toMatch(/ north +grace +operator +call approved: wipe +-\n/);
+  expect(table).toMatch(/ north +grace +operator +call denied: wipe +-\n/);
+});
+
 /** What `toolcrib audit` says about a gateway. */
-async function runAudit(crib: Crib, args: readonly string[]): Promise<string> {
-  const child = runNode([cli, 'audit', ...args, '--config', crib.path('toolcrib.yaml')]);
+function runAudit(crib: Crib, args: readonly string[]): Promise<string> {
+  return runCommand(crib, ['audit', ...args]);
+}
+
+async function runCommand(
+  crib: Crib,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const child = runNode([cli, ...args, '--config', crib.path('toolcrib.yaml')], env);
   const chunks: string[] = [];
   child.process.stdout.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
   expect(await child.exit).toMatchObject({ code: 0 });

@@ -1,0 +1,46 @@
+import { tenantOfChain } from '../stages/audit-row.ts';
+import { OPERATOR_CHAIN } from '../store/operator-chain.ts';
+import type { JournalRow } from '../store/read-journal.ts';
+import { formatTable } from './table.ts';
+
+const HEADINGS = ['TIME', 'TENANT', 'CALLER', 'KIND', 'WHAT', 'RULE', 'OUTCOME', 'MS'];
+
+/** Rows of the record for people, one a line. */
+export function auditTable(rows: readonly JournalRow[]): string {
+  return formatTable(HEADINGS, rows.map(cellsOf), 'No rows match.');
+}
+
+/** Rows by their times, where they come in the order they were written: one that stands for many refusals is written a moment after its time. */
+export function inOrderOfTime(rows: readonly JournalRow[]): readonly JournalRow[] {
+  let before = 0;
+  const timed = rows.map((row) => {
+    const time = Date.parse(plainText(row.facts['at']));
+    // A row without a time stays behind the one before it.
+    if (!Number.isNaN(time)) before = time;
+    return { row, time: before };
+  });
+  return timed.toSorted((one, other) => one.time - other.time).map(({ row }) => row);
+}
+
+/** What a row says in one field, as text. */
+export function plainText(value: unknown): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function cellsOf(row: JournalRow): string[] {
+  const { at, kind, caller, by, rule, outcome, ms } = row.facts;
+  const who = kind === 'operator' ? by : caller;
+  return [at, tenantIn(row), who, kind, subjectOf(row), rule ?? '-', outcome, ms].map(plainText);
+}
+
+function tenantIn({ chain, facts }: JournalRow): unknown {
+  return facts['tenant'] ?? (chain === OPERATOR_CHAIN ? undefined : tenantOfChain(chain));
+}
+
+function subjectOf({ facts }: JournalRow): unknown {
+  const { tool, resource, prompt, completion, method, did, key, reason, checkpoint } = facts;
+  if (did === undefined) return tool ?? resource ?? prompt ?? completion ?? method ?? reason ?? checkpoint;
+  const about = tool ?? key;
+  return about === undefined ? did : `${plainText(did)}: ${plainText(about)}`;
+}
