@@ -15,6 +15,7 @@ import type { ServeFlags } from './serve.ts';
 import type { CreateTenantFlags } from './tenants.ts';
 
 let storeWorker: Worker | undefined;
+let isServing = false;
 
 // Each command loads what it needs when it is run: most of the time only one is.
 const program = new Command('toolcrib')
@@ -34,7 +35,10 @@ program
     ).conflicts('stdio'),
   )
   .option('--stdio', 'talk over standard input and output instead')
-  .action(async (flags: ServeFlags) => (await import('./serve.ts')).serve(flags, storeWorker));
+  .action(async (flags: ServeFlags) => {
+    isServing = true;
+    await (await import('./serve.ts')).serve(flags, storeWorker);
+  });
 
 program
   .command('init')
@@ -182,13 +186,16 @@ function withRows(command: Command): Command {
     .option('--limit <n>', 'at most so many rows');
 }
 
-/** Runs the command that was typed; a server may be given the thread of its store. */
+// How long what is let go of may take to be gone once a command is done.
+const END_MS = 500;
+
+/** Runs the command that was typed, and ends the process with it; a server may be given the thread of its store. */
 export async function runCommand(worker: Worker | undefined): Promise<void> {
   storeWorker = worker;
-  // Whoever reads only the first lines has had enough; that is no failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
-    process.exit(0);
+    // Whoever reads only the first lines has had enough; that is no failure, but no reason to cut off calls either.
+    if (!isServing) process.exit(0);
   });
   try {
     await program.parseAsync();
@@ -197,4 +204,13 @@ export async function runCommand(worker: Worker | undefined): Promise<void> {
     process.stderr.write(`toolcrib: ${error.message}\n`);
     process.exitCode = 1;
   }
+  // A module of tools may hold connections or timers, which nobody can let go of from outside.
+  setTimeout(() => void endWhenWritten(), END_MS).unref();
+}
+
+// Whoever reads slowly still gets everything.
+async function endWhenWritten(): Promise<void> {
+  const open = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
+  await Promise.all(open.map((stream) => new Promise((resolve) => stream.write('', resolve))));
+  process.exit();
 }

@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { createServer as createTcpServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, onTestFinished, test } from 'vitest';
+import { prepare, serve } from '../served.ts';
+import { cli, startNode, type Child } from './child.ts';
+import { talkInLines } from './lines.ts';
+import { openPeer, type Peer } from './peer.ts';
+
+// As a pool of connections does, it keeps the process for as long as nobody lets go of it.
+const holding = {
+  'tools/held.ts': `
+  import { defineTool } from 'toolcrib';
+  setInterval(() => {}, 1_000);
+  export const held = defineTool({ name: 'get_held', description: 'Gets what is held.' }, () => 'held');`,
+};
+
+const open = { auth: undefined as never, access: undefined as never };
+
+test('SIGTERM ends the built server with 0 whatever its tools hold', async () => {
+  const { child } = await serve({ files: holding });
+  child.process.stdout.resume();
+  child.process.kill('SIGTERM');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test.each([['check'], ['lint', '--config'], ['codegen', '--config']])(
+  '%s ends with its exit code whatever the tools it loads hold',
+  async (...command) => {
+    const folder = prepare({ files: holding, config: open });
+    const child = startNode([cli, ...command, join(folder, 'toolcrib.yaml')]);
+    const output = text(child.process.stdout);
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    expect(await output).not.toBe('');
+  },
+);
+
+test('serve --stdio ends with its input whatever its tools hold', async () => {
+  const folder = prepare({ files: holding, config: open });
+  const { child, peer } = await talkTo(folder);
+  expect((await peer.call('get_held')).content[0]!.text).toBe('held');
+  child.process.stdin.end();
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test('serve on a port that is in use ends with 1 whatever its tools hold', async () => {
+  const taken = createTcpServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void taken.close());
+  await once(taken, 'listening');
+  const { port } = taken.address() as AddressInfo;
+  const folder = prepare({ files: holding, config: open });
+  const file = join(folder, 'toolcrib.yaml');
+  const child = startNode([cli, 'serve', '--config', file, '--listen', String(port)]);
+  child.process.stdout.resume();
+  expect(await child.exit).toEqual({ code: 1, signal: null });
+  expect(child.complaints()).toContain('is in use');
+});
+
+test('what a command has still to write is not cut off, however late it is read', async () => {
+  const many = `
+  import { defineTool } from 'toolcrib';
+  setInterval(() => {}, 1_000);
+  setTimeout(() => console.error('long after'), 2_500);
+  const description = 'Gets one of many things. '.repeat(40);
+  export const tools = Array.from({ length: 2_000 }, (_, n) =>
+    defineTool({ name: 'get_thing_' + n, description }, () => 'thing'));`;
+  const folder = prepare({ files: { 'tools/many.ts': many }, config: open });
+  const child = startNode([cli, 'codegen', '--config', join(folder, 'toolcrib.yaml')]);
+  await said(child, 'long after');
+  const types = await text(child.process.stdout);
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+  expect(types.length).toBeGreaterThan(1_000_000);
+  expect(types).toContain('get_thing_1999');
+  expect(types.endsWith('}\n')).toBe(true);
+});
+
+async function talkTo(folder: string): Promise<{ child: Child; peer: Peer; folder: string }> {
+  const child = startNode([cli, 'serve', '--stdio', '--config', join(folder, 'toolcrib.yaml')]);
+  const talk = talkInLines(child.process.stdin, child.process.stdout);
+  const legacy = { version: '2025-11-25', era: 'legacy' } as const;
+  return { child, folder, peer: await openPeer({ ...talk, close: () => child.kill() }, legacy) };
+}
+
+async function said(child: Child, message: string): Promise<void> {
+  await expect.poll(() => child.complaints(), { timeout: 15_000 }).toContain(message);
+}
