@@ -197,11 +197,12 @@ class RunningGateway implements Gateway {
     this.server.stopCalls();
     await this.#settled(performance.now() + LAST_WORDS_MS);
     this.#generation.authentication?.signIn.close();
-    this.#generation.line.flush();
+    const all = [this.#generation, ...this.#retiring];
+    for (const { line } of all) line.close();
     // Once the last row is on the disk, whoever waited for one before it has gone on, and may still have something to keep.
     await this.note('stop');
     await new Promise((resolve) => setImmediate(resolve));
-    await Promise.all([this.#generation, ...this.#retiring].map((generation) => generation.close()));
+    await Promise.all(all.map((generation) => generation.close()));
     await this.#lasting.store.close();
   }
 

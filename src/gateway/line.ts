@@ -3,7 +3,7 @@ import { permit } from '../core/permit.ts';
 import type { Stage } from '../core/stage.ts';
 import { validateInput, validateOutput } from '../core/validate.ts';
 import { approve } from '../stages/approve.ts';
-import { audit, type AuditParts, type AuditStage } from '../stages/audit.ts';
+import { audit, type AuditStage } from '../stages/audit.ts';
 import type { Access } from '../stages/authorize.ts';
 import { cache } from '../stages/cache.ts';
 import { circuitBreak } from '../stages/circuit-break.ts';
@@ -26,6 +26,8 @@ export interface Line {
   readonly refuse: AuditStage['refuse'];
   /** Writes down what was only counted so far. */
   readonly flush: AuditStage['flush'];
+  /** Writes that down, and as cancelled what has not ended; the last thing before the record is closed. */
+  readonly close: AuditStage['close'];
   /** The calls that have begun here and are not yet over: on record, where there is one. */
   readonly tally: { readonly underWay: number };
   /** Changes with every rule and setting a decision depends on; it is in every row of the record. */
@@ -41,13 +43,13 @@ export async function createLine(
   const { stages } = config;
   const policyVersion = digest([config.access ?? null, stages]).slice(0, 12);
   const trace = stages.trace && (await import('../stages/trace.ts')).trace(stages.trace);
-  const tally = { underWay: 0 };
-  const record = createRecord(config, lasting, { policyVersion, tally });
+  const record = createRecord(config, lasting, policyVersion);
+  const unrecorded = { underWay: 0 };
   const { clock, buckets, slots, breakers, results, running, store } = lasting;
   const line = [
     trace,
     stages.metrics && metrics(stages.metrics, { metrics: lasting.metrics, clock }),
-    record?.audit ?? countCalls(tally),
+    record?.audit ?? countCalls(unrecorded),
     stages.rateLimit && rateLimit(stages.rateLimit, { clock, buckets, quotas: store.quotas }),
     access?.byName,
     stages.sanitizeInput && sanitizeInput(stages.sanitizeInput),
@@ -77,8 +79,8 @@ export async function createLine(
     stages.retry && retry(stages.retry, { clock }),
     timeout(stages.timeout === false ? LONGEST : stages.timeout, { clock, deadlines: lasting.deadlines }),
   ].filter((stage) => stage !== undefined && stage !== false);
-  const { refuse = nothing, flush = nothing } = record?.audit ?? {};
-  return { stages: line, refuse, flush, tally, policyVersion };
+  const { refuse = nothing, flush = nothing, close = nothing } = record?.audit ?? {};
+  return { stages: line, refuse, flush, close, tally: record?.audit ?? unrecorded, policyVersion };
 }
 
 // Tools that ask by themselves are asked for where nothing is taken or written yet.
@@ -97,7 +99,7 @@ interface RecordStages {
 function createRecord(
   { stages }: Config,
   { store, secrets, clock, live }: Lasting,
-  { policyVersion, tally }: Required<Pick<AuditParts, 'policyVersion' | 'tally'>>,
+  policyVersion: string,
 ): RecordStages | undefined {
   if (stages.audit === false) return undefined;
   const parts = {
@@ -106,7 +108,6 @@ function createRecord(
     policyVersion,
     redact: (text: string) => live.redact(text),
     clock,
-    tally,
   };
   return { audit: audit(stages.audit, parts), commit: commit({ ...parts, show: stages.audit.arguments }) };
 }

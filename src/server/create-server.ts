@@ -61,7 +61,7 @@ export interface Server {
   readonly dismissals: Set<(isGone: (caller: Caller) => boolean) => void>;
   /** Ends every open stream properly; requests under way go on. */
   close(): void;
-  /** Stops every call of a session and every task that is still under way. */
+  /** Stops every request and every task that is still under way. */
   stopCalls(): void;
 }
 
@@ -116,7 +116,7 @@ export function createServer(options: ServerOptions): Server {
     },
     stopCalls() {
       const reason = new ToolcribError('cancelled', 'The server is stopping.');
-      sessions.stopCalls(reason);
+      exchange.stop(reason);
       parts.tasks.stop(reason);
     },
   };

@@ -46,6 +46,8 @@ export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #scanner = new JsonScanner();
   readonly #turns = new Turns();
+  /** What is being answered, whoever asked and however. */
+  readonly #underWay = new Set<Link>();
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -56,6 +58,11 @@ export class Exchange {
     // One client alone has nobody to wait for, and counts on the order of its messages.
     if (bytes.length > LARGE_BYTES && link.headers) return this.#answerInTurn(bytes, link);
     return this.#answerMessage(parseMessage(bytes, this.#scanner), link);
+  }
+
+  /** Stops every request that is being answered. */
+  stop(reason: Error): void {
+    for (const { cancellation } of this.#underWay) cancellation.abort(reason);
   }
 
   // Reading a large message takes about as long as all the rest, so it has a turn of its own.
@@ -99,6 +106,7 @@ export class Exchange {
   #answerRequest(message: RequestMessage, link: Link): Awaitable<Answer> {
     const { idText } = message;
     let era: Era | undefined;
+    this.#underWay.add(link);
     return orElse(
       () => {
         era = eraOf(message, versionHeader(link));
@@ -106,6 +114,7 @@ export class Exchange {
         const settled = era === 'modern' ? settleModern(message, link) : settleLegacy(message, link);
         return andThen(this.#perform(settled), (result) => {
           link.answered = true;
+          this.#underWay.delete(link);
           const body =
             typeof result === 'string'
               ? encodeResult(idText, result)
@@ -115,6 +124,7 @@ export class Exchange {
       },
       (error) => {
         link.answered = true;
+        this.#underWay.delete(link);
         return this.#refuse(error, { message, link, era });
       },
     );

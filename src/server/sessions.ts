@@ -102,12 +102,6 @@ export class Sessions {
     for (const [id] of gone) await this.#drop(id);
   }
 
-  /** Stops what is under way in every session. */
-  stopCalls(reason: Error): void {
-    for (const { session } of this.#live.values())
-      for (const cancellation of session.underWay.values()) cancellation.abort(reason);
-  }
-
   #isIdle({ usedAt, session }: Live): boolean {
     const isQuiet = session.underWay.size === 0 && !session.unasked.attached;
     return isQuiet && this.#clock.now() - usedAt > sessionLimits.idleMs;

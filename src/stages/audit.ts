@@ -49,15 +49,17 @@ export interface AuditParts {
   readonly policyVersion?: string;
   readonly redact?: (text: string) => string;
   readonly clock?: Clock;
-  /** Keeps count of the calls that have begun and are not yet written down. */
-  readonly tally?: { underWay: number };
 }
 
 /** The stage that keeps the record, and the way to put other refusals on it. */
 export interface AuditStage extends Stage {
   readonly refuse: (refusal: Refusal) => void;
-  /** Puts on record what is still being counted; to be called before the record is closed. */
+  /** How many calls have begun and are not yet written down. */
+  readonly underWay: number;
+  /** Puts on record what is still being counted. */
   readonly flush: () => void;
+  /** Puts on record what is still being counted, and as cancelled what has not ended; to be called before the record is closed. */
+  readonly close: () => void;
 }
 
 /** Puts every call on record, however it ends: the answer waits until its row is on stable storage, and without a record no tool runs. */
@@ -68,7 +70,11 @@ export function audit(options: z.input<typeof auditOptions>, parts: AuditParts):
     wrap: (_tool, next) => recorder.around(next),
     wrapReading: (next: Next<Reading>) => recorder.around(next),
     refuse: (refusal) => recorder.refuse(refusal),
+    get underWay() {
+      return recorder.underWay;
+    },
     flush: () => recorder.flush(),
+    close: () => recorder.close(),
   };
 }
 
@@ -80,12 +86,13 @@ class Recorder {
   readonly #clock: Clock;
   readonly #rows: RowWriter;
   readonly #counts: RefusalCounts;
-  readonly #tally: { underWay: number };
+  /** The calls that are not yet written down. */
+  readonly #open = new Set<Begun>();
+  #isClosed = false;
 
   constructor({ arguments: show }: z.output<typeof auditOptions>, parts: AuditParts) {
     const { journal, digestKey, policyVersion = '', redact = unchanged, clock = systemClock } = parts;
     this.#journal = journal;
-    this.#tally = parts.tally ?? { underWay: 0 };
     this.#clock = clock;
     this.#rows = new RowWriter({ clock, show, digestKey, policyVersion, redact });
     this.#counts = new RefusalCounts(clock, (chain, body) => {
@@ -94,16 +101,20 @@ class Recorder {
     });
   }
 
+  get underWay(): number {
+    return this.#open.size;
+  }
+
   around<C extends Call>(next: Next<C>): Next<C> {
     return (call) => {
       // What cannot be put on record is not run.
-      if (!this.#journal.isReady) {
+      if (this.#isClosed || !this.#journal.isReady) {
         const text = 'Calls cannot be put on record now, so none is run; try again later.';
         throw new ToolcribError('record_unavailable', text);
       }
       const begun = new Begun(call, this.#rows, this.#clock.ticks());
       call.record.witness = begun;
-      this.#tally.underWay++;
+      this.#open.add(begun);
       let ending: Awaitable<Result>;
       try {
         ending = next(call);
@@ -134,9 +145,20 @@ class Recorder {
     this.#counts.flush();
   }
 
+  close(): void {
+    this.#isClosed = true;
+    for (const begun of this.#open) {
+      const body = this.#rows.ending(begun.call, this.#ending(begun, 'cancelled'));
+      // Nobody is left who could be told; that nothing can be written is in the log by then.
+      this.#journal.append({ chain: chainOf(begun.call.caller), body }).catch(() => {});
+    }
+    this.#open.clear();
+    this.flush();
+  }
+
   #end(begun: Begun, result: Result): Promise<Result> {
     const outcome = begun.call.record.refusal ?? result.kind;
-    return this.#write(begun.call, this.#ending(begun, outcome)).then(() => result);
+    return this.#write(begun, this.#ending(begun, outcome)).then(() => result);
   }
 
   async #fail(begun: Begun, error: unknown): Promise<never> {
@@ -147,9 +169,9 @@ class Recorder {
     const ending = this.#ending(begun, known.code);
     recorded.add(known);
     if (COUNTED.has(known.code) && !call.record.hasIntent) {
-      this.#tally.underWay--;
+      this.#leave(begun);
       this.#countRefusal(call, ending);
-    } else await this.#write(call, ending);
+    } else await this.#write(begun, ending);
     throw known;
   }
 
@@ -157,11 +179,12 @@ class Recorder {
     return { outcome, ms: this.#clock.ticks() - startedAt, said };
   }
 
-  #write(call: Call, ending: Ending): Promise<void> {
+  #write(begun: Begun, ending: Ending): Promise<void> {
+    const { call } = begun;
     const { record } = call;
     const chain = chainOf(call.caller);
     // Whoever closes the store waits for what was handed over to it.
-    this.#tally.underWay--;
+    this.#leave(begun);
     const body = this.#rows.ending(call, ending);
     if (!record.hasIntent) return this.#journal.append({ chain, body });
     return this.#journal.append({ chain, body }).catch((cause: unknown) => {
@@ -169,6 +192,12 @@ class Recorder {
         'The call was run, but how it ended could not be put on record; find out before doing it again.';
       throw new ToolcribError('record_unavailable', text, { cause });
     });
+  }
+
+  // What was written down as cancelled has ended, whatever becomes of it.
+  #leave(begun: Begun): void {
+    if (!this.#open.delete(begun) && this.#isClosed)
+      throw new ToolcribError('cancelled', 'The server has stopped.');
   }
 
   #countRefusal(call: Call, ending: Ending): void {

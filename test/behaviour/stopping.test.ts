@@ -3,10 +3,12 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
+import { readAllRows, readRows } from '../gateway.ts';
 import { prepare, serve } from '../served.ts';
 import { cli, startNode, type Child } from './child.ts';
 import { talkInLines } from './lines.ts';
 import { openPeer, type Peer } from './peer.ts';
+import { legacyPost, sendTo } from './web.ts';
 
 // As a pool of connections does, it keeps the process for as long as nobody lets go of it.
 const holding = {
@@ -75,6 +77,79 @@ test('what a command has still to write is not cut off, however late it is read'
   expect(types.endsWith('}\n')).toBe(true);
 });
 
+// Each says that it has started; those that listen end when they are told to, the others never.
+const waiting = {
+  'tools/waiting.ts': `
+  import { defineTool } from 'toolcrib';
+  const started = (name) => console.error(JSON.stringify({ message: name + ' has started' }));
+  const listen = (name) => (_args, { signal }) => new Promise((_resolve, reject) => {
+    const timer = setTimeout(reject, 60_000);
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer);
+      console.error(JSON.stringify({ message: name + ' has heard' }));
+      reject(signal.reason);
+    });
+    started(name);
+  });
+  const ignore = (name) => () => new Promise((resolve) => {
+    setTimeout(resolve, 60_000, 'too late');
+    started(name);
+  });
+  const readOnly = { readOnlyHint: true };
+  const description = 'Takes long.';
+  export const tools = [
+    defineTool({ name: 'read', description, annotations: readOnly }, listen('read')),
+    defineTool({ name: 'write', description }, listen('write')),
+    defineTool({ name: 'deaf_read', description, annotations: readOnly }, ignore('deaf_read')),
+    defineTool({ name: 'deaf_write', description }, ignore('deaf_write')),
+    defineTool(
+      {
+        name: 'deaf_check',
+        description,
+        annotations: readOnly,
+        input: {
+          '~standard': {
+            version: 1,
+            vendor: 'test',
+            validate: ignore('deaf_check'),
+            jsonSchema: { input: () => ({ type: 'object' }), output: () => ({ type: 'object' }) },
+          },
+        },
+      },
+      () => 'checked',
+    ),
+  ];`,
+};
+const cancelled = {
+  read: [['call', 'cancelled']],
+  write: [['intent'], ['outcome', 'cancelled']],
+  deaf_read: [['call', 'cancelled']],
+  deaf_write: [['intent'], ['outcome', 'cancelled']],
+  deaf_check: [['call', 'cancelled']],
+};
+const names = Object.keys(cancelled);
+
+test('after the drain every call is on record as cancelled, whether it listens or not, and without a session too', async () => {
+  const { child, folder, url, keys } = await serve({
+    files: waiting,
+    config: { server: { listen: '127.0.0.1:0', drainSeconds: 1 } },
+  });
+  child.process.stdout.resume();
+  const headers = { authorization: `Bearer ${keys.ada}` };
+  const calls = names.map((name) =>
+    sendTo(url)(legacyPost('tools/call', { name, arguments: {} }, headers)).catch(() => 'cut off'),
+  );
+  for (const name of names) await said(child, `${name} has started`);
+  child.process.kill('SIGTERM');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+  expect(await Promise.all(calls)).toEqual(names.map(() => 'cut off'));
+  expect(rowsByTool(folder)).toEqual(cancelled);
+  expect(readAllRows(folder).at(-1)).toMatchObject({ kind: 'stop' });
+  expect(child.complaints()).toContain('read has heard');
+  expect(child.complaints()).toContain('write has heard');
+  expect(child.complaints()).not.toContain('record_unavailable');
+});
+
 async function talkTo(folder: string): Promise<{ child: Child; peer: Peer; folder: string }> {
   const child = startNode([cli, 'serve', '--stdio', '--config', join(folder, 'toolcrib.yaml')]);
   const talk = talkInLines(child.process.stdin, child.process.stdout);
@@ -84,4 +159,11 @@ async function talkTo(folder: string): Promise<{ child: Child; peer: Peer; folde
 
 async function said(child: Child, message: string): Promise<void> {
   await expect.poll(() => child.complaints(), { timeout: 15_000 }).toContain(message);
+}
+
+function rowsByTool(folder: string): Record<string, unknown[][]> {
+  const rows: Record<string, unknown[][]> = {};
+  for (const { tool, kind, outcome } of readRows(folder))
+    (rows[String(tool)] ??= []).push(outcome === undefined ? [kind] : [kind, outcome]);
+  return rows;
 }
