@@ -8,6 +8,7 @@ import { parseAddress } from '../gateway/config-server.ts';
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts';
 import { defaultConfig } from '../gateway/default-config.ts';
 import { loadConfig, type LoadedConfig } from '../gateway/load-config.ts';
+import type { Server } from '../server/create-server.ts';
 import { serveStdio } from '../server/stdio.ts';
 import { catchAccidents } from './catch-accidents.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
@@ -41,15 +42,19 @@ interface Run extends ServeFlags {
 async function run(gateway: Gateway, loaded: LoadedConfig, { signal, ...flags }: Run): Promise<void> {
   for (const problem of loaded.problems) gateway.log('warn', formatComplaint(problem));
   let unwatch: (() => Promise<void>) | undefined;
+  let drainMs: number | undefined;
   try {
     const listening = flags.stdio ? undefined : await gateway.listen();
     // Not waited for: what is saved before it watches, it finds when it does.
     unwatch = followChanges(gateway, loaded, flags);
-    if (listening) await untilStopped(greeting(listening.url, gateway.tools, loaded), signal);
-    else await serveStdio(gateway.server, { input: inputUntil(signal) });
+    const stop = stopOn(signal, () =>
+      listening ? process.stdout.write('\nStopping.\n') : gateway.log('info', 'Stopping.'),
+    );
+    if (listening) await untilStopped(greeting(listening.url, gateway.tools, loaded), stop);
+    else drainMs = await answerLines(gateway.server, stop, loaded.config.server.drainSeconds * 1000);
   } finally {
     // First it takes no more calls; a configuration that is being read can wait.
-    await gateway.close();
+    await gateway.close(drainMs);
     await unwatch?.();
   }
 }
@@ -106,20 +111,49 @@ function followChanges(gateway: Gateway, loaded: LoadedConfig, flags: ServeFlags
   };
 }
 
-async function untilStopped(text: string, signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const stop = (): void => {
+/** Aborted when the server has to stop: by the first signal to the process, or by itself. */
+function stopOn(accident: AbortSignal, onSignal: () => void): AbortSignal {
+  const stop = new AbortController();
+  let hasCome = false;
+  for (const [name, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    process.on(name, () => {
       // A second signal means now.
-      process.once('SIGINT', () => process.exit(130)).once('SIGTERM', () => process.exit(143));
-      process.stdout.write('\nStopping.\n');
-      resolve();
-    };
-    process.once('SIGINT', stop).once('SIGTERM', stop);
-    signal.addEventListener('abort', () => resolve());
-    if (signal.aborted) return resolve();
+      if (hasCome) process.exit(code);
+      hasCome = true;
+      onSignal();
+      stop.abort();
+    });
+  }
+  return AbortSignal.any([accident, stop.signal]);
+}
+
+async function untilStopped(text: string, stop: AbortSignal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    stop.addEventListener('abort', () => resolve());
+    if (stop.aborted) return resolve();
     // Last, because whoever has read it may already want to stop the server.
     process.stdout.write(text);
   });
+}
+
+/** Answers until the input ends, or for as long as the drain lasts after a stop; the result is how much of the drain is left. */
+async function answerLines(server: Server, stop: AbortSignal, drainMs: number): Promise<number> {
+  let endsAt = Infinity;
+  let timer: NodeJS.Timeout | undefined;
+  const drained = new Promise<void>((resolve) => {
+    const drain = (): void => {
+      endsAt = performance.now() + drainMs;
+      timer = setTimeout(resolve, drainMs);
+    };
+    stop.addEventListener('abort', drain);
+    if (stop.aborted) drain();
+  });
+  await Promise.race([serveStdio(server, { input: inputUntil(stop) }), drained]);
+  clearTimeout(timer);
+  return Math.max(0, Math.min(drainMs, endsAt - performance.now()));
 }
 
 // The client cannot know that it has to hang up, so its input ends here.

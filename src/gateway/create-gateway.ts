@@ -39,8 +39,8 @@ export interface Gateway {
   listen(): Promise<Listening>;
   /** Replaces the configuration as a whole; calls under way go on as they began. Throws, and changes nothing, when it cannot be used. */
   reload(loaded: LoadedConfig): Promise<void>;
-  /** Stops taking calls, lets those under way finish, and writes the record last. */
-  close(): Promise<void>;
+  /** Stops taking calls, lets those under way finish for up to `graceMs` (`server.drainSeconds` unless set), and writes the record last. */
+  close(graceMs?: number): Promise<void>;
 }
 
 /** Makes a server from a configuration. */
@@ -184,11 +184,11 @@ class RunningGateway implements Gateway {
     }
   }
 
-  async close(): Promise<void> {
+  async close(graceMs?: number): Promise<void> {
     this.#isStopping = true;
     await this.#reloading;
     this.#unwatch?.();
-    const drainMs = this.#generation.loaded.config.server.drainSeconds * 1000;
+    const drainMs = graceMs ?? this.#generation.loaded.config.server.drainSeconds * 1000;
     const stopAt = performance.now() + drainMs;
     await this.#listening?.close(drainMs);
     this.server.close();

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -148,6 +149,73 @@ test('after the drain every call is on record as cancelled, whether it listens o
   expect(child.complaints()).toContain('read has heard');
   expect(child.complaints()).toContain('write has heard');
   expect(child.complaints()).not.toContain('record_unavailable');
+});
+
+const finishing = {
+  'tools/finishing.ts': `
+  import { existsSync } from 'node:fs';
+  import { setTimeout as sleep } from 'node:timers/promises';
+  import { defineTool } from 'toolcrib';
+  export const slow = defineTool({ name: 'slow', description: 'Ends when it may.' }, async () => {
+    console.error('{"message":"slow has started"}');
+    while (!existsSync(new URL('../may-end', import.meta.url))) await sleep(10);
+    return 'finished';
+  });`,
+};
+
+test.each(['SIGTERM', 'SIGINT'] as const)(
+  'over standard input and output %s lets the call under way finish, and the process ends with 0',
+  async (signal) => {
+    const { child, peer, folder } = await talkTo(prepare({ files: finishing, config: open }));
+    const call = peer.call('slow');
+    await said(child, 'slow has started');
+    child.process.kill(signal);
+    await said(child, 'Stopping.');
+    writeFileSync(join(folder, 'may-end'), '');
+    expect((await call).content[0]!.text).toBe('finished');
+    // Its input is still open: it ends by itself.
+    expect(await child.exit).toEqual({ code: 0, signal: null });
+    expect(rowsByTool(folder)).toEqual({ slow: [['intent'], ['outcome', 'done']] });
+    expect(readAllRows(folder).at(-1)).toMatchObject({ kind: 'stop' });
+  },
+);
+
+test('over standard input and output calls are cancelled after the drain too', async () => {
+  const config = { ...open, server: { drainSeconds: 1 } };
+  const { child, peer, folder } = await talkTo(prepare({ files: waiting, config }));
+  const calls = names.map((name) => peer.request('tools/call', { name, arguments: {} }).catch(() => {}));
+  for (const name of names) await said(child, `${name} has started`);
+  child.process.kill('SIGTERM');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+  expect(await Promise.all(calls)).toEqual(names.map(() => undefined));
+  expect(rowsByTool(folder)).toEqual(cancelled);
+  expect(readAllRows(folder).at(-1)).toMatchObject({ kind: 'stop' });
+});
+
+test.each([
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const)('over standard input and output a second %s ends the process at once', async (signal, code) => {
+  const { child, peer } = await talkTo(prepare({ files: waiting, config: open }));
+  const call = peer.request('tools/call', { name: 'write', arguments: {} }).catch(() => {});
+  await said(child, 'write has started');
+  child.process.kill(signal);
+  await said(child, 'Stopping.');
+  child.process.kill(signal);
+  expect(await child.exit).toEqual({ code, signal: null });
+  await call;
+});
+
+test('a call is not cut off because nobody reads what the built server prints', async () => {
+  const { child, connect, folder, url } = await serve({ files: finishing });
+  child.process.stdout.destroy();
+  const call = (await connect('ada')).call('slow').catch(() => undefined);
+  await said(child, 'slow has started');
+  child.process.kill('SIGTERM');
+  await expect.poll(() => fetch(url).catch(() => 'refused'), { timeout: 10_000 }).toBe('refused');
+  writeFileSync(join(folder, 'may-end'), '');
+  expect((await call)?.content[0]!.text).toBe('finished');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
 });
 
 async function talkTo(folder: string): Promise<{ child: Child; peer: Peer; folder: string }> {
