@@ -6,20 +6,29 @@ import { readConfig, type LoadedConfig } from '../gateway/load-config.ts';
 import { createModuleTools } from '../gateway/module-tools.ts';
 import { createReadyTools } from '../gateway/ready-tools.ts';
 import { createAccess } from '../stages/authorize.ts';
+import { DEFAULT_CONFIG } from './default-file.ts';
 
 /** What `toolcrib check` may be told. */
 export interface CheckFlags {
+  readonly config?: string;
   readonly json?: boolean;
 }
 
 /** `toolcrib check`: reads a configuration, loads its tools, and says what is wrong and where. */
-export async function check(file: string, flags: CheckFlags): Promise<void> {
+export async function check(named: string | undefined, flags: CheckFlags): Promise<void> {
+  const file = oneOf(named, flags.config);
   const { loaded, complaints } = await readConfig(file);
   const report = loaded ? await checkLoaded(loaded).catch(unusable) : { complaints, summary: '' };
   const isGood = report.complaints.every(({ severity }) => severity === 'warning');
   if (flags.json) process.stdout.write(`${JSON.stringify({ ok: isGood, file, ...report }, null, 2)}\n`);
   else process.stdout.write(forPeople(file, report));
   if (!isGood) process.exitCode = 1;
+}
+
+function oneOf(named: string | undefined, flagged: string | undefined): string {
+  if (named !== undefined && flagged !== undefined)
+    throw new ToolcribError('invalid_setup', `check takes one configuration: ${named} or ${flagged}.`);
+  return named ?? flagged ?? DEFAULT_CONFIG;
 }
 
 interface Report {

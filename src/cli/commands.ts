@@ -64,9 +64,12 @@ program
 program
   .command('check')
   .description('check a configuration, its tools and its rules')
-  .argument('[file]', 'the configuration', DEFAULT_CONFIG)
+  .argument('[file]', `the configuration; ${DEFAULT_CONFIG} unless set`)
+  .option('--config <file>', 'the same, in the way of the other commands')
   .option('--json', 'print the complaints as JSON')
-  .action(async (file: string, flags: CheckFlags) => (await import('./check.ts')).check(file, flags));
+  .action(async (file: string | undefined, flags: CheckFlags) =>
+    (await import('./check.ts')).check(file, flags),
+  );
 
 program
   .command('lint')

@@ -1,8 +1,10 @@
 import { createServer as createTcpServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { cli, startNode } from './child.ts';
+import { prepare } from '../served.ts';
 import { talkInLines } from './lines.ts';
 import { revisions } from './matrix.ts';
 import { openPeer } from './peer.ts';
@@ -79,6 +81,19 @@ test('serve does not open this machine to the network', async () => {
 test('a bare port is one of this machine', async () => {
   const child = startNode([cli, 'serve', '--listen', '0']);
   expect(await child.outputUntil('Ctrl-C')).toMatch(/at http:\/\/127\.0\.0\.1:\d+\/mcp\n/);
+});
+
+test.each([[[]], [['--config']]])('check takes the configuration after %j', async (before) => {
+  const file = join(prepare({}), 'toolcrib.yaml');
+  const child = startNode([cli, 'check', ...before, file]);
+  expect(await child.outputUntil('\n')).toContain(file);
+  expect(child.complaints()).toBe('');
+});
+
+test('check of two configurations at once is told to be of one', async () => {
+  const child = startNode([cli, 'check', 'one.yaml', '--config', 'two.yaml']);
+  expect(await child.exit).toEqual({ code: 1, signal: null });
+  expect(child.complaints()).toBe('toolcrib: check takes one configuration: one.yaml or two.yaml.\n');
 });
 
 test('--version tells the version of the package', async () => {
