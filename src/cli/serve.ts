@@ -83,7 +83,11 @@ function withAddress(loaded: LoadedConfig, text: string | undefined): LoadedConf
 
 function followChanges(gateway: Gateway, loaded: LoadedConfig, flags: ServeFlags): () => Promise<void> {
   const { log } = gateway;
-  if (loaded.isDefault) return async () => {};
+  if (loaded.isDefault) {
+    const refuse = (): void => log('info', 'There is no configuration file to read again.');
+    process.on('SIGHUP', refuse);
+    return async () => void process.off('SIGHUP', refuse);
+  }
   const tellInvalid = (error: unknown): void =>
     error instanceof ToolcribError
       ? log('error', `The configuration cannot be used, so the one before stays. ${error.message}`)
@@ -173,13 +177,14 @@ const MAX_NAMES = 8;
 
 function greeting(url: string, tools: readonly string[], { config, file, isDefault }: LoadedConfig): string {
   const headers = config.auth && { headers: { Authorization: 'Bearer YOUR-KEY' } };
+  const header = config.auth ? ' --header "Authorization: Bearer YOUR-KEY"' : '';
   const entry = JSON.stringify({ mcpServers: { [config.server.name]: { type: 'http', url, ...headers } } });
   const names = tools.length > MAX_NAMES ? `${tools.length} tools` : tools.join(', ') || 'no tools yet';
   return [
     `Toolcrib serves ${names} at ${url}`,
     '',
     `  for your client   ${entry}`,
-    `  to look around    npx @modelcontextprotocol/inspector --cli ${url} --method tools/list`,
+    `  to look around    npx @modelcontextprotocol/inspector --cli ${url} --method tools/list${header}`,
     `  the record        ${isDefault ? 'in memory; it lasts with a toolcrib.yaml' : recordOf(config, file)}`,
     '',
     config.auth ? 'Ctrl-C stops it.' : 'Only this machine can reach it. Ctrl-C stops it.',

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { cli, startNode } from './child.ts';
-import { prepare } from '../served.ts';
+import { prepare, serve as serveGoverned } from '../served.ts';
 import { talkInLines } from './lines.ts';
 import { revisions } from './matrix.ts';
 import { openPeer } from './peer.ts';
@@ -26,6 +26,11 @@ test('serve tells where it is, what to put into a client and how to look around'
   expect(greeting).toContain(`npx @modelcontextprotocol/inspector --cli ${url} --method tools/list\n`);
 });
 
+test('with sign-in, the command to look around has a place for the key', async () => {
+  const { greeting, url } = await serveGoverned();
+  expect(greeting).toContain(`--cli ${url} --method tools/list --header "Authorization: Bearer YOUR-KEY"\n`);
+});
+
 test('serve answers at the address it tells, in both eras', async () => {
   const { url } = await serve();
   const send = sendTo(url);
@@ -45,6 +50,17 @@ test.each(['SIGINT', 'SIGTERM'] as const)('serve ends well on %s', async (signal
   child.process.kill(signal);
   expect(await child.exit).toEqual({ code: 0, signal: null });
   expect(child.complaints()).toBe('');
+});
+
+test('SIGHUP does no harm to a server without a file, which says so', async () => {
+  const { child, url } = await serve();
+  child.process.kill('SIGHUP');
+  await expect
+    .poll(() => child.complaints(), { timeout: 10_000 })
+    .toContain('There is no configuration file to read again.');
+  expect((await sendTo(url)(legacyPost('tools/list'))).status).toBe(200);
+  child.process.kill('SIGTERM');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
 });
 
 test('a port that is in use is told in one line', async () => {
