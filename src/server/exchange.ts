@@ -1,5 +1,6 @@
 import { accident, rowOf, ToolcribError } from '../core/errors.ts';
 import { orElse, andThen, type Awaitable } from '../core/source.ts';
+import { Roster } from '../core/roster.ts';
 import type { Log } from '../observe/log.ts';
 import { eraOf, type Era } from '../protocol/era.ts';
 import { headerValue } from '../protocol/headers.ts';
@@ -47,7 +48,7 @@ export class Exchange {
   readonly #scanner = new JsonScanner();
   readonly #turns = new Turns();
   /** What is being answered, whoever asked and however. */
-  readonly #underWay = new Set<Link>();
+  readonly #underWay = new Roster<Link>();
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
@@ -62,7 +63,7 @@ export class Exchange {
 
   /** Stops every request that is being answered. */
   stop(reason: Error): void {
-    for (const { cancellation } of this.#underWay) cancellation.abort(reason);
+    for (const { cancellation } of this.#underWay.all()) cancellation.abort(reason);
   }
 
   // Reading a large message takes about as long as all the rest, so it has a turn of its own.
@@ -106,7 +107,7 @@ export class Exchange {
   #answerRequest(message: RequestMessage, link: Link): Awaitable<Answer> {
     const { idText } = message;
     let era: Era | undefined;
-    this.#underWay.add(link);
+    const place = this.#underWay.add(link);
     return orElse(
       () => {
         era = eraOf(message, versionHeader(link));
@@ -114,7 +115,7 @@ export class Exchange {
         const settled = era === 'modern' ? settleModern(message, link) : settleLegacy(message, link);
         return andThen(this.#perform(settled), (result) => {
           link.answered = true;
-          this.#underWay.delete(link);
+          this.#underWay.remove(place, link);
           const body =
             typeof result === 'string'
               ? encodeResult(idText, result)
@@ -124,7 +125,7 @@ export class Exchange {
       },
       (error) => {
         link.answered = true;
-        this.#underWay.delete(link);
+        this.#underWay.remove(place, link);
         return this.#refuse(error, { message, link, era });
       },
     );

@@ -5,6 +5,7 @@ import { systemClock, type Clock } from '../core/clock.ts';
 import { accident, ToolcribError } from '../core/errors.ts';
 import { recorded, type Witness } from '../core/record.ts';
 import type { Refusal } from '../core/refusal.ts';
+import { Roster } from '../core/roster.ts';
 import type { Result } from '../core/result.ts';
 import type { Awaitable } from '../core/source.ts';
 import type { Next, Stage } from '../core/stage.ts';
@@ -87,7 +88,7 @@ class Recorder {
   readonly #rows: RowWriter;
   readonly #counts: RefusalCounts;
   /** The calls that are not yet written down. */
-  readonly #open = new Set<Begun>();
+  readonly #open = new Roster<Begun>();
   #isClosed = false;
 
   constructor({ arguments: show }: z.output<typeof auditOptions>, parts: AuditParts) {
@@ -114,7 +115,7 @@ class Recorder {
       }
       const begun = new Begun(call, this.#rows, this.#clock.ticks());
       call.record.witness = begun;
-      this.#open.add(begun);
+      begun.place = this.#open.add(begun);
       let ending: Awaitable<Result>;
       try {
         ending = next(call);
@@ -147,12 +148,12 @@ class Recorder {
 
   close(): void {
     this.#isClosed = true;
-    for (const begun of this.#open) {
+    for (const begun of this.#open.all()) {
       const body = this.#rows.ending(begun.call, this.#ending(begun, 'cancelled'));
       // Nobody is left who could be told; that nothing can be written is in the log by then.
       this.#journal.append({ chain: chainOf(begun.call.caller), body }).catch(() => {});
+      this.#open.remove(begun.place, begun);
     }
-    this.#open.clear();
     this.flush();
   }
 
@@ -196,7 +197,7 @@ class Recorder {
 
   // What was written down as cancelled has ended, whatever becomes of it.
   #leave(begun: Begun): void {
-    if (!this.#open.delete(begun) && this.#isClosed)
+    if (!this.#open.remove(begun.place, begun) && this.#isClosed)
       throw new ToolcribError('cancelled', 'The server has stopped.');
   }
 
@@ -214,6 +215,8 @@ class Begun implements Witness {
   readonly startedAt: number;
   readonly #rows: RowWriter;
   said: string | undefined;
+  /** Where it stands among those under way. */
+  place = -1;
 
   constructor(call: Call, rows: RowWriter, startedAt: number) {
     this.call = call;
