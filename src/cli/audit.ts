@@ -199,7 +199,7 @@ const COLUMNS = [
   'key',
   'roles',
   'scopes',
-  'subject',
+  'uid',
   'reason',
   'refused',
   'checkpoint',

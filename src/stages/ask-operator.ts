@@ -46,7 +46,7 @@ export class OperatorQuestion {
       record.approval = approval.id;
       const { id } = given(tool, approval);
       // What changes nothing leaves no intent that could use it up.
-      if (isReading && !(await this.#parts.approvals.use(id))) throw goneMeanwhile(tool);
+      if (isReading && !(await this.#parts.approvals.use(id))) throw goneMeanwhile();
       record.grant = id;
       const result = await next(call);
       if (isReading || record.hasIntent || result.kind === 'needs_input' || record.refusal) return result;
@@ -114,11 +114,11 @@ function denied({ name }: Tool, { id, decision }: Approval): ToolcribError {
   );
 }
 
-function goneMeanwhile({ name }: Tool): ToolcribError {
-  return new ToolcribError(
-    'approval_required',
-    `What was approved was used for another call of ${name} meanwhile, or has run out; call again to have it asked for anew.`,
-  );
+/** The refusal of a call whose approval another call was faster to use, or which ran out on the way. */
+export function goneMeanwhile(): ToolcribError {
+  const text =
+    'What was approved was used for another call meanwhile, or has run out; call again to have it asked for anew.';
+  return new ToolcribError('approval_required', text);
 }
 
 function notGoingOn({ name }: Tool): ToolcribError {

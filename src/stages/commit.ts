@@ -3,6 +3,7 @@ import { ToolcribError } from '../core/errors.ts';
 import type { Stage } from '../core/stage.ts';
 import { isDeclaredReadOnly } from '../core/tool.ts';
 import type { Committed, Journal } from '../store/store.ts';
+import { goneMeanwhile } from './ask-operator.ts';
 import { chainOf, RowWriter, type ArgumentsShown } from './audit-row.ts';
 
 /** What an intent is written with: the same as the record it belongs to. */
@@ -54,9 +55,5 @@ const refusals: Record<Exclude<Committed, 'committed'>, () => ToolcribError> = {
       'outcome_unknown',
       'A call under this idempotency key was begun elsewhere, and its outcome is not known yet.',
     ),
-  unapproved: () =>
-    new ToolcribError(
-      'approval_required',
-      'What was approved was used for another call meanwhile, or has run out; call again to have it asked for anew.',
-    ),
+  unapproved: goneMeanwhile,
 };

@@ -1,31 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { z } from 'zod';
-import { defineTool, type Tool } from '../../src/index.ts';
 import { Client } from '../faults/client.ts';
 import { Crib as FaultCrib } from '../faults/crib.ts';
 import { openCrib, readAllRows, type Crib } from '../gateway.ts';
 import { cli, runNode } from './child.ts';
-import { versions } from './governed-tools.ts';
+import { versions, wiper } from './governed-tools.ts';
 
 const OPERATOR = { approve: { mode: 'operator' } } as const;
-
-function wiper(): { readonly tool: Tool; readonly ran: unknown[] } {
-  const ran: unknown[] = [];
-  const tool = defineTool(
-    {
-      name: 'wipe',
-      description: 'Wipes a disk. Returns its name. Use it never.',
-      input: z.strictObject({ disk: z.string() }),
-      annotations: { destructiveHint: true },
-    },
-    (args) => {
-      ran.push(args);
-      return { wiped: args.disk };
-    },
-  ) as Tool;
-  return { tool, ran };
-}
 
 /** Runs `toolcrib approvals` as somebody on the machine. */
 async function approvals(

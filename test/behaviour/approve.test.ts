@@ -1,28 +1,9 @@
 import { expect, test } from 'vitest';
-import { z } from 'zod';
 import { validatorOf } from '../../src/core/validator.ts';
-import { defineTool, requireConfirmation, type Tool } from '../../src/index.ts';
+import { requireConfirmation } from '../../src/index.ts';
 import { everythingForStaff, openCrib } from '../gateway.ts';
-import { versions } from './governed-tools.ts';
+import { versions, wiper } from './governed-tools.ts';
 import type { Json } from './peer.ts';
-
-function wiper(name = 'wipe'): { readonly tool: Tool; readonly ran: unknown[] } {
-  const ran: unknown[] = [];
-  const tool = defineTool(
-    {
-      name,
-      description: 'Wipes a disk. Returns its name. Use it never.',
-      input: z.strictObject({ disk: z.string() }),
-      output: z.object({ wiped: z.string() }),
-      annotations: { destructiveHint: true },
-    },
-    (args) => {
-      ran.push(args);
-      return { wiped: args.disk };
-    },
-  ) as Tool;
-  return { tool, ran };
-}
 
 test('000-32 000-33 000-34 in every revision a destructive tool asks, and runs when it is confirmed', async () => {
   const { tool, ran } = wiper();

@@ -247,7 +247,7 @@ describe('toolcrib audit', () => {
     await run('keys', 'create', ...key);
     const at = '2026-01-01T00:00:00.000Z';
     const facts = { client: 'c/1', protocol: '2026-07-28', preview: '{}', trace: 't', approval: 'apr_1' };
-    const decision = { did: 'call approved', approval: 'apr_1', subject: 's', by: 'root' };
+    const decision = { did: 'call approved', approval: 'apr_1', uid: 0, by: 'root' };
     await write([
       ['acme', { at, kind: 'call', ...facts }],
       ['acme', { at, kind: 'call', resource: 'r', uri: 'file:///r', from: 'cache', rule: 'access[0]' }],

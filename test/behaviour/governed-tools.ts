@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { defineTool, type Tool } from '../../src/index.ts';
 import { revisions } from './matrix.ts';
 
@@ -17,5 +18,24 @@ export function echo(name = 'echo'): { readonly tool: Tool<{ text: string }>; re
     ran.push(args.text);
     return args.text;
   });
+  return { tool, ran };
+}
+
+/** A tool that destroys what it is given, and what it was given. */
+export function wiper(name = 'wipe'): { readonly tool: Tool; readonly ran: unknown[] } {
+  const ran: unknown[] = [];
+  const tool = defineTool(
+    {
+      name,
+      description: 'Wipes a disk. Returns its name. Use it never.',
+      input: z.strictObject({ disk: z.string() }),
+      output: z.object({ wiped: z.string() }),
+      annotations: { destructiveHint: true },
+    },
+    (args) => {
+      ran.push(args);
+      return { wiped: args.disk };
+    },
+  ) as Tool;
   return { tool, ran };
 }
