@@ -45,6 +45,12 @@ export async function withDeployment<T>(
   };
   try {
     return await use({ ...opened, operate });
+  } catch (error) {
+    if (!(error instanceof ToolcribError) || error.code !== 'record_unavailable') throw error;
+    const why = error.cause instanceof Error ? ` (${error.cause.message})` : '';
+    // A disk that was only slow has done it after all.
+    const text = `The store did not answer in time${why}: it may have been done or not. List what there is before you try again.`;
+    throw new ToolcribError('record_unavailable', text, { cause: error });
   } finally {
     await opened.store.close();
   }

@@ -1,9 +1,13 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
-import Database from 'libsql';
+import { createRequire } from 'node:module';
+import type Database from 'libsql';
 import { ToolcribError } from '../core/errors.ts';
 
 type Statement = Database.Statement;
 type Value = string | number | bigint | null;
+
+// A server's start waits for it, so it is loaded before anybody asks; where it is not installed, whoever opens a database is told.
+const sqlite = loadSqlite();
 
 /** A connection to an SQLite database, with its statements prepared once. */
 export class SqliteDatabase {
@@ -17,10 +21,11 @@ export class SqliteDatabase {
         'invalid_setup',
         `There is no database ${file}; it is made when a server starts.`,
       );
+    if (sqlite instanceof Error) throw new ToolcribError('invalid_setup', NOT_INSTALLED, { cause: sqlite });
     try {
       // Results and keys are in it: made by us, it is for its owner alone, and so are the files SQLite puts beside it.
       if (which === 'any') closeSync(openSync(file, 'a', 0o600));
-      this.raw = new Database(file);
+      this.raw = new sqlite(file);
       this.raw.exec(
         'pragma busy_timeout = 800; pragma page_size = 16384; pragma journal_mode = wal; pragma synchronous = full; pragma foreign_keys = on',
       );
@@ -91,5 +96,16 @@ export class SqliteDatabase {
     let statement = this.#statements.get(sql);
     if (!statement) this.#statements.set(sql, (statement = this.raw.prepare(sql)));
     return statement;
+  }
+}
+
+const NOT_INSTALLED =
+  'SQLite for this platform is not installed: it is an optional dependency of libsql. Install it with: npm install --include=optional';
+
+function loadSqlite(): typeof Database | Error {
+  try {
+    return createRequire(import.meta.url)('libsql') as typeof Database;
+  } catch (error) {
+    return error as Error;
   }
 }

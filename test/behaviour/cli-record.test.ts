@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { absentTool } from '../../src/core/absent-tool.ts';
 import { withStages } from '../../src/core/stage.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
@@ -135,6 +135,40 @@ describe('toolcrib tenants and keys', () => {
       complaints: `toolcrib: There is no ${place('secrets')}; restore the secrets from a backup.\n`,
     });
     expect(contentsOf(folder)).toEqual(before);
+  });
+
+  test('a change that finds the database held by another program is told as uncertain, with what to do', async () => {
+    const { run, place } = deployment();
+    await run('tenants', 'create', 'acme');
+    const holder = new SqliteDatabase(place('db'), 'existing');
+    onTestFinished(() => holder.close());
+    holder.run('begin immediate');
+    const { code, complaints } = await run('tenants', 'disable', 'acme');
+    holder.run('rollback');
+    expect(code).toBe(1);
+    expect(complaints).toMatch(/^toolcrib: The store .*List what there is before you try again\.\n$/s);
+  }, 60_000);
+
+  test('without the part of SQLite for this platform, a command says in one line what to install', async () => {
+    const { run, folder } = deployment();
+    const hook = join(folder, 'absent.cjs');
+    writeFileSync(
+      hook,
+      `const { _load: load } = require('node:module');
+      require('node:module')._load = (name, ...more) => {
+        if (name.startsWith('@libsql/')) throw Object.assign(new Error("Cannot find module '" + name + "'"), { code: 'MODULE_NOT_FOUND' });
+        return load(name, ...more);
+      };`,
+    );
+    vi.stubEnv('NODE_OPTIONS', `--require ${hook}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    expect(await run('tenants', 'create', 'acme')).toEqual({
+      code: 1,
+      output: '',
+      complaints: expect.stringMatching(
+        /^toolcrib: The store cannot be opened: SQLite for this platform is not installed.*\n$/,
+      ),
+    });
   });
 
   test('a deployment that keeps everything in memory has nothing to look after', async () => {
