@@ -192,6 +192,16 @@ test.each([
   });
 });
 
+test('a tool that would reach the files of the server is refused at its place', async () => {
+  const { file, run } = setUp(
+    'tools:\n  modules: [./tools/*.mjs]\n  ready:\n    file_operations: { root: ., write: true }\n',
+  );
+  expect(await run()).toEqual({
+    output: `${file}:4:30: tools.ready.file_operations.root would let callers reach this configuration; give it a folder of its own.\n`,
+    code: 1,
+  });
+});
+
 test('a rule whose condition is a text or a number is refused at its place', async () => {
   const { file, run } = setUp(
     'tools: { modules: [./tools/*.ts] }\naccess:\n  - { tools: [look_up], when: args.city }\n',

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -292,7 +292,7 @@ const ready: Readonly<Record<string, object>> = {
   get_time: {},
   get_weather: { apiKey: 'key' },
   notion: { token: 'token' },
-  file_operations: { root: '.', write: true },
+  file_operations: { root: './data', write: true },
   run_command: { folder: '.', commands: { date: command } },
   fetch_api_data: { hosts: ['api.example.com'], methods: ['GET', 'POST'] },
   query_database: { url: 'sqlite:./shop.db', tables: ['orders'] },
@@ -302,7 +302,7 @@ const ready: Readonly<Record<string, object>> = {
 // What the others are set to is all they can do; these can do less.
 const lessReady: typeof ready = {
   ...ready,
-  file_operations: { root: '.' },
+  file_operations: { root: './data' },
   fetch_api_data: { hosts: ['api.example.com'] },
 };
 
@@ -325,6 +325,7 @@ test.each([
   async (_what, options) => {
     const folder = mkdtempSync(join(tmpdir(), 'toolcrib-ready-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    mkdirSync(join(folder, 'data'));
     const database = new Database(join(folder, 'shop.db'));
     database.exec('CREATE TABLE orders (id INTEGER PRIMARY KEY, total REAL)');
     database.close();

@@ -1,8 +1,8 @@
-import { realpathSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
 import type { Config, Conflict } from './config.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { storePlaces } from './open-store.ts';
+import { realPlace } from './real-place.ts';
+import { reachConflicts, type HeldFile } from './tool-reach.ts';
 import type { Path } from './yaml-text.ts';
 
 /** A configuration with what its files are made of. */
@@ -11,17 +11,25 @@ export interface FileSettings extends Pick<LoadedConfig, 'config' | 'folder' | '
   readonly isWritten: (path: Path) => boolean;
 }
 
-/** Finds settings that name the same file, where one would overwrite what the other keeps. */
+/** Finds settings that name the same file, where one would overwrite what the other keeps, and tools that reach such a file. */
 export function fileConflicts({ config, folder, sources, isWritten }: FileSettings): Conflict[] {
   const named = filesOf(config, folder).toSorted(
     (a, b) => Number(isWritten(a.path)) - Number(isWritten(b.path)),
   );
-  const taken = new Map<string, string>();
-  for (const file of sources.keys())
-    taken.set(identityOf(file), taken.size === 0 ? 'this configuration' : 'a secret that is read from it');
+  const read = Array.from(sources.keys(), (file, index) => ({
+    file,
+    what: index === 0 ? 'this configuration' : 'a secret that is read from it',
+  }));
+  const held = [...read, ...named.flatMap(({ files }) => files)];
+  return [...sharedFiles(named, read), ...reachConflicts({ config, folder, held })];
+}
+
+function sharedFiles(named: readonly Named[], read: readonly HeldFile[]): Conflict[] {
+  // By another name it is the same file.
+  const taken = new Map(read.map(({ file, what }) => [realPlace(file), what]));
   return named.flatMap(({ path, files }) => {
-    const holder = files.map(({ file }) => taken.get(identityOf(file))).find((found) => found !== undefined);
-    for (const { file, what } of files) taken.set(identityOf(file), what);
+    const holder = files.map(({ file }) => taken.get(realPlace(file))).find((found) => found !== undefined);
+    for (const { file, what } of files) taken.set(realPlace(file), what);
     if (holder === undefined) return [];
     const message = `names a file that is needed for ${holder}`;
     return [{ path, message, remedy: 'give it a file of its own', severity: 'error' }];
@@ -30,7 +38,7 @@ export function fileConflicts({ config, folder, sources, isWritten }: FileSettin
 
 interface Named {
   readonly path: Path;
-  readonly files: readonly { readonly file: string; readonly what: string }[];
+  readonly files: readonly HeldFile[];
 }
 
 function filesOf(config: Config, folder: string): Named[] {
@@ -48,15 +56,4 @@ function filesOf(config: Config, folder: string): Named[] {
       files: [{ file, what: `checkpoints (stages.audit.checkpoints[${index}])` }],
     })),
   ];
-}
-
-// By another name it is the same file: what is not there yet is looked at by its folder.
-function identityOf(file: string): string {
-  for (const [whole, rest] of [[file], [dirname(file), basename(file)]] as const)
-    try {
-      return join(realpathSync(whole), rest ?? '');
-    } catch {
-      // It is not there, or a part of its path is not.
-    }
-  return file;
 }

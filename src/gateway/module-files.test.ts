@@ -23,3 +23,19 @@ test.each([
   const base = '/srv/app';
   expect(filePattern(pattern, base).matches(join(base, file))).toBe(expected);
 });
+
+test.each([
+  ['tools/*.ts', [], true],
+  ['tools/*.ts', ['deep'], false],
+  ['tools/*/*.ts', ['deep'], true],
+  ['tools/*/*.ts', ['deep', 'down'], false],
+  ['tools/a*/*.ts', ['b'], false],
+  ['tools/a*/*.ts', [undefined], true],
+  ['tools/**/*.ts', ['deep', undefined, 'down'], true],
+  ['tools/**', ['deep'], true],
+  ['tools/one.ts', [], true],
+  ['tools/one.ts', [undefined], false],
+  ['{tools,lib}/*.ts', ['up'], false],
+])('%s looks into %j: %s', (pattern, names, expected) => {
+  expect(filePattern(pattern, '/srv/app').looksInto(names)).toBe(expected);
+});

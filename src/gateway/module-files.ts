@@ -10,6 +10,8 @@ export interface FilePattern {
   /** How many folders below that one it looks into. */
   readonly depth: number;
   readonly matches: (file: string) => boolean;
+  /** Whether it looks into a folder below that one, by the names that lead there; `undefined` stands for any. */
+  readonly looksInto: (names: readonly (string | undefined)[]) => boolean;
 }
 
 const SOURCE = /\.[cm]?[jt]s$/;
@@ -42,6 +44,7 @@ export function filePattern(text: string, baseDir: string): FilePattern {
       const inside = relative(folder, file).split(sep);
       return inside[0] !== '..' && isSource(file) && matchesAll(fits, inside);
     },
+    looksInto: (names) => leadsInto(fits, names),
   };
 }
 
@@ -99,4 +102,11 @@ function matchesAll([first, ...rest]: readonly Segment[], names: readonly string
   if (first !== '**') return names.length > 0 && first(names[0]!) && matchesAll(rest, names.slice(1));
   if (rest.length === 0) return names.length > 0;
   return names.some((_, index) => matchesAll(rest, names.slice(index)));
+}
+
+function leadsInto([first, ...rest]: readonly Segment[], names: readonly (string | undefined)[]): boolean {
+  if (first === undefined) return false;
+  const [name] = names;
+  if (names.length === 0 || first === '**') return true;
+  return (name === undefined || first(name)) && leadsInto(rest, names.slice(1));
 }

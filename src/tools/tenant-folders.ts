@@ -37,7 +37,7 @@ export function createTenantFolders({ option, path, folder }: TenantFolderOption
   const above = `${isAbsolute(path) ? '/' : './'}${parts.slice(0, at).join('/')}`;
   const base = requireFolder(`The folder in front of ${TENANT} in ${option}`, above, folder);
   return (tenant) => {
-    if (!SAFE_TENANT.test(tenant) || !isSafeName(tenant, { hidden: false }))
+    if (!isTenantFolder(tenant))
       throw new ToolcribError(
         'refused',
         'The id of your tenant is no name for a folder; ask the operator for another one.',
@@ -46,10 +46,16 @@ export function createTenantFolders({ option, path, folder }: TenantFolderOption
   };
 }
 
-const TENANT = '{tenant}';
+/** What stands for the id of the tenant that calls. */
+export const TENANT = '{tenant}';
 
 // No system reads one of these as anything but one name.
 const SAFE_TENANT = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/** Whether the id of a tenant may stand for a folder of this name. */
+export function isTenantFolder(name: string): boolean {
+  return SAFE_TENANT.test(name) && isSafeName(name, { hidden: false });
+}
 
 function requireFolder(what: string, path: string, folder: string): string {
   const base = resolve(folder, path);
