@@ -1,17 +1,12 @@
 import { appendFileSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import * as fc from 'fast-check';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { propertyRuns } from './property-runs.ts';
-import { createStoreFolder, newSigningKey, type StoreFolder } from './store-folder.ts';
+import { createRecord } from './journal-record.ts';
+import { newSigningKey } from './store-folder.ts';
 import { genesis, link, parseRow, writeRow } from '../src/store/chain.ts';
 import { checkpointKeys, fingerprint, openCheckpoint, signCheckpoint } from '../src/store/checkpoint.ts';
-import { retain } from '../src/store/journal-upkeep.ts';
-import { JournalWriter } from '../src/store/journal-writer.ts';
-import { SqliteDatabase } from '../src/store/sqlite-database.ts';
-import { migrate } from '../src/store/sqlite-schema.ts';
-import { verifyJournal, type Verdict } from '../src/store/verify-journal.ts';
 
-const DAY_MS = 24 * 3_600_000;
 const PAGE_BYTES = 16_384;
 
 describe('E1 a record nobody touched', () => {
@@ -373,6 +368,15 @@ describe('E1 checkpoints', () => {
     expect(verify()).toMatchObject(says('The place of checkpoint 2 in the database was changed.'));
   });
 
+  test.each(['0', "'soon'", "cast(x'ff' as text)", 'at - 60000'])(
+    'whose time in the database was changed are noticed: %s',
+    async (time) => {
+      const { inside, verify } = await createRecord();
+      inside((db) => db.run(`update checkpoints set at = ${time} where n = 2`));
+      expect(verify()).toMatchObject(says('The time of checkpoint 2 in the database was changed.'));
+    },
+  );
+
   test('that are missing from the copy are noticed', async () => {
     const { copy, verify, lines } = await createRecord();
     const all = lines();
@@ -461,7 +465,7 @@ describe('E1 retention', () => {
   test('cuts at a checkpoint and says so on record; the rest is still proven', async () => {
     const record = await createRecord();
     record.age(2);
-    retain(record.db, record.writer(), 30);
+    record.retain(30);
     expect(record.inside((db) => db.get('select min(id) as id from journal'))).toMatchObject({ id: 5 });
     expect(record.verify()).toMatchObject({ problem: undefined, rows: 8, cut: { checkpoint: 2 } });
     record.change(5, (rows) => rows.replace('"n":5', '"n":7'));
@@ -470,24 +474,55 @@ describe('E1 retention', () => {
 
   test('cuts nothing that is not old enough, and nothing twice', async () => {
     const record = await createRecord();
-    retain(record.db, record.writer(), 30);
+    record.retain(30);
     expect(record.verify()).toMatchObject({ rows: 16, cut: undefined });
     record.age(2);
-    retain(record.db, record.writer(), 30);
-    retain(record.db, record.writer(), 30);
+    record.retain(30);
+    record.retain(30);
     expect(record.verify()).toMatchObject({ problem: undefined, rows: 8 });
   });
 
   test('goes on: a later cut takes the note of the earlier with it', async () => {
     const record = await createRecord();
     record.age(2);
-    retain(record.db, record.writer(), 30);
+    record.retain(30);
     record.write();
     record.writer().checkpoint();
     record.age(4);
     record.write();
-    retain(record.db, record.writer(), 30);
+    record.retain(30);
     expect(record.verify()).toMatchObject({ problem: undefined, rows: 3, cut: { checkpoint: 4 } });
+  });
+
+  test.each([
+    ['the time of a young checkpoint', 'update checkpoints set at = 0 where n = 3'],
+    ['how far an old one goes', 'update checkpoints set up_to = 6 where n = 2'],
+    [
+      'the line of an old one for that of a young one',
+      'update checkpoints set (up_to, line) = (select up_to, line from checkpoints where n = 3) where n = 2',
+    ],
+  ])('does not believe who changes %s: nothing is cut off', async (_what, change) => {
+    const record = await createRecord();
+    record.age(2);
+    record.inside((db) => db.run(change));
+    expect(() => record.retain(30)).toThrow(
+      /^checkpoint \d in the database was changed, so old rows are kept/,
+    );
+    expect(record.inside((db) => db.get('select count(*) as n from journal'))).toMatchObject({ n: 7 });
+  });
+
+  test('that took rows younger than it says is noticed', async () => {
+    const record = await createRecord();
+    record.inside((db) => db.run('delete from journal where id <= 4'));
+    const facts = { kind: 'cut', at: new Date().toISOString(), checkpoint: 2, upTo: 4, days: 30 };
+    const note = [{ chain: '@operator', body: JSON.stringify(facts) }];
+    record.db.atOnce(() => record.writer().write(note));
+    record.writer().kept(note);
+    expect(record.verify().problem).toMatchObject({
+      chain: '@operator',
+      seq: 1,
+      what: 'Rows were cut off that were younger than the row says.',
+    });
   });
 
   test('that is not on record is noticed', async () => {
@@ -568,90 +603,3 @@ test('a long record is verified in one pass', async () => {
   }
   expect(record.verify()).toMatchObject({ problem: undefined, rows: 100_000, chains: 200, unproven: 0 });
 }, 120_000);
-
-interface TestRecord extends StoreFolder {
-  readonly db: SqliteDatabase;
-  /** Writes one group of a row for each chain. */
-  write(chains?: readonly string[]): void;
-  writer(): JournalWriter;
-  rowsOf(group: number): string[];
-  change(group: number, how: (rows: string) => string): void;
-  /** Makes every chain anew with changed bodies, as somebody without the key could. */
-  rebuild(how: (body: string) => string): void;
-  lines(): string[];
-  withoutCheckpoints(): void;
-  /** Makes the first checkpoints 60 days old. */
-  age(checkpoints: number): void;
-  /** Moves everything into the database file itself. */
-  settle(): void;
-  verify(signingKey?: string): Verdict;
-  /** Checks it against other copies of the checkpoints than its own. */
-  verifyWith(checkpointFiles: readonly string[]): Verdict;
-}
-
-// Seven groups of two rows of acme, the second and fifth with a row of other; a checkpoint after every second group, the last uncovered.
-async function createRecord({ groups = 7 } = {}): Promise<TestRecord> {
-  const folder = createStoreFolder();
-  const db = new SqliteDatabase(folder.file);
-  onTestFinished(() => db.close());
-  db.run('pragma synchronous = off');
-  await migrate(db);
-  const { signing } = checkpointKeys(folder.signingKey);
-  const writer = new JournalWriter(db, {
-    key: signing,
-    files: [folder.copy],
-    everyRows: 1_000,
-  });
-  let n = 0;
-  const write: TestRecord['write'] = (chains = ['acme', 'acme']) => {
-    n++;
-    const entries = chains.map((chain, at) => ({ chain, body: JSON.stringify({ kind: 'call', n, at }) }));
-    db.atOnce(() => writer.write(entries));
-    writer.kept(entries);
-  };
-  for (let group = 1; group <= groups; group++) {
-    write(group % 3 === 2 ? ['acme', 'other', 'acme'] : undefined);
-    if (group % 2 === 0) writer.checkpoint();
-  }
-  const rowsOf: TestRecord['rowsOf'] = (group) =>
-    db.get<{ rows: string }>('select rows from journal where id = ?', group)!.rows.split('\n');
-  const change: TestRecord['change'] = (group, how) =>
-    void db.run('update journal set rows = ? where id = ?', how(rowsOf(group).join('\n')), group);
-  return {
-    ...folder,
-    db,
-    write,
-    writer: () => writer,
-    rowsOf,
-    change,
-    rebuild(how) {
-      const heads = new Map<string, ReturnType<typeof genesis>>();
-      for (const { id } of db.all<{ id: number }>('select id from journal order by id')) {
-        const made = rowsOf(id).map((line) => {
-          const { chain, body } = parseRow(line)!;
-          const changed = how(body);
-          const head = link(heads.get(chain) ?? genesis(chain), changed);
-          heads.set(chain, head);
-          return writeRow(chain, head, changed);
-        });
-        change(id, () => made.join('\n'));
-      }
-      for (const [chain, { seq, hash }] of heads)
-        db.run('update heads set seq = ?, hash = ? where chain = ?', seq, hash, chain);
-    },
-    verifyWith: (checkpointFiles) =>
-      folder.inside((other) =>
-        verifyJournal(other, { checkpointFiles, key: checkpointKeys(folder.signingKey).checking }),
-      ),
-    settle: () => void db.get('pragma wal_checkpoint(truncate)'),
-    lines: () => readFileSync(folder.copy, 'utf8').trimEnd().split('\n'),
-    withoutCheckpoints() {
-      db.run('delete from checkpoints');
-      db.run('delete from heads');
-      writeFileSync(folder.copy, '');
-    },
-    age(checkpoints) {
-      db.run('update checkpoints set at = ? where n <= ?', Date.now() - 60 * DAY_MS, checkpoints);
-    },
-  };
-}

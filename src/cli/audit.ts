@@ -207,6 +207,7 @@ const COLUMNS = [
   'chain',
   'seq',
   'hash',
+  'days',
 ] as const;
 
 function toCells(row: JournalRow): string[] {

@@ -146,9 +146,10 @@ export class JournalWriter {
     );
     const n = (last?.n ?? 0) + 1;
     const before = last ? fingerprint(last.line) : '';
-    const at = new Date().toISOString();
+    const now = new Date();
+    const at = now.toISOString();
     const line = signCheckpoint({ n, at, upTo: this.#lastId, heads, before }, this.#options.key);
-    db.run('insert into checkpoints values (?, ?, ?, ?)', n, this.#lastId, Date.now(), line);
+    db.run('insert into checkpoints values (?, ?, ?, ?)', n, this.#lastId, now.getTime(), line);
     return line;
   }
 

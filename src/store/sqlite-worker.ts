@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { parentPort } from 'node:worker_threads';
 import { checkpointKeys, openCheckpoint } from './checkpoint.ts';
@@ -21,6 +22,8 @@ interface Opened {
   readonly db: SqliteDatabase;
   readonly writer: JournalWriter;
   readonly operations: Operations;
+  /** Checks the checkpoints. */
+  readonly key: KeyObject;
 }
 
 const port = parentPort!;
@@ -60,7 +63,7 @@ async function prepare(db: SqliteDatabase): Promise<Opened> {
     everyRows: options.checkpointRows,
   });
   foreignWrites = db.foreignWrites;
-  return { db, writer, operations: createOperations(db, options.holder) };
+  return { db, writer, operations: createOperations(db, options.holder), key: checking };
 }
 
 function perform(batch: Batch): Reply {
@@ -205,9 +208,10 @@ try {
   setInterval(() => keepUp(({ writer }) => writer.checkpointInTurn()), options.checkpointMs).unref();
   setInterval(
     () =>
-      keepUp(({ db, writer, operations }) => {
+      keepUp(({ db, writer, operations, key }) => {
         db.atOnce(() => operations.sweep());
-        if (options.retentionDays !== undefined) retain(db, writer, options.retentionDays);
+        const { retentionDays: days } = options;
+        if (days !== undefined) retain(db, writer, { days, key });
       }),
     SWEEP_MS,
   ).unref();

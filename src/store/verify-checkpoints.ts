@@ -48,8 +48,8 @@ export function collectCheckpoints(
   copies: readonly NamedCopy[],
   key: KeyObject,
 ): Collected {
-  const kept = db.all<{ n: number; up_to: number | null; line: StoredBytes }>(
-    `select n, ${wholeNumber('up_to')}, ${textBytes('line')} from checkpoints order by n`,
+  const kept = db.all<{ n: number; up_to: number | null; at: number | null; line: StoredBytes }>(
+    `select n, ${wholeNumber('up_to')}, ${wholeNumber('at')}, ${textBytes('line')} from checkpoints order by n`,
   );
   const lines = kept.map(({ n, line }, index) => {
     if (n !== index + 1) throw new Found({ what: `The database lacks checkpoint ${index + 1}.` });
@@ -61,7 +61,16 @@ export function collectCheckpoints(
   const checkpoints = lines.map((line, index) => openNext(line, lines[index - 1], { n: index + 1, key }));
   const moved = kept.find(({ up_to: upTo }, index) => checkpoints[index]!.upTo !== upTo);
   if (moved) throw new Found({ what: `The place of checkpoint ${moved.n} in the database was changed.` });
+  const shifted = kept.find(({ at }, index) => !isTimeOf(checkpoints[index]!, at));
+  if (shifted) throw new Found({ what: `The time of checkpoint ${shifted.n} in the database was changed.` });
   return { checkpoints, inside: kept.length };
+}
+
+const MOMENT_MS = 1_000;
+
+// It is there to find a checkpoint by: a moment more or less changes nothing.
+function isTimeOf({ at }: Checkpoint, kept: number | null): boolean {
+  return kept !== null && Math.abs(Date.parse(at) - kept) < MOMENT_MS;
 }
 
 // A copy that was only just configured is not there yet, nor is any after a crash between the first checkpoint and its copies; but otherwise, without any copy, nothing outside the database shows what it held.

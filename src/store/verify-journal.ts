@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { ToolcribError } from '../core/errors.ts';
-import { genesis, link, parseRow, type ChainHead } from './chain.ts';
+import { genesis, link, parseRow, type ChainHead, type ChainRow } from './chain.ts';
 import { headsAfter, readCheckpoints, type Checkpoint, type CheckpointCopy } from './checkpoint.ts';
 import { damageIn } from './damage.ts';
 import { OPERATOR_CHAIN } from './operator-chain.ts';
@@ -13,6 +13,8 @@ import {
   type NamedCopy,
   type Problem,
 } from './verify-checkpoints.ts';
+
+const DAY_MS = 24 * 3_600_000;
 
 /** What a check of the record showed. */
 export interface Verdict {
@@ -173,7 +175,15 @@ class Walk {
     this.#grown.add(chain);
     this.#rows++;
     this.#unproven++;
-    if (this.#cut && chain === OPERATOR_CHAIN && isCutAt(body, this.#cut.upTo)) this.#isCutOnRecord = true;
+    if (this.#cut && chain === OPERATOR_CHAIN) this.#lookForCut(row, this.#cut);
+  }
+
+  #lookForCut({ chain, seq, body }: ChainRow, cut: Checkpoint): void {
+    const note = cutIn(body);
+    if (note?.upTo !== cut.upTo) return;
+    this.#isCutOnRecord = true;
+    if (note.dueBefore <= Date.parse(cut.at))
+      throw this.#found({ chain, seq, what: 'Rows were cut off that were younger than the row says.' });
   }
 
   #compare({ n, upTo, heads }: Checkpoint): void {
@@ -210,11 +220,19 @@ class Walk {
   }
 }
 
-function isCutAt(body: string, upTo: number): boolean {
+interface CutNote {
+  readonly upTo: unknown;
+  /** What was younger was to be kept; not a number where the row does not say. */
+  readonly dueBefore: number;
+}
+
+function cutIn(body: string): CutNote | undefined {
   try {
-    const facts = JSON.parse(body) as { kind?: unknown; upTo?: unknown } | null;
-    return facts?.kind === 'cut' && facts.upTo === upTo;
+    const facts = JSON.parse(body) as Readonly<Record<string, unknown>> | null;
+    if (facts?.['kind'] !== 'cut') return undefined;
+    const dueBefore = Date.parse(String(facts['at'])) - Number(facts['days']) * DAY_MS;
+    return { upTo: facts['upTo'], dueBefore };
   } catch {
-    return false;
+    return undefined;
   }
 }

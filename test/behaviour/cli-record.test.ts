@@ -287,7 +287,7 @@ describe('toolcrib audit', () => {
       ['acme', { at, kind: 'call', resource: 'r', uri: 'file:///r', from: 'cache', rule: 'access[0]' }],
       ['@operator', { at, kind: 'operator', ...decision }],
       ['@operator', { at, kind: 'gap', reason: 'SQLITE_FULL', refused: 3 }],
-      ['@operator', { at, kind: 'cut', checkpoint: 2, upTo: 17 }],
+      ['@operator', { at, kind: 'cut', checkpoint: 2, upTo: 17, days: 90 }],
     ]);
     const { output } = await run('audit', 'export', '--format', 'csv');
     const [columns = [], ...cells] = output.split('\r\n').slice(0, -1).map(readCells);
