@@ -200,9 +200,10 @@ port.on('message', (batch: Batch | 'close') => {
 
 try {
   opened = await open();
+  // First of all: to a database that a copy contradicts, nothing is added.
+  opened.writer.copies.catchUp();
   settleIntents(opened.db, opened.writer, options.holder);
   settleTasks(opened.db, options.holder);
-  opened.writer.copies.catchUp();
   port.postMessage({ ready: true });
   setInterval(() => keepUp(lookForForeignWrites), options.watchMs).unref();
   setInterval(() => keepUp(({ writer }) => writer.checkpointInTurn()), options.checkpointMs).unref();
