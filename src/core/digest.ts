@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import type { Caller } from './caller.ts';
+import { canonicalJson } from './canonical-json.ts';
 import { describeTool, type Tool } from './tool.ts';
 
 /** A short fingerprint of any JSON value, the same however its keys are ordered. */
 export function digest(value: unknown): string {
-  return createHash('sha256')
-    .update(canonicalize(value) ?? '')
-    .digest('base64url')
-    .slice(0, 22);
+  return createHash('sha256').update(canonicalJson(value)).digest('base64url').slice(0, 22);
 }
 
 /** The fingerprint of what a tool promises; it changes when any part of the definition does. */

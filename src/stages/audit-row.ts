@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import { absentTools } from '../core/absent-tool.ts';
 import type { Call, ClientFacts, CompletionCall } from '../core/call.ts';
 import type { Caller } from '../core/caller.ts';
 import { CallerMemory } from '../core/caller-memory.ts';
+import { canonicalJson } from '../core/canonical-json.ts';
 import type { Clock } from '../core/clock.ts';
 import { definitionDigest } from '../core/digest.ts';
 import type { ErrorCode } from '../core/errors.ts';
@@ -235,7 +235,7 @@ function endOf({ record }: Call, { outcome, ms }: Ending): string {
 
 // The same text however the keys were ordered. Most arguments are in order already, and their JSON is canonical as it is.
 function canonicalText(args: object): string {
-  return isInOrder(args) ? JSON.stringify(args) : (canonicalize(args) ?? '');
+  return isInOrder(args) ? JSON.stringify(args) : canonicalJson(args);
 }
 
 function isInOrder(value: unknown): boolean {

@@ -28,6 +28,17 @@ describe('control characters', () => {
     });
   });
 
+  test('half a character becomes a mark in text and keys; whole ones stay', async () => {
+    const args = {
+      'k\ud800': ['a\udc00b', '\ud83d\ude00'],
+      deep: { text: '\ude00\ud83d', joined: '\ud83d\0\ude00' },
+    };
+    expect(await pass(args)).toEqual({
+      'k\ufffd': ['a\ufffdb', '😀'],
+      deep: { text: '\ufffd\ufffd', joined: '😀' },
+    });
+  });
+
   test('000-38 without the stage they arrive', async () => {
     const source = recordingSource(anything);
     await withStages(source, []).call(callOf(anything, { a: 'b\0' }));
@@ -56,6 +67,7 @@ describe('control characters', () => {
     for (const args of [
       { a: 1, 'a\0': 2 },
       { 'a\0': 1, 'a\u0001': 2 },
+      { 'a\0': 1, a: 2 },
     ])
       await expect(pass(args)).rejects.toThrow('Invalid arguments for take: a: is there twice');
   });

@@ -34,7 +34,7 @@ export const sanitizeInputOptions = z.strictObject({
 
 type Settings = z.output<typeof sanitizeInputOptions>;
 
-/** Frees arguments of control characters and keeps them within limits, before anything checks or uses them. */
+/** Frees arguments of control characters and of halves of characters, and keeps them within limits, before anything checks or uses them. */
 export function sanitizeInput(options: z.input<typeof sanitizeInputOptions> = {}): Stage {
   const settings = sanitizeInputOptions.parse(options, { jitless: true });
   return {
@@ -141,7 +141,7 @@ class Tidier {
       const name = this.#text(key);
       if (name !== key) {
         if (Object.hasOwn(object, name) || changed?.has(name))
-          this.#complain('is there twice, once with control characters');
+          this.#complain('is there twice, once with characters that are taken out');
         (changed ??= new Set()).add(name);
       }
       const member = schema && memberSchema(schema, name);
@@ -163,7 +163,8 @@ class Tidier {
     const { maxStringLength } = this.#settings;
     if (text.length > maxStringLength)
       return this.#complain(`is longer than ${maxStringLength} characters; send less`);
-    return HARMFUL.test(text) ? text.replaceAll(ALL_HARMFUL, '') : text;
+    const clean = HARMFUL.test(text) ? text.replaceAll(ALL_HARMFUL, '') : text;
+    return clean.isWellFormed() ? clean : clean.toWellFormed();
   }
 
   #complain(message: string): never {

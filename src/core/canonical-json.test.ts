@@ -1,0 +1,32 @@
+import canonicalize from 'canonicalize';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { propertyRuns } from '../../test/property-runs.ts';
+import { canonicalJson } from './canonical-json.ts';
+
+test('what has a canonical form is written in it', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      expect(canonicalJson(value)).toBe(canonicalize(value));
+    }),
+    { numRuns: propertyRuns() },
+  );
+  const value = { b: undefined, a: [undefined, new Date(0), -0, 1e21], é: 1, '10': 1, '9': 1 };
+  expect(canonicalJson(value)).toBe(canonicalize(value));
+});
+
+test('text with halves of characters reads back as it was, so no two are written alike', () => {
+  expect(() => canonicalize('\ud800')).toThrow('Lone surrogate');
+  const text = fc.string({ unit: fc.constantFrom('\ud800', '\udc00', '\ufffd', '\\', 'ud800', '"') });
+  fc.assert(
+    fc.property(fc.dictionary(text, text), (value) => {
+      expect(JSON.parse(canonicalJson(value))).toEqual({ ...value });
+      expect(canonicalJson(value).isWellFormed()).toBe(true);
+    }),
+    { numRuns: propertyRuns() },
+  );
+});
+
+test.each([NaN, Infinity, -Infinity])('%s is refused: JSON would write it like null', (number) => {
+  expect(() => canonicalJson({ a: [number] })).toThrow('is not JSON');
+});
