@@ -73,6 +73,7 @@ test('E2 a fact cannot stand in for the level, the time or the message', () => {
 test('E4 no secret reaches the log: not in messages, facts, keys or causes', () => {
   const secrets = new Secrets();
   secrets.add('correct-horse-battery');
+  secrets.add('123456789012');
   const { log, lines } = openLog('info', secrets);
   const secret = 'correct-horse-battery';
   const token = `ghp_${'a1B2'.repeat(9)}`;
@@ -83,8 +84,10 @@ test('E4 no secret reaches the log: not in messages, facts, keys or causes', () 
     cause,
     broken: `correct\u200b-horse-battery`,
     o: { secret },
+    pin: 123456789012,
+    behind: `\u001b${secret} and gh\u200bp_${'a1B2'.repeat(9)}`,
   });
-  expect(lines[0]).not.toMatch(/horse|ghp_/);
+  expect(lines[0]).not.toMatch(/orse|ghp_|a1B2|123456789012/);
   expect(lines[0]).toContain('[redacted:secret]');
   expect(lines[0]).toContain('[redacted:github]');
 

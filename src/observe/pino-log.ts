@@ -45,7 +45,7 @@ export function createLog({ level, secrets, destination = standardError() }: Log
     const plain = Object.entries(flattenSafely(facts)).slice(0, MAX_FACTS);
     for (const length of TEXT_LENGTHS) {
       const show = (text: string): string => shorten(showText(text, secrets), length);
-      logger[entryLevel](toFields(plain, show), show(message));
+      logger[entryLevel](toFields(plain, show, secrets), show(message));
       if (!isTooLong) return;
     }
     logger[entryLevel]({ facts: '[left out: too long]' }, shorten(showText(message, secrets), 64));
@@ -62,11 +62,13 @@ function standardError(): { write(line: string): void } {
 function toFields(
   facts: readonly (readonly [key: string, value: unknown])[],
   show: (text: string) => string,
+  secrets: Secrets,
 ): Record<string, unknown> {
   const fields: Record<string, unknown> = {};
   for (const [key, value] of facts) {
     const name = show(key).slice(0, MAX_KEY);
-    fields[OWN_KEYS.has(name) ? `${name}_` : name] = typeof value === 'string' ? show(value) : value;
+    const shown = typeof value === 'number' ? secrets.redactNumber(value) : value;
+    fields[OWN_KEYS.has(name) ? `${name}_` : name] = typeof shown === 'string' ? show(shown) : shown;
   }
   return fields;
 }
@@ -84,8 +86,10 @@ function flattenSafely(facts: Readonly<Record<string, unknown>> | undefined): Re
 function showText(text: string, secrets: Secrets): string {
   const clean = cleanText(text);
   const safe = secrets.redact(clean);
-  if (clean === text || safe !== clean) return safe;
-  return secrets.redact(text).replaceAll(UNSEEN, escapeLetter);
+  if (clean === text) return safe;
+  // Before cleaning too, which may take a part of a secret along and leave the rest.
+  const whole = secrets.redact(text);
+  return safe === clean ? whole.replaceAll(UNSEEN, escapeLetter) : secrets.redact(cleanText(whole));
 }
 
 const UNSEEN = /[^\P{Cc}\t\n]|[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Cs}\u2028\u2029\u2800]/gu;

@@ -121,6 +121,101 @@ describe('secrets in use', () => {
     ['base64 three letters in', Buffer.from(`use${secret}!`).toString('base64')],
   ];
 
+  // One secret that every way of writing writes differently.
+  const awkward = `S3cr&t<Pa/ss>word!(prod)~1 "it's" é*`;
+  const percent = (kept: RegExp): string =>
+    Array.from(Buffer.from(awkward), (byte) => {
+      const letter = String.fromCharCode(byte);
+      return kept.test(letter) ? letter : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+    }).join('');
+  const entities = awkward.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+  const inJson = (escaped: RegExp): string =>
+    JSON.stringify(awkward).replaceAll(
+      escaped,
+      (letter) => String.raw`\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+  const wrapped = (
+    width: number,
+    end: string,
+    lead = 'The password of the database, in case you need it: ',
+  ): string =>
+    Buffer.from(`${lead}${awkward}, and more about it that fills another line or two of this text.`)
+      .toString('base64')
+      .replaceAll(new RegExp(`.{${width}}`, 'g'), `$&${end}`);
+
+  test.each<[form: string, text: string]>([
+    ['JSON as Go writes it', inJson(/[<>&]/g)],
+    ['JSON as Gson writes it', inJson(/[<>&'=]/g)],
+    ['JSON as Python writes it', inJson(/[^ -~]/g)],
+    ['JSON as Python writes it for pages', inJson(/[<>&]|[^ -~]/g)],
+    ['JSON as PHP writes it', inJson(/[^ -~]/g).replaceAll('/', String.raw`\/`)],
+    ['a form', new URLSearchParams({ k: awkward }).toString()],
+    [
+      'a form in small letters',
+      new URLSearchParams({ k: awkward }).toString().replaceAll(/%../g, (code) => code.toLowerCase()),
+    ],
+    ['encodeURI', encodeURI(awkward)],
+    ['quote of Python', percent(/[A-Za-z0-9_.~/-]/)],
+    ['quote_plus of Python', percent(/[A-Za-z0-9_.~-]/).replaceAll('%20', '+')],
+    ['urlencode of PHP', percent(/[A-Za-z0-9_.-]/).replaceAll('%20', '+')],
+    ['XML text', entities],
+    ['a page', entities.replaceAll('"', '&quot;').replaceAll("'", '&#39;')],
+    ['a page of Python', entities.replaceAll('"', '&quot;').replaceAll("'", '&#x27;')],
+    ['a page of PHP', entities.replaceAll('"', '&quot;').replaceAll("'", '&#039;')],
+    ['a page of Go', entities.replaceAll('"', '&#34;').replaceAll("'", '&#39;')],
+    ['XML attributes', entities.replaceAll('"', '&quot;').replaceAll("'", '&apos;')],
+    ['base64 of mail', wrapped(76, '\r\n')],
+    ['base64 of a command', wrapped(76, '\n')],
+    ['base64 in PEM', wrapped(64, '\n')],
+    ['base64 in YAML', wrapped(64, '\n    ')],
+    ['base64 in short lines', wrapped(20, '\n')],
+  ])('E4 a live secret is taken out, and everything else stays: %s', (_form, text) => {
+    const secrets = new Secrets();
+    expect(secrets.redact(text)).toBe(text);
+    secrets.add(awkward);
+    const redacted = secrets.redact(`before ${text} after`);
+    expect(redacted).toMatch(/^before [^]*\[redacted:secret\][^]* after$/);
+    const plain = text.includes('%') || text.includes('&') || text.includes('\\u');
+    if (plain) expect(redacted).not.toMatch(/S3cr|word/);
+    else expect(fromBase64(redacted)).not.toMatch(/S3cr|word!|\(prod/);
+  });
+
+  test('E4 wherever base64 is broken, a live secret in it is found', () => {
+    const secrets = new Secrets();
+    secrets.add(awkward);
+    for (let shift = 0; shift < 80; shift++)
+      expect(secrets.redact(wrapped(76, '\n', 'x'.repeat(shift)))).toContain('[redacted:secret]');
+  });
+
+  test('base64 that holds no secret keeps its lines', () => {
+    const secrets = new Secrets();
+    const text = `key:\n${wrapped(76, '\n')}\n`;
+    secrets.add('something else');
+    expect(secrets.redact(text)).toBe(text);
+  });
+
+  test('A15 lines of any length and number are answered', () => {
+    const secrets = new Secrets();
+    secrets.add(awkward);
+    for (const text of [
+      'A'.repeat(500_000),
+      `${'A'.repeat(16)}\n`.repeat(30_000),
+      `${'A'.repeat(16)}\n${' '.repeat(400_000)}`,
+    ])
+      expect(secrets.redact(text)).toBe(text);
+  });
+
+  test('E4 a number whose digits are a secret is taken out, and others stay', () => {
+    const secrets = new Secrets();
+    expect(secrets.redactNumber(123456789012)).toBe(123456789012);
+    const forget = secrets.add('123456789012');
+    expect(secrets.redactNumber(123456789012)).toBe('[redacted:secret]');
+    expect(secrets.redactNumber(-123456789012.5)).toBe('-[redacted:secret].5');
+    expect(secrets.redactNumber(123456789013)).toBe(123456789013);
+    forget();
+    expect(secrets.redactNumber(123456789012)).toBe(123456789012);
+  });
+
   test.each(forms)('E4 a live secret is taken out: %s', (_form, text) => {
     const secrets = new Secrets();
     expect(secrets.redact(text)).toBe(text);
@@ -194,3 +289,10 @@ test('every format has its row in the documentation', () => {
   const page = readFileSync(new URL('../../docs/stages/sanitize.md', import.meta.url), 'utf8');
   for (const { id, description } of secretFormats) expect(page).toContain(`| \`${id}\` | ${description} |`);
 });
+
+/** What the base64 in a text says, line breaks or not. */
+function fromBase64(text: string): string {
+  return (text.replaceAll(/\s+/g, '').match(/[A-Za-z0-9+/=]{4,}/g) ?? [])
+    .flatMap((run) => [0, 1, 2, 3].map((from) => Buffer.from(run.slice(from), 'base64').toString('latin1')))
+    .join(' ');
+}

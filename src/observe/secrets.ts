@@ -3,9 +3,11 @@ import { linearPattern } from '../core/linear-pattern.ts';
 import { secretSpellings } from '../core/secret-spellings.ts';
 import { LiteralFinder } from './literal-finder.ts';
 import { secretFormats, secretHint } from './secret-formats.ts';
+import { changeWrappedBase64 } from './wrapped-base64.ts';
 
 const MIN_LENGTH = 8;
 const LIVE = '[redacted:secret]';
+const NUMBER = /^\d+(?:\.\d+)?$/;
 
 /** Takes secrets out of a text. */
 export type Redact = (text: string) => string;
@@ -15,13 +17,14 @@ export class Secrets {
   readonly #owners = new Map<string, number>();
   readonly #redactPatterns: Redact | undefined;
   #finder: LiteralFinder | undefined;
+  #hasNumbers = false;
 
   /** Further patterns by name, checked in time that grows with the text alone. */
   constructor(patterns: Readonly<Record<string, string>> = {}) {
     this.#redactPatterns = redactPatterns(patterns);
   }
 
-  /** Notes a secret in use, in every form it may turn up in; the returned function forgets it. What is shorter than 8 letters is too common to look for. */
+  /** Notes a secret in use, in the forms it usually turns up in; the returned function forgets it. What is shorter than 8 letters is too common to look for. */
   add(secret: string): () => void {
     if (secret.length < MIN_LENGTH) return () => {};
     this.#change(secret, 1);
@@ -35,9 +38,18 @@ export class Secrets {
   /** The text with every secret replaced by `[redacted:<id>]`. */
   redact(text: string): string {
     let safe = text;
-    if (this.#owners.size > 0 && text.length >= MIN_LENGTH) safe = this.#redactLive(safe);
+    if (this.#owners.size > 0 && text.length >= MIN_LENGTH)
+      safe = changeWrappedBase64(this.#redactLive(safe), this.#redactLive);
     if (safe.length >= SHORTEST_HIT && secretHint.test(safe)) safe = redactFormats(safe);
     return this.#redactPatterns ? this.#redactPatterns(safe) : safe;
+  }
+
+  /** A number as it is, or the text that stands for it where its digits hold a secret in use. */
+  redactNumber(value: number): number | string {
+    if (!this.#hasNumbers) return value;
+    const text = String(value);
+    const safe = this.#redactLive(text);
+    return safe === text ? value : safe;
   }
 
   #change(secret: string, owners: 1 | -1): void {
@@ -45,6 +57,7 @@ export class Secrets {
     if (count > 0) this.#owners.set(secret, count);
     else this.#owners.delete(secret);
     this.#finder = undefined;
+    if (NUMBER.test(secret)) this.#hasNumbers = [...this.#owners.keys()].some((known) => NUMBER.test(known));
   }
 
   // A short spelling of a long secret, such as a number that lost its zeros, is as common as a short secret.
@@ -52,7 +65,7 @@ export class Secrets {
     return [...this.#owners.keys()].flatMap(secretSpellings).filter(({ length }) => length >= MIN_LENGTH);
   }
 
-  #redactLive(text: string): string {
+  readonly #redactLive = (text: string): string => {
     const finder = (this.#finder ??= new LiteralFinder(this.#spellings()));
     let at = finder.find(text);
     if (at < 0) return text;
@@ -63,7 +76,7 @@ export class Secrets {
       done = at + finder.wordAt(text, at)!.length;
     }
     return safe + text.slice(done);
-  }
+  };
 }
 
 /** Makes a function that replaces what named patterns match; `undefined` where there are none. */

@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { ToolcribError } from '../core/errors.ts';
 import { cleanText, isPlainText } from '../observe/clean-text.ts';
 import type { Redact } from '../observe/secrets.ts';
@@ -16,6 +17,7 @@ const ADDRESSES: ReadonlySet<string> = new Set(['uri', 'url']);
 export interface CleanerOptions {
   readonly maxBytes: number;
   readonly redact: Redact | undefined;
+  readonly redactNumber?: ((value: number) => number | string) | undefined;
   readonly escapeHtml: boolean;
 }
 
@@ -23,6 +25,7 @@ export interface CleanerOptions {
 export class Cleaner {
   readonly #maxBytes: number;
   readonly #redact: Redact | undefined;
+  readonly #redactNumber: CleanerOptions['redactNumber'];
   readonly #escapeHtml: boolean;
   readonly #path: object[] = [];
   readonly #knownKeys = new Set<string>();
@@ -30,9 +33,10 @@ export class Cleaner {
   /** The UTF-8 size of what was cleaned since this was set to 0. */
   bytes = 0;
 
-  constructor({ maxBytes, redact, escapeHtml }: CleanerOptions) {
+  constructor({ maxBytes, redact, redactNumber, escapeHtml }: CleanerOptions) {
     this.#maxBytes = maxBytes;
     this.#redact = redact;
+    this.#redactNumber = redactNumber;
     this.#escapeHtml = escapeHtml;
   }
 
@@ -80,11 +84,19 @@ export class Cleaner {
 
   #clean(text: string, isEscaped: boolean): string {
     const isPlain = isPlainText(text);
-    let clean = isPlain ? text : cleanText(text);
+    let clean = isPlain ? text : this.#freed(text);
     if (this.#redact) clean = this.#redact(clean);
     if (isEscaped) clean = escapeMarkup(clean);
     this.bytes += isPlain ? clean.length : Buffer.byteLength(clean);
     return clean;
+  }
+
+  // What is taken out may reach into a secret, whose rest would not be recognised: so secrets are looked for before, too.
+  #freed(text: string): string {
+    const clean = cleanText(text);
+    if (clean === text || !this.#redact) return clean;
+    const safe = this.#redact(text);
+    return safe === text ? clean : cleanText(safe);
   }
 
   // Rows repeat their keys; a short one holds no secret, so that what was clean once stays clean.
@@ -111,7 +123,7 @@ export class Cleaner {
     if (typeof value === 'string') return ADDRESSES.has(key) ? this.name(value) : this.text(value);
     if (typeof value === 'object' && value !== null) return this.#inside(value, key);
     this.bytes += SMALL_VALUE;
-    return value;
+    return typeof value === 'number' && this.#redactNumber ? this.#redactNumber(value) : value;
   }
 
   #inside(value: object, key: string): unknown {
@@ -119,8 +131,12 @@ export class Cleaner {
       this.bytes += value.byteLength;
       return value;
     }
-    if (Object.getPrototypeOf(value) === String.prototype)
-      return this.text((value as { valueOf(): string }).valueOf());
+    const prototype: unknown = Object.getPrototypeOf(value);
+    // Plain data first: whether something is a text or a number in a box takes longer to tell.
+    if (prototype !== Object.prototype && prototype !== Array.prototype && !('toJSON' in value)) {
+      if (types.isStringObject(value)) return this.text(String(value));
+      if (types.isNumberObject(value)) return this.#value(Number(value), key);
+    }
     this.bytes += BRACKETS;
     this.checkSize();
     const path = this.#path;

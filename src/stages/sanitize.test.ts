@@ -11,6 +11,7 @@ import { recorded } from '../core/record.ts';
 import { defineResource } from '../core/resource.ts';
 import type { Done, Result } from '../core/result.ts';
 import { defineTool } from '../core/tool.ts';
+import { cleanText } from '../observe/clean-text.ts';
 import { Secrets } from '../observe/secrets.ts';
 import { sanitize } from './sanitize.ts';
 import { createTestCall } from '../testing.ts';
@@ -218,6 +219,50 @@ describe('secrets', () => {
   test('E4 a secret broken up by invisible characters is found', async () => {
     expect(await show({ kind: 'done', data: `gh\u200bp_${'a1B2'.repeat(9)}` })).toContain(
       '[redacted:github]',
+    );
+  });
+
+  test.each<[what: string, before: string]>([
+    ['an escape', '\u001b'],
+    ['the beginning of a sequence', '\u001b['],
+    ['the beginning of a sequence in 8 bits', '\u009b'],
+    ['the beginning of a longer sequence', '\u001b[1;'],
+    ['the beginning of a control string', '\u001b]'],
+  ])('E4 nothing of a secret is left behind %s', async (_what, before) => {
+    const secrets = new Secrets();
+    const text = `a${before}correct-horse-battery z`;
+    expect(cleanText(text)).toContain('orrect-horse');
+    secrets.add('correct-horse-battery');
+    planted = secrets;
+    const shown = await show({ kind: 'done', data: text, content: [content.text(text)] });
+    planted = undefined;
+    expect(shown).toContain('edacted:secret] z');
+    expect(shown).not.toContain('orse');
+  });
+
+  test.each<[what: string, value: unknown]>([
+    ['a number', 123456789012],
+    ['a number in a box', Object(123456789012)],
+    ['a text in a box', Object('123456789012')],
+    ['a text of a class of its own', new (class extends String {})('123456789012')],
+    [
+      'a class that says something else',
+      new (class extends String {
+        override toString(): string {
+          return '123456789012';
+        }
+      })('x'),
+    ],
+  ])('E4 a secret in %s is taken out', async (_what, value) => {
+    const secrets = new Secrets();
+    const result: Done = { kind: 'done', data: { pin: value, list: [value, 123456] } };
+    planted = secrets;
+    expect(await show(result)).toContain('123456789012');
+    secrets.add('123456789012');
+    const shown = await show(result);
+    planted = undefined;
+    expect(shown).toBe(
+      '{"kind":"done","data":{"pin":"[redacted:secret]","list":["[redacted:secret]",123456]}}',
     );
   });
 

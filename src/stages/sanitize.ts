@@ -55,9 +55,11 @@ export function sanitize(options: z.input<typeof sanitizeOptions> = {}, parts: S
   const { maxBytes, redact, patterns, escapeHtml } = sanitizeOptions.parse(options, { jitless: true });
   const secrets = redact.includes('secrets') ? (parts.secrets ?? new Secrets()) : undefined;
   const redactAll = inTurn(secrets && ((text) => secrets.redact(text)), redactPatterns(patterns));
-  const answers = new Answers(new Cleaner({ maxBytes, redact: redactAll, escapeHtml }), maxBytes);
+  const redactNumber = secrets && ((value: number) => secrets.redactNumber(value));
+  const how = { maxBytes, redact: redactAll, redactNumber, escapeHtml };
+  const answers = new Answers(new Cleaner(how), maxBytes);
   // A cleaner of its own: a call may speak while the answer of another is half cleaned.
-  const filter = createFilter(new Cleaner({ maxBytes, redact: redactAll, escapeHtml }));
+  const filter = createFilter(new Cleaner(how));
   const cleanQuestions = (questions: ReadonlyMap<string, Question>): ReadonlyMap<string, Question> =>
     answers.questions(questions);
   const around = <C extends Call>(next: Next<C>): Next<C> => {
