@@ -41,7 +41,9 @@ function claim(payload: JWTPayload, name: string): unknown {
 
 function nameIn(payload: JWTPayload, name: string): string | undefined {
   const value = claim(payload, name);
-  return typeof value === 'string' && value !== '' && value.length <= MAX_NAME_LENGTH ? value : undefined;
+  if (typeof value !== 'string' || value === '' || value.length > MAX_NAME_LENGTH) return undefined;
+  // Halves of characters are all stored alike, so that two such names would be one.
+  return value.isWellFormed() ? value : undefined;
 }
 
 // In one order, so that tokens with the same rights are told to be the same.

@@ -31,12 +31,20 @@ test.each([
   `/mcp?x=${key}`,
   `/mcp?${key}`,
   `/mcp?a=1&%61pi_key=${key}`,
+  `/mcp?a=1;api_key=${key}`,
+  `/mcp?a=1;api_key=x`,
+  `/mcp?a=1%3Bapi_key=${key}`,
+  `/mcp?foo=Bearer%20${key}`,
+  `/mcp?foo=Bearer+${key}`,
+  `/mcp?foo=%22%74ck_${key.slice(4)}%22`,
+  `/mcp?foo=id${key}`,
 ])('B8 a request to %s has no credential, whatever its headers say', (target) => {
   expect(credentialOf(head({ authorization: `Bearer ${key}` }, target))).toBeUndefined();
 });
 
 test('any other query is nothing to do with it', () => {
-  expect(credentialOf(head({ 'x-api-key': key }, '/messages?sessionId=1'))).toBe(key);
+  for (const target of ['/messages?sessionId=1', '/messages?sessionId=Zatck_b-cd_eF', '/mcp?a=1;b=2'])
+    expect(credentialOf(head({ 'x-api-key': key }, target))).toBe(key);
 });
 
 const fake = (kind: 'key' | 'token', known: string): CredentialSignIn => ({

@@ -113,6 +113,8 @@ export class Departures {
 }
 
 const BEARER = /^bearer +([\w.~+/=-]+)$/i;
+// What begins like a key, or a whole key wherever it stands: the prefix alone may turn up within a random id.
+const KEY_INSIDE = /(?<![\w-])tck_|tck_[\dA-Za-z]{36}/;
 const NAMES = new Set(['api_key', 'api-key', 'apikey', 'x-api-key', 'access_token', 'authorization']);
 
 function isKey(credential: string): boolean {
@@ -121,9 +123,10 @@ function isKey(credential: string): boolean {
 
 // Addresses end up in logs and histories, so whoever puts a credential into one is not let in with it.
 function hasCredential(target: string): boolean {
-  const query = new URLSearchParams(target.slice(target.indexOf('?') + 1));
+  // Some programs part a query at semicolons, too.
+  const query = new URLSearchParams(target.slice(target.indexOf('?') + 1).replaceAll(';', '&'));
   for (const [name, value] of query) {
-    if (NAMES.has(name.toLowerCase()) || isKey(name) || isKey(value)) return true;
+    if (NAMES.has(name.toLowerCase()) || KEY_INSIDE.test(name) || KEY_INSIDE.test(value)) return true;
   }
   return false;
 }

@@ -178,7 +178,13 @@ describe('over HTTP', () => {
   ])('B8 a key in the address is refused, %s, and is in no log', async (_what, headers) => {
     const target = await keyed({ sse: true });
     const key = target.identities.addKey();
-    for (const path of [`/mcp?api_key=${key}`, `/mcp?key=${key}`, `/messages?sessionId=1&api_key=${key}`]) {
+    for (const path of [
+      `/mcp?api_key=${key}`,
+      `/mcp?key=${key}`,
+      `/mcp?a=1;api_key=${key}`,
+      `/mcp?foo=Bearer%20${key}`,
+      `/messages?sessionId=1&api_key=${key}`,
+    ]) {
       const { status, body } = await ask(target, { path, headers: headers(key) });
       expect([status, body.includes(key)]).toEqual([401, false]);
     }

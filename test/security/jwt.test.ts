@@ -85,6 +85,7 @@ const wrong: readonly [what: string, claims: Record<string, unknown>, header?: R
   ['whose tenant is empty', { tenant: '' }],
   ['without a subject', { sub: undefined }],
   ['whose subject is empty', { sub: '' }],
+  ['whose subject holds half a character', { sub: 'ada\ud800' }],
 ];
 
 test.each(wrong)('B1 a token %s names nobody', async (_what, claims) => {
@@ -104,6 +105,14 @@ test('B1 the same token without what is wrong is taken, so the tests above can f
   const { issuer, target } = await serve();
   expect((await ask(target, { headers: bearer(await issuer.token()) })).status).toBe(200);
   expect(target.runs()).toBe(1);
+});
+
+test('B1 a tenant whose name holds half a character is nobody, even where one is known by it', async () => {
+  const issuer = await startIssuer();
+  const tenants = new MapIdentities('north\ud800', 'north\ufffd');
+  const signIn = createJwtSignIn({ issuer: issuer.url, audience, tenants });
+  expect(await signIn.check(await issuer.token({ tenant: 'north\ud800' }))).toBeUndefined();
+  expect(await signIn.check(await issuer.token({ tenant: 'north\ufffd' }))).toMatchObject({ id: 'ada' });
 });
 
 test('B1 a check that leaves out the audience takes a token for somebody else, so the tests above can fail', async () => {
