@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createServer as createToolServer } from '../src/index.ts';
 import { ToolRegistry } from '../src/core/registry.ts';
 import type { Tool } from '../src/core/tool.ts';
@@ -70,6 +70,74 @@ test('hidden characters and markup of a description do not reach the model', () 
   expect(toolOf('a', document).description).toBe(
     "Lists pets. Now. Returns the API's answer. Calls GET /a of the API.",
   );
+});
+
+describe('C7 hidden text in names and values', () => {
+  const hidden = '\u{e0049}\u{e0047}';
+  const string = { type: 'string' };
+  const query = (parameter: object): object => ({
+    parameters: [{ in: 'query', name: 'p', schema: string, ...parameter }],
+  });
+  const body = (schema: object): object => ({
+    requestBody: { content: { 'application/json': { schema } } },
+  });
+  const answer = (schema: object): object => ({
+    responses: { 200: { description: 'OK', content: { 'application/json': { schema } } } },
+  });
+  const documentOf = (operation: object, path = '/a'): object => ({
+    openapi: '3.1.0',
+    servers: [{ url: 'https://api.example' }],
+    paths: {
+      [path]: { post: { operationId: 'a', responses: {}, ...operation } },
+      '/b': { get: { operationId: 'b', responses: {} } },
+    },
+    components: { schemas: { Kind: { type: 'string', enum: [`x${hidden}`] }, Word: string } },
+  });
+
+  test.each<[where: string, make: (text: string) => object, path?: string]>([
+    ['the name of a parameter', (text) => query({ name: text })],
+    ['a choice', (text) => query({ schema: { enum: ['a', text] } })],
+    ['a constant', (text) => query({ schema: { const: text } })],
+    ['the name of a property', (text) => body({ properties: { [text]: string } })],
+    ['a name that is required', (text) => body({ type: 'object', required: [text] })],
+    [
+      'something deep inside',
+      (text) => body({ items: { anyOf: [{ properties: { a: { enum: [text] } } }] } }),
+    ],
+    ['the name of a property of the answer', (text) => answer({ properties: { [text]: string } })],
+  ])('%s: the operation is left out, and the others stay', (_where, make) => {
+    expect(importOpenApi(documentOf(make('seen'))).tools.map(({ name }) => name)).toEqual(['a', 'b']);
+    for (const unseen of [hidden, '\u200b', '\u{e0100}', '\u3164', '\u0007']) {
+      const { tools, problems } = importOpenApi(documentOf(make(`x${unseen}`)));
+      expect(tools.map(({ name }) => name)).toEqual(['b']);
+      expect(problems).toEqual([
+        expect.stringMatching(
+          /^POST \/a is left out: "x\\u[^"]*" in it holds characters that cannot be seen\.$/,
+        ),
+      ]);
+      expect(problems[0]).toMatch(/^[ -~]*$/);
+    }
+  });
+
+  test('a definition that is referred to, and the path', () => {
+    const referring = documentOf(query({ schema: { $ref: '#/components/schemas/Kind' } }));
+    for (const document of [referring, documentOf({}, `/a${hidden}`)])
+      expect(importOpenApi(document).tools.map(({ name }) => name)).toEqual(['b']);
+  });
+
+  test.each<[where: string, operation: object]>([
+    ['a description', query({ description: `Words${hidden}\u200b\u{e0100}\u3164` })],
+    [
+      'a description beside a reference',
+      body({ properties: { a: { $ref: '#/components/schemas/Word', description: `Words${hidden}` } } }),
+    ],
+    ['a default and an example', query({ schema: { default: `x${hidden}`, examples: [`x${hidden}`] } })],
+    ['a pattern', query({ schema: { type: 'string', pattern: '^[^\0]+$' } })],
+  ])('%s: it is taken out, and the operation stays', (_where, operation) => {
+    const { tools, problems } = importOpenApi(documentOf(operation));
+    expect(problems).toEqual([]);
+    expect(JSON.stringify(tools[0]!.inputSchema)).toMatch(/^(?:[ -[\]-~]|\\")*$/);
+  });
 });
 
 test('hints follow from the method, on the cautious side', () => {

@@ -2,7 +2,7 @@ import { isObject } from '../core/json.ts';
 import { isLinearPattern } from '../core/linear-pattern.ts';
 import type { JsonSchema } from '../core/schema.ts';
 import { asList, asObject, textOf, type Json, type OpenApiDocument } from './openapi-document.ts';
-import { plainText } from './openapi-text.ts';
+import { findUnseen, plainText } from './openapi-text.ts';
 
 /** Converts a schema inside another. */
 export type Convert = (schema: unknown) => JsonSchema | boolean;
@@ -83,7 +83,10 @@ const INPUT_KEYWORDS: Readonly<Record<string, (value: unknown) => unknown>> = {
   enum: (value) => (Array.isArray(value) && value.length > 0 ? value.slice(0, 1_000) : undefined),
   const: (value) => value,
   format: (value) => (FORMATS.has(value) ? value : undefined),
-  pattern: (value) => (typeof value === 'string' && isLinearPattern(value) ? value : undefined),
+  pattern: (value) =>
+    typeof value === 'string' && isLinearPattern(value) && findUnseen(value) === undefined
+      ? value
+      : undefined,
   minLength: count,
   maxLength: count,
   minItems: count,
@@ -195,7 +198,7 @@ function shown(label: string, value: unknown): string {
 
 function exampleOf(value: unknown): unknown[] | undefined {
   if (value === undefined || value === null) return undefined;
-  return JSON.stringify(value).length <= MAX_EXAMPLE ? [value] : undefined;
+  return JSON.stringify(value).length <= MAX_EXAMPLE && findUnseen(value) === undefined ? [value] : undefined;
 }
 
 function choicesText(choices: unknown): string {

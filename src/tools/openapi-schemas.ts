@@ -2,6 +2,7 @@ import { isObject } from '../core/json.ts';
 import type { JsonSchema } from '../core/schema.ts';
 import { asObject, type Json, type OpenApiDocument } from './openapi-document.ts';
 import { keepForInput, keepForOutput, type Convert } from './openapi-keywords.ts';
+import { plainText } from './openapi-text.ts';
 
 /** Whether a schema is what a caller sends or what the API answers. */
 export type Direction = 'input' | 'output';
@@ -86,7 +87,7 @@ export class OpenApiSchemas {
       definition.references.size === 0 &&
       definition.length <= MAX_INLINE[this.#direction];
     const target = isSmall ? definition.schema : { $ref: `#/$defs/${name}` };
-    return typeof description === 'string' ? { ...target, description } : target;
+    return typeof description === 'string' ? { ...target, description: plainText(description) } : target;
   }
 
   #define(name: string, reference: string): void {

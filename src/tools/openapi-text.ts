@@ -43,8 +43,19 @@ function withoutMarkup(text: string): string {
     .replaceAll(UNSEEN, '');
 }
 
-// Control characters but white space, format characters, and what stands for nothing: text that people do not see must not reach a model.
-const UNSEEN = /(?![\t\n\r])[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}]/gu;
+/** The first text in a value, keys and all, that holds what people do not see. Names and values cannot be cleaned like words: the API is sent exactly these. */
+export function findUnseen(value: unknown): string | undefined {
+  if (typeof value === 'string') return value.search(UNSEEN) < 0 ? undefined : value;
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [key, inner] of Object.entries(value)) {
+    const found = findUnseen(key) ?? findUnseen(inner);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+// Control characters but white space, format characters, fillers and selectors, and what stands for nothing: text that people do not see must not reach a model.
+const UNSEEN = /(?![\t\n\r])[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 const SAYS_NOTHING =
   /^(?:(?:an? )?(?:ok|success|successful|successfully|response|default|accepted|created|no content|expected)(?: (?:operation|response|request|result))?(?: to a valid request)?)?[.!]?$/i;

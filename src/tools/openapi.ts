@@ -1,12 +1,13 @@
 import type { z } from 'zod';
 import { checkSchema } from '../core/check-schema.ts';
 import { ToolcribError } from '../core/errors.ts';
+import { escapeUnseen } from '../core/escape-unseen.ts';
 import { compileGlob } from '../core/glob.ts';
 import type { JsonSchema, ObjectSchema } from '../core/schema.ts';
 import { defineTool, type Tool, type ToolAnnotations } from '../core/tool.ts';
 import { createApiCall, type ApiCall } from './openapi-call.ts';
 import { readOwnParts } from './openapi-credential.ts';
-import { readDocument, textOf } from './openapi-document.ts';
+import { readDocument, textOf, unusable } from './openapi-document.ts';
 import { NameGiver } from './openapi-names.ts';
 import {
   isRepeatable,
@@ -26,7 +27,7 @@ import {
   type OpenApiParts,
 } from './openapi-server.ts';
 import { inputSchemaOf, outputSchemaOf, type AnswerShape } from './openapi-shapes.ts';
-import { describeOperation } from './openapi-text.ts';
+import { describeOperation, findUnseen } from './openapi-text.ts';
 
 /** What came of a description: tools, and why some of it is not among them. */
 export interface OpenApiImport {
@@ -62,7 +63,9 @@ export function importOpenApi(
   const tools: Tool[] = [];
   const problems: string[] = [];
   const chosen = chooser(settings);
-  for (const place of placesIn(read, (where, reason) => problems.push(`${where} is left out: ${reason}.`))) {
+  const leaveOut = (where: string, reason: string): void =>
+    void problems.push(escapeUnseen(`${where} is left out: ${reason}.`));
+  for (const place of placesIn(read, leaveOut)) {
     if (!chosen.has(place)) continue;
     try {
       const operation = readOperation(place, read, own.names);
@@ -71,7 +74,7 @@ export function importOpenApi(
       tools.push(toTool({ operation, name, server, api: read.title }, { input, output }, callApi));
     } catch (error) {
       if (!(error instanceof ToolcribError) || error.code !== 'invalid_tool') throw error;
-      problems.push(`${labelOf(place)} is left out: ${error.message.replace(/\.$/, '')}.`);
+      leaveOut(labelOf(place), error.message.replace(/\.$/, ''));
     }
   }
   chosen.complain();
@@ -87,6 +90,8 @@ export function importOpenApi(
   return { tools, problems };
 }
 
+const MAX_SHOWN = 60;
+
 interface Described {
   readonly operation: OpenApiOperation;
   readonly name: string;
@@ -101,16 +106,25 @@ interface Schemas {
 
 function toTool({ operation, name, server, api }: Described, schemas: Schemas, callApi: ApiCall): Tool {
   const shape = usable(outputSchemaOf(operation, schemas.output));
+  const input = usableInput(operation, schemas.input);
+  requireSeen([operation.template, operation.parameters.map((one) => one.name), input, shape?.schema]);
   const definition = {
     name,
     description: describeOperation(operation, api),
-    input: usableInput(operation, schemas.input),
+    input,
     annotations: hintsOf(operation.method),
   };
   return defineTool<JsonSchema, JsonSchema>(
     shape ? { ...definition, output: shape.schema } : definition,
     (args, context) => callApi({ operation, server, shape }, args as Record<string, unknown>, context),
   );
+}
+
+// A model reads all of it, and whoever chose the operations saw only a part.
+function requireSeen(shown: unknown): void {
+  const unseen = findUnseen(shown);
+  if (unseen !== undefined)
+    throw unusable(`"${unseen.slice(0, MAX_SHOWN)}" in it holds characters that cannot be seen`);
 }
 
 // A body that is described beyond the limits is taken as it comes: the API has the last word.
