@@ -17,7 +17,8 @@ export class Secrets {
   readonly #owners = new Map<string, number>();
   readonly #redactPatterns: Redact | undefined;
   #finder: LiteralFinder | undefined;
-  #hasNumbers = false;
+  /** Whether a number can be a secret in use. */
+  hasNumbers = false;
 
   /** Further patterns by name, checked in time that grows with the text alone. */
   constructor(patterns: Readonly<Record<string, string>> = {}) {
@@ -46,7 +47,7 @@ export class Secrets {
 
   /** A number as it is, or the text that stands for it where its digits hold a secret in use. */
   redactNumber(value: number): number | string {
-    if (!this.#hasNumbers) return value;
+    if (!this.hasNumbers) return value;
     const text = String(value);
     const safe = this.#redactLive(text);
     return safe === text ? value : safe;
@@ -57,7 +58,7 @@ export class Secrets {
     if (count > 0) this.#owners.set(secret, count);
     else this.#owners.delete(secret);
     this.#finder = undefined;
-    if (NUMBER.test(secret)) this.#hasNumbers = [...this.#owners.keys()].some((known) => NUMBER.test(known));
+    if (NUMBER.test(secret)) this.hasNumbers = [...this.#owners.keys()].some((known) => NUMBER.test(known));
   }
 
   // A short spelling of a long secret, such as a number that lost its zeros, is as common as a short secret.

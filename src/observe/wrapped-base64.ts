@@ -1,5 +1,6 @@
 // Mail breaks base64 at 76 letters and PEM at 64; nobody breaks it at less than this.
 const MIN_LINE = 16;
+const MIN_BLOCK = 24;
 const WRAPPED = /(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{16,}\r?\n[\t ]*)+[A-Za-z0-9+/]+/g;
 const BREAKS = /[\r\n\t ]+/g;
 
@@ -15,6 +16,7 @@ export function changeWrappedBase64(text: string, change: (line: string) => stri
 
 // Most text has no line break, or a space not far in front of it.
 function mayHoldWrapped(text: string): boolean {
+  if (text.length < MIN_BLOCK) return false;
   for (let end = text.indexOf('\n', MIN_LINE); end >= 0; end = text.indexOf('\n', end + 1)) {
     let at = text.charCodeAt(end - 1) === 0x0d ? end - 2 : end - 1;
     const start = at - MIN_LINE;

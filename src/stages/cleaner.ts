@@ -1,7 +1,7 @@
 import { types } from 'node:util';
 import { ToolcribError } from '../core/errors.ts';
 import { cleanText, isPlainText } from '../observe/clean-text.ts';
-import type { Redact } from '../observe/secrets.ts';
+import type { Redact, Secrets } from '../observe/secrets.ts';
 
 // Deeper data cannot be written as JSON anyway.
 const MAX_DEPTH = 512;
@@ -17,7 +17,8 @@ const ADDRESSES: ReadonlySet<string> = new Set(['uri', 'url']);
 export interface CleanerOptions {
   readonly maxBytes: number;
   readonly redact: Redact | undefined;
-  readonly redactNumber?: ((value: number) => number | string) | undefined;
+  /** Where numbers are looked up; text is for `redact`. */
+  readonly secrets?: Secrets | undefined;
   readonly escapeHtml: boolean;
 }
 
@@ -25,7 +26,7 @@ export interface CleanerOptions {
 export class Cleaner {
   readonly #maxBytes: number;
   readonly #redact: Redact | undefined;
-  readonly #redactNumber: CleanerOptions['redactNumber'];
+  readonly #secrets: Secrets | undefined;
   readonly #escapeHtml: boolean;
   readonly #path: object[] = [];
   readonly #knownKeys = new Set<string>();
@@ -33,10 +34,10 @@ export class Cleaner {
   /** The UTF-8 size of what was cleaned since this was set to 0. */
   bytes = 0;
 
-  constructor({ maxBytes, redact, redactNumber, escapeHtml }: CleanerOptions) {
+  constructor({ maxBytes, redact, secrets, escapeHtml }: CleanerOptions) {
     this.#maxBytes = maxBytes;
     this.#redact = redact;
-    this.#redactNumber = redactNumber;
+    this.#secrets = secrets;
     this.#escapeHtml = escapeHtml;
   }
 
@@ -123,7 +124,8 @@ export class Cleaner {
     if (typeof value === 'string') return ADDRESSES.has(key) ? this.name(value) : this.text(value);
     if (typeof value === 'object' && value !== null) return this.#inside(value, key);
     this.bytes += SMALL_VALUE;
-    return typeof value === 'number' && this.#redactNumber ? this.#redactNumber(value) : value;
+    if (typeof value !== 'number' || !this.#secrets?.hasNumbers) return value;
+    return this.#secrets.redactNumber(value);
   }
 
   #inside(value: object, key: string): unknown {

@@ -55,8 +55,7 @@ export function sanitize(options: z.input<typeof sanitizeOptions> = {}, parts: S
   const { maxBytes, redact, patterns, escapeHtml } = sanitizeOptions.parse(options, { jitless: true });
   const secrets = redact.includes('secrets') ? (parts.secrets ?? new Secrets()) : undefined;
   const redactAll = inTurn(secrets && ((text) => secrets.redact(text)), redactPatterns(patterns));
-  const redactNumber = secrets && ((value: number) => secrets.redactNumber(value));
-  const how = { maxBytes, redact: redactAll, redactNumber, escapeHtml };
+  const how = { maxBytes, redact: redactAll, secrets, escapeHtml };
   const answers = new Answers(new Cleaner(how), maxBytes);
   // A cleaner of its own: a call may speak while the answer of another is half cleaned.
   const filter = createFilter(new Cleaner(how));
