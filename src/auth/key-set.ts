@@ -92,10 +92,8 @@ export class KeySet {
     const keys = (JSON.parse(text) as Partial<JSONWebKeySet>).keys;
     if (!Array.isArray(keys) || keys.length > MAX_KEYS)
       throw new Error(`The issuer's document does not hold one to ${MAX_KEYS} keys.`);
-    // A secret in a public document is no secret: only public keys are taken.
-    const publicKeys = keys.filter((key) => key?.kty !== 'oct');
     // The same document is the same edition, so that what was found in it need not be looked for again.
-    if (!this.#select || text !== this.#text) this.#select = createLocalJWKSet({ keys: publicKeys });
+    if (!this.#select || text !== this.#text) this.#select = createLocalJWKSet({ keys });
     this.#text = text;
     this.#fetchedAt = this.#triedAt;
     const ageMs = maxAgeSeconds === undefined ? DEFAULT_AGE_MS : maxAgeSeconds * 1_000;

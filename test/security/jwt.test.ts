@@ -1,4 +1,5 @@
 import { createHmac, generateKeyPairSync, randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, jwtVerify, type CryptoKey } from 'jose';
 import { expect, test } from 'vitest';
@@ -228,9 +229,13 @@ test('B2 a secret that the issuer publishes by mistake signs nothing', async () 
     issuer.publicKey,
     { kty: 'oct', kid: 'two', alg: 'HS256', k: secret.toString('base64url') },
   ]);
-  expect(
-    await signIn.check(await sign(secret, { iss: issuer.url }, { alg: 'HS256', kid: 'two' })),
-  ).toBeUndefined();
+  for (const kid of ['two', 'one', undefined]) {
+    const token = await sign(secret, { iss: issuer.url }, { alg: 'HS256', ...(kid && { kid }) });
+    expect(await signIn.check(token)).toBeUndefined();
+    // A check that lets the token choose the algorithm is fooled by it, so this test can fail.
+    expect((await jwtVerify(token, secret)).payload.sub).toBe('ada');
+  }
+  expect(await signIn.check(await issuer.token())).toMatchObject({ id: 'ada' });
 });
 
 test('B2 a key of 512 bits signs nothing', async () => {
@@ -254,6 +259,17 @@ test('B2 a signature of zeros, or none of the right length, is no signature', as
       await signIn.check(`${header}.${payload}.${Buffer.alloc(length).toString('base64url')}`),
     ).toBeUndefined();
   }
+});
+
+test('B2 a token that was seen is nobody with another signature, and is remembered as it was', async () => {
+  const { issuer, signIn } = await setUp();
+  const token = await issuer.token();
+  const caller = await signIn.check(token);
+  const [header, payload, signature] = token.split('.');
+  const other = `${header}.${payload}.${signature!.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'))}`;
+  expect(await signIn.check(other)).toBeUndefined();
+  expect(await signIn.check(`${header}.${payload}.AAAA`)).toBeUndefined();
+  expect(signIn.check(token)).toBe(caller);
 });
 
 test('B2 where to find a key is not up to the token', async () => {
@@ -319,7 +335,10 @@ test('B2 a new key of the issuer is found, at most one question in thirty second
   issuer.publish([issuer.publicKey, { ...(await exportJWK(publicKey)), kid: 'two', alg: 'ES256' }]);
   const token = await sign(privateKey, { iss: issuer.url }, { alg: 'ES256', kid: 'two' });
   expect(await signIn.check(token)).toBeUndefined();
-  clock.advance(30_000);
+  clock.advance(29_900);
+  expect(await signIn.check(token)).toBeUndefined();
+  expect(issuer.fetches()).toBe(1);
+  clock.advance(100);
   expect(await signIn.check(token)).toMatchObject({ id: 'ada' });
   expect(issuer.fetches()).toBe(2);
 });
@@ -385,30 +404,49 @@ test('B2 while the issuer cannot be reached tokens that were seen are good as lo
   expect(await signIn.check(token)).toBe(caller);
 });
 
-test.each<[string, NonNullable<Issuer['answer']>]>([
+type Answers = (response: ServerResponse, keys: string, request: IncomingMessage) => void;
+
+// The keys are the good ones wherever there are any, so that nobody gets in for the reason each line gives.
+test.each<[string, Answers]>([
   [
     'redirects',
-    (request, response) =>
-      response.writeHead(302, { location: `http://${request.headers.host}/other` }).end(),
+    (response, keys, { headers }) =>
+      response.writeHead(302, { location: `http://${headers.host}/other` }).end(keys),
   ],
-  ['answers with an error', (_request, response) => response.writeHead(500).end()],
-  ['answers with text', (_request, response) => response.end('<html>')],
-  ['answers with no keys', (_request, response) => response.end('{}')],
-  ['answers with null keys', (_request, response) => response.end('{"keys":[null]}')],
+  ['answers with an error', (response, keys) => response.writeHead(500).end(keys)],
+  ['answers with part of its keys', (response, keys) => response.writeHead(206).end(keys)],
+  ['answers with text', (response) => response.end('<html>')],
+  ['answers with no keys', (response) => response.end('{}')],
+  ['answers with null keys', (response, keys) => response.end(keys.replace('[', '[null,'))],
+  [
+    'answers with more than a hundred keys',
+    (response, keys) => response.end(keys.replace('[', `[${'{"kty":"EC"},'.repeat(100)}`)),
+  ],
   [
     'compresses its keys',
-    (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync('{}')),
+    (response, keys) => response.setHeader('content-encoding', 'gzip').end(gzipSync(keys)),
   ],
   [
-    'answers without end',
-    (_request, response) => void response.end(`{"keys":[],"x":"${'x'.repeat(300_000)}"}`),
+    'says that its keys are compressed',
+    (response, keys) => response.setHeader('content-encoding', 'gzip').end(keys),
   ],
-  ['hangs up', (_request, response) => void response.destroy()],
+  ['answers without end', (response, keys) => response.end(keys + ' '.repeat(300_000))],
+  ['hangs up', (response) => void response.destroy()],
 ])('B2 an issuer that %s lets nobody in', async (_what, answer) => {
   const { issuer, signIn } = await setUp();
-  issuer.answer = answer;
+  issuer.answer = (request, response) =>
+    answer(response, JSON.stringify({ keys: [issuer.publicKey] }), request);
   expect(await signIn.check(await issuer.token())).toBeUndefined();
   expect(issuer.fetches()).toBe(1);
+});
+
+test('B2 an issuer that answers with the same keys, and as many as it may, lets its callers in, so the tests above can fail', async () => {
+  const { issuer, signIn } = await setUp();
+  issuer.answer = (_request, response) => {
+    const keys = [...Array.from({ length: 99 }, () => ({ kty: 'EC' })), issuer.publicKey];
+    response.end(JSON.stringify({ keys }).padEnd(262_144));
+  };
+  expect(await signIn.check(await issuer.token())).toMatchObject({ id: 'ada' });
 });
 
 test('A7 the keys are asked for uncompressed', async () => {
