@@ -439,6 +439,24 @@ test('E3 the queue of rows has an end', async () => {
   expect(refused[0]).toMatchObject({ reason: { code: 'record_unavailable' } });
 });
 
+test('E3 the queue of everything else has an end too: an intent beyond it is refused, and takes no key', async () => {
+  const folder = createStoreFolder();
+  const { journal, reservations } = await folder.open();
+  const reads = Array.from({ length: 19_999 }, async () => reservations.find('ada', 'none'));
+  const commits = ['a', 'b', 'c'].map((key) => journal.commit(intentOf(key), reservationOf(key)));
+  const refused = { status: 'rejected', reason: { code: 'record_unavailable' } };
+  expect(await Promise.allSettled([...commits, reservations.find('ada', 'none')])).toMatchObject([
+    { status: 'fulfilled', value: 'committed' },
+    refused,
+    refused,
+    refused,
+  ]);
+  expect(new Set(await Promise.all(reads))).toEqual(new Set([undefined]));
+  const taken = await Promise.all(['a', 'b', 'c'].map(async (key) => reservations.find('ada', key)));
+  expect(taken.map((found) => found?.subject)).toEqual(['pay 5', undefined, undefined]);
+  expect(bodiesIn(folder.file, 'acme')).toEqual([intentOf('a').body]);
+});
+
 test('R3 while the disk hangs everything is refused; what was refused is taken back when it answers', async () => {
   const folder = createStoreFolder();
   const [troubled, recovered] = [vi.fn<(reason: string) => void>(), vi.fn<() => void>()];

@@ -44,7 +44,7 @@ describe('patterns in schemas', () => {
     });
   }
 
-  test.each(['^(?=a)b', '(a)\\1', '(?<!a)b', '((a{100}){100}){100}', '(', '[z-a]', 'a**'])(
+  test.each(['^(?=a)b', '(a)\\1', '(?<x>a)\\k<x>', '(?<!a)b', '((a{100}){100}){100}', '(', '[z-a]', 'a**'])(
     'A15 the pattern %s, which cannot be checked in linear time or at all, is refused at registration',
     (pattern) => {
       for (const properties of placesFor(pattern))

@@ -1,0 +1,28 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { SqliteDatabase } from '../../src/store/sqlite-database.ts';
+import { openCrib } from '../gateway.ts';
+import { echo, versions } from './governed-tools.ts';
+
+test('000-39 004-20 an answer is not there before its row: while the record is held up there is none, in every revision', async () => {
+  const { tool, ran } = echo();
+  const crib = await openCrib({ offers: [tool] });
+  const peers = await Promise.all(versions.map((version) => crib.connect('ada', { version })));
+  const callAll = (text: string): Promise<unknown[]> =>
+    Promise.all(peers.map((peer) => peer.request('tools/call', { name: 'echo', arguments: { text } })));
+  const all = (answer: object): unknown[] => versions.map(() => expect.objectContaining(answer));
+  const saying = (text: string): object => ({
+    result: expect.objectContaining({ content: [{ type: 'text', text }] }),
+  });
+  expect(await callAll('first')).toEqual(all(saying('first')));
+  // Whoever else writes into the database holds the record up.
+  const other = new SqliteDatabase(crib.path('toolcrib.db'), 'existing');
+  onTestFinished(() => other.close());
+  other.run('begin immediate');
+  const message = expect.stringContaining('put on record');
+  expect(await callAll('second')).toEqual(all({ error: expect.objectContaining({ message }) }));
+  expect(ran).toContain('second');
+  expect(crib.rowsOf('echo')).toHaveLength(versions.length);
+  other.run('rollback');
+  await expect.poll(() => crib.gateway.isReady).toBe(true);
+  expect(await callAll('third')).toEqual(all(saying('third')));
+});
