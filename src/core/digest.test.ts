@@ -52,7 +52,7 @@ test('the digest of a definition changes with any part of it that is shown, and 
     expect(definitionDigest({ ...tool, ...change })).not.toBe(first);
 });
 
-test('no two callers share what is kept for them', () => {
+test('B9 no two callers share what is kept for them', () => {
   const text = fc.string({ unit: fc.constantFrom('a', '/', ':', '1', '2', ''), maxLength: 6 });
   fc.assert(
     fc.property(fc.tuple(text, text), fc.tuple(text, text), (one, other) => {
@@ -63,7 +63,7 @@ test('no two callers share what is kept for them', () => {
   );
 });
 
-test('a plain joint would be shared, so the test above can fail', () => {
+test('B9 a plain joint would be shared, so the test above can fail', () => {
   const join = ({ tenant, id }: Caller): string => `${tenant.id}/${id}`;
   expect(join(callerOf('a/b', 'c'))).toBe(join(callerOf('a', 'b/c')));
   expect(ownerOf(callerOf('a/b', 'c'))).not.toBe(ownerOf(callerOf('a', 'b/c')));

@@ -113,7 +113,7 @@ test('causes are told, and what cannot be shown does no harm', () => {
   expect(JSON.parse(lines[1]!)).toMatchObject({ message: 'failed', facts: '[cannot be shown]' });
 });
 
-test('a long entry keeps the beginning of every fact', () => {
+test('E2 a long entry keeps the beginning of every fact', () => {
   const { log, lines } = openLog();
   log('info', 'm'.repeat(20_000), { a: 'a'.repeat(20_000), b: 'short' });
   expect(JSON.parse(lines[0]!)).toMatchObject({

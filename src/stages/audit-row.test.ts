@@ -87,7 +87,7 @@ test('E4 a secret at the end of what is searched is not shown in part, however m
   }
 });
 
-test('a name is shown to its 200th letter, however long it is', () => {
+test('E2 a name is shown to its 200th letter, however long it is', () => {
   for (const length of [200, 201, 65_536, 65_537, 1_000_000]) {
     const [row] = rowsNaming('n'.repeat(length), {});
     const { tool } = JSON.parse(row!) as { tool: string };

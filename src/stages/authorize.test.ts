@@ -222,7 +222,7 @@ describe('conditions', () => {
     ],
   ];
 
-  test.each(cases)('000-40 %s', async (_what, rules, ...[args, ending, rule]) => {
+  test.each(cases)('000-40 004-17 %s', async (_what, rules, ...[args, ending, rule]) => {
     const { source, reached } = await staged(rules);
     const call = callOf(tools[2]!, bob, args);
     expect(await endingOf(source, call)).toBe(ending);

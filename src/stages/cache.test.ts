@@ -283,7 +283,7 @@ describe('questions', () => {
   });
   const answerOf = (name: string): unknown => ({ action: 'accept', content: { name } });
 
-  test('a question goes to the first caller alone; the others run for themselves', async () => {
+  test('B10 a question goes to the first caller alone; the others run for themselves', async () => {
     const { source, runs } = setUp(asking);
     const calls = [callOf('ask'), callOf('ask'), callOf('ask')];
     const results = await Promise.all(calls.map((call) => send(source, call)));
@@ -292,7 +292,7 @@ describe('questions', () => {
     expect(calls.map(({ record }) => record.answeredFrom)).toEqual([undefined, undefined, undefined]);
   });
 
-  test('a resumed call is neither answered from the cache nor joined nor kept, whatever it asks', async () => {
+  test('B10 a resumed call is neither answered from the cache nor joined nor kept, whatever it asks', async () => {
     const { source, runs, finish } = setUp(noting('look'), waiting('wait'));
     const resumed = (name: string): ToolCall => {
       const call = callOf(name);
@@ -311,7 +311,7 @@ describe('questions', () => {
     await Promise.all(sent);
   });
 
-  test('answers of one round are not mistaken for those of another', async () => {
+  test('B10 answers of one round are not mistaken for those of another', async () => {
     const { source } = setUp(asking);
     for (const name of ['Ada', 'Bob']) {
       const call = callOf('ask', { interview: new Interview(new Map([['question-1', answerOf(name)]])) });
@@ -321,14 +321,14 @@ describe('questions', () => {
     expect(await source.call(callOf('ask'))).toMatchObject({ kind: 'needs_input' });
   });
 
-  test('a result that was made from answers is not kept, even if nothing proves an earlier round', async () => {
+  test('B10 a result that was made from answers is not kept, even if nothing proves an earlier round', async () => {
     const { source } = setUp(asking);
     const call = callOf('ask', { interview: new Interview(new Map([['question-1', answerOf('Eve')]])) });
     expect(await source.call(call)).toMatchObject({ data: { name: 'Eve' } });
     expect(await source.call(callOf('ask'))).toMatchObject({ kind: 'needs_input' });
   });
 
-  test('where the client answers while the call runs, nobody else waits for its user or gets the result', async () => {
+  test('B10 where the client answers while the call runs, nobody else waits for its user or gets the result', async () => {
     const { source } = setUp(asking);
     let answer = (_answers: ReadonlyMap<string, unknown>): void => {};
     const asker = {

@@ -55,7 +55,7 @@ test('002-21 a limit of 600 calls a minute applies where nothing is set', () => 
   expect(admittedOf(1_000, () => source.call(createTestCall(echo)))).toBe(600);
 });
 
-test('001-57 an expensive tool has a lower limit of its own, and the most specific pattern counts', () => {
+test('B13 001-57 an expensive tool has a lower limit of its own, and the most specific pattern counts', () => {
   const clock = createFakeClock();
   const perTool = { '*': 50, 'report.*': 5, 'report.yearly': 2 };
   const source = limited(rateLimit({ perMinute: 100, perTool }, { clock }));

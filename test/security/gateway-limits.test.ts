@@ -234,7 +234,7 @@ test('E3 the largest legal arguments at full rate leave short rows, and nothing 
   expect(bytes).toBeLessThan(16 * 1_048_576);
 });
 
-test('E3 a flood beyond what can wait is refused instead of queued, and what ran is on record', async () => {
+test('E3 a flood beyond the calls that may wait for their turn is refused instead of queued, and what ran is on record', async () => {
   let ran = 0;
   const tool = defineTool({ name: 'act', description: 'Acts.' }, async () => {
     ran++;
