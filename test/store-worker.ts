@@ -1,9 +1,29 @@
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
 /** The thread of a store as it is shipped: loading its source takes eight times as long, and hundreds of tests open a store. */
 export function startBuiltWorker(): Worker {
+  // Sources do not change while tests run, so one look a process is enough.
+  isFresh ||= requireFreshBuild(join(import.meta.dirname, '..'));
   const worker = new Worker(new URL('../dist/store-worker.js', import.meta.url));
   // One that a test was not told to open must not keep the process alive.
   worker.unref();
   return worker;
+}
+
+let isFresh = false;
+
+/** Throws where the thread in `dist` was built before its sources were last changed: its tests would be about other code. */
+export function requireFreshBuild(root: string): true {
+  const builtAt = statSync(join(root, 'dist/store-worker.js'), { throwIfNoEntry: false })?.mtimeMs;
+  if (builtAt === undefined) throw new Error('There is no dist/store-worker.js; run npm run build.');
+  const sources = ['src/core', 'src/store'].flatMap((folder) =>
+    readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+  );
+  const newer = sources
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .find((file) => statSync(join(root, file)).mtimeMs > builtAt);
+  if (newer !== undefined) throw new Error(`dist/store-worker.js is older than ${newer}; run npm run build.`);
+  return true;
 }
