@@ -55,7 +55,8 @@ async function run(gateway: Gateway, loaded: LoadedConfig, { signal, ...flags }:
   } finally {
     // First it takes no more calls; a configuration that is being read can wait.
     await gateway.close(drainMs);
-    await unwatch?.();
+    // Not waited for: nothing that is still being read is put to use, however long it takes.
+    void unwatch?.();
   }
 }
 

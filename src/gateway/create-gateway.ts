@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads';
+import { ToolcribError } from '../core/errors.ts';
 import type { Log } from '../observe/log.ts';
 import { readFamily } from '../observe/metrics.ts';
 import { createServer, type Server } from '../server/create-server.ts';
@@ -88,7 +89,7 @@ class RunningGateway implements Gateway {
   #listening: Listening | undefined;
   /** Generations that were replaced and have calls under way. */
   readonly #retiring = new Set<Generation>();
-  #isStopping = false;
+  readonly #stop = new AbortController();
   #reloading: Promise<void> = Promise.resolve();
 
   constructor(first: Generation, lasting: Lasting, options: { version: string; watch: boolean }) {
@@ -107,7 +108,7 @@ class RunningGateway implements Gateway {
   }
 
   get isReady(): boolean {
-    return !this.#isStopping && this.#lasting.store.journal.isReady;
+    return !this.#stop.signal.aborted && this.#lasting.store.journal.isReady;
   }
 
   get tools(): readonly string[] {
@@ -133,7 +134,7 @@ class RunningGateway implements Gateway {
   }
 
   async #replace(loaded: LoadedConfig): Promise<void> {
-    if (this.#isStopping) return;
+    this.#stop.signal.throwIfAborted();
     const before = this.#generation;
     for (const secret of loaded.secrets) this.#lasting.live.add(secret);
     checkSignInStays(before.loaded, loaded);
@@ -158,10 +159,10 @@ class RunningGateway implements Gateway {
   // Calls go on with what they began with, and nobody who changes the configuration waits for them.
   async #retire(old: Generation): Promise<void> {
     this.#retiring.add(old);
-    while (old.line.tally.underWay > 0 && !this.#isStopping)
+    while (old.line.tally.underWay > 0 && !this.#stop.signal.aborted)
       await new Promise((resolve) => setTimeout(resolve, RETIRE_MS).unref());
     // Whoever stops the server closes what is left.
-    if (this.#isStopping) return;
+    if (this.#stop.signal.aborted) return;
     this.#retiring.delete(old);
     await old
       .close()
@@ -175,7 +176,13 @@ class RunningGateway implements Gateway {
       ['outcome'],
     );
     try {
-      const next = await createGeneration(loaded, { lasting: this.#lasting, ...this.#options, before });
+      const { signal } = this.#stop;
+      const next = await createGeneration(loaded, {
+        lasting: this.#lasting,
+        ...this.#options,
+        before,
+        signal,
+      });
       reloads.child('done').inc();
       return next;
     } catch (error) {
@@ -185,12 +192,14 @@ class RunningGateway implements Gateway {
   }
 
   async close(graceMs?: number): Promise<void> {
-    this.#isStopping = true;
-    await this.#reloading;
-    this.#unwatch?.();
+    this.#stop.abort(new ToolcribError('invalid_setup', 'The server is stopping.'));
     const drainMs = graceMs ?? this.#generation.loaded.config.server.drainSeconds * 1000;
     const stopAt = performance.now() + drainMs;
-    await this.#listening?.close(drainMs);
+    // Before anything is waited for, so that no more calls come.
+    const closed = this.#listening?.close(drainMs);
+    await this.#reloaded(drainMs);
+    this.#unwatch?.();
+    await closed;
     this.server.close();
     // Tasks, and calls of older clients, go on without a connection.
     await this.#settled(stopAt);
@@ -204,6 +213,16 @@ class RunningGateway implements Gateway {
     await new Promise((resolve) => setImmediate(resolve));
     await Promise.all(all.map((generation) => generation.close()));
     await this.#lasting.store.close();
+  }
+
+  // A reload gives up when the server stops; should one not, the drain is all it gets.
+  async #reloaded(drainMs: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const drained = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, drainMs);
+    });
+    await Promise.race([this.#reloading, drained]);
+    clearTimeout(timer);
   }
 
   async #settled(until: number): Promise<void> {

@@ -35,6 +35,8 @@ export interface GenerationOptions {
   readonly watch: boolean;
   /** The generation before, whose sign-in goes on if nothing about it changed, and whose tools stay where their file is broken. */
   readonly before?: Generation | undefined;
+  /** Aborted when the server stops: the generation is refused then. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Makes a generation; one that cannot be put to use is refused as a whole. */
@@ -42,7 +44,7 @@ export async function createGeneration(
   loaded: LoadedConfig,
   options: GenerationOptions,
 ): Promise<Generation> {
-  const { lasting, version, watch, before } = options;
+  const { lasting, version, watch, before, signal } = options;
   const { config } = loaded;
   const registry = new ToolRegistry({ maxNameLength: 128 });
   let behind: ToolSource = registry;
@@ -56,10 +58,11 @@ export async function createGeneration(
   };
   try {
     registry.registerTool(...ready.tools);
-    modules = await loadModules(loaded, registry, { lasting, watch, before });
+    modules = await loadModules(loaded, registry, { lasting, watch, before, signal });
     const access = await createRules(loaded, registry);
     const isSame = before && JSON.stringify(before.loaded.config.auth) === JSON.stringify(config.auth);
     authentication = isSame ? before.authentication : await createAuthentication(config, lasting);
+    signal?.throwIfAborted();
     // Last, because it changes what lasts.
     const line = await createLine(config, lasting, access);
     behind = withStages(registry, line.stages);
@@ -83,7 +86,7 @@ export async function createGeneration(
 async function loadModules(
   { config, folder }: LoadedConfig,
   registry: ToolRegistry,
-  { lasting, watch, before }: Pick<GenerationOptions, 'lasting' | 'watch' | 'before'>,
+  { lasting, watch, before, signal }: Pick<GenerationOptions, 'lasting' | 'watch' | 'before' | 'signal'>,
 ): Promise<ModuleTools | undefined> {
   if (config.tools.modules.length === 0) return undefined;
   const { createModuleTools } = await import('./module-tools.ts');
@@ -94,6 +97,7 @@ async function loadModules(
     watch,
     log: lasting.log,
     before: before?.modules,
+    signal,
   });
 }
 

@@ -3,33 +3,41 @@ import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Jiti, ModuleCache } from 'jiti';
 
+/** How long a file may take to load unless told otherwise. */
+export const LOAD_MS = 10_000;
+
+/** How loading ends where a file does not end it. */
+export interface LoadLimits {
+  readonly loadMs: number;
+  /** Aborted when nobody waits for files any more. */
+  readonly signal: AbortSignal;
+}
+
 const OWN_NAMES = ['toolcrib', 'toolcrib/node', 'toolcrib/stages', 'toolcrib/tools'];
 
 /** Runs TypeScript and JavaScript files, again and again; what they import from `toolcrib` is the copy that is running. */
 export class ModuleLoader {
   readonly #baseDir: string;
+  readonly #limits: LoadLimits;
   #jiti: Promise<Jiti> | undefined;
   /** Files that were run, so that two which import a third share it. */
   #ran: ModuleCache = {};
 
-  constructor(baseDir: string) {
+  constructor(baseDir: string, limits: LoadLimits) {
     this.#baseDir = baseDir;
+    this.#limits = limits;
   }
 
-  /** Runs a file anew and returns what it exports; files it imports are run once. */
+  /** Runs a file anew and returns what it exports; files it imports are run once. What becomes of one that takes too long is ignored. */
   async load(file: string): Promise<Readonly<Record<string, unknown>>> {
     this.#jiti ??= createLoader(this.#baseDir);
     const jiti = await this.#jiti;
-    const source = await readFile(file, 'utf8');
     const before = { ...this.#ran };
     delete this.#ran[file];
     try {
-      const options = { id: file, filename: file, ext: extname(file), cache: this.#ran, async: true };
-      // Node keeps what it imported itself for good, so JavaScript too is run by the loader.
-      const ran = await (jiti.evalModule(source, { ...options, forceTranspile: true }) as Promise<unknown>);
-      return (ran ?? {}) as Readonly<Record<string, unknown>>;
+      return await withinLimits(run(jiti, file, this.#ran), this.#limits);
     } catch (error) {
-      // What was run halfway would be taken for whole by the next file that imports it.
+      // What was run halfway, or still runs, would be taken for whole by the next file that imports it.
       this.#ran = before;
       throw error;
     }
@@ -39,6 +47,36 @@ export class ModuleLoader {
   forget(): void {
     this.#ran = {};
   }
+}
+
+async function run(jiti: Jiti, file: string, cache: ModuleCache): Promise<Readonly<Record<string, unknown>>> {
+  const source = await readFile(file, 'utf8');
+  const options = { id: file, filename: file, ext: extname(file), cache, async: true };
+  // Node keeps what it imported itself for good, so JavaScript too is run by the loader.
+  const ran = await (jiti.evalModule(source, { ...options, forceTranspile: true }) as Promise<unknown>);
+  return (ran ?? {}) as Readonly<Record<string, unknown>>;
+}
+
+async function withinLimits<T>(work: Promise<T>, { loadMs, signal }: LoadLimits): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  let stop = (): void => {};
+  const over = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error);
+    // It keeps the process: where a file waits for what nobody brings, a command would end without a word.
+    timer = setTimeout(() => reject(new Error(tooLong(loadMs))), loadMs);
+    signal.addEventListener('abort', stop);
+    if (signal.aborted) stop();
+  });
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function tooLong(loadMs: number): string {
+  return `It was not loaded after ${loadMs / 1000} seconds; have it await less before it exports its tools.`;
 }
 
 async function createLoader(baseDir: string): Promise<Jiti> {

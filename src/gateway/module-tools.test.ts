@@ -185,6 +185,45 @@ test('a new file is noticed, and so is a change in what tools import', async () 
   expect(await registry.execute('a')).toBe(2);
 });
 
+test('a file that never ends loading is broken after a while, holds up nobody longer, and what becomes of it later is ignored', async () => {
+  const late = `await new Promise((resolve) => setTimeout(resolve, 600));\n${tool('late')}`;
+  const { registry, folder, modules, logs } = await setUp(
+    { 'tools/a.ts': tool('a', '1'), 'tools/h.ts': 'await new Promise(() => {});', 'tools/late.ts': late },
+    { watch: true, loadMs: 200 },
+  );
+  expect(registry.getToolNames()).toEqual(['a']);
+  const reason = 'It was not loaded after 0.2 seconds; have it await less before it exports its tools.';
+  const error = { severity: 'error', reason };
+  expect(modules.problems).toEqual([
+    { file: 'tools/h.ts', ...error },
+    { file: 'tools/late.ts', ...error },
+  ]);
+  const broken = logs('tools/a.ts cannot be used. Its last good tools stay in use.');
+  writeFileSync(join(folder, 'tools/a.ts'), 'await new Promise(() => {});');
+  await broken;
+  const told = changeIn(registry);
+  writeFileSync(join(folder, 'tools/a.ts'), tool('a', '2'));
+  expect(await told).toMatchObject({ modified: ['a'] });
+  await new Promise((resolve) => setTimeout(resolve, 600));
+  expect(registry.getToolNames()).toEqual(['a']);
+});
+
+test('closing waits for no file, nor does whoever gives up', async () => {
+  const started = performance.now();
+  const endless = 'await new Promise(() => {});';
+  const { folder, modules, logged } = await setUp({ 'tools/a.ts': tool('a') }, { watch: true });
+  writeFileSync(join(folder, 'tools/a.ts'), endless);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await modules.close();
+  expect(modules.problems).toEqual([]);
+  const stop = new AbortController();
+  setTimeout(() => stop.abort(new Error('not needed any more')), 200);
+  const given = setUp({ 'tools/a.ts': endless }, { signal: stop.signal });
+  await expect(given).rejects.toThrow('not needed any more');
+  expect(logged.filter((line) => line.startsWith('error'))).toEqual([]);
+  expect(performance.now() - started).toBeLessThan(8_000);
+});
+
 function literal(name: string, value = `'${name}'`): string {
   return `{ name: '${name}', description: 'Does it.', inputSchema: { type: 'object', properties: {} }, handler: () => ${value} }`;
 }
@@ -197,6 +236,8 @@ interface Options {
   readonly registry?: ToolRegistry;
   readonly patterns?: readonly string[];
   readonly watch?: boolean;
+  readonly loadMs?: number;
+  readonly signal?: AbortSignal;
 }
 
 async function setUp(files: Readonly<Record<string, string>>, options: Options = {}) {
@@ -210,6 +251,7 @@ async function setUp(files: Readonly<Record<string, string>>, options: Options =
     registry = new ToolRegistry(),
     patterns = ['./tools/**/*.{ts,js,mjs,cjs}'],
     watch = false,
+    ...rest
   } = options;
   const logged: string[] = [];
   const listeners = new Set<(line: string) => void>();
@@ -217,7 +259,14 @@ async function setUp(files: Readonly<Record<string, string>>, options: Options =
     logged.push(`${level} ${message}`);
     for (const listener of listeners) listener(message);
   };
-  const modules: ModuleTools = await createModuleTools({ patterns, baseDir: folder, log, registry, watch });
+  const modules: ModuleTools = await createModuleTools({
+    patterns,
+    baseDir: folder,
+    log,
+    registry,
+    watch,
+    ...rest,
+  });
   onTestFinished(() => modules.close());
   const logs = (text: string): Promise<string> =>
     new Promise((resolve) => listeners.add((line) => line.includes(text) && resolve(line)));

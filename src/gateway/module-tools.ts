@@ -4,7 +4,7 @@ import type { ToolRegistry } from '../core/registry.ts';
 import type { Log } from '../observe/log.ts';
 import { NO_OFFERS, offersIn, type Offers } from './module-exports.ts';
 import { filePattern, findFiles, isFile, type FilePattern } from './module-files.ts';
-import { ModuleLoader } from './module-loader.ts';
+import { LOAD_MS, ModuleLoader } from './module-loader.ts';
 import { checkOffers, putOffers } from './put-offers.ts';
 
 /** What tools from files are made with. */
@@ -21,6 +21,10 @@ export interface ModuleToolsOptions {
   readonly clock?: Clock;
   /** What served the files until now: one that cannot be used keeps what it had there. */
   readonly before?: ModuleTools | undefined;
+  /** How long a file may take to load, 10 seconds unless set; then it is a broken one. */
+  readonly loadMs?: number;
+  /** Aborted when nobody waits for the tools any more. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Why a file, or a pattern, is not in use as it stands. */
@@ -39,16 +43,31 @@ export interface ModuleTools {
   readonly problems: readonly ModuleProblem[];
   /** What is in use of a file: the last good there was of it. */
   offersOf(file: string): Offers | undefined;
-  /** Stops watching; the tools stay. */
+  /** Stops watching and waits for no file; the tools stay. */
   close(): Promise<void>;
 }
 
 /** Loads tools, resources and prompts from files into a registry, and keeps them up to date. */
-export async function createModuleTools({ before, ...options }: ModuleToolsOptions): Promise<ModuleTools> {
+export async function createModuleTools({
+  before,
+  signal,
+  ...options
+}: ModuleToolsOptions): Promise<ModuleTools> {
+  signal?.throwIfAborted();
   const modules = new Modules(options);
-  // Not kept: each would hold on to all that came before it.
-  await modules.start(before);
-  return modules;
+  const giveUp = (): void => void modules.close();
+  signal?.addEventListener('abort', giveUp);
+  try {
+    // Not kept: each would hold on to all that came before it.
+    await modules.start(before);
+    signal?.throwIfAborted();
+    return modules;
+  } catch (error) {
+    await modules.close();
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', giveUp);
+  }
 }
 
 const QUIET_MS = 100;
@@ -68,6 +87,7 @@ class Modules implements ModuleTools {
   readonly #options: ModuleToolsOptions;
   readonly #loader: ModuleLoader;
   readonly #clock: Clock;
+  readonly #closing = new AbortController();
   readonly #patterns: readonly FilePattern[];
   readonly #inUse = new Map<string, Offers>();
   readonly #failures = new Map<string, Failure>();
@@ -81,7 +101,8 @@ class Modules implements ModuleTools {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#patterns = options.patterns.map((text) => filePattern(text, options.baseDir));
-    this.#loader = new ModuleLoader(options.baseDir);
+    const { loadMs = LOAD_MS } = options;
+    this.#loader = new ModuleLoader(options.baseDir, { loadMs, signal: this.#closing.signal });
   }
 
   get files(): readonly string[] {
@@ -120,6 +141,7 @@ class Modules implements ModuleTools {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     this.#cancelReload?.();
     await this.#unwatch?.();
     await this.#work;
@@ -161,7 +183,11 @@ class Modules implements ModuleTools {
   // Everything is run first, so that clients are told once of all that changed.
   async #loadAll(files: readonly string[], { gone = [], before }: LoadOptions): Promise<void> {
     const ran: (readonly [file: string, outcome: Offers | Failure])[] = [];
-    for (const file of files.toSorted()) ran.push([file, await this.#run(file)]);
+    for (const file of files.toSorted()) {
+      ran.push([file, await this.#run(file)]);
+      // What was given up is not broken.
+      if (this.#closing.signal.aborted) return;
+    }
     for (const file of gone) this.#drop(file);
     // First, so that names in use do not go to others just because their file is broken.
     for (const [file, outcome] of ran) if ('reason' in outcome) this.#keep(file, before);
