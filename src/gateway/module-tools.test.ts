@@ -155,17 +155,22 @@ test('a file that breaks keeps its last good tools; mended, it has the new ones'
 });
 
 test('a file that is deleted takes its tools with it, and makes room for one that wanted the name', async () => {
-  const { registry, folder, modules } = await setUp(
+  const { registry, folder, modules, logged } = await setUp(
     { 'tools/a.ts': tool('same', '1'), 'tools/b.ts': tool('same', '2') },
     { watch: true },
   );
   expect(modules.problems).toMatchObject([{ file: 'tools/b.ts' }]);
+  logged.length = 0;
   const told = changeIn(registry);
   rmSync(join(folder, 'tools/a.ts'));
   await told;
   await modules.close();
   expect(await registry.execute('same')).toBe(2);
   expect(modules.problems).toEqual([]);
+  expect(logged).toEqual([
+    'info tools/a.ts is gone, and what it offered with it.',
+    'info Loaded tools/b.ts.',
+  ]);
 });
 
 test('a new file is noticed, and so is a change in what tools import', async () => {

@@ -1,4 +1,4 @@
-import { relative } from 'node:path';
+import { relative, sep } from 'node:path';
 import { systemClock, type Clock } from '../core/clock.ts';
 import type { ToolRegistry } from '../core/registry.ts';
 import type { Log } from '../observe/log.ts';
@@ -151,6 +151,9 @@ class Modules implements ModuleTools {
     const { watchSources } = await import('./watch-sources.ts');
     this.#unwatch = await watchSources(this.#patterns, this.#options.baseDir, {
       onChange: (path) => this.#note(path),
+      onFolder: (folder) => {
+        for (const file of this.#known()) if (file.startsWith(folder + sep)) this.#note(file);
+      },
       onError: (error) => this.#options.log('warn', 'The tools cannot be watched.', { error }),
     });
   }
@@ -193,9 +196,11 @@ class Modules implements ModuleTools {
     for (const [file, outcome] of ran) if ('reason' in outcome) this.#keep(file, before);
     for (const [file, outcome] of ran) this.#put(file, outcome);
     // A name that was taken may have become free.
-    for (const [file, { offers }] of this.#failures) if (offers) this.#put(file, offers);
+    const taking = [...this.#failures].flatMap(([file, { offers }]) => (offers ? [file] : []));
+    for (const file of taking) this.#put(file, this.#failures.get(file)!.offers!);
     for (const file of this.#failures.keys()) this.#keep(file, before);
-    for (const [file] of ran) this.#report(file);
+    const taken = taking.filter((file) => !this.#failures.has(file));
+    for (const file of new Set([...ran.map(([one]) => one), ...taken])) this.#report(file);
   }
 
   #keep(file: string, before: ModuleTools | undefined): void {
@@ -245,7 +250,11 @@ class Modules implements ModuleTools {
   }
 
   #drop(file: string): void {
-    putOffers(this.#options.registry, this.#inUse.get(file) ?? NO_OFFERS, NO_OFFERS);
+    const offers = this.#inUse.get(file) ?? NO_OFFERS;
+    const withIt = this.#inUse.has(file) ? ', and what it offered with it' : '';
+    if (withIt || this.#failures.has(file))
+      this.#options.log('info', `${this.#nameOf(file)} is gone${withIt}.`, { tools: offers.tools.length });
+    putOffers(this.#options.registry, offers, NO_OFFERS);
     this.#inUse.delete(file);
     this.#failures.delete(file);
   }

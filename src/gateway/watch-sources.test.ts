@@ -17,6 +17,7 @@ async function watched(pattern: string, folders: readonly string[] = []) {
   const seen = new Set<string>();
   const unwatch = await watchSources([filePattern(pattern, folder)], folder, {
     onChange: (path) => seen.add(path),
+    onFolder: (path) => seen.add(path),
     onError: (error) => expect.unreachable(String(error)),
   });
   onTestFinished(unwatch);
@@ -61,6 +62,53 @@ test('so are files in folders below, new ones too, unless they are hidden or of 
   write('.git/a.ts', '1');
   await expectNoted('a.ts', () => write('a.ts', '2'));
   expect([...seen].filter((path) => /node_modules|\.git/.test(path))).toEqual([]);
+});
+
+const replace = {
+  'was away for a while': async (folder: string) => {
+    renameSync(folder, `${folder}-away`);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    renameSync(`${folder}-away`, folder);
+  },
+  'was deleted and made again': async (folder: string) => {
+    rmSync(folder, { recursive: true });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'a.ts'), '1');
+  },
+  'was replaced at once': async (folder: string) => {
+    mkdirSync(`${folder}-next`);
+    writeFileSync(join(`${folder}-next`, 'a.ts'), '1');
+    renameSync(folder, `${folder}-before`);
+    renameSync(`${folder}-next`, folder);
+  },
+};
+
+test.each(
+  ['./tools/*.ts', './**/*.ts'].flatMap((pattern) =>
+    Object.entries(replace).map(([what, change]) => ({ pattern, what, change })),
+  ),
+)('of $pattern, a folder that $what is followed as before', async ({ pattern, change }) => {
+  const { folder, seen, write, expectNoted } = await watched(pattern, ['tools']);
+  await expectNoted('tools/a.ts', () => write('tools/a.ts', '1'));
+  const tools = join(folder, 'tools');
+  await change(tools);
+  await vi.waitFor(() => expect([...seen]).toContain(tools), PATIENCE);
+  await vi.waitFor(() => expect([...seen]).toContain(join(tools, 'a.ts')), PATIENCE);
+  // What was noted late of the change itself.
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await expectNoted('tools/a.ts', () => write('tools/a.ts', '2'));
+  await expectNoted('tools/b.ts', () => write('tools/b.ts', '1'));
+  await expectNoted('tools/b.ts', () => rmSync(join(tools, 'b.ts')));
+});
+
+test('a folder that is not there yet is followed once it is, with what is in it', async () => {
+  const { folder, seen, write, expectNoted } = await watched('./deep/tools/*.ts');
+  mkdirSync(join(folder, 'next/tools'), { recursive: true });
+  write('next/tools/a.ts', '1');
+  renameSync(join(folder, 'next'), join(folder, 'deep'));
+  await vi.waitFor(() => expect([...seen]).toContain(join(folder, 'deep/tools/a.ts')), PATIENCE);
+  await expectNoted('deep/tools/b.ts', () => write('deep/tools/b.ts', '2'));
 });
 
 test('what the store writes beside the configuration makes nobody read the folder', async () => {

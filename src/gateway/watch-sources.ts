@@ -1,51 +1,66 @@
-import { watch, type FSWatcher } from 'node:fs';
+import { watch, type FSWatcher, type Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { watch as watchTree } from 'chokidar';
 import { isIgnoredFolder, isSource, type FilePattern } from './module-files.ts';
-
-/** Who hears what. */
-export interface SourceListener {
-  /** Told of every source file that appears, changes or goes. */
-  readonly onChange: (path: string) => void;
-  readonly onError: (error: unknown) => void;
-}
+import { followTree, WatchedFolder, type SourceListener } from './watched-folder.ts';
 
 type Wanted = (path: string, isDirectory: boolean) => boolean;
+
+// How often it is looked whether a folder is away, back or another.
+const LOOK_MS = 1_000;
 
 /** Watches the folders that patterns look into, until the returned function is called. */
 export async function watchSources(
   patterns: readonly FilePattern[],
   baseDir: string,
-  { onChange, onError }: SourceListener,
+  listener: SourceListener,
 ): Promise<() => Promise<void>> {
   const { folders, depth } = watchedFolders(patterns, baseDir);
   // The store writes into this folder with every call, and the watcher of trees would read the folder again each time.
-  const own = folders.includes(baseDir) ? watchFolder(baseDir, onError) : undefined;
+  const own = folders.includes(baseDir) ? watchFolder(baseDir, listener.onError) : undefined;
   const isWanted: Wanted = (path, isDirectory) =>
     isDirectory ? depth !== 0 && !isBelowIgnored(path, folders) : isSource(path);
-  const inside = own ? await wantedIn(baseDir, isWanted) : [];
-  const tree = watchTree([...folders.filter((folder) => !own || folder !== baseDir), ...inside], {
-    ignoreInitial: true,
+  const options = {
     ...(depth !== undefined && { depth }),
-    ignored: (path, stats) => isBelowIgnored(path, folders) || (stats?.isFile() === true && !isSource(path)),
-  });
-  tree.on('all', (_event, path) => (isSource(path) ? onChange(path) : undefined));
-  tree.on('error', onError);
+    ignored: (path: string, stats?: Stats) =>
+      isBelowIgnored(path, folders) || (stats?.isFile() === true && !isSource(path)),
+  };
+  const watched = new Map<string, WatchedFolder>();
+  const follow = (folder: string): WatchedFolder => {
+    const one = watched.get(folder) ?? new WatchedFolder(folder, options, listener);
+    watched.set(folder, one);
+    return one;
+  };
+  const outside = folders.filter((folder) => !own || folder !== baseDir);
+  const inside = own ? await wantedIn(baseDir, isWanted) : { folders: [], files: [] };
+  const files = own && followTree(inside.files, options, listener);
+  const isReady = inside.files.length > 0 && new Promise<void>((resolve) => files?.once('ready', resolve));
+  let isClosed = false;
   own?.on('change', (event, name) => {
     const path = join(baseDir, String(name));
-    if (isSource(path)) onChange(path);
-    // What is new, and what was put in the place of another, is to be watched from now on.
-    if (event === 'rename')
-      void isFolder(path).then((is) => {
-        if (isWanted(path, is)) tree.add(path);
-      });
+    if (isSource(path)) listener.onChange(path);
+    if (event === 'rename') void renamed(path);
   });
-  if (inside.length > 0 || folders.some((folder) => !own || folder !== baseDir))
-    await new Promise<void>((resolve) => tree.once('ready', resolve));
+  // What is new, and what was put in the place of another, is to be watched from now on.
+  const renamed = async (path: string): Promise<void> => {
+    const is = await isFolder(path);
+    if (isClosed) return;
+    if (is && isWanted(path, is)) await follow(path).look();
+    else if (isWanted(path, is)) files?.add(path);
+    const one = watched.get(path);
+    if (is || !one) return;
+    await one.look();
+    // Should it come back, its name is heard again.
+    if (one.isAway) watched.delete(path);
+  };
+  await Promise.all([...outside, ...inside.folders].map((folder) => follow(folder).start()));
+  await isReady;
+  const timer = setInterval(() => watched.forEach((folder) => void folder.look()), LOOK_MS).unref();
   return async () => {
+    isClosed = true;
+    clearInterval(timer);
     own?.close();
-    await tree.close();
+    await Promise.all([files?.close(), ...[...watched.values()].map((folder) => folder.close())]);
   };
 }
 
@@ -58,10 +73,15 @@ function watchFolder(folder: string, onError: SourceListener['onError']): FSWatc
   }
 }
 
-async function wantedIn(folder: string, isWanted: Wanted): Promise<string[]> {
+async function wantedIn(
+  folder: string,
+  isWanted: Wanted,
+): Promise<{ readonly folders: string[]; readonly files: string[] }> {
   const paths = (await readdir(folder)).map((name) => join(folder, name));
   const areFolders = await Promise.all(paths.map(isFolder));
-  return paths.filter((path, index) => isWanted(path, areFolders[index]!));
+  const wanted = (areThey: boolean): string[] =>
+    paths.filter((path, index) => areFolders[index] === areThey && isWanted(path, areThey));
+  return { folders: wanted(true), files: wanted(false) };
 }
 
 async function isFolder(path: string): Promise<boolean> {
