@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -39,6 +39,36 @@ test('a secret file that changes is a change of the configuration, also one name
   expect(await next()).toBe('three');
 });
 
+test.each(['', 'elsewhere/'])(
+  'what a linked configuration and a linked secret lead to is followed, in "./%s"',
+  async (where) => {
+    const folder = mkdtempSync(join(tmpdir(), 'toolcrib-links-'));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    mkdirSync(join(folder, 'elsewhere'));
+    const path = (name: string): string => join(folder, name);
+    const target = (name: string): string => join(folder, where, name);
+    writeFileSync(target('real.yaml'), 'server: { name: one }');
+    symlinkSync(target('real.yaml'), path('linked.yaml'));
+    const { next } = await watching(path('linked.yaml'));
+    writeFileSync(target('real.yaml'), 'server: { name: two }');
+    expect(await next()).toBe('two');
+    writeFileSync(target('real.yaml~'), 'server: { name: three }');
+    renameSync(target('real.yaml~'), target('real.yaml'));
+    expect(await next()).toBe('three');
+    // Linked anew to the same content, the next change is of the new target.
+    writeFileSync(target('other.yaml'), 'server: { name: three }');
+    symlinkSync(target('other.yaml'), path('linked.yaml~'));
+    renameSync(path('linked.yaml~'), path('linked.yaml'));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    writeFileSync(target('secret'), 'four');
+    symlinkSync(target('secret'), path('linked-secret'));
+    writeFileSync(target('other.yaml'), `server: { name: "\${file:${path('linked-secret')}}" }`);
+    expect(await next()).toBe('four');
+    writeFileSync(target('secret'), 'five');
+    expect(await next()).toBe('five');
+  },
+);
+
 test('a reload that was asked for happens without a change, and after the one before it', async () => {
   const { next, watch } = await setUp('server: { name: one }');
   await watch.reload();
@@ -67,8 +97,13 @@ test('a configuration that cannot be put to use does not stop the watching', asy
 
 async function setUp(source: string, use: (name: string) => void = () => {}) {
   const folder = mkdtempSync(join(tmpdir(), 'toolcrib-watch-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'toolcrib.yaml');
   writeFileSync(file, source);
+  return { file, folder, ...(await watching(file, use)) };
+}
+
+async function watching(file: string, use: (name: string) => void = () => {}) {
   const seen: string[] = [];
   const logged: string[] = [];
   let read = 0;
@@ -88,13 +123,10 @@ async function setUp(source: string, use: (name: string) => void = () => {}) {
     onProblem: ({ message }) => say(message),
     log: (_level, message) => logged.push(message),
   });
-  onTestFinished(async () => {
-    await watch.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  onTestFinished(() => watch.close());
   const next = async (): Promise<string> => {
     while (seen.length <= read) await new Promise<void>((resolve) => (wake = resolve));
     return seen[read++]!;
   };
-  return { file, folder, watch, seen, next, logged };
+  return { watch, seen, next, logged };
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { watch, type FSWatcher } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
 import { systemClock, type Clock } from '../core/clock.ts';
 import type { ToolcribError } from '../core/errors.ts';
@@ -43,6 +43,8 @@ class Watching implements ConfigWatch {
   /** By folder: editors and secret mounts put a new file in the place of the old one, which a watch on the file would not notice. */
   readonly #folders = new Map<string, FSWatcher>();
   #files: ReadonlySet<string>;
+  /** What the files, and what links among them lead to, are called in their folders. */
+  #names: ReadonlySet<string> = new Set();
   #digest = '';
   #cancel: (() => void) | undefined;
   #work: Promise<void> = Promise.resolve();
@@ -57,7 +59,7 @@ class Watching implements ConfigWatch {
 
   async start(): Promise<void> {
     const { sources } = this.#options;
-    this.#follow(sources);
+    await this.#follow(sources);
     this.#digest = digestOf(sources);
     // What was saved between the first reading and now has not been noticed by anybody.
     await this.#inTurn(() => this.#readIfChanged());
@@ -75,10 +77,14 @@ class Watching implements ConfigWatch {
     await this.#work;
   }
 
-  #follow(sources: Sources): void {
+  async #follow(sources: Sources): Promise<void> {
+    const files = [...sources.keys()];
+    const targets = await Promise.all(files.map((file) => realpath(file).catch(() => file)));
     if (this.#isClosed) return;
-    this.#files = new Set(sources.keys());
-    const wanted = new Set([...this.#files].map((path) => dirname(path)));
+    const paths = [...files, ...targets];
+    this.#files = new Set(files);
+    this.#names = new Set(paths.map((path) => basename(path)));
+    const wanted = new Set(paths.map((path) => dirname(path)));
     for (const [folder, watcher] of this.#folders) {
       if (wanted.has(folder)) continue;
       watcher.close();
@@ -106,21 +112,23 @@ class Watching implements ConfigWatch {
 
   #note(name: string | null): void {
     // Mounted secrets change by exchanging a hidden folder that their names lead into.
-    const isOurs =
-      name === null || name.startsWith('..') || [...this.#files].some((path) => basename(path) === name);
+    const isOurs = name === null || name.startsWith('..') || this.#names.has(name);
     if (!isOurs) return;
     this.#cancel?.();
     this.#cancel = this.#clock.after(QUIET_MS, () => void this.#inTurn(() => this.#readIfChanged()));
   }
 
   async #readIfChanged(): Promise<void> {
-    if (digestOf(await readAll(this.#files)) !== this.#digest) await this.#read();
+    const sources = await readAll(this.#files);
+    if (digestOf(sources) !== this.#digest) return this.#read();
+    // A link may lead elsewhere by now, to the same content.
+    await this.#follow(sources);
   }
 
   async #read(): Promise<void> {
     if (this.#isClosed) return;
     const { loaded, complaints, sources } = await readConfig(this.#file, this.#options);
-    this.#follow(sources);
+    await this.#follow(sources);
     this.#digest = digestOf(sources);
     if (loaded) await this.#options.onChange(loaded);
     else this.#options.onProblem(complaintError(complaints.filter(({ severity }) => severity === 'error')));
