@@ -214,19 +214,20 @@ test('a file that never ends loading is broken after a while, holds up nobody lo
 });
 
 test('closing waits for no file, nor does whoever gives up', async () => {
-  const started = performance.now();
   const endless = 'await new Promise(() => {});';
-  const { folder, modules, logged } = await setUp({ 'tools/a.ts': tool('a') }, { watch: true });
+  const { folder, modules, logged } = await setUp(
+    { 'tools/a.ts': tool('a') },
+    { watch: true, loadMs: 60_000 },
+  );
   writeFileSync(join(folder, 'tools/a.ts'), endless);
   await new Promise((resolve) => setTimeout(resolve, 500));
   await modules.close();
   expect(modules.problems).toEqual([]);
   const stop = new AbortController();
   setTimeout(() => stop.abort(new Error('not needed any more')), 200);
-  const given = setUp({ 'tools/a.ts': endless }, { signal: stop.signal });
+  const given = setUp({ 'tools/a.ts': endless }, { signal: stop.signal, loadMs: 60_000 });
   await expect(given).rejects.toThrow('not needed any more');
   expect(logged.filter((line) => line.startsWith('error'))).toEqual([]);
-  expect(performance.now() - started).toBeLessThan(8_000);
 });
 
 function literal(name: string, value = `'${name}'`): string {
