@@ -51,6 +51,8 @@ export async function exportAudit(flags: RowFlags): Promise<void> {
     const rows = readJournal(db, toFilter(flags, { order: 'oldest', limit: Number.MAX_SAFE_INTEGER }));
     if (flags.format === 'csv') process.stdout.write(toCsv(COLUMNS, []));
     for (const row of rows) {
+      // Nobody reads any further, or nothing more can be written.
+      if (process.stdout.errored) break;
       process.stdout.write(flags.format === 'csv' ? toCsv([], [toCells(row)]) : `${toJson(row)}\n`);
     }
   });

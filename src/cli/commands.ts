@@ -10,6 +10,7 @@ import { DEFAULT_CONFIG } from './default-file.ts';
 import type { InitFlags } from './init.ts';
 import type { CreateKeyFlags, ListKeysFlags } from './keys.ts';
 import type { LintFlags } from './lint.ts';
+import { watchOutput } from './output.ts';
 import { packageVersion } from './package-version.ts';
 import type { ServeFlags } from './serve.ts';
 import type { CreateTenantFlags } from './tenants.ts';
@@ -195,11 +196,7 @@ const END_MS = 500;
 /** Runs the command that was typed, and ends the process with it; a server may be given the thread of its store. */
 export async function runCommand(worker: Worker | undefined): Promise<void> {
   storeWorker = worker;
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-    // Whoever reads only the first lines has had enough; that is no failure, but no reason to cut off calls either.
-    if (!isServing) process.exit(0);
-  });
+  watchOutput(() => isServing);
   try {
     await program.parseAsync();
   } catch (error) {

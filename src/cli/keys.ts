@@ -3,6 +3,7 @@ import { createApiKey, hashKey } from '../auth/api-key.ts';
 import { ToolcribError } from '../core/errors.ts';
 import type { KeyRecord } from '../core/identity.ts';
 import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
+import { outputFailure } from './output.ts';
 import { formatTable, formatTime, parseSpan } from './table.ts';
 
 /** What `toolcrib keys create` may be told. */
@@ -66,7 +67,15 @@ export async function createKey(flags: CreateKeyFlags): Promise<void> {
           '',
         ].join('\n'),
       );
+    await requireSeen(id);
   });
+}
+
+async function requireSeen(id: string): Promise<void> {
+  const failure = await outputFailure();
+  if (failure === undefined) return;
+  const text = `The key could not be shown (${failure}), so nobody has it; revoke it: toolcrib keys revoke ${id}`;
+  throw new ToolcribError('invalid_setup', text);
 }
 
 /** `toolcrib keys list`: every key there is, without its secret. */
