@@ -4,8 +4,10 @@ import { ToolRegistry } from '../core/registry.ts';
 import { formatComplaint, type Complaint } from '../gateway/complaint.ts';
 import { readConfig, type LoadedConfig } from '../gateway/load-config.ts';
 import { createModuleTools } from '../gateway/module-tools.ts';
+import { placeProblems } from '../gateway/place-problems.ts';
 import { createReadyTools } from '../gateway/ready-tools.ts';
 import { createAccess } from '../stages/authorize.ts';
+import { concealInComplaints } from './complain.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
 
 /** What `toolcrib check` may be told. */
@@ -18,6 +20,7 @@ export interface CheckFlags {
 export async function check(named: string | undefined, flags: CheckFlags): Promise<void> {
   const file = oneOf(named, flags.config);
   const { loaded, complaints } = await readConfig(file);
+  if (loaded) concealInComplaints(loaded);
   const report = loaded ? await checkLoaded(loaded).catch(unusable) : { complaints, summary: '' };
   const isGood = report.complaints.every(({ severity }) => severity === 'warning');
   if (flags.json) process.stdout.write(`${JSON.stringify({ ok: isGood, file, ...report }, null, 2)}\n`);
@@ -59,6 +62,7 @@ async function checkLoaded(loaded: LoadedConfig): Promise<Report> {
     const access = config.access && (await createAccess(config.access));
     const complaints = [
       ...problems,
+      ...placeProblems(loaded),
       ...ready.warnings,
       ...modules.problems.map((problem) => aboutModule(loaded, problem)),
       ...(access?.check(registry.list()) ?? []).map((complaint) => aboutRule(loaded, complaint)),

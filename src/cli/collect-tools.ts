@@ -11,6 +11,7 @@ import { loadConfig } from '../gateway/load-config.ts';
 import { createModuleTools, type ModuleTools } from '../gateway/module-tools.ts';
 import { createReadyTools } from '../gateway/ready-tools.ts';
 import { approve } from '../stages/approve.ts';
+import { concealInComplaints } from './complain.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
 
 /** Tools as they would be listed, and what kept others from being read. */
@@ -60,6 +61,7 @@ const NOT_READ =
 
 async function fromConfig(file: string): Promise<CollectedTools> {
   const loaded = await loadConfig(file);
+  concealInComplaints(loaded);
   const registry = new ToolRegistry({ maxNameLength: 128 });
   const ready = await createReadyTools({ loaded, version: '', source: registry, log: () => {} });
   try {

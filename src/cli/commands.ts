@@ -4,6 +4,7 @@ import { ToolcribError } from '../core/errors.ts';
 import type { DecideFlags, ListApprovalsFlags } from './approvals.ts';
 import type { RowFlags } from './audit.ts';
 import type { CheckFlags } from './check.ts';
+import { complain } from './complain.ts';
 import type { CodegenFlags } from './codegen.ts';
 import type { DeploymentFlags } from './deployment.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
@@ -201,7 +202,7 @@ export async function runCommand(worker: Worker | undefined): Promise<void> {
     await program.parseAsync();
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error;
-    process.stderr.write(`toolcrib: ${error.message}\n`);
+    complain(error.message);
     process.exitCode = 1;
   }
   // A module of tools may hold connections or timers, which nobody can let go of from outside.

@@ -9,7 +9,8 @@ import {
   type OpenedStore,
   type StorePlaces,
 } from '../gateway/open-store.ts';
-import { stderrLog } from '../observe/log.ts';
+import { openLog } from '../gateway/open-log.ts';
+import { requirePlaces } from '../gateway/place-problems.ts';
 import { damageIn } from '../store/damage.ts';
 import { OPERATOR_CHAIN } from '../store/operator-chain.ts';
 import { openSecrets } from '../store/secrets-file.ts';
@@ -17,6 +18,7 @@ import { SqliteDatabase } from '../store/sqlite-database.ts';
 import { createOperations, type Operations } from '../store/sqlite-operations.ts';
 import { schemaVersion } from '../store/sqlite-schema.ts';
 import type { Entry } from '../store/store.ts';
+import { concealInComplaints } from './complain.ts';
 
 /** Where the commands that look after a deployment find it. */
 export interface DeploymentFlags {
@@ -37,7 +39,7 @@ export async function withDeployment<T>(
 ): Promise<T> {
   const loaded = await loadDeployment(config);
   placesOf(loaded);
-  const opened = await openStore(loaded, stderrLog);
+  const opened = await openStore(loaded, openLog(loaded, undefined).log);
   const operate: Deployment['operate'] = async (work, facts) => {
     // Asked for in one turn, both are in one transaction.
     const [value] = await Promise.all([work, opened.store.journal.append(operatorRow(facts))]);
@@ -99,13 +101,19 @@ export async function loadDeployment(file: string): Promise<LoadedConfig> {
       `There is no ${file} here; name the configuration with --config FILE.`,
     );
   }
-  return loadConfig(file);
+  const loaded = await loadConfig(file);
+  concealInComplaints(loaded);
+  return loaded;
 }
 
 /** The files of a deployment; one that keeps everything in memory has none. */
-export function placesOf({ config, folder, file }: LoadedConfig): StorePlaces {
+export function placesOf(loaded: LoadedConfig): StorePlaces {
+  const { config, folder, file } = loaded;
   const places = storePlaces(config, folder);
-  if (places) return places;
+  if (places) {
+    requirePlaces(loaded);
+    return places;
+  }
   throw new ToolcribError(
     'invalid_setup',
     `${file} keeps everything in memory, where no other process can see it: set store.url to "sqlite:./toolcrib.db".`,

@@ -11,6 +11,7 @@ import { loadConfig, type LoadedConfig } from '../gateway/load-config.ts';
 import type { Server } from '../server/create-server.ts';
 import { serveStdio } from '../server/stdio.ts';
 import { catchAccidents } from './catch-accidents.ts';
+import { concealInComplaints } from './complain.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
 import { packageVersion } from './package-version.ts';
 
@@ -61,8 +62,10 @@ async function run(gateway: Gateway, loaded: LoadedConfig, { signal, ...flags }:
 }
 
 async function readConfiguration({ config }: ServeFlags): Promise<LoadedConfig> {
-  if (config !== undefined) return loadConfig(config);
-  return existsSync(DEFAULT_CONFIG) ? loadConfig(DEFAULT_CONFIG) : defaultConfig();
+  const file = config ?? (existsSync(DEFAULT_CONFIG) ? DEFAULT_CONFIG : undefined);
+  const loaded = file === undefined ? defaultConfig() : await loadConfig(file);
+  concealInComplaints(loaded);
+  return loaded;
 }
 
 function withAddress(loaded: LoadedConfig, text: string | undefined): LoadedConfig {

@@ -12,6 +12,7 @@ import { createLasting, type Lasting } from './lasting.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { openLog } from './open-log.ts';
 import { openStore } from './open-store.ts';
+import { requirePlaces } from './place-problems.ts';
 import { withoutSecrets } from './memory-without-secrets.ts';
 import { operationRoutes } from './operations.ts';
 import { checkSignInStays, differing, fixedSettings, type Settings } from './fixed-settings.ts';
@@ -46,6 +47,7 @@ export interface Gateway {
 
 /** Makes a server from a configuration. */
 export async function createGateway(loaded: LoadedConfig, options: GatewayOptions): Promise<Gateway> {
+  requirePlaces(loaded);
   const { log, live } = openLog(loaded, options.log);
   loadAhead(loaded.config);
   const opened = await openStore(loaded, log, options.storeWorker);

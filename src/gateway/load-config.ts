@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { complaintError, type Complaint } from './complaint.ts';
+import { concealValues, TELLING } from './conceal-values.ts';
 import { configSchema, conflictsIn, type Config } from './config.ts';
 import { describeIssue, valueAt, type Finding } from './describe-issue.ts';
 import { expand } from './expand.ts';
@@ -159,9 +160,9 @@ class ConfigText {
   #cleaned(path: Path, about: About): About {
     const { message, remedy = '' } = about;
     const isExpanded = this.#expanded.has(this.#yaml.scalarAt(path));
-    if (isExpanded && this.#reveals(message + remedy)) return { ...about, ...UNNAMED };
+    if (!about.isFixed && isExpanded && this.#reveals(message + remedy)) return { ...about, ...UNNAMED };
     const secrets = [...this.#secrets];
-    return { ...about, message: withoutSecrets(message, secrets), remedy: withoutSecrets(remedy, secrets) };
+    return { ...about, message: concealValues(message, secrets), remedy: concealValues(remedy, secrets) };
   }
 
   #reveals(text: string): boolean {
@@ -202,14 +203,6 @@ function retyped(text: string, expected: string | undefined): number | boolean |
 }
 
 const UNNAMED = { message: 'does not take what "${...}" stands for here', remedy: 'check its value' };
-const TELLING = 4;
-
-function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets
-    .filter(({ length }) => length >= TELLING)
-    .toSorted((a, b) => b.length - a.length)
-    .reduce((clean, secret) => clean.replaceAll(secret, () => '${...}'), text);
-}
 
 // Any few characters of a secret are too many.
 function reveals(message: string, secret: string): boolean {

@@ -30,6 +30,8 @@ export interface About {
   /** The word before the value is wrong, not the value. */
   readonly isKey?: boolean;
   readonly severity?: Complaint['severity'];
+  /** Nothing of the value is in the words. */
+  readonly isFixed?: boolean;
 }
 
 const MAX_BYTES = 1_048_576;

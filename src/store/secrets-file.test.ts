@@ -52,10 +52,15 @@ test.each(['', '{', '[]', 'null', '{}', '{"pepper":"short","digestKey":"short","
   },
 );
 
-test('a file that cannot be read is told with the reason', () => {
+test.each([0o700, 0o755])('a folder of mode %o in its place is told as that', (mode) => {
   const file = place();
-  mkdirSync(file, { mode: 0o700 });
-  expect(() => openSecrets(file)).toThrow(`${file} cannot be read (EISDIR).`);
+  mkdirSync(file, { mode });
+  expect(() => openSecrets(file)).toThrow(`${file} is a folder, not a file of secrets.`);
+});
+
+test('where they cannot be made, the reason is told', () => {
+  const file = join(place(), 'toolcrib.secrets');
+  expect(() => openSecrets(file)).toThrow(`${file} cannot be made (ENOENT): its folder must exist`);
 });
 
 test('where secrets must exist, none are made up', () => {

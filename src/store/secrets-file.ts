@@ -23,7 +23,7 @@ export interface StoreSecrets {
 
 /** Reads the file of secrets, or makes one that only its owner can read. */
 export function openSecrets(file: string, which: 'any' | 'existing' = 'any'): StoreSecrets {
-  const text = read(file) ?? (which === 'any' ? create(file) : undefined);
+  const text = read(file) ?? (which === 'any' ? made(file) : undefined);
   if (text === undefined)
     throw new ToolcribError('invalid_setup', `There is no ${file}; restore the secrets from a backup.`);
   let secrets: Partial<StoreSecrets>;
@@ -50,7 +50,10 @@ function isLongEnough(secret: unknown): secret is string {
 
 function read(file: string): string | undefined {
   try {
-    if ((statSync(file).mode & 0o077) !== 0) {
+    const there = statSync(file);
+    if (there.isDirectory())
+      throw new ToolcribError('invalid_setup', `${file} is a folder, not a file of secrets.`);
+    if ((there.mode & 0o077) !== 0) {
       throw new ToolcribError('invalid_setup', `${file} can be read by others; run: chmod 600 ${file}`);
     }
     return readFileSync(file, 'utf8');
@@ -59,6 +62,16 @@ function read(file: string): string | undefined {
     if (code === 'ENOENT') return undefined;
     if (error instanceof ToolcribError) throw error;
     throw new ToolcribError('invalid_setup', `${file} cannot be read (${code}).`, { cause: error });
+  }
+}
+
+function made(file: string): string {
+  try {
+    return create(file);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const text = `${file} cannot be made (${code}): its folder must exist, and this account must be able to write in it.`;
+    throw new ToolcribError('invalid_setup', text, { cause });
   }
 }
 

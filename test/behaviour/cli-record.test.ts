@@ -326,9 +326,10 @@ describe('toolcrib audit', () => {
     expect((await run('audit', 'tail')).code).toBe(0);
   }, 60_000);
 
-  test('a file that is no database is told in one line', async () => {
-    const { run, folder } = deployment();
-    writeFileSync(join(folder, 'toolcrib.db'), 'Dear diary, '.repeat(1_000));
+  test('a database that is none any more is told in one line', async () => {
+    const { run, place } = deployment();
+    openSecrets(place('secrets'));
+    writeFileSync(place('db'), 'Dear diary, '.repeat(1_000));
     const { code, complaints } = await run('audit', 'tail');
     expect(code).toBe(1);
     expect(complaints).toMatch(/^toolcrib: \S+toolcrib\.db cannot be opened as a database: [^\n]+\n$/);
