@@ -5,6 +5,7 @@ import { checkpointKeys } from '../store/checkpoint.ts';
 import { damageIn } from '../store/damage.ts';
 import { readJournal, type JournalRow, type RowFilter } from '../store/read-journal.ts';
 import { escapeUnseen } from '../core/escape-unseen.ts';
+import { OPERATOR_CHAIN } from '../store/operator-chain.ts';
 import { openSecrets } from '../store/secrets-file.ts';
 import type { SqliteDatabase } from '../store/sqlite-database.ts';
 import { verifyJournal, type Verdict } from '../store/verify-journal.ts';
@@ -134,14 +135,16 @@ function count(rows: number): string {
 
 function toFilter(flags: RowFlags, { order, limit }: Pick<RowFilter, 'order' | 'limit'>): RowFilter {
   const { tenant, tool, caller, outcome, operator } = flags;
-  const fields = Object.fromEntries(
-    Object.entries({ tool, caller, outcome }).filter(
-      (entry): entry is [string, string] => entry[1] !== undefined,
-    ),
-  );
+  const fields = [
+    { names: ['tool'], value: tool },
+    // What an operator did is about one caller and by another.
+    { names: ['caller', 'by'], value: caller },
+    { names: ['outcome'], value: outcome },
+    { names: ['tenant'], value: operator ? tenant : undefined },
+  ];
   return {
-    chain: operator ? '@operator' : tenant === undefined ? undefined : chainOfTenant(tenant),
-    fields,
+    chain: operator ? OPERATOR_CHAIN : tenant === undefined ? undefined : chainOfTenant(tenant),
+    fields: fields.flatMap(({ names, value }) => (value === undefined ? [] : { names, value })),
     since: readTime(flags.since, '--since'),
     until: readTime(flags.until, '--until'),
     order,

@@ -178,8 +178,8 @@ function withConfig(command: Command): Command {
 
 function withRows(command: Command): Command {
   return withConfig(command)
-    .option('--tenant <id>', 'only rows of one tenant')
-    .option('--caller <name>', 'only rows of one caller')
+    .option('--tenant <id>', 'only rows of the chain of one tenant; with --operator, what was done about it')
+    .option('--caller <name>', 'only rows of one caller, or of what one operator did')
     .option('--tool <name>', 'only rows about one tool')
     .option('--outcome <outcome>', 'only rows that ended so, such as done, failed or unknown_tool')
     .option('--operator', 'only what operators did')

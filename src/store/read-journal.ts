@@ -7,8 +7,8 @@ import { decodeText, textBytes, type StoredBytes } from './stored-text.ts';
 /** Which rows are wanted. */
 export interface RowFilter {
   readonly chain?: string | undefined;
-  /** Exact values of fields of the row, such as `tool` or `outcome`. */
-  readonly fields?: Readonly<Record<string, string>>;
+  /** Exact values of fields of the row, such as `tool` or `outcome`; where there are several names, one of them must have it. */
+  readonly fields?: readonly { readonly names: readonly string[]; readonly value: string }[];
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly limit: number;
@@ -58,14 +58,14 @@ export function* readJournal(db: SqliteDatabase, filter: RowFilter): Generator<J
 const GROUP_LAG_MS = 60_000;
 
 // Most lines are not wanted: what a cheap look can tell saves reading them.
-function readRow(line: string, { chain, fields = {} }: RowFilter): JournalRow | undefined {
+function readRow(line: string, { chain, fields = [] }: RowFilter): JournalRow | undefined {
   if (chain !== undefined && !line.startsWith(`${chain}\t`)) return undefined;
-  const wanted = Object.entries(fields);
-  if (wanted.some(([, value]) => !line.includes(JSON.stringify(value)))) return undefined;
+  if (fields.some(({ value }) => !line.includes(JSON.stringify(value)))) return undefined;
   const row = parseRow(line);
   if (!row) return undefined;
   const facts = readFacts(row.body);
-  return wanted.every(([name, value]) => facts[name] === value) ? { ...row, facts } : undefined;
+  const isWanted = fields.every(({ names, value }) => names.some((name) => facts[name] === value));
+  return isWanted ? { ...row, facts } : undefined;
 }
 
 // A row somebody changed is shown all the same; to say what is wrong with it is for the verifier.

@@ -223,6 +223,29 @@ describe('toolcrib audit', () => {
     ]);
   }, 60_000);
 
+  test('what operators did is found by the tenant and by whom the table shows, and by the caller it is about', async () => {
+    const { run, rows, write } = deployment();
+    const did = (by: string, tenant: string): [string, object] => [
+      '@operator',
+      { kind: 'operator', did: 'key created', by, tenant, caller: 'ada' },
+    ];
+    await write([
+      did('uid 0', 'acme'),
+      did('grace', 'acme'),
+      did('uid 0', 'other'),
+      ['acme', { kind: 'call', tenant: 'acme', caller: 'grace', tool: 'look' }],
+    ]);
+    const shown = tableIn((await run('audit', 'tail', '--operator', '--tenant', 'acme')).output);
+    expect(shown.map(({ TENANT, CALLER }) => [TENANT, CALLER])).toEqual([
+      ['acme', 'uid 0'],
+      ['acme', 'grace'],
+    ]);
+    expect(await rows('--caller', 'uid 0')).toMatchObject([{ tenant: 'acme' }, { tenant: 'other' }]);
+    expect(await rows('--caller', 'grace')).toMatchObject([{ kind: 'operator' }, { kind: 'call' }]);
+    expect(await rows('--caller', 'ada')).toHaveLength(3);
+    expect(await rows('--tenant', 'acme')).toMatchObject([{ kind: 'call' }]);
+  }, 60_000);
+
   test('the tenant of a row that does not name one is that of its chain', async () => {
     const { run, write } = deployment();
     const outcome = { kind: 'outcome', call: '1.a-1', tool: 'pay', outcome: 'done' };
