@@ -4,7 +4,7 @@ import { ToolcribError } from '../core/errors.ts';
 import type { KeyRecord } from '../core/identity.ts';
 import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
 import { outputFailure } from './output.ts';
-import { formatTable, formatTime, parseSpan } from './table.ts';
+import { formatTable, formatTime, isVisible, parseSpan } from './table.ts';
 
 /** What `toolcrib keys create` may be told. */
 export interface CreateKeyFlags extends DeploymentFlags {
@@ -26,6 +26,7 @@ export async function createKey(flags: CreateKeyFlags): Promise<void> {
   const lifeMs = expires === undefined ? undefined : parseSpan(expires);
   if (expires !== undefined && lifeMs === undefined)
     throw new ToolcribError('invalid_setup', `--expires takes a span such as 90d or 12h, not "${expires}".`);
+  requireVisible({ '--caller': [caller], '--role': role, '--scope': scope });
   await withDeployment(flags, async ({ store, secrets, operate }) => {
     if (!(await store.identities.findTenant(tenant))) {
       throw new ToolcribError(
@@ -69,6 +70,12 @@ export async function createKey(flags: CreateKeyFlags): Promise<void> {
       );
     await requireSeen(id);
   });
+}
+
+function requireVisible(names: Readonly<Record<string, readonly string[]>>): void {
+  for (const [flag, given] of Object.entries(names))
+    if (!given.every(isVisible))
+      throw new ToolcribError('invalid_setup', `${flag} takes a name with something to see in it.`);
 }
 
 async function requireSeen(id: string): Promise<void> {

@@ -5,6 +5,13 @@ export function printable(text: string): string {
   return escapeUnseen(JSON.stringify(text)).slice(1, -1).replaceAll('\\"', '"');
 }
 
+/** Whether a name has any character that people can see. */
+export function isVisible(name: string): boolean {
+  return VISIBLE.test(name);
+}
+
+const VISIBLE = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u;
+
 /** Lines up rows under their headings; an empty list says so. */
 export function formatTable(
   headings: readonly string[],

@@ -16,6 +16,9 @@ export async function createTenant(id: string, flags: CreateTenantFlags): Promis
     const text = `A tenant's id has up to 64 letters, digits, "_", "-" and ".", unlike "${id.slice(0, 80)}".`;
     throw new ToolcribError('invalid_setup', text);
   }
+  // As the name of a folder it would be another one.
+  if (/^\.+$/.test(id))
+    throw new ToolcribError('invalid_setup', `A tenant's id has more than dots in it, unlike "${id}".`);
   const data = readData(flags.data);
   await withDeployment(flags, async ({ store, operate }) => {
     const before = await store.identities.findTenant(id);

@@ -90,6 +90,20 @@ describe('toolcrib tenants and keys', () => {
     ],
     [['keys', 'revoke', 'key_none'], 'There is no key "key_none"; see: toolcrib keys list'],
     [['tenants', 'create', '@operator'], "A tenant's id has up to 64 letters"],
+    ...['', ' ', '\u200b\u3164'].map((name): [string[], string] => [
+      ['keys', 'create', '--tenant', 'acme', '--caller', name],
+      '--caller takes a name with something to see in it.',
+    ]),
+    [
+      ['keys', 'create', '--tenant', 'acme', '--caller', 'ada', '--role', 'admin', ''],
+      '--role takes a name with something to see in it.',
+    ],
+    [
+      ['keys', 'create', '--tenant', 'acme', '--caller', 'ada', '--scope', ''],
+      '--scope takes a name with something to see in it.',
+    ],
+    [['tenants', 'create', '.'], "A tenant's id has more than dots in it"],
+    [['tenants', 'create', '..'], "A tenant's id has more than dots in it"],
     [['tenants', 'create', 'acme', '--data', '[1]'], '--data takes a JSON object'],
     [['tenants', 'disable', 'nobody'], 'There is no tenant "nobody"; see: toolcrib tenants list'],
     [['audit', 'tail'], 'There is no database'],
