@@ -1,13 +1,52 @@
 import { z } from 'zod';
 import { configSchema } from './config.ts';
 
-/** The configuration as a JSON Schema, for editors. */
+/** The configuration as a JSON Schema, for editors: it is held against a file whose values from outside are not filled in yet. */
 export function configJsonSchema(): Record<string, unknown> {
   return {
-    ...z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }),
+    ...takingOutside(declared()),
     title: 'Toolcrib configuration',
     description: 'What toolcrib serve --config reads; every key is optional.',
   };
+}
+
+function declared(): Shape {
+  return z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as Shape;
+}
+
+const OUTSIDE = '\\$\\{';
+const TYPED = new Set<unknown>(['number', 'integer', 'boolean']);
+
+function takingOutside(shape: Shape): Shape {
+  if (isTyped(shape)) return { ...shape, type: [String(shape.type), 'string'], pattern: OUTSIDE };
+  if (shape.type === 'string') return textTakingOutside(shape);
+  return {
+    ...shape,
+    ...(shape.properties && { properties: mapValues(shape.properties) }),
+    ...(shape.items && { items: takingOutside(shape.items) }),
+    // Where there is a choice of types, what a variable holds is read as none of them.
+    ...(shape.anyOf && { anyOf: shape.anyOf.map((one) => (isTyped(one) ? one : takingOutside(one))) }),
+    ...(typeof shape.additionalProperties === 'object' && {
+      additionalProperties: takingOutside(shape.additionalProperties),
+    }),
+  };
+}
+
+function isTyped(shape: Shape): boolean {
+  return TYPED.has(shape.type) && !('const' in shape);
+}
+
+function textTakingOutside({ enum: words, const: word, format, pattern, ...rest }: Shape): Shape {
+  if (words === undefined && word === undefined && format === undefined)
+    return pattern === undefined ? rest : { ...rest, pattern: `${OUTSIDE}|${pattern}` };
+  const own = Object.entries({ enum: words, const: word, format, pattern }).filter(
+    ([, value]) => value !== undefined,
+  );
+  return { ...rest, anyOf: [Object.fromEntries(own), { pattern: OUTSIDE }] };
+}
+
+function mapValues(properties: Readonly<Record<string, Shape>>): Readonly<Record<string, Shape>> {
+  return Object.fromEntries(Object.entries(properties).map(([name, shape]) => [name, takingOutside(shape)]));
 }
 
 const START = '<!-- generated: npm run schema -->';
@@ -23,7 +62,7 @@ export function withTables(page: string): string {
 }
 
 function tables(): string {
-  const { properties = {} } = configJsonSchema() as Shape;
+  const { properties = {} } = declared();
   return Object.entries(properties)
     .map(([name, shape]) => (name === 'stages' ? stageSections(shape) : section(name, shape)))
     .join('\n');
@@ -39,6 +78,8 @@ interface Shape {
   readonly anyOf?: readonly Shape[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
+  readonly format?: string;
+  readonly pattern?: string;
   readonly additionalProperties?: Shape | boolean;
 }
 
