@@ -22,13 +22,11 @@ let isServing = false;
 // Each command loads what it needs when it is run: most of the time only one is.
 const program = new Command('toolcrib')
   .description('Keeps tools for AI agents, hands them out over the Model Context Protocol, and logs it.')
-  .version(packageVersion())
-  .showHelpAfterError('(run toolcrib --help for the commands)');
+  .version(packageVersion());
 
 program
   .command('serve')
   .description('serve the tools of a configuration, or the ready-made safe ones')
-  .showHelpAfterError('(run toolcrib serve --help for its options)')
   .option('--config <file>', 'the configuration; toolcrib.yaml if there is one')
   .addOption(
     new Option(
@@ -169,6 +167,15 @@ withRows(audit.command('export'))
 withConfig(audit.command('verify'))
   .description('check that no row was changed, removed, moved or cut off')
   .action(async (flags: DeploymentFlags) => (await import('./audit.ts')).verifyAudit(flags));
+
+pointToHelp(program, 'toolcrib');
+
+// Whoever mistypes a command is pointed to the help of that one.
+function pointToHelp(command: Command, name: string): void {
+  const what = command.commands.length > 0 ? 'the commands' : 'its options';
+  command.showHelpAfterError(`(run ${name} --help for ${what})`);
+  for (const inner of command.commands) pointToHelp(inner, `${name} ${inner.name()}`);
+}
 
 function withConfig(command: Command): Command {
   return command

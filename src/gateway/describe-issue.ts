@@ -111,6 +111,8 @@ const NAMES: Readonly<Record<string, string>> = {
 
 function kindOf(given: unknown): string {
   if (typeof given === 'boolean') return String(given);
+  if (Number.isNaN(given)) return '.nan';
+  if (given === Infinity || given === -Infinity) return given > 0 ? '.inf' : '-.inf';
   return NAMES[Array.isArray(given) ? 'array' : typeof given] ?? 'this';
 }
 

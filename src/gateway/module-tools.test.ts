@@ -68,7 +68,11 @@ test.each([
   ],
   ['has a bad name', tool('not a name'), /may only hold letters/],
   ['has a bad schema', tool('t').replace("type: 'object'", "type: 'array'"), /object/],
-  ['takes a name that is taken', tool('good'), /"good" is registered already/],
+  [
+    'takes a name that is taken',
+    tool('good'),
+    /^A tool named "good" is in tools\/a\.ts already; rename one of the two\.$/,
+  ],
   [
     'has one bad tool among good ones',
     `${tool('fine')}\n${tool('bad name').replace('tool_', 'b')}`,

@@ -234,8 +234,17 @@ class Modules implements ModuleTools {
       this.#inUse.set(file, outcome);
       this.#failures.delete(file);
     } catch (error) {
-      this.#failures.set(file, { reason: reasonOf(error), offers: outcome });
+      this.#failures.set(file, { reason: this.#clashOf(file, outcome) ?? reasonOf(error), offers: outcome });
     }
+  }
+
+  // In the words of a registry nobody would learn which two files to look into.
+  #clashOf(file: string, { tools }: Offers): string | undefined {
+    for (const { name } of tools)
+      for (const [other, inUse] of this.#inUse)
+        if (other !== file && inUse.tools.some((tool) => tool.name === name))
+          return `A tool named "${name}" is in ${this.#nameOf(other)} already; rename one of the two.`;
+    return undefined;
   }
 
   #report(file: string): void {

@@ -112,6 +112,20 @@ test('check of two configurations at once is told to be of one', async () => {
   expect(child.complaints()).toBe('toolcrib: check takes one configuration: one.yaml or two.yaml.\n');
 });
 
+test.each([
+  [['chek'], "unknown command 'chek'", 'toolcrib --help for the commands'],
+  [['serve', '--port', '1'], "unknown option '--port'", 'toolcrib serve --help for its options'],
+  [['check', '--jsn'], "unknown option '--jsn'", 'toolcrib check --help for its options'],
+  [['keys', 'creat'], "unknown command 'creat'", 'toolcrib keys --help for the commands'],
+  [['keys', 'create'], "required option '--tenant <id>'", 'toolcrib keys create --help for its options'],
+  [['audit', 'tail', 'x'], 'too many arguments', 'toolcrib audit tail --help for its options'],
+])('%j is pointed to the help that is about it', async (args, problem, help) => {
+  const child = startNode([cli, ...args]);
+  expect(await child.exit).toEqual({ code: 1, signal: null });
+  expect(child.complaints()).toContain(problem);
+  expect(child.complaints()).toContain(`(run ${help})`);
+});
+
 test('--version tells the version of the package', async () => {
   const child = startNode([cli, '--version']);
   expect(await child.outputUntil('\n')).toBe(`${version}\n`);
