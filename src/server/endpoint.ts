@@ -133,10 +133,23 @@ export function corsHeaders(head: Head): Record<string, string> {
   return {
     ...shared,
     'access-control-allow-methods': 'POST, GET, DELETE',
-    'access-control-allow-headers':
-      'authorization, x-api-key, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id',
+    'access-control-allow-headers': [ALLOWED_HEADERS, ...requestedMirrors(head.headers)].join(', '),
     'access-control-max-age': '600',
   };
+}
+
+const ALLOWED_HEADERS =
+  'authorization, x-api-key, content-type, accept, mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id';
+const MIRROR = /^mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+$/;
+
+// Which arguments are mirrored into headers depends on the tool, which a preflight does not name.
+function requestedMirrors(headers: Headers): string[] {
+  const names = headerValue(headers, 'access-control-request-headers') ?? '';
+  return names
+    .toLowerCase()
+    .split(',', MAX_HEADER_FIELDS)
+    .map((name) => name.trim())
+    .filter((name) => MIRROR.test(name));
 }
 
 /** How the client takes its answer: as one JSON body, as an event stream, or either. */

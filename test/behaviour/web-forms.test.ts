@@ -140,6 +140,28 @@ describeWeb((open) => {
     }
   });
 
+  test('a page may mirror arguments into headers, and send nothing else that it makes up', async () => {
+    const site = await open({ allowedOrigins: [origin] });
+    const allowedOf = async (...names: string[]): Promise<string[]> => {
+      const { headers, ...rest } = preflight(origin);
+      const asking = { ...headers, 'access-control-request-headers': names.join(',') };
+      const response = await site.send({ ...rest, headers: asking });
+      expect(response.status).toBe(204);
+      return response.headers.get('access-control-allow-headers')!.split(', ');
+    };
+    const usual = await allowedOf('content-type');
+    expect(await allowedOf('content-type', ' Mcp-Param-Owner', 'mcp-param-page')).toEqual([
+      ...usual,
+      'mcp-param-owner',
+      'mcp-param-page',
+    ]);
+    expect(
+      await allowedOf('x-mcp-param-a', 'mcp-param-', 'mcp-param-a b', 'mcp-param-"a"', 'cookie'),
+    ).toEqual(usual);
+    const many = Array.from({ length: 1_000 }, (_, index) => `mcp-param-${index}`);
+    expect((await allowedOf(...many)).length).toBeLessThanOrEqual(usual.length + 64);
+  });
+
   test('an allowed page may read the answer, as JSON and as events', async () => {
     const site = await open({ tools: [report], allowedOrigins: [origin] });
     for (const params of [asked, unasked]) {
