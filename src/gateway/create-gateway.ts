@@ -56,13 +56,16 @@ export async function createGateway(loaded: LoadedConfig, options: GatewayOption
     for (const part of [secret, ...secret.split('\n')]) if (!part.startsWith('-----')) live.add(part);
   }
   const lasting = createLasting(opened, log, live);
+  let first: Generation | undefined;
   try {
     const { version, watch = false } = options;
-    const first = await createGeneration(loaded, { lasting, version, watch });
+    first = await createGeneration(loaded, { lasting, version, watch });
     const gateway = new RunningGateway(first, lasting, { version, watch });
     void gateway.note('start');
     return gateway;
   } catch (error) {
+    first?.authentication?.signIn.close();
+    await first?.close();
     await opened.store.close();
     throw error;
   }
@@ -138,6 +141,7 @@ class RunningGateway implements Gateway {
   async #replace(loaded: LoadedConfig): Promise<void> {
     this.#stop.signal.throwIfAborted();
     const before = this.#generation;
+    // Never forgotten: one that was replaced or refused is a secret all the same, and may yet be in a text.
     for (const secret of loaded.secrets) this.#lasting.live.add(secret);
     checkSignInStays(before.loaded, loaded);
     const next = await this.#tryNext(loaded, before);

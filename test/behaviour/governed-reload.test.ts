@@ -1,6 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import Libsql from 'libsql';
 import { expect, test, vi } from 'vitest';
+import type { ConfigInput } from '../../src/gateway/config.ts';
+import { createGateway } from '../../src/gateway/create-gateway.ts';
+import { loadConfig } from '../../src/gateway/load-config.ts';
 import { defineTool } from '../../src/index.ts';
 import { audience, startIssuer } from '../security/issuer.ts';
 import { processesOf } from '../databases.ts';
@@ -137,6 +140,37 @@ test.each([
   expect(crib.rows().slice(before)).toMatchObject([{ tool: 'echo', outcome: 'done' }]);
   crib.configure({});
   await crib.reload();
+});
+
+test('secrets of a configuration that was replaced, and of one that was refused, stay out of results', async () => {
+  const secrets = ['first-horse-battery', 'second-horse-battery', 'third-horse-battery'];
+  const { tool } = echo();
+  const withSecret = (file: string): ConfigInput => ({ server: { instructions: `\${file:${file}}` } });
+  const crib = await openCrib({
+    offers: [tool],
+    files: Object.fromEntries(secrets.map((secret, index) => [`${index}.txt`, secret])),
+    config: withSecret('0.txt'),
+  });
+  crib.configure(withSecret('1.txt'));
+  await crib.reload();
+  crib.configure({ ...withSecret('2.txt'), access: [{ tools: ['echo'], when: 'args.zzz == 1' }] });
+  await expect(crib.reload()).rejects.toMatchObject({ code: 'invalid_config' });
+  const peer = await crib.connect('ada');
+  const said = (await peer.call('echo', { text: secrets.join(' ') })).content[0]!.text;
+  expect(said).toContain('[redacted:secret] [redacted:secret] [redacted:secret]');
+});
+
+test('a gateway that cannot be made lets go of the files it watches', async () => {
+  const crib = await openCrib({ files: { 'tools/one.mjs': toolText('one') } });
+  crib.configure({ tools: { modules: ['./tools/one.mjs'], ready: {} }, store: { url: 'memory:' } });
+  const loaded = await loadConfig(crib.path('toolcrib.yaml'));
+  const config = { ...loaded.config, server: { ...loaded.config.server, maxBodyBytes: 0 } };
+  const watching = (): number =>
+    process.getActiveResourcesInfo().filter((name) => name.startsWith('FSEvent')).length;
+  const before = watching();
+  const made = createGateway({ ...loaded, config }, { version: '1.2.3', watch: true, log: () => {} });
+  await expect(made).rejects.toMatchObject({ code: 'invalid_setup' });
+  await expect.poll(watching).toBe(before);
 });
 
 test('a call under way during a reload ends as it began, under the rules it began with', async () => {
