@@ -9,6 +9,7 @@ import { Roster } from '../core/roster.ts';
 import type { Result } from '../core/result.ts';
 import type { Awaitable } from '../core/source.ts';
 import type { Next, Stage } from '../core/stage.ts';
+import { recordUnavailable } from '../store/record-unavailable.ts';
 import type { Journal } from '../store/store.ts';
 import { chainOf, RowWriter, type Ending } from './audit-row.ts';
 import { RefusalCounts } from './refusal-counts.ts';
@@ -109,10 +110,7 @@ class Recorder {
   around<C extends Call>(next: Next<C>): Next<C> {
     return (call) => {
       // What cannot be put on record is not run.
-      if (this.#isClosed || !this.#journal.isReady) {
-        const text = 'Calls cannot be put on record now, so none is run; try again later.';
-        throw new ToolcribError('record_unavailable', text);
-      }
+      if (this.#isClosed || !this.#journal.isReady) throw recordUnavailable();
       const begun = new Begun(call, this.#rows, this.#clock.ticks());
       call.record.witness = begun;
       begun.place = this.#open.add(begun);

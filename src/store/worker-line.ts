@@ -3,6 +3,7 @@ import { ToolcribError } from '../core/errors.ts';
 import type { Reservation } from '../core/reservation.ts';
 import { isOneRow } from './chain.ts';
 import { endIntent, intentIn } from './intent.ts';
+import { recordUnavailable } from './record-unavailable.ts';
 import { failureOf, startStoreWorker } from './start-worker.ts';
 import type { Entry } from './store.ts';
 import type { Batch, News, Operation, Reply, WorkerOptions } from './worker-messages.ts';
@@ -109,8 +110,8 @@ export class WorkerLine {
   ask<T>(operation: Operation): Promise<T> {
     const { row } = operation;
     if (row && !this.isReady) return this.#refuseRow();
-    if (this.#closing || this.#hasEnded) return Promise.reject(unavailable());
-    if (this.#operations.length >= MAX_QUEUED) return Promise.reject(unavailable());
+    if (this.#closing || this.#hasEnded) return Promise.reject(recordUnavailable());
+    if (this.#operations.length >= MAX_QUEUED) return Promise.reject(recordUnavailable());
     if (row && !isOneRow(row)) return Promise.reject(new TypeError(NOT_ONE_ROW));
     return new Promise<T>((resolve, reject) => {
       this.#operations.push(operation);
@@ -126,7 +127,7 @@ export class WorkerLine {
 
   #refuseRow(): Promise<never> {
     this.#refusedRows++;
-    return Promise.reject(unavailable());
+    return Promise.reject(recordUnavailable());
   }
 
   async #close(): Promise<void> {
@@ -190,7 +191,7 @@ export class WorkerLine {
     if (sent?.batch.id !== id) return;
     this.#sent = undefined;
     this.#worker.unref();
-    if (error !== undefined) refuse(sent, unavailable(error));
+    if (error !== undefined) refuse(sent, recordUnavailable(error));
     else {
       for (const { resolve } of sent.rows) resolve(undefined as never);
       for (const [index, { resolve }] of sent.operations.entries()) resolve(results![index] as never);
@@ -236,13 +237,13 @@ export class WorkerLine {
     }
     if (++sent.looks < LOOKS) return;
     sent.isLate = true;
-    refuse(sent, unavailable('The disk does not answer.'));
+    refuse(sent, recordUnavailable('The disk does not answer.'));
     this.#fail('The disk does not answer.');
   }
 
   #fail(reason: string): void {
     this.#refusedRows += this.#rowsWaiting.length + this.#operations.filter(({ row }) => row).length;
-    refuse({ rows: this.#rowsWaiting, operations: this.#operationsWaiting }, unavailable(reason));
+    refuse({ rows: this.#rowsWaiting, operations: this.#operationsWaiting }, recordUnavailable(reason));
     this.#clearQueues();
     if (!this.#isReady) return;
     this.#isReady = false;
@@ -253,10 +254,10 @@ export class WorkerLine {
     this.#hasEnded = true;
     clearInterval(this.#watchdog);
     const reason = 'The thread of the store has ended.';
-    if (this.#sent) refuse(this.#sent, unavailable(reason));
+    if (this.#sent) refuse(this.#sent, recordUnavailable(reason));
     this.#sent = undefined;
     if (this.#closing)
-      refuse({ rows: this.#rowsWaiting, operations: this.#operationsWaiting }, unavailable());
+      refuse({ rows: this.#rowsWaiting, operations: this.#operationsWaiting }, recordUnavailable());
     else this.#fail(reason);
   }
 
@@ -273,13 +274,4 @@ const NOT_ONE_ROW = 'A row is one line of text without tabs, on a chain whose na
 function refuse({ rows, operations }: Pick<Sent, 'rows' | 'operations'>, refusal: ToolcribError): void {
   for (const { reject } of rows) reject(refusal);
   for (const { reject } of operations) reject(refusal);
-}
-
-function unavailable(cause?: string): ToolcribError {
-  const text = 'Calls cannot be put on record now, so none is run; try again later.';
-  return new ToolcribError(
-    'record_unavailable',
-    text,
-    cause === undefined ? {} : { cause: new Error(cause) },
-  );
 }
