@@ -6,7 +6,7 @@ const secureUrl = z
   .refine(isSecureUrl, 'must be an https URL; http is taken for this machine alone');
 
 /** `auth.jwt`: bearer tokens of an authorization server. */
-export const jwtSection = z.strictObject({
+const jwtSection = z.strictObject({
   issuer: secureUrl.describe('Who issues the tokens: exactly what their `iss` says.'),
   audience: z
     .union([z.string().min(1), z.array(z.string().min(1)).min(1)])

@@ -33,7 +33,7 @@ export function placesOf(schema: z.core.$ZodType, key: string): string[] {
 }
 
 /** The declaration without the wrappers that make it optional or give it a default. */
-export function definitionOf(schema: z.core.$ZodType): Definition {
+function definitionOf(schema: z.core.$ZodType): Definition {
   const definition = schema._zod.def as unknown as Definition;
   const inner = definition.innerType ?? (definition.type === 'pipe' ? definition.in : undefined);
   return inner ? definitionOf(inner) : definition;

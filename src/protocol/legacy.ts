@@ -2,7 +2,7 @@ import type { JsonObject } from './json-rpc.ts';
 import type { Features, Introduction, Revision } from './revision.ts';
 
 /** The methods all handshake revisions share. */
-export const legacyMethods: readonly string[] = [
+const legacyMethods: readonly string[] = [
   'initialize',
   'ping',
   'tools/list',

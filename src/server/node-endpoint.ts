@@ -161,7 +161,7 @@ const openLinks = Symbol('openLinks');
 type LinkedSocket = Socket & { [openLinks]?: Set<HttpLink> };
 
 /** A link that hears when its connection is gone. One listener per connection, not per request: a listener costs more than the rest. */
-export function openLink(
+function openLink(
   head: Head,
   request: IncomingMessage,
   { response, caller }: { response: ServerResponse; caller: Caller },

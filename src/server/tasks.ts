@@ -11,7 +11,6 @@ import type { JsonObject } from '../protocol/json-rpc.ts';
 import { encodeQuestions } from './asking.ts';
 import type { Settled } from './settled.ts';
 
-const TTL_MS = 60 * 60_000;
 const POLL_INTERVAL_MS = 500;
 
 /** How a task ended: with a result, or with a protocol error. */
@@ -23,7 +22,7 @@ export class Tasks {
   readonly #clock: Clock;
   readonly #running = new Map<string, RunningTask>();
   /** How long a task may run and be fetched. */
-  readonly ttlMs = TTL_MS;
+  readonly ttlMs = 60 * 60_000;
 
   /** Hears of every change of a task. */
   onChange: (record: TaskRecord) => void = () => {};
@@ -42,7 +41,7 @@ export class Tasks {
       status: 'working',
       createdAt: now,
       updatedAt: now,
-      ttlMs: TTL_MS,
+      ttlMs: this.ttlMs,
     };
     await this.#records.put(record);
     const task = new RunningTask(record, settled, { cancellation, save: (changed) => this.#save(changed) });
@@ -109,6 +108,7 @@ export class RunningTask implements Asker {
   stop(reason: Error): void {
     this.#controls.cancellation.abort(reason);
   }
+
   /** Asks through the task and waits until every question has its answer; a call never asks twice under one key. */
   async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
     const encoded = encodeQuestions(questions, this.#settled);

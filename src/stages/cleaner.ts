@@ -227,7 +227,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Text that a web page shows as it is written, whatever it holds. */
-export function escapeMarkup(text: string): string {
+function escapeMarkup(text: string): string {
   return text.replaceAll(MARKUP, (letter) => ENTITIES[letter]!);
 }
 

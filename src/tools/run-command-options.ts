@@ -27,7 +27,7 @@ function hasShape({ pattern, path }: { readonly pattern?: string; readonly path:
 }
 
 /** One argument as it may be written. */
-export const commandArgument = z
+const commandArgument = z
   .strictObject({
     name: z.string().min(1).max(64).exactOptional().describe('What the model knows it by.'),
     ...matched,
@@ -35,7 +35,7 @@ export const commandArgument = z
   .refine(hasShape, needsShape);
 
 /** The arguments after the named ones. */
-export const commandRest = z
+const commandRest = z
   .strictObject({
     ...matched,
     max: z.int().min(1).max(1_000).default(16).describe('How many of them there may be.'),

@@ -33,7 +33,7 @@ export interface ProcessEnd {
 }
 
 /** What is thrown away after the limit before a program that goes on writing is ended. */
-export const FLOOD_BYTES = 16 * 1024 * 1024;
+const FLOOD_BYTES = 16 * 1024 * 1024;
 
 /** Runs a program without a shell; when this is over, nothing of its process group is left running. */
 export async function runProcess(plan: ProcessPlan, signal: AbortSignal): Promise<ProcessEnd> {
