@@ -10,7 +10,7 @@ import {
   withDeployment,
   type DeploymentFlags,
 } from './deployment.ts';
-import { formatTime, printable } from './table.ts';
+import { formatJson, formatTime, printable } from './table.ts';
 
 /** What `toolcrib approvals list` may be told. */
 export interface ListApprovalsFlags extends DeploymentFlags {
@@ -26,7 +26,7 @@ export interface DecideFlags extends DeploymentFlags {
 export async function listApprovals(flags: ListApprovalsFlags): Promise<void> {
   const all = await lookUp(flags, ({ listApprovals: list }) => list());
   const shown = all.filter(({ tenant }) => flags.tenant === undefined || tenant === flags.tenant);
-  if (flags.json) process.stdout.write(toJson(shown.map(factsOf)));
+  if (flags.json) process.stdout.write(formatJson(shown.map(factsOf), 2));
   else if (shown.length === 0) process.stdout.write('No call waits to be approved.\n');
   else process.stdout.write(shown.map(describe).join('\n'));
 }
@@ -56,7 +56,7 @@ export async function decideApproval(id: string, isApproved: boolean, flags: Dec
     const expiresAt = at + approve.expireMinutes * 60_000;
     const decided = await approvals.decide(id, { isApproved, by, at, expiresAt }, row);
     if (!decided) throw new ToolcribError('invalid_setup', `${id} was decided by somebody else meanwhile.`);
-    process.stdout.write(flags.json ? toJson(factsOf(decided)) : describe(decided));
+    process.stdout.write(flags.json ? formatJson(factsOf(decided), 2) : describe(decided));
   });
 }
 
@@ -104,8 +104,4 @@ function statusOf({ decision }: Approval): string {
 
 function factsOf({ owner: _owner, subject: _subject, arguments: args, ...approval }: Approval): object {
   return { ...approval, arguments: JSON.parse(args) as unknown };
-}
-
-function toJson(value: object): string {
-  return `${JSON.stringify(value, undefined, 2).split('\n').map(escapeUnseen).join('\n')}\n`;
 }

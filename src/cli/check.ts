@@ -9,6 +9,7 @@ import { createReadyTools } from '../gateway/ready-tools.ts';
 import { createAccess } from '../stages/authorize.ts';
 import { concealInComplaints } from './complain.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
+import { formatJson, printableLines } from './table.ts';
 
 /** What `toolcrib check` may be told. */
 export interface CheckFlags {
@@ -23,7 +24,7 @@ export async function check(named: string | undefined, flags: CheckFlags): Promi
   if (loaded) concealInComplaints(loaded);
   const report = loaded ? await checkLoaded(loaded).catch(unusable) : { complaints, summary: '' };
   const isGood = report.complaints.every(({ severity }) => severity === 'warning');
-  if (flags.json) process.stdout.write(`${JSON.stringify({ ok: isGood, file, ...report }, null, 2)}\n`);
+  if (flags.json) process.stdout.write(formatJson({ ok: isGood, file, ...report }, 2));
   else process.stdout.write(forPeople(file, report));
   if (!isGood) process.exitCode = 1;
 }
@@ -97,7 +98,7 @@ function aboutRule(loaded: LoadedConfig, complaint: AccessComplaint): Complaint 
 function forPeople(file: string, { complaints, summary }: Report): string {
   const lines = complaints.map(formatComplaint);
   if (complaints.every(({ severity }) => severity === 'warning')) lines.push(`${file} is good: ${summary}.`);
-  return `${lines.join('\n')}\n`;
+  return `${printableLines(lines.join('\n'))}\n`;
 }
 
 function summaryOf(registry: ToolRegistry, files: number, rules: number | undefined): string {

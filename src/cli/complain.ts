@@ -1,4 +1,5 @@
 import { concealValues } from '../gateway/conceal-values.ts';
+import { printableLines } from './table.ts';
 
 let concealed: readonly string[] = [];
 
@@ -9,5 +10,5 @@ export function concealInComplaints({ secrets }: { readonly secrets: readonly st
 
 /** Says on standard error why a command cannot do what it was asked to. */
 export function complain(message: string): void {
-  process.stderr.write(`toolcrib: ${concealValues(message, concealed)}\n`);
+  process.stderr.write(`toolcrib: ${printableLines(concealValues(message, concealed))}\n`);
 }

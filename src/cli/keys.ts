@@ -4,7 +4,7 @@ import { ToolcribError } from '../core/errors.ts';
 import type { KeyRecord } from '../core/identity.ts';
 import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
 import { outputFailure } from './output.ts';
-import { formatTable, formatTime, isVisible, parseSpan } from './table.ts';
+import { formatJson, formatTable, formatTime, isVisible, parseSpan, printable } from './table.ts';
 
 /** What `toolcrib keys create` may be told. */
 export interface CreateKeyFlags extends DeploymentFlags {
@@ -57,13 +57,13 @@ export async function createKey(flags: CreateKeyFlags): Promise<void> {
       roles: role,
       scopes: scope,
     });
-    if (json) process.stdout.write(`${JSON.stringify({ key, ...shown(record) })}\n`);
+    if (json) process.stdout.write(formatJson({ key, ...shown(record) }));
     else
       process.stdout.write(
         [
           key,
           '',
-          `This is ${id}, for ${caller} of ${tenant}. It is shown this once: keep it now.`,
+          `This is ${id}, for ${printable(caller)} of ${tenant}. It is shown this once: keep it now.`,
           'Send it as "Authorization: Bearer KEY" or "X-API-Key: KEY".',
           '',
         ].join('\n'),
@@ -91,7 +91,7 @@ export async function listKeys(flags: ListKeysFlags): Promise<void> {
     ({ tenant }) => flags.tenant === undefined || tenant === flags.tenant,
   );
   if (flags.json) {
-    process.stdout.write(`${JSON.stringify(keys.map(shown), undefined, 2)}\n`);
+    process.stdout.write(formatJson(keys.map(shown), 2));
     return;
   }
   const rows = keys.map((key) => [
@@ -120,7 +120,7 @@ export async function revokeKey(id: string, flags: DeploymentFlags): Promise<voi
         tenant: known.tenant,
         caller: known.caller,
       });
-    if (flags.json) process.stdout.write(`${JSON.stringify({ id, revoked: true, already: !isNew })}\n`);
+    if (flags.json) process.stdout.write(formatJson({ id, revoked: true, already: !isNew }));
     else process.stdout.write(isNew ? `${id} is revoked.\n` : `${id} was revoked before.\n`);
   });
 }

@@ -12,6 +12,16 @@ export function isVisible(name: string): boolean {
 
 const VISIBLE = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u;
 
+/** Lines for a terminal, which must not obey what is in them. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(escapeUnseen).join('\n');
+}
+
+/** JSON for a terminal as well as for programs: it reads back as the same value. */
+export function formatJson(value: unknown, indent?: number): string {
+  return `${printableLines(JSON.stringify(value, undefined, indent))}\n`;
+}
+
 /** Lines up rows under their headings; an empty list says so. */
 export function formatTable(
   headings: readonly string[],

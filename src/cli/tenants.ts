@@ -2,7 +2,7 @@ import { ToolcribError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { TenantRecord } from '../core/identity.ts';
 import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
-import { formatTable } from './table.ts';
+import { formatJson, formatTable } from './table.ts';
 
 /** What `toolcrib tenants create` may be told. */
 export interface CreateTenantFlags extends DeploymentFlags {
@@ -55,7 +55,7 @@ export async function switchTenant(id: string, disabled: boolean, flags: Deploym
 export async function listTenants(flags: DeploymentFlags): Promise<void> {
   const tenants = await lookUp(flags, ({ listTenants: list }) => list());
   if (flags.json) {
-    process.stdout.write(`${JSON.stringify(tenants, undefined, 2)}\n`);
+    process.stdout.write(formatJson(tenants, 2));
     return;
   }
   const rows = tenants.map(({ id, name, disabled }) => [id, name, disabled ? 'disabled' : 'good']);
@@ -64,7 +64,7 @@ export async function listTenants(flags: DeploymentFlags): Promise<void> {
 }
 
 function say({ json }: DeploymentFlags, tenant: TenantRecord, text: string): void {
-  process.stdout.write(json ? `${JSON.stringify(tenant)}\n` : `${text}\n`);
+  process.stdout.write(json ? formatJson(tenant) : `${text}\n`);
 }
 
 function readData(text: string | undefined): Readonly<Record<string, unknown>> | undefined {

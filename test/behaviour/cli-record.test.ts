@@ -477,6 +477,31 @@ describe('toolcrib audit', () => {
     expect(output.replaceAll('\r\n', '')).not.toMatch(/[\r\n\t]/);
   }, 60_000);
 
+  test('E2 no name that a command is told reaches the terminal as an escape', async () => {
+    const { run } = deployment();
+    await run('tenants', 'create', 'acme');
+    const name = 'e\u001b[31m\u202ey\u{e0041}';
+    const create = ['keys', 'create', '--tenant', 'acme', '--caller', name];
+    const commands = [
+      create,
+      [...create, '--json'],
+      ['keys', 'list', '--json'],
+      ['tenants', 'create', 'acme', '--name', name, '--json'],
+      ['tenants', 'list', '--json'],
+      ['tenants', 'create', name],
+      ['tenants', 'disable', name],
+      ['keys', 'revoke', name],
+      ['audit', 'tail', '--since', name],
+      ['check', '--config', `./${name}`],
+    ];
+    for (const args of commands) {
+      const { output, complaints } = await run(...args);
+      const text = `${output}${complaints}`.replaceAll('\n', '');
+      const seen = { args, isSafe: !/\p{C}/u.test(text), isNamed: text.includes('u001b[31m') };
+      expect(seen).toEqual({ args, isSafe: true, isNamed: true });
+    }
+  }, 60_000);
+
   test('E2 what callers sent cannot reach the terminal as an escape', async () => {
     const { run, call } = deployment();
     await call([['acme', '\u001b[2J\u009b31m', 'x\u202ey\u{e0041}']]);
