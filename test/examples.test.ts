@@ -41,7 +41,9 @@ describe.each(['express.ts', 'fastify.ts', 'hono.ts'])('%s', (name) => {
     for (const authorization of [undefined, 'Bearer wrong', 'open-sesame']) {
       const response = await send(call(authorization));
       expect(response.status).toBe(401);
-      expect(response.headers.get('www-authenticate')).toBe('Bearer');
+      expect(response.headers.get('www-authenticate')).toBe(
+        authorization === undefined ? 'Bearer' : 'Bearer error="invalid_token"',
+      );
     }
     const listing = await send({ method: 'GET', headers: { authorization: 'Bearer open-sesame' } });
     expect({ status: listing.status, allow: listing.headers.get('allow') }).toEqual({

@@ -37,7 +37,7 @@ const publicUrl = z
   .refine(isPublicOrigin, 'must be an https URL without a path, such as https://tools.example')
   .transform((text) => new URL(text).origin)
   .describe(
-    'The origin clients reach this server by, such as `https://tools.example`; http only for this machine.',
+    'The origin clients reach this server by, such as `https://tools.example`; http only for this machine. With `auth.jwt`, clients are told where to get a token only if it is set.',
   );
 
 /** `server`: how the server presents itself and where it listens. */

@@ -106,6 +106,13 @@ function conflictsOfGuarded(
       remedy: 'add a rule, such as { roles: [admin], tools: ["*"] }',
       severity: 'warning',
     });
+  if (auth.jwt && server.publicUrl === undefined)
+    found.push({
+      path: ['auth', 'jwt'],
+      message: 'cannot tell clients where to get a token, because nothing says where they reach this server',
+      remedy: 'add server.publicUrl',
+      severity: 'warning',
+    });
   if (auth.keys && store.url === 'memory:')
     found.push({
       path: ['store', 'url'],

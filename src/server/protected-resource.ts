@@ -46,8 +46,8 @@ export function describeResource(resource: ProtectedResource, path?: string): Re
 
 /** The challenge to a caller that is not known; an error is named only to one that brought a credential. */
 export function challengeUnknown(metadata: ResourceMetadata | undefined, hasCredential: boolean): string {
-  if (!metadata) return 'Bearer';
-  return challenge(metadata, { error: hasCredential ? 'invalid_token' : undefined, scope: metadata.scope });
+  if (!metadata && !hasCredential) return 'Bearer';
+  return challenge(metadata, { error: hasCredential ? 'invalid_token' : undefined, scope: metadata?.scope });
 }
 
 /** The challenge to a caller whose token lacks scopes; it names those and no others. */

@@ -38,10 +38,15 @@ describeWeb((open, face) => {
     const site = await open({ tools: [whoAmI], authenticate });
     const response = await site.send(signedIn('Bearer bad'));
     expect(response.status).toBe(401);
-    expect(response.headers.get('www-authenticate')).toBe('Bearer');
+    expect(response.headers.get('www-authenticate')).toBe('Bearer error="invalid_token"');
     const text = await response.text();
     expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0', error: { code: -32600 } });
     expect(text).not.toContain('hunter2');
+  });
+
+  test('who brings nothing is told of no error', async () => {
+    const site = await open({ tools: [whoAmI], authenticate: knows });
+    expect((await site.send(call)).headers.get('www-authenticate')).toBe('Bearer');
   });
 
   test('an exception of authenticate is in the log, so that the operator can tell it from a stranger', async () => {
