@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineTool, type Tool } from '../core/tool.ts';
 import { accessOptions } from './access-rules.ts';
 import { createAccess } from './authorize.ts';
-import { canHaveField, type FieldStep } from './reachable-field.ts';
+import { anyItem, canHaveField, type FieldStep } from './reachable-field.ts';
 
 const pay = toolWith('pay', {
   type: 'object',
@@ -68,6 +68,41 @@ test.each([
       remedy: 'Use a field of the input schema, or declare this one there.',
     },
   ]);
+});
+
+test.each([
+  ['args.node.w == 1', 'args.node.w'],
+  ['args.node.next.next.w == 1', 'args.node.next.next.w'],
+  ['args.way.r == 1', 'args.way.r'],
+  ['args.r == 1', 'args.r'],
+  ['args.node.v', 'args.node.v'],
+])('000-40 references and branches do not hide that a field cannot exist: %s', async (when, field) => {
+  const walk = toolWith('walk', {
+    type: 'object',
+    properties: {
+      node: { $ref: '#/$defs/node' },
+      way: { anyOf: [{ type: 'string' }, { type: 'object', properties: { km: { type: 'number' } } }] },
+    },
+    anyOf: [{ required: ['node'] }, { properties: { by: { type: 'string' } } }],
+    $defs: {
+      node: {
+        type: 'object',
+        properties: { v: { type: 'number' }, next: { $ref: '#/$defs/node' } },
+        additionalProperties: false,
+      },
+    },
+  });
+  const good = 'args.node.next.next.v == 1 && args.way.km == 1 && args.way == "x" && args.by == "foot"';
+  expect(await complaints(good, ['walk'], [walk])).toEqual([]);
+  const found = await complaints(when, ['walk'], [walk]);
+  expect(found).toMatchObject([{ severity: 'error', path: ['when'] }]);
+  expect(found[0]!.message).toContain(` ${field}`);
+});
+
+test('branches that share what they refer to are looked at once', () => {
+  const branches = Array.from({ length: 100 }, () => ({ properties: { a: { $ref: '#/$defs/x' } } }));
+  const schema = { $ref: '#/$defs/x', $defs: { x: { anyOf: branches } } };
+  expect(canHaveField(schema, [...Array.from({ length: 20 }, () => 'a'), 'b'])).toBe(false);
 });
 
 test.each([
@@ -165,7 +200,25 @@ test.each<[unknown, readonly FieldStep[], boolean]>([
   [{ type: 'object', properties: {}, additionalProperties: { type: 'string' } }, ['a'], true],
   [{ type: 'object', properties: {}, additionalProperties: { type: 'string' } }, ['a', 'b'], false],
   [{ type: ['object', 'null'], properties: { a: {} } }, ['a'], true],
-  [{ properties: { a: {} }, anyOf: [{}] }, ['b'], true],
+  [{ properties: { a: {} }, anyOf: [{ required: ['a'] }, {}] }, ['b'], false],
+  [{ anyOf: [{ properties: { a: {} } }, { properties: { b: {} } }] }, ['b'], true],
+  [{ anyOf: [{ properties: { a: {} } }, { type: 'object' }] }, ['b'], true],
+  [{ oneOf: [{ type: 'string' }, { properties: { a: {} } }] }, ['b'], false],
+  [{ oneOf: [{ type: 'string' }, { type: 'null' }] }, ['b'], false],
+  [{ allOf: [{ properties: { a: {} } }, { properties: { b: {} } }] }, ['b'], true],
+  [{ allOf: [{ properties: { a: {} } }, { properties: { b: {} } }] }, ['c'], false],
+  [{ properties: { a: {} }, allOf: [{ additionalProperties: true }] }, ['c'], true],
+  [{ properties: { a: {} }, if: {}, then: { properties: { b: {} } } }, ['b'], true],
+  [{ properties: { a: {} }, if: {}, then: { properties: { b: {} } } }, ['c'], false],
+  [{ dependentSchemas: { a: { properties: { b: {} } } }, properties: { a: {} } }, ['b'], true],
+  [{ anyOf: [{ items: { properties: { a: {} } } }, { type: 'string' }] }, [anyItem, 'b'], false],
+  [{ anyOf: [{ items: { properties: { a: {} } } }, { type: 'string' }] }, [anyItem, 'a'], true],
+  [{ $ref: '#/$defs/x', $defs: { x: { properties: { b: {} } } } }, ['b'], true],
+  [{ $ref: '#/$defs/x', $defs: { x: { properties: { b: {} } } } }, ['c'], false],
+  [{ $ref: '#x', $defs: { x: { $anchor: 'x', properties: { b: {} } } } }, ['c'], false],
+  [{ properties: { a: { $ref: '#' } } }, ['a', 'a', 'a'], true],
+  [{ properties: { a: { $ref: '#' } } }, ['a', 'a', 'b'], false],
+  [{ $ref: '#' }, ['a'], true],
   [{ $ref: '#/$defs/x' }, ['b'], true],
   [{ properties: { a: {} } }, ['toString'], false],
 ])('of %j, %j can be had: %s', (schema, path, expected) => {
