@@ -43,7 +43,10 @@ export class SseEndpoint {
     this.#server = server;
     this.#pulse = new Pulse(server.options.clock ?? systemClock);
     this.#gates = Object.fromEntries(
-      [...ssePaths].map((path) => [path, new Gate(server.options, { path, allowedHosts })]),
+      [...ssePaths].map((path) => [
+        path,
+        new Gate(server.options, { path, allowedHosts, allow: path === STREAM ? 'GET' : 'POST' }),
+      ]),
     );
   }
 

@@ -177,9 +177,9 @@ test('the endpoint of the newer revisions is where it was', async () => {
 test('a stream is opened with GET and messages are posted; a stranger gets neither', async () => {
   const door = await openDoor();
   const posted = await door.send({ path: '/sse', headers: postHeaders('ada'), body: {} });
-  expect(posted.status).toBe(405);
+  expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET']);
   const got = await door.send({ method: 'GET', path: '/messages', headers: postHeaders('ada') });
-  expect(got.status).toBe(405);
+  expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST']);
   const headers = { authorization: 'Bearer nobody' };
   expect((await door.send({ method: 'GET', path: '/sse', headers })).status).toBe(401);
   const { endpoint } = await openStream(door);
