@@ -63,6 +63,21 @@ test('every page of the docs is reachable from the README, and no link points at
   for (const target of linked) expect(() => readdirSync(join(root, target, '..'))).not.toThrow();
 });
 
+test('every decision is listed in ARCHITECTURE.md', () => {
+  const listed = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
+  for (const page of pagesIn('docs/decisions')) expect(listed).toContain(`](${page})`);
+});
+
+test('every metric of a gateway is in docs/operations.md', () => {
+  const sources = ['src/gateway/create-gateway.ts', 'src/stages/metrics.ts'].map((file) =>
+    readFileSync(join(root, file), 'utf8'),
+  );
+  const names = sources.flatMap((source) => source.match(/(?<=')toolcrib_\w+(?=')/g) ?? []);
+  const [, watched] = readFileSync(join(root, 'docs/operations.md'), 'utf8').split('\n## What to watch\n');
+  expect(names.length).toBeGreaterThan(8);
+  for (const name of names) expect(watched!.split('\n## ')[0]).toContain(`\`${name}`);
+});
+
 function complaintsOf(command: string, args: readonly string[]): string {
   try {
     execFileSync(join(root, 'node_modules', '.bin', command), args, {
