@@ -14,6 +14,7 @@ import type { LintFlags } from './lint.ts';
 import { watchOutput } from './output.ts';
 import { packageVersion } from './package-version.ts';
 import type { ServeFlags } from './serve.ts';
+import { printableLines } from './table.ts';
 import type { CreateTenantFlags } from './tenants.ts';
 
 let storeWorker: Worker | undefined;
@@ -22,7 +23,8 @@ let isServing = false;
 // Each command loads what it needs when it is run: most of the time only one is.
 const program = new Command('toolcrib')
   .description('Keeps tools for AI agents, hands them out over the Model Context Protocol, and logs it.')
-  .version(packageVersion());
+  .version(packageVersion())
+  .configureOutput({ writeErr: (text) => process.stderr.write(printableLines(text)) });
 
 program
   .command('serve')

@@ -2,7 +2,7 @@ import { ToolcribError } from '../core/errors.ts';
 import type { Finding, Severity } from '../lint/finding.ts';
 import { lintTools, ruleIds, type LintedTool, type LintReport } from '../lint/lint-tools.ts';
 import { collectTools } from './collect-tools.ts';
-import { printable } from './table.ts';
+import { formatJson, printable } from './table.ts';
 
 /** What `toolcrib lint` may be told. */
 export interface LintFlags {
@@ -23,9 +23,9 @@ export async function lint(files: readonly string[], flags: LintFlags): Promise<
     problems.length === 0 && report.counts.error === 0 && !(flags.strict && report.counts.warning > 0);
   const { counts, tokens, findings, tools: linted } = report;
   const text = flags.json
-    ? JSON.stringify({ ok: isGood, counts, tokens, problems, findings, tools: linted }, undefined, 2)
-    : forPeople(report, problems);
-  process.stdout.write(`${text}\n`);
+    ? formatJson({ ok: isGood, counts, tokens, problems, findings, tools: linted }, 2)
+    : `${forPeople(report, problems)}\n`;
+  process.stdout.write(text);
   if (!isGood) process.exitCode = 1;
 }
 
