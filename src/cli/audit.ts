@@ -10,10 +10,10 @@ import { openSecrets } from '../store/secrets-file.ts';
 import type { SqliteDatabase } from '../store/sqlite-database.ts';
 import { verifyJournal, type Verdict } from '../store/verify-journal.ts';
 import { chainOfTenant } from '../stages/audit-row.ts';
-import { loadDeployment, placesOf, withDatabase, type DeploymentFlags } from './deployment.ts';
+import { findPlaces, withDatabase, type DeploymentFlags } from './deployment.ts';
 import { auditTable, inOrderOfTime, plainText } from './audit-table.ts';
 import { toCsv } from './csv.ts';
-import { parseSpan, printable } from './table.ts';
+import { formatJson, parseSpan, printable } from './table.ts';
 
 /** Which rows of the record are wanted. */
 export interface RowFlags extends DeploymentFlags {
@@ -61,10 +61,10 @@ export async function exportAudit(flags: RowFlags): Promise<void> {
 
 /** `toolcrib audit verify`: whether the record is as it was written; exit code 1 when it is not. */
 export async function verifyAudit(flags: DeploymentFlags): Promise<void> {
-  const places = placesOf(await loadDeployment(flags.config));
+  const places = await findPlaces(flags.config);
   const { checking } = checkpointKeys(openSecrets(places.secrets, 'existing').signingKey);
   const verdict = verdictOn(places, checking);
-  process.stdout.write(flags.json ? `${JSON.stringify(verdict)}\n` : explain(verdict));
+  process.stdout.write(flags.json ? formatJson(verdict) : explain(verdict));
   // Whoever removed a copy may have gone back to what the others show, so that is no good end either.
   if (verdict.problem || goneCopies(verdict).length > 0) process.exitCode = 1;
 }
@@ -83,7 +83,7 @@ function verdictOn(places: StorePlaces, key: KeyObject): Verdict {
 }
 
 async function withRecord(flags: DeploymentFlags, use: (db: SqliteDatabase) => void): Promise<void> {
-  withDatabase(placesOf(await loadDeployment(flags.config)), use);
+  withDatabase(await findPlaces(flags.config), use);
 }
 
 // What could be read is shown even where something could not.

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { ToolcribError } from '../core/errors.ts';
 import { processName } from '../core/record.ts';
-import { loadConfig, type LoadedConfig } from '../gateway/load-config.ts';
+import { loadConfig, type LoadedConfig, type LoadOptions } from '../gateway/load-config.ts';
 import {
   hasDatabase,
   openStore,
@@ -63,7 +63,7 @@ export async function lookUp<T>(
   { config }: DeploymentFlags,
   list: (operations: Operations) => readonly T[],
 ): Promise<readonly T[]> {
-  const places = placesOf(await loadDeployment(config));
+  const places = await findPlaces(config);
   if (!hasDatabase(places)) return [];
   openSecrets(places.secrets, 'existing');
   return withDatabase(places, (db) => list(createOperations(db, processName)));
@@ -94,20 +94,25 @@ export function withDatabase<T>({ database }: StorePlaces, use: (db: SqliteDatab
 }
 
 /** Reads the configuration of a deployment, and says where to get one. */
-export async function loadDeployment(file: string): Promise<LoadedConfig> {
+export async function loadDeployment(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
   if (!existsSync(file)) {
     throw new ToolcribError(
       'invalid_setup',
       `There is no ${file} here; name the configuration with --config FILE.`,
     );
   }
-  const loaded = await loadConfig(file);
+  const loaded = await loadConfig(file, options);
   concealInComplaints(loaded);
   return loaded;
 }
 
+/** The files of a deployment, for whoever only reads them and need not hold the secrets of its tools. */
+export async function findPlaces(file: string): Promise<StorePlaces> {
+  return placesOf(await loadDeployment(file, { sections: ['store', 'stages'] }));
+}
+
 /** The files of a deployment; one that keeps everything in memory has none. */
-export function placesOf(loaded: LoadedConfig): StorePlaces {
+function placesOf(loaded: LoadedConfig): StorePlaces {
   const { config, folder, file } = loaded;
   const places = storePlaces(config, folder);
   if (places) {

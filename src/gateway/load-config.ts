@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import type { Scalar } from 'yaml';
 import { complaintError, type Complaint } from './complaint.ts';
 import { concealValues, TELLING } from './conceal-values.ts';
 import { configSchema, conflictsIn, type Config } from './config.ts';
@@ -31,6 +32,8 @@ export interface LoadedConfig {
 /** Where a configuration takes its variables from. */
 export interface LoadOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
+  /** The sections that are needed, all unless set: another one is left out where a variable or a file it takes is missing. */
+  readonly sections?: readonly (keyof Config)[];
 }
 
 /** The files a configuration is made from, with what was in them; nothing for one that could not be read. */
@@ -53,7 +56,7 @@ export async function loadConfig(file: string, options: LoadOptions = {}): Promi
 }
 
 /** The same without an exception: what it holds, or why not. */
-export async function readConfig(file: string, { env = process.env }: LoadOptions = {}): Promise<Reading> {
+export async function readConfig(file: string, options: LoadOptions = {}): Promise<Reading> {
   let source: Buffer;
   try {
     source = await readFile(file);
@@ -61,7 +64,7 @@ export async function readConfig(file: string, { env = process.env }: LoadOption
     const sources = new Map([[resolve(file), undefined]]);
     return { loaded: undefined, complaints: [unreadable(file, error)], sources };
   }
-  return new ConfigText(source, file, env).read();
+  return new ConfigText(source, file, options).read();
 }
 
 const MAX_SECRET_BYTES = 65_536;
@@ -73,17 +76,19 @@ const ONCE = { jitless: true };
 class ConfigText {
   readonly #file: string;
   readonly #folder: string;
-  readonly #env: Readonly<Record<string, string | undefined>>;
+  readonly #options: LoadOptions;
   readonly #yaml: YamlText;
   readonly #secrets = new Set<string>();
   readonly #sources: Map<string, Buffer | undefined>;
   /** The values in which something was filled in. */
   readonly #expanded = new Set<unknown>();
+  /** The sections that are not needed, and for which something is missing. */
+  readonly #leftOut = new Set<PropertyKey>();
 
-  constructor(source: Buffer, file: string, env: Readonly<Record<string, string | undefined>>) {
+  constructor(source: Buffer, file: string, options: LoadOptions) {
     this.#file = file;
     this.#folder = dirname(resolve(file));
-    this.#env = env;
+    this.#options = options;
     this.#sources = new Map([[resolve(file), source]]);
     this.#yaml = new YamlText(source.toString('utf8').replace(/^\uFEFF/, ''), file);
   }
@@ -96,6 +101,7 @@ class ConfigText {
     let value: unknown;
     try {
       value = this.#yaml.value() ?? {};
+      for (const section of this.#leftOut) Reflect.deleteProperty(value as object, section);
     } catch {
       const message = 'The anchors of this file stand for too much; write it out.';
       return this.#refused([this.#yaml.complain([], { message })]);
@@ -104,15 +110,27 @@ class ConfigText {
   }
 
   #expand(): Complaint[] {
-    const sources = { env: this.#env, readSecret: (path: string) => this.#readSecret(path) };
+    const { env = process.env } = this.#options;
+    const sources = { env, readSecret: (path: string) => this.#readSecret(path) };
     return this.#yaml.texts().flatMap(({ path, scalar }) => {
       if (!scalar.value.includes('${')) return [];
       const { text, secrets, problems } = expand(scalar.value, sources);
       scalar.value = text;
       for (const secret of secrets) this.#secrets.add(secret);
       this.#expanded.add(scalar);
+      if (problems.length > 0 && !this.#isNeeded(path)) {
+        this.#leftOut.add(path[0]!);
+        // An alias in a section that is needed must not take it for a text.
+        (scalar as Scalar).value = null;
+        return [];
+      }
       return problems.map((problem) => this.#yaml.complain(path, problem));
     });
+  }
+
+  #isNeeded([section]: Path): boolean {
+    const needed: readonly unknown[] | undefined = this.#options.sections;
+    return needed === undefined || section === undefined || needed.includes(section);
   }
 
   #readSecret(path: string): string {
@@ -175,7 +193,9 @@ class ConfigText {
     const problems = [
       ...conflictsIn(config),
       ...fileConflicts({ config, folder, sources: this.#sources, isWritten }),
-    ].map((conflict) => this.#yaml.complain(conflict.path, conflict));
+    ]
+      .filter(({ path }) => this.#leftOut.size === 0 || this.#isNeeded(path))
+      .map((conflict) => this.#yaml.complain(conflict.path, conflict));
     const reading = this.#refused(problems);
     if (problems.some(({ severity }) => severity === 'error')) return reading;
     const loaded: LoadedConfig = {

@@ -14,6 +14,55 @@ import { ada, callOf } from '../recorded-calls.ts';
 import { startBuiltWorker } from '../store-worker.ts';
 import { cli, runNode } from './child.ts';
 
+describe('commands that only read', () => {
+  const guarded = [
+    'server: { listen: "0.0.0.0:8484", publicUrl: "${UNSET_URL}" }',
+    'auth: { jwt: { issuer: "${UNSET_ISSUER}", audience: a } }',
+    'access: [{ tools: ["*"] }]',
+    'tools: { ready: { get_weather: { apiKey: "${file:./not-there}" } } }',
+  ];
+  const open = async (...lines: readonly string[]) => {
+    const made = deployment();
+    await made.run('tenants', 'create', 'acme');
+    await made.run('keys', 'create', '--tenant', 'acme', '--caller', 'ada');
+    writeFileSync(join(made.folder, 'toolcrib.yaml'), `${lines.join('\n')}\n`);
+    return made;
+  };
+
+  test('need no secrets but those of the store', async () => {
+    const { run } = await open(...guarded);
+    for (const [args, said] of [
+      [['audit', 'verify'], 'The record is good'],
+      [['audit', 'tail'], 'key created'],
+      [['audit', 'search'], 'key created'],
+      [['audit', 'export', '--operator'], 'key created'],
+      [['tenants', 'list'], 'acme'],
+      [['keys', 'list'], 'ada'],
+      [['approvals', 'list'], 'No call waits'],
+    ] as const)
+      expect(await run(...args)).toMatchObject({ code: 0, output: expect.stringContaining(said) });
+    for (const args of [
+      ['tenants', 'disable', 'acme'],
+      ['keys', 'create', '--tenant', 'acme', '--caller', 'b'],
+    ])
+      expect((await run(...args)).complaints).toContain('UNSET_ISSUER, which is not set');
+  }, 60_000);
+
+  test.each([
+    ['store: { url: "sqlite:./${UNSET_NAME}.db" }', 'UNSET_NAME, which is not set'],
+    ['server: { title: &name "sqlite:./${UNSET_NAME}.db" }\nstore: { url: *name }', 'store.url has no value'],
+    ['server: { title: "${UNSET_NAME}" }\nstore: { nonsense: 1 }', 'nonsense'],
+    ['server: { nonsense: 1 }', 'nonsense'],
+  ])(
+    'refuse a file in which what they use is not complete, or something is wrong: %s',
+    async (text, said) => {
+      const { run } = await open(text);
+      expect(await run('keys', 'list')).toMatchObject({ code: 1, complaints: expect.stringContaining(said) });
+    },
+    60_000,
+  );
+});
+
 describe('toolcrib tenants and keys', () => {
   test('a tenant is made, listed, changed, disabled and enabled, and every change is on record', async () => {
     const { run, json, rows } = deployment();
@@ -493,6 +542,8 @@ describe('toolcrib audit', () => {
       ['keys', 'revoke', name],
       ['audit', 'tail', '--since', name],
       ['check', '--config', `./${name}`],
+      ['keys', name],
+      ['keys', 'list', `--${name}`],
     ];
     for (const args of commands) {
       const { output, complaints } = await run(...args);
