@@ -19,7 +19,7 @@ export class CallRecord {
   reservation: Reservation | undefined;
   /** Whether the tool's intent is on record. */
   hasIntent = false;
-  /** Whether the tool was let run after that. */
+  /** Whether the target was let run: what ends a call before that is a refusal. */
   hasRun = false;
   /** How large the cleaned result is. */
   bytes: number | undefined;

@@ -57,7 +57,10 @@ async function readResource(call: ResourceCall, context: CallContext): Promise<R
 }
 
 async function fillPrompt(call: PromptCall, context: CallContext): Promise<Result> {
+  // What its arguments keep from running has not run.
+  call.record.hasRun = false;
   const args = checkPromptArguments(call.prompt, call.arguments);
+  call.record.hasRun = true;
   return { kind: 'done', data: toMessages(await call.prompt.get(args, context)) };
 }
 

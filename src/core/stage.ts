@@ -86,6 +86,7 @@ function readPresent(call: Reading, source: ToolSource): Awaitable<Result> {
 
 function runPresent(call: Call, source: ToolSource): Awaitable<Result> {
   call.record.beforeRun();
+  call.record.hasRun = true;
   return source.call(call);
 }
 

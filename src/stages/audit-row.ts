@@ -38,21 +38,8 @@ export interface Ending {
   readonly said?: string | undefined;
 }
 
-// The codes that say no before a tool has run.
-const REFUSALS: ReadonlySet<string> = new Set([
-  'unknown_tool',
-  'unknown_resource',
-  'unknown_prompt',
-  'refused',
-  'rate_limited',
-  'busy',
-  'invalid_arguments',
-  'key_reused',
-  'outcome_unknown',
-  'approval_required',
-  'missing_capability',
-  'insufficient_scope',
-]);
+// The endings that are no refusal, whether the target ran or not.
+const NO_REFUSALS: ReadonlySet<string> = new Set(['done', 'failed', 'needs_input', 'cancelled']);
 
 // The same for everybody who writes rows.
 const callerTexts = new CallerMemory<string>('row');
@@ -223,11 +210,9 @@ function ruleOf({ record }: Call): string {
 }
 
 function endOf({ record }: Call, { outcome, ms }: Ending): string {
-  const decision = record.hasIntent
-    ? ''
-    : REFUSALS.has(outcome)
-      ? ',"decision":"refused"'
-      : ',"decision":"allowed"';
+  // What is replayed ran when it was kept.
+  const isAllowed = record.hasRun || record.answeredFrom === 'replay' || NO_REFUSALS.has(outcome);
+  const decision = record.hasIntent ? '' : `,"decision":"${isAllowed ? 'allowed' : 'refused'}"`;
   const from = record.answeredFrom === undefined ? '' : `,"from":"${record.answeredFrom}"`;
   const bytes = record.bytes === undefined ? '' : `,"bytes":${record.bytes}`;
   return `${decision},"outcome":"${outcome}"${from},"ms":${Math.round(ms * 1000) / 1000}${bytes}`;

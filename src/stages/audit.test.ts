@@ -96,14 +96,27 @@ describe('000-39 003-21 004-20 001-57 every call is on record', () => {
     ['key_reused', 'refused'],
     ['outcome_unknown', 'refused'],
     ['insufficient_scope', 'refused'],
-    ['timed_out', 'allowed'],
-    ['tool_failed', 'allowed'],
+    ['upstream_unavailable', 'refused'],
+    ['timed_out', 'refused'],
     ['cancelled', 'allowed'],
-  ])('003-21 a call that ends with %s has a row, and counts as %s', async (code, decision) => {
+  ])('003-21 a call that a stage ends with %s has a row, and counts as %s', async (code, decision) => {
     const { source, rows } = setUp([failing(new ToolcribError(code, 'No.'))]);
     await expect(async () => source.call(callOf(look))).rejects.toMatchObject({ code });
     expect(rows()).toMatchObject([{ kind: 'call', tool: 'look', decision, outcome: code }]);
   });
+
+  test.each<ErrorCode>(['refused', 'upstream_unavailable', 'timed_out', 'tool_failed', 'cancelled'])(
+    '003-21 a call that its tool ends with %s was allowed',
+    async (code) => {
+      const annotations = { readOnlyHint: true };
+      const broken = defineTool({ name: 'broken', description: 'Fails.', annotations }, () => {
+        throw new ToolcribError(code, 'No.');
+      });
+      const { source, rows } = setUp([], new ToolRegistry().registerTool(broken));
+      await expect(async () => source.call(callOf(broken))).rejects.toMatchObject({ code });
+      expect(rows()).toMatchObject([{ kind: 'call', tool: 'broken', decision: 'allowed', outcome: code }]);
+    },
+  );
 
   test('003-21 an exception has a row that does not repeat it, and becomes one error that tells nothing', async () => {
     const accident = new Error('password: hunter2');

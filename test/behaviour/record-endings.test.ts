@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { definePrompt, defineTool, ToolcribError, type Tool, type ToolContext } from '../../src/index.ts';
+import { openCrib, type Crib } from '../gateway.ts';
+
+const readOnly = { annotations: { readOnlyHint: true } };
+const underKey = { _meta: { 'dev.toolcrib/idempotencyKey': 'once' } };
+const form = { message: 'Really?', schema: { properties: { ok: { type: 'boolean' } } } } as const;
+const asking = {
+  form: ({ elicit }: ToolContext) => elicit(form),
+  page: ({ elicit }: ToolContext) => elicit({ message: 'Go.', url: 'https://example.com' }),
+  sample: ({ sample }: ToolContext) => sample({ messages: [], maxTokens: 1 }),
+} as const;
+
+/** The same tool twice: one that may have effects, one that only reads. */
+function both(handler: Tool['handler']): Tool[] {
+  return [
+    defineTool({ name: 'acts', description: 'Acts.' }, handler),
+    defineTool({ name: 'reads', description: 'Reads.', ...readOnly }, handler),
+  ];
+}
+
+/** How calls went on record, in order; what was only counted is written when the server stops. */
+async function endings(crib: Crib): Promise<unknown[]> {
+  await crib.restart();
+  return crib
+    .rows()
+    .map(({ kind, tool, prompt, decision, outcome }) => [kind, tool ?? prompt, decision, outcome]);
+}
+
+test('what is kept from a tool or prompt is refused, with the code of a call that ran and failed', async () => {
+  const offers = [
+    defineTool({ name: 'far', description: 'Is out.', ...readOnly }, () => {
+      throw new ToolcribError('upstream_unavailable', 'It does not answer.');
+    }),
+    definePrompt({ name: 'greet', arguments: { who: { required: true } } }, () => {
+      throw new ToolcribError('invalid_params', 'Nobody is called that.');
+    }),
+  ];
+  const crib = await openCrib({
+    offers,
+    config: { stages: { circuitBreak: { failures: 1 }, retry: false } },
+  });
+  const peer = await crib.connect('ada');
+  for (let n = 0; n < 2; n++) expect(await peer.call('far')).toMatchObject({ isError: true });
+  for (const args of [{ who: 'Eve' }, {}])
+    expect(await peer.error('prompts/get', { name: 'greet', arguments: args })).toMatchObject({
+      code: -32602,
+    });
+  expect(await endings(crib)).toEqual([
+    ['call', 'far', 'allowed', 'upstream_unavailable'],
+    ['call', 'far', 'refused', 'upstream_unavailable'],
+    ['call', 'greet', 'allowed', 'invalid_params'],
+    ['call', 'greet', 'refused', 'invalid_params'],
+  ]);
+});
