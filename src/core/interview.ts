@@ -8,6 +8,11 @@ export interface Asker {
   ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>>;
 }
 
+/** Refuses, by throwing, questions that could not be put to the client. */
+export interface QuestionCheck {
+  check(questions: ReadonlyMap<string, Question>): void;
+}
+
 /** Ends a handler's run because the client must answer first; the handler is run again with the answer in hand. */
 export class InputRequired extends Error {
   override readonly name = 'InputRequired';
@@ -36,6 +41,8 @@ export class Interview {
   filter: ((questions: ReadonlyMap<string, Question>) => ReadonlyMap<string, Question>) | undefined;
   /** Set while the client can be reached. */
   asker: Asker | undefined;
+  /** Looks at the questions that end a run, while the stages can still see how it ends. */
+  checker: QuestionCheck | undefined;
 
   constructor(given: ReadonlyMap<string, unknown> = NONE, asker?: Asker) {
     this.#given = given;

@@ -74,7 +74,9 @@ async function complete(call: CompletionCall, context: CallContext): Promise<Res
 }
 
 function needsInput({ interview }: Call): Result {
-  return { kind: 'needs_input', questions: interview.raised!, answers: interview.accepted };
+  const questions = interview.raised!;
+  interview.checker?.check(questions);
+  return { kind: 'needs_input', questions, answers: interview.accepted };
 }
 
 function nameOf(call: Call): string {

@@ -2,7 +2,7 @@ import type { Call } from '../core/call.ts';
 import { Deadlines } from '../core/deadlines.ts';
 import { ownerOf } from '../core/digest.ts';
 import { accident, rowOf, ToolcribError } from '../core/errors.ts';
-import { Interview, type Asker } from '../core/interview.ts';
+import { Interview, type Asker, type QuestionCheck } from '../core/interview.ts';
 import type { Question } from '../core/question.ts';
 import { canDo } from '../core/requirement.ts';
 import { CallRecord } from '../core/record.ts';
@@ -10,7 +10,7 @@ import { failed, type Result } from '../core/result.ts';
 import { orElse, type Awaitable } from '../core/source.ts';
 import { metaOf } from '../protocol/meta.ts';
 import { readResumption, type Resumption } from '../protocol/params.ts';
-import { askOnStream } from './asking.ts';
+import { askOnStream, encodeQuestions } from './asking.ts';
 import type { ServerParts } from './parts.ts';
 import type { Binding } from './seal.ts';
 import type { Settled } from './settled.ts';
@@ -115,7 +115,10 @@ export class Runner {
     });
     // The run itself, not a closure: made for every call, closures outlive the young generation and cost more than the call.
     if (revision.era === 'legacy') interview.asker = run;
-    else if (call.kind === 'tool' && canDo(client.capabilities, 'tasks')) run.allowDetaching(voice);
+    else {
+      interview.checker = run;
+      if (call.kind === 'tool' && canDo(client.capabilities, 'tasks')) run.allowDetaching(voice);
+    }
     return orElse(
       () => {
         subject.check?.();
@@ -142,7 +145,7 @@ interface RunOptions {
 }
 
 /** One call while it runs. */
-class Run implements Asker {
+class Run implements Asker, QuestionCheck {
   readonly #call: Call;
   readonly #name: string;
   readonly #settled: Settled;
@@ -203,6 +206,17 @@ class Run implements Asker {
       return await askOnStream(questions, this.#settled);
     } finally {
       if (--this.#waiting === 0) this.#stopDeadline();
+    }
+  }
+
+  /** Refuses questions that the client cannot take or that are not JSON; only those that end a run come here. */
+  check(questions: ReadonlyMap<string, Question>): void {
+    const encoded = encodeQuestions(questions, this.#settled);
+    try {
+      JSON.stringify(encoded);
+    } catch (cause) {
+      const code = this.#call.kind === 'tool' ? 'tool_failed' : 'internal';
+      throw accident(code, `${this.#name} asked something that is not JSON`, cause);
     }
   }
 

@@ -115,8 +115,9 @@ class Ledger {
       const isKnown = record.hasIntent && !call.cancellation.reason;
       const outcome = isKnown ? failureText(error) : undefined;
       if (outcome !== undefined) await reservations.finish(owner, key, outcome).catch(ignore);
-      // Stopped between the intent and the run: nothing happened under the key.
-      else if (record.hasIntent && !record.hasRun) await reservations.release(owner, key).catch(ignore);
+      // Stopped between the intent and the run, or by a question that could not be put: what comes before one is safe to repeat.
+      else if (record.hasIntent && (!record.hasRun || couldNotAsk(call, error)))
+        await reservations.release(owner, key).catch(ignore);
       throw error;
     }
     if (!record.hasIntent) {
@@ -140,6 +141,12 @@ class Ledger {
 }
 
 function ignore(): void {}
+
+function couldNotAsk({ interview }: ToolCall, error: unknown): boolean {
+  return (
+    interview.raised !== undefined && error instanceof ToolcribError && error.code === 'missing_capability'
+  );
+}
 
 function readKey(tool: Tool, key: unknown): string {
   if (typeof key === 'string' && /^[\x21-\x7e]{1,255}$/.test(key)) return key;

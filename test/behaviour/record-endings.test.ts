@@ -28,6 +28,39 @@ async function endings(crib: Crib): Promise<unknown[]> {
     .map(({ kind, tool, prompt, decision, outcome }) => [kind, tool ?? prompt, decision, outcome]);
 }
 
+test.each(Object.entries(asking))(
+  'a tool that asks what the client did not declare (%s) has one ending, and its key is free',
+  async (_kind, ask) => {
+    const crib = await openCrib({ offers: both((_args, context) => ask(context)) });
+    const peer = await crib.connect('ada');
+    for (const name of ['acts', 'reads', 'acts'])
+      expect(await peer.error('tools/call', { name, ...underKey })).toMatchObject({ code: -32021 });
+    expect(await endings(crib)).toEqual([
+      ['intent', 'acts', 'allowed', undefined],
+      ['outcome', 'acts', undefined, 'missing_capability'],
+      ['call', 'reads', 'allowed', 'missing_capability'],
+      ['intent', 'acts', 'allowed', undefined],
+      ['outcome', 'acts', undefined, 'missing_capability'],
+    ]);
+  },
+);
+
+test('a question that is not JSON is a failure of the tool, and its only ending', async () => {
+  const offers = both((_args, { sample }) => sample({ messages: [], maxTokens: 1, seed: 10n ** 30n }));
+  const crib = await openCrib({ offers });
+  const peer = await crib.connect('ada', { capabilities: { sampling: {} } });
+  for (const name of ['acts', 'reads']) {
+    const { isError, content } = await peer.call(name);
+    expect(isError).toBe(true);
+    expect(content[0]!.text).toMatch(/^\w+ asked something that is not JSON \(incident \w+\)\.$/);
+  }
+  expect(await endings(crib)).toEqual([
+    ['intent', 'acts', 'allowed', undefined],
+    ['outcome', 'acts', undefined, 'tool_failed'],
+    ['call', 'reads', 'allowed', 'tool_failed'],
+  ]);
+});
+
 test('what is kept from a tool or prompt is refused, with the code of a call that ran and failed', async () => {
   const offers = [
     defineTool({ name: 'far', description: 'Is out.', ...readOnly }, () => {
