@@ -6,7 +6,7 @@ export { createAccess, type Access, type AccessParts } from './stages/authorize.
 export type { AccessComplaint } from './stages/access-check.ts';
 export { accessOptions, accessRule } from './stages/access-rules.ts';
 export { cache, cacheOptions, type CacheParts } from './stages/cache.ts';
-export { ResultCache, type CacheLimits } from './stages/result-cache.ts';
+export { ResultCache, type CacheLimits, type KeptResult } from './stages/result-cache.ts';
 export { circuitBreak, circuitBreakOptions, type CircuitBreakParts } from './stages/circuit-break.ts';
 export { Breakers, type BreakerState } from './stages/breakers.ts';
 export { commit, type CommitParts } from './stages/commit.ts';

@@ -203,6 +203,25 @@ describe('calls that are the same at the same time', () => {
     ]);
   });
 
+  test.each([true, false])(
+    'have one size on record, and when they fail, whether the tool ran: %s',
+    async (hasRun) => {
+      const look = noting('look')([], []);
+      const line = cache({}, { policyVersion: '1' }).wrap!(look, async ({ arguments: { q }, record }) => {
+        await settle();
+        record.hasRun = hasRun;
+        record.bytes = 7;
+        if (q === 'far') throw new ToolcribError('upstream_unavailable', 'It does not answer.');
+        return { kind: 'done', data: 'seen' };
+      });
+      const calls = ['x', 'x', 'far', 'far'].map((q) => callOf(look, { args: { q } }));
+      await Promise.allSettled(calls.map(async (call) => line(call)));
+      const [, done, , failed] = calls.map(({ record }) => record);
+      expect(done).toMatchObject({ answeredFrom: 'joined', bytes: 7 });
+      expect(failed).toMatchObject({ answeredFrom: 'joined', hasRun });
+    },
+  );
+
   test('the first caller may leave: it hears at once, and the run goes on for the others', async () => {
     const { source, waits, finish } = setUp(waiting('look'));
     const calls = [callOf('look'), callOf('look'), callOf('look')] as const;
@@ -387,11 +406,11 @@ describe('questions', () => {
 describe('limits', () => {
   test('the least recently used results go first', () => {
     const results = new ResultCache({ maxEntries: 2, maxBytes: 1_000 });
-    results.keep('a', '"A"', 100);
-    results.keep('b', '"B"', 100);
-    expect(results.find('a', 0)).toBe('A');
-    results.keep('c', '"C"', 100);
-    expect([results.find('a', 0), results.find('b', 0), results.find('c', 0)]).toEqual(['A', undefined, 'C']);
+    results.keep('a', { text: '"A"', expiresAt: 100 });
+    results.keep('b', { text: '"B"', expiresAt: 100 });
+    expect(results.find('a', 0)?.text).toBe('"A"');
+    results.keep('c', { text: '"C"', expiresAt: 100 });
+    expect(['a', 'b', 'c'].map((key) => results.find(key, 0)?.text)).toEqual(['"A"', undefined, '"C"']);
   });
 
   test('what is kept stays within its bytes, and one result too large for all of them empties nothing', () => {
@@ -403,7 +422,7 @@ describe('limits', () => {
           const results = new ResultCache({ maxEntries: 8, maxBytes: 100 });
           puts.forEach(([key, length, expiresAt], now) => {
             const before = results.size;
-            results.keep(`${key}`, JSON.stringify('x'.repeat(length)), expiresAt);
+            results.keep(`${key}`, { text: JSON.stringify('x'.repeat(length)), expiresAt });
             if (length > 100) expect(results.size).toBeGreaterThanOrEqual(before - 1);
             results.find(`${key}`, now);
             expect(results.bytes).toBeLessThanOrEqual(100);

@@ -83,7 +83,8 @@ class CachedLine {
     const kept = results.find(key, clock.ticks());
     if (kept) {
       call.record.answeredFrom = 'cache';
-      return kept;
+      call.record.bytes = kept.bytes;
+      return JSON.parse(kept.text) as Result;
     }
     const run = results.runs.get(key);
     return run ? this.#join(run, call) : this.#lead(key, call);
@@ -96,7 +97,8 @@ class CachedLine {
         if (results.runs.get(key) === closed) results.runs.delete(key);
       },
       onEnded: ({ result, text }) => {
-        if (result.kind === 'done' && text !== undefined) results.keep(key, text, clock.ticks() + keepMs);
+        if (result.kind !== 'done' || text === undefined) return;
+        results.keep(key, { text, expiresAt: clock.ticks() + keepMs, bytes: call.record.bytes });
       },
     });
     results.runs.set(key, run);
@@ -110,9 +112,13 @@ class CachedLine {
     try {
       ending = await run.join(call);
     } catch (error) {
+      record.hasRun = run.hasRun;
       throw call.cancellation.reason ?? ownCopy(error);
     }
-    if (ending) return ending.text === undefined ? ending.result : (JSON.parse(ending.text) as Result);
+    if (ending) {
+      record.bytes = run.bytes;
+      return ending.text === undefined ? ending.result : (JSON.parse(ending.text) as Result);
+    }
     record.answeredFrom = undefined;
     return this.#parts.next(call);
   }

@@ -133,7 +133,7 @@ class Ledger {
       await reservations.release(owner, key);
       return result;
     }
-    const outcome = resultText(result);
+    const outcome = resultText(result, record.bytes);
     // What cannot be kept stays unknown to whoever asks again; this caller need not suffer for it.
     if (outcome !== undefined) await reservations.finish(owner, key, outcome).catch(ignore);
     return result;
@@ -176,7 +176,10 @@ function replay(call: ToolCall, subject: string, found: Reserved): Result {
     );
   call.record.answeredFrom = 'replay';
   const outcome = JSON.parse(found.outcome) as Outcome;
-  if ('result' in outcome) return outcome.result;
+  if ('result' in outcome) {
+    call.record.bytes = outcome.bytes;
+    return outcome.result;
+  }
   const { code, message, data } = outcome.error;
   throw new ToolcribError(isCode(code) ? code : 'tool_failed', message, data && { data });
 }
@@ -189,7 +192,7 @@ function keyReused(): ToolcribError {
 }
 
 type Outcome =
-  | { readonly result: Done | Failed }
+  | { readonly result: Done | Failed; readonly bytes?: number | undefined }
   | {
       readonly error: {
         readonly code: string;
@@ -199,9 +202,9 @@ type Outcome =
     };
 
 // What JSON cannot hold cannot be sent either; its outcome stays unknown.
-function resultText(result: Done | Failed): string | undefined {
+function resultText(result: Done | Failed, bytes: number | undefined): string | undefined {
   try {
-    return JSON.stringify({ result } satisfies Outcome);
+    return JSON.stringify({ result, bytes } satisfies Outcome);
   } catch {
     return undefined;
   }

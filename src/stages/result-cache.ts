@@ -1,4 +1,3 @@
-import type { Done } from '../core/result.ts';
 import type { SharedRun } from './shared-run.ts';
 
 /** How much a cache may hold. */
@@ -7,15 +6,19 @@ export interface CacheLimits {
   readonly maxBytes: number;
 }
 
-interface Kept {
+/** A result that is kept. */
+export interface KeptResult {
+  /** As JSON: nobody who gets a result can change what the next one gets. */
   readonly text: string;
+  /** The tick of the clock from which on it is no good. */
   readonly expiresAt: number;
+  /** What the record says of its size. */
+  readonly bytes?: number | undefined;
 }
 
 /** Results by key, the least recently used going first, and the runs under way; outlives the configuration it is used with. */
 export class ResultCache {
-  // As text: nobody who gets a result can change what the next one gets.
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, KeptResult>();
   #limits: CacheLimits;
   #bytes = 0;
   /** The runs that calls with the same key may join. */
@@ -42,7 +45,7 @@ export class ResultCache {
   }
 
   /** A kept result that is still good at the given tick of the clock. */
-  find(key: string, now: number): Done | undefined {
+  find(key: string, now: number): KeptResult | undefined {
     const kept = this.#kept.get(key);
     if (!kept) return undefined;
     if (kept.expiresAt <= now) {
@@ -51,17 +54,17 @@ export class ResultCache {
     }
     this.#kept.delete(key);
     this.#kept.set(key, kept);
-    return JSON.parse(kept.text) as Done;
+    return kept;
   }
 
-  /** Keeps a result, as JSON, until the given tick of the clock. */
-  keep(key: string, text: string, expiresAt: number): void {
+  /** Keeps a result for as long as it says. */
+  keep(key: string, kept: KeptResult): void {
     const old = this.#kept.get(key);
     if (old) this.#drop(key, old);
-    const size = key.length + text.length;
+    const size = key.length + kept.text.length;
     // One result too large for the cache must not empty it.
     if (size > this.#limits.maxBytes) return;
-    this.#kept.set(key, { text, expiresAt });
+    this.#kept.set(key, kept);
     this.#bytes += size;
     this.#evict();
   }
@@ -74,7 +77,7 @@ export class ResultCache {
     }
   }
 
-  #drop(key: string, { text }: Kept): void {
+  #drop(key: string, { text }: KeptResult): void {
     this.#kept.delete(key);
     this.#bytes -= key.length + text.length;
   }

@@ -49,6 +49,16 @@ export class SharedRun implements Asker {
     this.#others.catch(() => {});
   }
 
+  /** Whether the tool was let run. */
+  get hasRun(): boolean {
+    return this.#call.record.hasRun;
+  }
+
+  /** How large the cleaned result is. */
+  get bytes(): number | undefined {
+    return this.#call.record.bytes;
+  }
+
   /** Runs the tool for the call the run was made for. */
   lead(next: Next): Awaitable<Result> {
     const { voice } = this.#call;

@@ -87,3 +87,22 @@ test('what is kept from a tool or prompt is refused, with the code of a call tha
     ['call', 'greet', 'refused', 'invalid_params'],
   ]);
 });
+
+test('an answer that was not made for a call has the size of the one that was', async () => {
+  const text = 'seven words long, as texts often are';
+  const offers = [
+    defineTool({ name: 'acts', description: 'Acts.' }, () => text),
+    defineTool({ name: 'reads', description: 'Reads.', ...readOnly, cache: { seconds: 60 } }, () => text),
+  ];
+  const crib = await openCrib({ offers });
+  const peer = await crib.connect('ada');
+  for (const name of ['acts', 'acts', 'reads', 'reads'])
+    await peer.result('tools/call', { name, ...underKey });
+  const ended = crib.rows().filter(({ kind }) => kind !== 'intent');
+  expect(ended.map(({ tool, from, bytes }) => [tool, from, bytes])).toEqual([
+    ['acts', undefined, text.length],
+    ['acts', 'replay', text.length],
+    ['reads', undefined, text.length],
+    ['reads', 'cache', text.length],
+  ]);
+});
