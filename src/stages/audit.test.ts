@@ -244,6 +244,28 @@ describe('000-39 a flood of refusals is not a flood of rows', () => {
     expect(rows()).toMatchObject([{ tool: 't0', count: 100 }]);
   });
 
+  test('E3 of what is refused before it is a call, ten targets of a caller are named in a second, and the rest together', () => {
+    const { stage, rows, clock } = setUp();
+    const refuse = (target: string, caller = ada): void =>
+      stage.refuse({ caller, method: 'tools/call', target, code: 'invalid_params' });
+    for (let n = 0; n < 1_000; n++) {
+      refuse('pay');
+      refuse(`made-up-${n}`);
+    }
+    refuse('pay', { ...ada, id: 'bob' });
+    clock.advance(1_000);
+    const counts = (): unknown[] => rows().map(({ caller, target, count }) => [caller, target, count]);
+    expect(counts()).toEqual([
+      ['ada', 'pay', 1_000],
+      ...Array.from({ length: 9 }, (_, n) => ['ada', `made-up-${n}`, 1]),
+      ['ada', undefined, 991],
+      ['bob', 'pay', 1],
+    ]);
+    refuse('made-up-999');
+    clock.advance(1_000);
+    expect(counts().at(-1)).toEqual(['ada', 'made-up-999', 1]);
+  });
+
   test('callers whose names run together are told apart', async () => {
     const { stage, rows, clock } = setUp();
     for (const [id, method] of [

@@ -131,13 +131,14 @@ class Recorder {
   }
 
   refuse(refusal: Refusal): void {
-    const { caller, method, code } = refusal;
+    const { caller, method, target, code } = refusal;
     const chain = chainOf(caller);
     // Names that callers make up are one kind, however many there are.
-    const name = code === 'unknown_method' ? '' : method?.slice(0, MAX_METHOD);
-    this.#counts.count(JSON.stringify([chain, caller.id, name, code]), chain, () =>
-      this.#rows.refusal(refusal),
-    );
+    const name = code === 'unknown_method' ? '' : method?.slice(0, MAX_NAMED);
+    const kind = JSON.stringify([chain, caller.id, name, code, target?.slice(0, MAX_NAMED)]);
+    if (target === undefined || this.#counts.mayName(JSON.stringify([chain, caller.id]), kind))
+      this.#counts.count(kind, chain, () => this.#rows.refusal(refusal));
+    else this.refuse({ ...refusal, target: undefined });
   }
 
   flush(): void {
@@ -227,7 +228,7 @@ class Begun implements Witness {
   }
 }
 
-const MAX_METHOD = 200;
+const MAX_NAMED = 200;
 
 // Names that callers make up are one kind.
 function kindOf(call: Call): string {

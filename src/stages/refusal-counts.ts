@@ -2,6 +2,7 @@ import type { Clock } from '../core/clock.ts';
 
 const WINDOW_MS = 1_000;
 const MAX_KINDS = 10_000;
+const MAX_NAMED = 10;
 
 interface Counted {
   readonly chain: string;
@@ -14,6 +15,7 @@ export class RefusalCounts {
   readonly #clock: Clock;
   readonly #write: (chain: string, body: string) => void;
   readonly #counts = new Map<string, Counted>();
+  readonly #named = new Map<string, Set<string>>();
 
   constructor(clock: Clock, write: (chain: string, body: string) => void) {
     this.#clock = clock;
@@ -35,6 +37,18 @@ export class RefusalCounts {
     this.#clock.after(WINDOW_MS, () => {
       if (this.#counts.delete(key)) this.#put(counted);
     });
+  }
+
+  /** Whether somebody's refusals may be counted as this kind, which names something: names can be made up, so few are told apart within a second. */
+  mayName(who: string, kind: string): boolean {
+    let named = this.#named.get(who);
+    if (!named) {
+      if (this.#named.size >= MAX_KINDS) return false;
+      this.#named.set(who, (named = new Set()));
+      this.#clock.after(WINDOW_MS, () => this.#named.delete(who));
+    }
+    if (named.size < MAX_NAMED) named.add(kind);
+    return named.has(kind);
   }
 
   /** Writes what was counted so far, before the record is closed. */

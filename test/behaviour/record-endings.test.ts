@@ -106,3 +106,14 @@ test('an answer that was not made for a call has the size of the one that was', 
     ['reads', 'cache', text.length],
   ]);
 });
+
+test('refusals of different targets before there is a call are rows of their own', async () => {
+  const crib = await openCrib();
+  const peer = await crib.connect('ada');
+  for (const name of ['one', 'two', 'three', 'two']) await peer.error('tools/call', { name, arguments: [] });
+  await crib.restart();
+  const counts = new Map<unknown, number>();
+  for (const { target, count } of crib.rows())
+    counts.set(target, (counts.get(target) ?? 0) + (count as number));
+  expect(Object.fromEntries(counts)).toEqual({ one: 1, two: 2, three: 1 });
+});
