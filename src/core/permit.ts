@@ -3,7 +3,7 @@ import { ToolcribError } from './errors.ts';
 import { bound, type TimeLimits } from './limit-time.ts';
 import { andThen, type Awaitable } from './source.ts';
 import type { Stage } from './stage.ts';
-import { isDeclaredReadOnly, type Tool } from './tool.ts';
+import type { Tool } from './tool.ts';
 
 /** Asks the tool itself, where its author wrote `authorize`, whether this caller may do this with these arguments. */
 export function permit({ msFor, deadlines }: TimeLimits): Stage {
@@ -12,11 +12,9 @@ export function permit({ msFor, deadlines }: TimeLimits): Stage {
     wrap: (tool, next) => {
       if (!tool.authorize) return next;
       const limit = { ms: msFor(tool.name), name: `${tool.name}.authorize`, deadlines };
-      // Other tools write an intent, which would say the same once more.
-      const hasNoIntent = isDeclaredReadOnly(tool);
       return (call) => {
         call.record.rule = limit.name;
-        if (hasNoIntent) call.record.beforeRun();
+        call.record.beforeRun();
         const answer = permitCall(tool, call.arguments, call.caller);
         if (!(answer instanceof Promise)) return next(call);
         return bound(answer, call, limit).then(() => next(call));

@@ -5,7 +5,10 @@ export const processName = `${process.pid}.${crypto.randomUUID().slice(-12)}`;
 
 /** Somebody who has to look at a call before its author's code can change what was sent. */
 export interface Witness {
-  look(): void;
+  /** What goes on record about the arguments: worked out the first time, and kept. */
+  look(): string;
+  /** Puts on record that the call is under way; it has an intent from then on. */
+  intend(): Promise<void>;
 }
 
 /** What the stages note about one call while it passes, for whoever writes it down. */
@@ -17,7 +20,7 @@ export class CallRecord {
   answeredFrom: 'cache' | 'joined' | 'replay' | undefined;
   /** The idempotency key to be taken, with the intent, before the tool runs. */
   reservation: Reservation | undefined;
-  /** Whether the tool's intent is on record. */
+  /** Whether the call's intent is on record. */
   hasIntent = false;
   /** Whether the target was let run: what ends a call before that is a refusal. */
   hasRun = false;
@@ -45,6 +48,11 @@ export class CallRecord {
   beforeRun(): void {
     // An intent has said what they are.
     if (!this.hasIntent) this.witness?.look();
+  }
+
+  /** To be awaited before a client is told that the call goes on without it: from then on, it must not get lost. */
+  beforeDetaching(): Promise<void> | undefined {
+    return this.hasIntent ? undefined : this.witness?.intend();
   }
 }
 

@@ -22,6 +22,11 @@ export class Roster<T extends object> {
     return true;
   }
 
+  /** Whether something is still at its place. */
+  has(place: number, item: T): boolean {
+    return this.#places[place] === item;
+  }
+
   /** Everything that is in it. */
   all(): T[] {
     return this.#places.filter((item) => item !== undefined);

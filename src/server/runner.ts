@@ -132,6 +132,11 @@ export class Runner {
 // As long as sealed state is good for.
 const ANSWER_MS = 10 * 60_000;
 
+function knownFrom(error: unknown): ToolcribError {
+  if (error instanceof ToolcribError) return error;
+  return accident('internal', 'The server failed unexpectedly', error);
+}
+
 async function failLater(error: unknown): Promise<never> {
   throw error;
 }
@@ -177,7 +182,7 @@ class Run implements Asker, QuestionCheck {
       this.#stopDeadline();
     });
     if (this.#detached) return this.#goOn(this.#detached, ended);
-    const detached = new Promise<Detached>((resolve, reject) => {
+    const detached = new Promise<Ended>((resolve, reject) => {
       this.#onDetach = (task) => void this.#goOn(task, ended).then(resolve, reject);
     });
     return Promise.race([ended, detached]);
@@ -188,8 +193,8 @@ class Run implements Asker, QuestionCheck {
     this.#onDetach = () => {};
     voice.detach = () => {
       if (this.#detached || this.#over) return;
-      const { interview, cancellation } = this.#call;
-      const task = this.#parts.tasks.begin(this.#settled, cancellation);
+      const { interview } = this.#call;
+      const task = this.#beginTask();
       this.#detached = task;
       interview.asker = this;
       interview.lift();
@@ -222,8 +227,7 @@ class Run implements Asker, QuestionCheck {
 
   /** What the model can act on becomes a result; the rest is for the client program. */
   fail(error: unknown): Result {
-    const known =
-      error instanceof ToolcribError ? error : accident('internal', 'The server failed unexpectedly', error);
+    const known = knownFrom(error);
     const { code, message, cause, incident } = known;
     // A handler may throw undefined: what counts is that there was an exception.
     if ('cause' in known) this.#parts.log('error', message, { target: this.#name, code, incident, cause });
@@ -242,11 +246,24 @@ class Run implements Asker, QuestionCheck {
     );
   }
 
-  async #goOn(task: Promise<RunningTask>, ended: Promise<Result>): Promise<Detached> {
+  // Nobody could follow a call that is not on record or cannot be fetched, so it is stopped.
+  async #beginTask(): Promise<RunningTask> {
+    const { record, cancellation } = this.#call;
+    try {
+      await record.beforeDetaching();
+      return await this.#parts.tasks.begin(this.#settled, cancellation);
+    } catch (error) {
+      cancellation.abort(knownFrom(error));
+      throw error;
+    }
+  }
+
+  async #goOn(begun: Promise<RunningTask>, ended: Promise<Result>): Promise<Ended> {
     const rest = ended.catch((error: unknown) => this.fail(error));
     // Whoever takes the rest hears of its failure; until then nobody does.
     rest.catch(() => {});
-    return { kind: 'detached', task: await task, rest };
+    const task = await begun.catch(() => undefined);
+    return task ? { kind: 'detached', task, rest } : rest;
   }
 
   #startDeadline(ms: number): void {

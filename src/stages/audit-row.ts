@@ -58,9 +58,9 @@ export class RowWriter {
     this.#policy = `,"policy":${JSON.stringify(options.policyVersion)}`;
   }
 
-  /** The row that says a tool with effects is about to run. */
-  intent(call: Call): string {
-    return `${this.#head('intent', call, this.said(call))},"decision":"allowed"${ruleOf(call)}${this.#policy}}`;
+  /** The row that says a call is about to run, or goes on as a task. */
+  intent(call: Call, said = this.said(call)): string {
+    return `${this.#head('intent', call, said)},"decision":"allowed"${ruleOf(call)}${this.#policy}}`;
   }
 
   /** What a row says about the arguments of a call. */

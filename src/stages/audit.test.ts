@@ -163,6 +163,14 @@ describe('000-39 003-21 004-20 001-57 every call is on record', () => {
     expect(rows()).toMatchObject([{ outcome: 'failed', from: 'cache' }]);
   });
 
+  test('a call that has ended begins no more, whatever its handler still does', async () => {
+    const { source, rows } = setUp();
+    const call = callOf(look);
+    await source.call(call);
+    await call.record.beforeDetaching();
+    expect(rows()).toMatchObject([{ kind: 'call', outcome: 'done' }]);
+  });
+
   test('readings have rows: resources, prompts and completions', async () => {
     const resource = defineResource({ uri: 'file:///a.txt', name: 'a' }, () => 'text');
     const prompt = definePrompt(

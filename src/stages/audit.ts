@@ -111,7 +111,7 @@ class Recorder {
     return (call) => {
       // What cannot be put on record is not run.
       if (this.#isClosed || !this.#journal.isReady) throw recordUnavailable();
-      const begun = new Begun(call, this.#rows, this.#clock.ticks());
+      const begun = new Begun(call, this, this.#clock.ticks());
       call.record.witness = begun;
       begun.place = this.#open.add(begun);
       let ending: Awaitable<Result>;
@@ -128,6 +128,30 @@ class Recorder {
       }
       return this.#end(begun, ending);
     };
+  }
+
+  /** What goes on record about the arguments of a call. */
+  said(call: Call): string {
+    return this.#rows.said(call);
+  }
+
+  /** Writes the intent of a call that had none; how the call ends is written after it. */
+  async intend(begun: Begun): Promise<void> {
+    // A handler may go on after its call was written down, and then there is nothing to begin.
+    if (!this.#open.has(begun.place, begun)) return;
+    const { call } = begun;
+    const { record } = call;
+    // At once: should the record be closed meanwhile, what is written then ends an intent.
+    record.hasIntent = true;
+    try {
+      await this.#journal.append({
+        chain: chainOf(call.caller),
+        body: this.#rows.intent(call, begun.look()),
+      });
+    } catch (error) {
+      record.hasIntent = false;
+      throw error;
+    }
   }
 
   refuse(refusal: Refusal): void {
@@ -180,6 +204,12 @@ class Recorder {
   }
 
   #write(begun: Begun, ending: Ending): Promise<void> {
+    // Whether the intent got there decides what the row says.
+    if (begun.intent) return begun.intent.then(() => this.#put(begun, ending));
+    return this.#put(begun, ending);
+  }
+
+  #put(begun: Begun, ending: Ending): Promise<void> {
     const { call } = begun;
     const { record } = call;
     const chain = chainOf(call.caller);
@@ -212,19 +242,27 @@ class Recorder {
 class Begun implements Witness {
   readonly call: Call;
   readonly startedAt: number;
-  readonly #rows: RowWriter;
+  readonly #recorder: Recorder;
   said: string | undefined;
+  /** Settled once the intent is written or could not be; only where the call got one on its way. */
+  intent: Promise<void> | undefined;
   /** Where it stands among those under way. */
   place = -1;
 
-  constructor(call: Call, rows: RowWriter, startedAt: number) {
+  constructor(call: Call, recorder: Recorder, startedAt: number) {
     this.call = call;
-    this.#rows = rows;
+    this.#recorder = recorder;
     this.startedAt = startedAt;
   }
 
-  look(): void {
-    this.said ??= this.#rows.said(this.call);
+  look(): string {
+    return (this.said ??= this.#recorder.said(this.call));
+  }
+
+  intend(): Promise<void> {
+    const written = this.#recorder.intend(this);
+    this.intent = written.catch(() => {});
+    return written;
   }
 }
 

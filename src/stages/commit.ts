@@ -36,7 +36,7 @@ export function commit(parts: CommitParts): Stage {
       if (isDeclaredReadOnly(tool)) return next;
       return async (call) => {
         const { record, caller, cancellation } = call;
-        const entry = { chain: chainOf(caller), body: rows.intent(call) };
+        const entry = { chain: chainOf(caller), body: rows.intent(call, record.witness?.look()) };
         const answer = await journal.commit(entry, record.reservation, record.grant);
         if (answer !== 'committed') throw refusals[answer]();
         record.hasIntent = true;

@@ -88,6 +88,24 @@ test('what is kept from a tool or prompt is refused, with the code of a call tha
   ]);
 });
 
+test.each(['hashed', 'preview'] as const)(
+  'an intent says of arguments (%s) what the row of a repetition says: what was sent',
+  async (show) => {
+    const input = z.object({ amount: z.number().default(5) });
+    const seen: unknown[] = [];
+    const pay = defineTool({ name: 'pay', description: 'Pays.', input }, (args) => void seen.push(args));
+    const crib = await openCrib({ offers: [pay], config: { stages: { audit: { arguments: show } } } });
+    const peer = await crib.connect('ada');
+    for (let n = 0; n < 2; n++) await peer.result('tools/call', { name: 'pay', arguments: {}, ...underKey });
+    expect(seen).toEqual([{ amount: 5 }]);
+    const [intent, , replay] = crib.rowsOf('pay');
+    expect([intent!['kind'], replay!['from']]).toEqual(['intent', 'replay']);
+    const said = show === 'hashed' ? 'arguments' : 'preview';
+    expect(intent![said]).toBe(show === 'hashed' ? replay![said] : '{}');
+    expect(replay![said]).toEqual(expect.any(String));
+  },
+);
+
 test('an answer that was not made for a call has the size of the one that was', async () => {
   const text = 'seven words long, as texts often are';
   const offers = [

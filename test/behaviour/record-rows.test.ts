@@ -24,6 +24,7 @@ test.each(['hashed', 'preview'] as const)(
     const tools = [
       spoiler('reads', readOnly),
       spoiler('acts'),
+      spoiler('decides', { authorize: (args) => spoil(args) === 'ok' }),
       spoiler('asks', { ...readOnly, authorize: (args) => spoil(args) === 'ok' }),
       spoiler('refuses', { ...readOnly, authorize: (args) => spoil(args) }),
       defineTool({ name: 'plain', description: 'Does nothing.', ...readOnly }, () => 'ok'),

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { defineTool, type Tool } from '../../src/index.ts';
-import { admitAll, openCrib, type Crib, type Holder } from '../gateway.ts';
+import { admitAll, openCrib, readRows, type Crib, type Holder } from '../gateway.ts';
 import { prepare } from '../served.ts';
 import { cli, startNode, type Child } from './child.ts';
 import { deferred } from './deferred.ts';
@@ -230,6 +230,11 @@ const files = {
     detach();
     await sleep(600_000);
   });
+  const annotations = { readOnlyHint: true };
+  export const watch = defineTool({ name: 'watch', description: 'Goes on as a task.', annotations }, async (_args, { detach }) => {
+    detach();
+    await sleep(600_000);
+  });
   export const work = defineTool({ name: 'work', description: 'Reports, and never ends.' }, async (_args, { progress }) => {
     for (const step of [1, 2, 3]) progress(step, 4);
     await sleep(600_000);
@@ -238,14 +243,14 @@ const files = {
 
 /** The built server on a folder that outlasts it. */
 class Restarting {
-  readonly #folder = prepare({ files });
+  readonly folder = prepare({ files });
   #child!: Child;
   url = '';
   keys!: Crib['keys'];
 
   static async start(): Promise<Restarting> {
     const server = new Restarting();
-    server.keys = await admitAll(server.#folder);
+    server.keys = await admitAll(server.folder);
     await server.#start();
     return server;
   }
@@ -257,7 +262,7 @@ class Restarting {
   }
 
   async #start(): Promise<void> {
-    this.#child = startNode([cli, 'serve', '--config', join(this.#folder, 'toolcrib.yaml')]);
+    this.#child = startNode([cli, 'serve', '--config', join(this.folder, 'toolcrib.yaml')]);
     this.url = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(await this.#child.outputUntil('Ctrl-C'))![0];
   }
 }
@@ -278,6 +283,29 @@ test('a task of a server that was killed has failed when the server is there aga
   expect(await about('tasks/get', { taskId })).toMatchObject(failed);
   expect(await about('tasks/cancel', { taskId })).toMatchObject({ resultType: 'complete' });
   expect(await about('tasks/get', { taskId })).toMatchObject(failed);
+});
+
+test('R3 a call that became a task is on record when its server was killed, whether it has effects or not', async () => {
+  const server = await Restarting.start();
+  const door = doorTo(server) as Door;
+  const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+  for (const name of ['job', 'watch'])
+    expect(
+      (await askModern(door, ['tools/call', { name, arguments: {} }], { capabilities })).result,
+    ).toMatchObject({ resultType: 'task' });
+  await server.restart();
+  const facts = readRows(server.folder).map(({ kind, caller, tool, outcome }) => [
+    kind,
+    caller,
+    tool,
+    outcome,
+  ]);
+  expect(facts).toEqual([
+    ['intent', 'ada', 'job', undefined],
+    ['intent', 'ada', 'watch', undefined],
+    ['outcome', 'ada', 'job', 'unknown'],
+    ['outcome', 'ada', 'watch', 'unknown'],
+  ]);
 });
 
 test('of a call whose server was killed a client gets what was kept, then the end, and is told to stop coming back', async () => {

@@ -1,0 +1,127 @@
+import { setImmediate } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import {
+  createServer,
+  defineTool,
+  localCaller,
+  ToolcribError,
+  ToolRegistry,
+  withStages,
+  type Refusal,
+  type Tool,
+} from '../../src/index.ts';
+import { audit, type Entry, type Journal } from '../../src/stages.ts';
+import { deferred } from './deferred.ts';
+import { modernMeta, type Answer, type Json } from './peer.ts';
+
+const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
+/** A journal whose first row is on the disk, or is not, when the test says so. */
+class SlowJournal implements Journal {
+  readonly rows: Json[] = [];
+  readonly isReady = true;
+  readonly first = deferred<'written' | 'failed'>();
+  #isFirst = true;
+
+  async append({ body }: Entry): Promise<void> {
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    if (isFirst && (await this.first.promise) === 'failed')
+      throw new ToolcribError('record_unavailable', 'The disk does not answer.');
+    this.rows.push(JSON.parse(body) as Json);
+  }
+
+  async commit(entry: Entry): Promise<'committed'> {
+    await this.append(entry);
+    return 'committed';
+  }
+}
+
+/** A server whose only tool reads, and becomes a task. */
+function setUp(work: Tool['handler']) {
+  const journal = new SlowJournal();
+  const refusals: Refusal[] = [];
+  const annotations = { readOnlyHint: true };
+  const watch = defineTool({ name: 'watch', description: 'Goes on.', annotations }, async (args, context) => {
+    context.detach();
+    return work(args, context);
+  });
+  const stage = audit({}, { journal, digestKey: 'k'.repeat(43) });
+  const source = withStages(new ToolRegistry().registerTool(watch), [stage]);
+  const onRefusal = (refusal: Refusal): void => void refusals.push(refusal);
+  const server = createServer({ name: 'test', version: '1', source, onRefusal });
+  const ask = async (method: string, params: Json): Promise<Answer> => {
+    const whole = { ...params, _meta: modernMeta(undefined, capabilities) };
+    const message = { jsonrpc: '2.0', id: 1, method, params: whole } as const;
+    return (await server.handle(message, { caller: localCaller })) as unknown as Answer;
+  };
+  return {
+    journal,
+    refusals,
+    stage,
+    ask,
+    call: () => ask('tools/call', { name: 'watch', arguments: {} }),
+    facts: () => journal.rows.map(({ kind, decision, outcome }) => [kind, decision, outcome]),
+  };
+}
+
+const ended = [
+  ['intent', 'allowed', undefined],
+  ['outcome', undefined, 'done'],
+];
+
+test('R3 the handle of a call that only reads waits until the call is on record', async () => {
+  const go = deferred<string>();
+  const { journal, ask, call, facts } = setUp(() => go.promise);
+  let answer: Answer | undefined;
+  const answered = call().then((given) => (answer = given));
+  for (let turn = 0; turn < 10; turn++) await setImmediate();
+  expect(answer).toBeUndefined();
+  journal.first.resolve('written');
+  const { taskId, resultType } = (await answered).result;
+  expect(resultType).toBe('task');
+  expect(facts()).toEqual([ended[0]]);
+  go.resolve('done');
+  await expect.poll(async () => (await ask('tasks/get', { taskId })).result['status']).toBe('completed');
+  expect(facts()).toEqual(ended);
+  expect(new Set(journal.rows.map((row) => row['call'])).size).toBe(1);
+});
+
+test('a task that ends before its intent is written has its outcome after it', async () => {
+  const { journal, call, facts } = setUp(async () => 'done');
+  const answered = call();
+  for (let turn = 0; turn < 10; turn++) await setImmediate();
+  expect(facts()).toEqual([]);
+  journal.first.resolve('written');
+  await answered;
+  await expect.poll(facts).toEqual(ended);
+});
+
+test('R3 without its intent a call gets no handle: it is stopped, and ends once', async () => {
+  let signal: AbortSignal | undefined;
+  const { journal, refusals, call, facts } = setUp((_args, context) => {
+    signal = context.signal;
+    return new Promise(() => {});
+  });
+  const answered = call();
+  journal.first.resolve('failed');
+  expect((await answered).error).toMatchObject({ code: -32603, message: 'The disk does not answer.' });
+  expect(signal!.reason).toMatchObject({ code: 'record_unavailable' });
+  expect(facts()).toEqual([['call', 'allowed', 'record_unavailable']]);
+  expect(refusals).toEqual([]);
+});
+
+test('what is cut off while its intent is written is on record as cancelled', async () => {
+  const { journal, call, facts, stage } = setUp(() => new Promise(() => {}));
+  const answered = call();
+  await setImmediate();
+  stage.close();
+  journal.first.resolve('written');
+  await answered;
+  expect(new Map(facts().map(([kind, ...rest]) => [kind, rest]))).toEqual(
+    new Map([
+      ['intent', ['allowed', undefined]],
+      ['outcome', [undefined, 'cancelled']],
+    ]),
+  );
+});
