@@ -38,6 +38,18 @@ test('a flush writes what there is, once', () => {
   expect(written).toEqual(['acme {"n":1,"count":1}']);
 });
 
+test('what is counted after a flush has a row and a second of its own', () => {
+  const { counts, clock, written } = setUp();
+  counts.count('kind', 'acme', () => '{"n":1}');
+  clock.advance(500);
+  counts.flush();
+  for (const n of [2, 3]) counts.count('kind', 'acme', () => `{"n":${n}}`);
+  clock.advance(500);
+  expect(written).toEqual(['acme {"n":1,"count":1}']);
+  clock.advance(500);
+  expect(written).toEqual(['acme {"n":1,"count":1}', 'acme {"n":2,"count":2}']);
+});
+
 function setUp() {
   const clock = createFakeClock();
   const written: string[] = [];

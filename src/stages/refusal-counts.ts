@@ -35,7 +35,10 @@ export class RefusalCounts {
     const counted = { chain, row: toRow(), count: 1 };
     this.#counts.set(key, counted);
     this.#clock.after(WINDOW_MS, () => {
-      if (this.#counts.delete(key)) this.#put(counted);
+      // What was flushed meanwhile is written, and the place may be another's by now.
+      if (this.#counts.get(key) !== counted) return;
+      this.#counts.delete(key);
+      this.#put(counted);
     });
   }
 
