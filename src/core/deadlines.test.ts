@@ -15,6 +15,14 @@ test('work is ended when its time is over, and not before', () => {
   expect(ended).toEqual(['work']);
 });
 
+test('a time that is no number is over at once instead of never', () => {
+  const clock = createFakeClock();
+  const ended: string[] = [];
+  new Deadlines(clock).start(Number.NaN, () => ended.push('work'));
+  clock.advance(1);
+  expect(ended).toEqual(['work']);
+});
+
 test('work that finished in time is left alone', () => {
   const clock = createFakeClock();
   const ended: string[] = [];

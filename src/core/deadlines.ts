@@ -21,7 +21,8 @@ export class Deadlines {
 
   /** Calls `expire` once after `ms`, unless the returned function is called first. */
   start(ms: number, expire: () => void): () => void {
-    const entry = { due: this.#clock.ticks() + ms, expire };
+    // A time that is no number would never come, and whatever it bounds would never end.
+    const entry = { due: this.#clock.ticks() + (Number.isNaN(ms) ? 0 : ms), expire };
     this.#waiting.add(entry);
     if (entry.due < this.#armedFor) this.#arm(entry.due);
     return () => {

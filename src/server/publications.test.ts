@@ -35,6 +35,16 @@ test('what is published can be read under its link, which says what it is and un
   expect(described.description).toBe('Sales. Available until 2026-01-01T00:00:01.000Z.');
 });
 
+test.each([Number.NaN, Infinity, 0, -1, 9e15])('nothing is published for %d ms', (ttlMs) => {
+  const { publications } = open();
+  const data = 'x'.repeat(16 * 1_048_576);
+  // More often than there is room for: what was refused takes none.
+  for (let time = 0; time < 9; time++) {
+    expect(() => publications.publish({ name: 'report', data, ttlMs }, ada)).toThrow('ttlMs must say');
+  }
+  expect(publications.publish({ name: 'report', data }, ada)).toMatchObject({ name: 'report' });
+});
+
 test('A9 a link works for its caller alone, and a wrong one is as unknown as a foreign one', async () => {
   const { publications, read } = open();
   const { uri } = publications.publish({ name: 'report', data: 'secret' }, ada);

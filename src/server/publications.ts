@@ -15,6 +15,8 @@ const MAX_PUBLICATIONS = 1_000;
 const MAX_PER_OWNER = 100;
 const MAX_LENGTH = 16 * 1_048_576;
 const MAX_TOTAL_LENGTH = 128 * 1_048_576;
+// The last moment a date can name.
+const MAX_TIME = 8.64e15;
 
 interface Published extends Publication {
   readonly uri: string;
@@ -42,6 +44,9 @@ export class Publications {
     const { name, mimeType, description, ttlMs = DEFAULT_TTL_MS } = publication;
     const uri = `${SCHEME}${randomBytes(16).toString('base64url')}`;
     const expiresAt = this.#clock.now() + ttlMs;
+    // What expires at no moment would be kept for good.
+    if (!(ttlMs > 0 && expiresAt <= MAX_TIME))
+      throw new ToolcribError('tool_failed', 'ttlMs must say for how many milliseconds it is kept.');
     this.#sweep();
     if (publication.data.length > MAX_LENGTH || this.#size + publication.data.length > MAX_TOTAL_LENGTH) {
       throw new ToolcribError(

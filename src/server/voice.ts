@@ -39,11 +39,13 @@ export class LinkVoice implements Voice {
   }
 
   // Progress must grow, whatever the handler reports.
-  #report({ message, ...progress }: Progress): void {
-    if (this.#token === undefined || !(progress.progress > this.#lastProgress)) return;
-    this.#lastProgress = progress.progress;
+  #report({ progress, total, message }: Progress): void {
+    // What is no finite number would be written as null, which clients do not take.
+    if (this.#token === undefined || !(progress > this.#lastProgress && progress < Infinity)) return;
+    this.#lastProgress = progress;
     const text = this.#settled.revision.features.progressMessages && message !== undefined ? { message } : {};
-    this.#say('notifications/progress', { progressToken: this.#token, ...progress, ...text });
+    const end = Number.isFinite(total) ? { total } : {};
+    this.#say('notifications/progress', { progressToken: this.#token, progress, ...end, ...text });
   }
 
   #say(method: string, params: Readonly<Record<string, unknown>>): void {

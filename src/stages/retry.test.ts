@@ -106,6 +106,14 @@ test('a wait that was asked for is kept to when it is short; when it is long, th
   expect(long.made()).toBe(1);
 });
 
+test.each([Number.NaN, -1, -Infinity])('a wait of %d is as good as none', async (retryAfterMs) => {
+  const { call, clock, waited } = failing([unavailable({ retryAfterMs }), DONE], readOnly);
+  const ended = call();
+  await passTime(clock);
+  expect(await ended).toBe(DONE);
+  expect(waited()).toEqual([100]);
+});
+
 test.each<ErrorCode>([
   'timed_out',
   'invalid_arguments',

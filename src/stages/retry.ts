@@ -106,7 +106,8 @@ function waitBefore(attempt: number, { data }: ToolcribError, pace: Pace): numbe
   const longest = Math.min(pace.maxDelayMs, pace.delayMs * 2 ** (attempt - 1));
   const ownMs = longest * (0.5 + pace.random() / 2);
   const askedMs = data?.['retryAfterMs'];
-  if (typeof askedMs !== 'number') return ownMs;
+  // What a tool hands on may be any number, and one that is none would be waited for without end.
+  if (typeof askedMs !== 'number' || Number.isNaN(askedMs)) return ownMs;
   return askedMs > pace.maxDelayMs ? undefined : Math.max(ownMs, askedMs);
 }
 

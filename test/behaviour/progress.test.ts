@@ -11,6 +11,8 @@ const countdown = defineTool({ name: 'countdown', description: 'Counts.' }, (_ar
   progress(2.5, 3);
   progress(Number.NaN);
   progress(3);
+  progress(Infinity);
+  progress(4, Number.NaN);
   return 'lift-off';
 });
 
@@ -36,6 +38,7 @@ describeMatrix(({ messages, connect }) => {
         { jsonrpc: '2.0', method, params: { progressToken, progress: 1, total: 3, ...said } },
         { jsonrpc: '2.0', method, params: { progressToken, progress: 2.5, total: 3 } },
         { jsonrpc: '2.0', method, params: { progressToken, progress: 3 } },
+        { jsonrpc: '2.0', method, params: { progressToken, progress: 4 } },
       ]);
     },
   );
