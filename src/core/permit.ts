@@ -1,3 +1,4 @@
+import { authorFailure } from './author-failure.ts';
 import type { Caller } from './caller.ts';
 import { ToolcribError } from './errors.ts';
 import { bound, type TimeLimits } from './limit-time.ts';
@@ -15,9 +16,19 @@ export function permit({ msFor, deadlines }: TimeLimits): Stage {
       return (call) => {
         call.record.rule = limit.name;
         call.record.beforeRun();
-        const answer = permitCall(tool, call.arguments, call.caller);
+        let answer: Awaitable<void>;
+        try {
+          answer = permitCall(tool, call.arguments, call.caller);
+        } catch (error) {
+          throw authorFailure(error, call, tool.name);
+        }
         if (!(answer instanceof Promise)) return next(call);
-        return bound(answer, call, limit).then(() => next(call));
+        return bound(answer, call, limit).then(
+          () => next(call),
+          (error: unknown) => {
+            throw authorFailure(error, call, tool.name);
+          },
+        );
       };
     },
   };

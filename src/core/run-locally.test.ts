@@ -103,19 +103,18 @@ describe('accidents', () => {
     throw cause;
   };
 
-  test.each<[kind: string, call: Call, code: string]>([
-    ['a tool', toolCall(fail), 'tool_failed'],
-    ['a tool that fails later', toolCall(() => Promise.reject(cause)), 'tool_failed'],
-    ['a resource', resourceCall(defineResource({ uri: 'x:a', name: 'broken' }, fail), 'x:a'), 'internal'],
-    ['a prompt', promptCall(definePrompt({ name: 'broken' }, fail), {}), 'internal'],
+  test.each<[kind: string, call: Call]>([
+    ['a tool', toolCall(fail)],
+    ['a tool that fails later', toolCall(() => Promise.reject(cause))],
+    ['a resource', resourceCall(defineResource({ uri: 'x:a', name: 'broken' }, fail), 'x:a')],
+    ['a prompt', promptCall(definePrompt({ name: 'broken' }, fail), {})],
     [
       'a completion',
       completionCall(definePrompt({ name: 'broken', arguments: { a: { complete: fail } } }, fail), 'a'),
-      'internal',
     ],
-  ])('%s that fails unexpectedly tells only where to look it up', async (_kind, call, code) => {
+  ])('%s that fails unexpectedly tells only where to look it up', async (_kind, call) => {
     await expect(run(call)).rejects.toMatchObject({
-      code,
+      code: 'tool_failed',
       message: expect.stringMatching(/^broken failed unexpectedly \(incident [0-9a-f]{8}\)\.$/),
       cause,
     });
@@ -160,7 +159,7 @@ describe('accidents', () => {
       ),
     ],
   ])('%s that returns something else than it may is an accident', async (_what, call) => {
-    await expect(run(call)).rejects.toMatchObject({ code: 'internal', cause: expect.any(TypeError) });
+    await expect(run(call)).rejects.toMatchObject({ code: 'tool_failed', cause: expect.any(TypeError) });
   });
 });
 

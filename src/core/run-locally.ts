@@ -1,6 +1,6 @@
+import { authorFailure } from './author-failure.ts';
 import type { Call, CompletionCall, PromptCall, ResourceCall } from './call.ts';
 import { CallContext, type Services } from './context.ts';
-import { accident, ToolcribError } from './errors.ts';
 import { checkPromptArguments, toCompletion, toMessages } from './prompt.ts';
 import { toContents } from './resource.ts';
 import { toResult, type Result } from './result.ts';
@@ -15,12 +15,7 @@ export function runLocally(call: Call, services?: Services): Awaitable<Result> {
     (error): Result => {
       void context.cleanUp();
       if (interview.raised) return needsInput(call);
-      if (error instanceof ToolcribError) throw error;
-      throw accident(
-        call.kind === 'tool' ? 'tool_failed' : 'internal',
-        `${nameOf(call)} failed unexpectedly`,
-        error,
-      );
+      throw authorFailure(error, call, nameOf(call));
     },
   );
   // A question ends the run even if the handler swallowed the exception.

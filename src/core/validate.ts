@@ -1,5 +1,9 @@
+import { authorFailure } from './author-failure.ts';
 import type { ToolCall } from './call.ts';
+import { systemClock } from './clock.ts';
+import { Deadlines } from './deadlines.ts';
 import { ToolcribError } from './errors.ts';
+import { bound, type Bound, type TimeLimits } from './limit-time.ts';
 import type { Result } from './result.ts';
 import type { Outcome } from './schema.ts';
 import { andThen, type Awaitable } from './source.ts';
@@ -8,20 +12,60 @@ import type { Tool } from './tool.ts';
 import { describeIssues, validatorOf } from './validator.ts';
 
 /** Checks arguments before anything may act on them and fills in defaults; a bad call tells the model what to correct. */
-export const validateInput: Stage = {
-  name: 'validateInput',
-  wrap: (tool, next) => (call) =>
-    andThen(checkArguments(tool, call.arguments), (args) =>
-      next(args === call.arguments ? call : { ...call, arguments: args }),
-    ),
-};
+export function validateInputWithin({ msFor, deadlines }: TimeLimits): Stage {
+  return {
+    name: 'validateInput',
+    wrap: (tool, next) => {
+      const limit = { ms: msFor(tool.name), name: `${tool.name}.input`, deadlines };
+      return (call) => {
+        let args: Awaitable<ToolCall['arguments']>;
+        try {
+          args = checkArguments(tool, call.arguments);
+        } catch (error) {
+          throw authorFailure(error, call, tool.name);
+        }
+        if (args instanceof Promise)
+          return inTime(args, call, limit).then((later) => next({ ...call, arguments: later }));
+        return next(args === call.arguments ? call : { ...call, arguments: args });
+      };
+    },
+  };
+}
 
 /** Holds a tool to the output schema it declares; what it breaks is the tool's fault, never the caller's. */
-export const validateOutput: Stage = {
-  name: 'validateOutput',
-  wrap: (tool, next) =>
-    tool.outputSchema ? (call) => andThen(next(call), (result) => checkOutput(tool, result)) : next,
-};
+export function validateOutputWithin({ msFor, deadlines }: TimeLimits): Stage {
+  return {
+    name: 'validateOutput',
+    wrap: (tool, next) => {
+      if (!tool.outputSchema) return next;
+      const limit = { ms: msFor(tool.name), name: `${tool.name}.output`, deadlines };
+      const check = (result: Result, call: ToolCall): Awaitable<Result> => {
+        try {
+          const checked = checkOutput(tool, result);
+          return checked instanceof Promise ? inTime(checked, call, limit) : checked;
+        } catch (error) {
+          throw authorFailure(error, call, tool.name);
+        }
+      };
+      return (call) => andThen(next(call), (result) => check(result, call));
+    },
+  };
+}
+
+const CHECK_LIMITS: TimeLimits = { msFor: () => 30_000, deadlines: new Deadlines(systemClock) };
+
+/** Checks arguments, in at most 30 seconds where that takes time. */
+export const validateInput: Stage = validateInputWithin(CHECK_LIMITS);
+
+/** Checks what a tool returned, in at most 30 seconds where that takes time. */
+export const validateOutput: Stage = validateOutputWithin(CHECK_LIMITS);
+
+// A check may wait for something that never comes, and neither the caller nor its slot is to wait with it.
+function inTime<T>(check: Promise<T>, call: ToolCall, limit: Bound): Promise<T> {
+  return bound(check, call, limit).catch((error: unknown) => {
+    throw authorFailure(error, call, call.tool.name);
+  });
+}
 
 /** The arguments a handler may rely on; throws `invalid_arguments` naming each field and rule. */
 export function checkArguments(tool: Tool, args: ToolCall['arguments']): Awaitable<ToolCall['arguments']> {

@@ -1,7 +1,8 @@
 import { digest } from '../core/digest.ts';
+import { limitTime } from '../core/limit-time.ts';
 import { permit } from '../core/permit.ts';
 import type { Stage } from '../core/stage.ts';
-import { validateInput, validateOutput } from '../core/validate.ts';
+import { validateInputWithin, validateOutputWithin } from '../core/validate.ts';
 import { approve } from '../stages/approve.ts';
 import { audit, type AuditStage } from '../stages/audit.ts';
 import type { Access } from '../stages/authorize.ts';
@@ -15,7 +16,7 @@ import { rateLimit } from '../stages/rate-limit.ts';
 import { retry } from '../stages/retry.ts';
 import { sanitize } from '../stages/sanitize.ts';
 import { sanitizeInput } from '../stages/sanitize-input.ts';
-import { timeout } from '../stages/timeout.ts';
+import { timeLimits } from '../stages/timeout.ts';
 import type { Config } from './config.ts';
 import { countCalls } from './count-calls.ts';
 import type { Lasting } from './lasting.ts';
@@ -46,6 +47,8 @@ export async function createLine(
   const record = createRecord(config, lasting, policyVersion);
   const unrecorded = { underWay: 0 };
   const { clock, buckets, slots, breakers, results, running, store } = lasting;
+  const limits = timeLimits(stages.timeout === false ? LONGEST : stages.timeout, lasting);
+  const checking = { ...limits, msFor: (tool?: string) => Math.min(CHECK_MS, limits.msFor(tool)) };
   const line = [
     trace,
     stages.metrics && metrics(stages.metrics, { metrics: lasting.metrics, clock }),
@@ -53,8 +56,8 @@ export async function createLine(
     stages.rateLimit && rateLimit(stages.rateLimit, { clock, buckets, quotas: store.quotas }),
     access?.byName,
     stages.sanitizeInput && sanitizeInput(stages.sanitizeInput),
-    validateInput,
-    permit({ msFor: () => PERMIT_MS, deadlines: lasting.deadlines }),
+    validateInputWithin(checking),
+    permit(checking),
     access?.byCondition,
     // What takes a key is the intent, so without a record there is nothing to take it with.
     stages.idempotency &&
@@ -71,13 +74,13 @@ export async function createLine(
         }),
     }),
     stages.cache && cache(stages.cache, { policyVersion, clock, results }),
-    validateOutput,
+    validateOutputWithin(checking),
     stages.sanitize && sanitize(stages.sanitize, { secrets: lasting.live }),
     stages.circuitBreak && circuitBreak(stages.circuitBreak, { clock, breakers }),
     stages.concurrency && concurrency(stages.concurrency, { clock, slots }),
     record?.commit,
     stages.retry && retry(stages.retry, { clock }),
-    timeout(stages.timeout === false ? LONGEST : stages.timeout, { clock, deadlines: lasting.deadlines }),
+    limitTime(limits),
   ].filter((stage) => stage !== undefined && stage !== false);
   const { refuse = nothing, flush = nothing, close = nothing } = record?.audit ?? {};
   return { stages: line, refuse, flush, close, tally: record?.audit ?? unrecorded, policyVersion };
@@ -87,7 +90,8 @@ export async function createLine(
 const ONLY_ASKERS = { when: [] };
 // No call may last for ever, whatever is switched off.
 const LONGEST = { seconds: 3600 };
-const PERMIT_MS = 30_000;
+// What an author wrote to check a call is no work of its own.
+const CHECK_MS = 30_000;
 
 function nothing(): void {}
 

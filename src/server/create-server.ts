@@ -6,7 +6,7 @@ import { limitTime } from '../core/limit-time.ts';
 import { permit } from '../core/permit.ts';
 import { withInnerStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
-import { validateInput, validateOutput } from '../core/validate.ts';
+import { validateInputWithin, validateOutputWithin } from '../core/validate.ts';
 import { stderrLog, type Log } from '../observe/log.ts';
 import { revisionOf } from '../protocol/revisions.ts';
 import { Announcer } from './announcer.ts';
@@ -151,7 +151,12 @@ function withEssentials(
   { deadlineMs = 30_000, clock = systemClock }: ServerOptions,
 ): ToolSource {
   const limits = { msFor: () => deadlineMs, deadlines: new Deadlines(clock) };
-  const essentials = [validateInput, permit(limits), validateOutput, limitTime(limits)];
+  const essentials = [
+    validateInputWithin(limits),
+    permit(limits),
+    validateOutputWithin(limits),
+    limitTime(limits),
+  ];
   const missing = essentials.filter(({ name }) => !source.stages?.has(name));
   return missing.length > 0 ? withInnerStages(source, missing) : source;
 }

@@ -229,7 +229,7 @@ export class Exchange {
 
   #refuse(error: unknown, { message, link, era }: Refusing): Answer {
     const known = error instanceof ToolcribError ? error : this.#report(error);
-    if (known.code === 'cancelled') return CANCELLED;
+    if (known.code === 'cancelled' && link.cancellation.reason) return CANCELLED;
     noteRefusal(this.#options, known, { caller: link.caller, message });
     const idText = 'idText' in message ? message.idText : undefined;
     if (era !== 'legacy') return refuse(idText, known);

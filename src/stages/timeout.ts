@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { Deadlines } from '../core/deadlines.ts';
 import { compileGlobTable } from '../core/glob.ts';
-import { limitTime } from '../core/limit-time.ts';
+import { limitTime, type TimeLimits } from '../core/limit-time.ts';
 import type { Stage } from '../core/stage.ts';
 
 const seconds = z.number().positive().max(3600);
@@ -25,11 +25,16 @@ export interface TimeoutParts {
 
 /** Ends calls that take too long, and tells the tool to stop through its signal. */
 export function timeout(options: z.input<typeof timeoutOptions> = {}, parts: TimeoutParts = {}): Stage {
+  return limitTime(timeLimits(options, parts));
+}
+
+/** How long each tool may take, for whatever else has to keep to that. */
+export function timeLimits(options: z.input<typeof timeoutOptions>, parts: TimeoutParts): TimeLimits {
   const limits = timeoutOptions.parse(options, { jitless: true });
   const { clock = systemClock, deadlines = new Deadlines(clock) } = parts;
   const secondsOf = compileGlobTable(limits.perTool);
-  return limitTime({
+  return {
     msFor: (tool) => ((tool === undefined ? undefined : secondsOf(tool)) ?? limits.seconds) * 1000,
     deadlines,
-  });
+  };
 }

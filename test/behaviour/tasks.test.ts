@@ -1,6 +1,14 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { defineTool, ToolcribError, type TaskRecord, type Tool } from '../../src/index.ts';
+import {
+  defineTool,
+  ToolcribError,
+  ToolRegistry,
+  withStages,
+  type TaskRecord,
+  type Tool,
+  type ToolSource,
+} from '../../src/index.ts';
 import { createFakeClock } from '../../src/testing.ts';
 import { createInMemory } from '../../src/server/in-memory.ts';
 import { deferred } from './deferred.ts';
@@ -26,6 +34,19 @@ function job(work: Tool['handler'], definition: { requires?: ['tasks'] } = {}): 
     context.detach();
     return work(args, context);
   });
+}
+
+/** A source whose stage fails when the tool is done. */
+function failing(tool: Tool, error: ToolcribError): ToolSource {
+  return withStages(new ToolRegistry().registerTool(tool), [
+    {
+      name: 'failing',
+      wrap: (_tool, next) => async (call) => {
+        await next(call);
+        throw error;
+      },
+    },
+  ]);
 }
 
 function start(door: Door, as: Person = 'ada'): Promise<Answer> {
@@ -92,10 +113,13 @@ describeDoors((open) => {
       result: { isError: true, content: [{ text: 'The printer is on fire.' }] },
     });
 
-    const refused = job(async () => {
-      throw new ToolcribError('invalid_params', 'There is no such page.', { data: { page: 7 } });
+    const refusal = new ToolcribError('invalid_params', 'There is no such page.', { data: { page: 7 } });
+    const other = await open({
+      source: failing(
+        job(async () => {}),
+        refusal,
+      ),
     });
-    const other = await open({ tools: [refused] });
     const failed = await reached(other, await startTask(other), 'failed');
     expect(failed).toMatchObject({
       error: { code: -32602, message: 'There is no such page.', data: { page: 7 } },
@@ -369,11 +393,8 @@ describeDoors((open) => {
 
   test('a cancelled and a failed task are announced as well', async () => {
     const release = deferred();
-    const wait = job(async (_args, { signal }) => {
-      await release.promise;
-      if (!signal.aborted) throw new ToolcribError('internal', 'Broken down.');
-    });
-    const door = await open({ tools: [wait] });
+    const wait = job(() => release.promise);
+    const door = await open({ source: failing(wait, new ToolcribError('internal', 'Broken down.')) });
     const taskIds = [await startTask(door), await startTask(door)];
     const request = ['subscriptions/listen', { notifications: { taskIds } }] as const;
     const stream = new EventReader(await sendModern(door, request, { capabilities }));

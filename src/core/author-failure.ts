@@ -1,0 +1,60 @@
+import { isAbsent } from './absent-tool.ts';
+import type { Call } from './call.ts';
+import { accident, errorTable, ToolcribError, type ErrorCode } from './errors.ts';
+
+/**
+ * What an author's code threw, as the error its call ends with. Only a code that the code in question can know about passes: all others speak for
+ * the server, and the client, its sign-in code and the record would believe them.
+ */
+export function authorFailure(error: unknown, call: Call, name: string): Error {
+  const { reason } = call.cancellation;
+  // What ended the call from outside was no failure of the author's.
+  if (reason && reason === error) return reason;
+  const known = isOurs(error) ? error : undefined;
+  if (known && mayTell(known.code, call)) return known;
+  if (!known || !SAYS_WHY.has(known.code))
+    return accident('tool_failed', `${name} failed unexpectedly`, error);
+  const { message, data } = known;
+  return new ToolcribError('tool_failed', message, {
+    ...(data && { data }),
+    ...('cause' in known && { cause: known.cause }),
+  });
+}
+
+// What the stages say of a call that was not run; of one that was, only the text is of use.
+const SAYS_WHY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'rate_limited',
+  'busy',
+  'key_reused',
+  'outcome_unknown',
+  'approval_required',
+]);
+
+// Anything can be thrown: objects whose every property fails, and errors with codes that are none.
+function isOurs(error: unknown): error is ToolcribError {
+  try {
+    return error instanceof ToolcribError && Object.hasOwn(errorTable, error.code);
+  } catch {
+    return false;
+  }
+}
+
+function mayTell(code: ErrorCode, call: Call): boolean {
+  switch (code) {
+    case 'cancelled':
+      return call.cancellation.reason !== undefined;
+    // How a question fails that the client cannot be asked.
+    case 'missing_capability':
+      return call.interview.asked > 0;
+    case 'unknown_tool':
+      return call.kind === 'tool' && isAbsent(call.tool);
+    case 'unknown_resource':
+      return call.kind === 'resource' || call.kind === 'completion';
+    case 'unknown_prompt':
+      return call.kind === 'prompt' || call.kind === 'completion';
+    case 'invalid_params':
+      return call.kind !== 'tool';
+    default:
+      return errorTable[code].reply === 'result' && !SAYS_WHY.has(code);
+  }
+}
