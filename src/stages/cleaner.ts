@@ -5,9 +5,14 @@ import type { Redact, Secrets } from '../observe/secrets.ts';
 
 // Deeper data cannot be written as JSON anyway.
 const MAX_DEPTH = 512;
-// What a number or the like counts for.
-const SMALL_VALUE = 8;
+// What JSON puts around values, and in the place of those it does not know.
 const BRACKETS = 2;
+const QUOTES = 2;
+const AROUND_KEY = 4;
+const NOTHING = 4;
+// The least that an entry of a list and one of numbered entries take, the comma included.
+const LEAST_ENTRY = 2;
+const LEAST_NUMBERED = 6;
 // Shorter than any secret that is looked for.
 const MAX_KNOWN_KEY = 8;
 const MAX_KNOWN_KEYS = 1_000;
@@ -22,7 +27,7 @@ export interface CleanerOptions {
   readonly escapeHtml: boolean;
 }
 
-/** Cleans text and data of any shape and counts its bytes as it goes; what needs no cleaning is returned as it is. */
+/** Cleans text and data of any shape and counts, as it goes, about how many bytes of JSON it makes; what needs no cleaning is returned as it is. */
 export class Cleaner {
   readonly #maxBytes: number;
   readonly #redact: Redact | undefined;
@@ -31,7 +36,7 @@ export class Cleaner {
   readonly #path: object[] = [];
   readonly #knownKeys = new Set<string>();
   #hasBlocks = false;
-  /** The UTF-8 size of what was cleaned since this was set to 0. */
+  /** The UTF-8 size of what was cleaned since this was set to 0, data as JSON. */
   bytes = 0;
 
   constructor({ maxBytes, redact, secrets, escapeHtml }: CleanerOptions) {
@@ -51,7 +56,7 @@ export class Cleaner {
     return this.#clean(text, false);
   }
 
-  /** Any JSON data, keys and all; data that leads back to itself is left to whoever writes it. */
+  /** Any JSON data, keys and all; throws where it is none. */
   data<T>(value: T): T {
     return this.#start(value, false);
   }
@@ -69,18 +74,14 @@ export class Cleaner {
   #start<T>(value: T, hasBlocks: boolean): T {
     this.#path.length = 0;
     this.#hasBlocks = hasBlocks;
-    const before = this.bytes;
-    try {
-      const clean = this.#value(value, '') as T;
-      this.checkSize();
-      return clean;
-    } catch (error) {
-      if (!(error instanceof Circular)) throw error;
-      // Blocks may be written in part, and then nothing else would keep them back.
-      if (hasBlocks) throw tooLarge(this.#maxBytes);
-      this.bytes = before;
-      return value;
-    }
+    const clean = this.#value(value, '') as T;
+    this.checkSize();
+    return clean;
+  }
+
+  // Before anything that takes long is begun.
+  #requireRoom(entries: number, least: number): void {
+    if (this.bytes + entries * least > this.#maxBytes) throw tooLarge(this.#maxBytes);
   }
 
   #clean(text: string, isEscaped: boolean): string {
@@ -102,6 +103,7 @@ export class Cleaner {
 
   // Rows repeat their keys; a short one holds no secret, so that what was clean once stays clean.
   #key(key: string): string {
+    this.bytes += AROUND_KEY;
     if (this.#knownKeys.has(key)) {
       this.bytes += key.length;
       return key;
@@ -121,29 +123,43 @@ export class Cleaner {
   }
 
   #value(value: unknown, key: string): unknown {
-    if (typeof value === 'string') return ADDRESSES.has(key) ? this.name(value) : this.text(value);
+    if (typeof value === 'string') {
+      this.bytes += QUOTES;
+      return ADDRESSES.has(key) ? this.name(value) : this.text(value);
+    }
     if (typeof value === 'object' && value !== null) return this.#inside(value, key);
-    this.bytes += SMALL_VALUE;
-    if (typeof value !== 'number' || !this.#secrets?.hasNumbers) return value;
-    return this.#secrets.redactNumber(value);
+    if (typeof value === 'bigint') return this.#bigint(value, key);
+    if (typeof value === 'number') return this.#number(value);
+    this.bytes += value === false ? NOTHING + 1 : NOTHING;
+    return value;
+  }
+
+  #number(value: number): unknown {
+    this.bytes += numberSize(value);
+    return this.#secrets?.hasNumbers ? this.#secrets.redactNumber(value) : value;
+  }
+
+  // JSON has no such numbers, unless the program gave them a text.
+  #bigint(value: bigint, key: string): unknown {
+    if (!('toJSON' in BigInt.prototype)) throw new TypeError('A BigInt is no JSON.');
+    return this.#written(value as unknown as Writable, key);
   }
 
   #inside(value: object, key: string): unknown {
-    if (ArrayBuffer.isView(value) && !('toJSON' in value)) {
-      this.bytes += value.byteLength;
-      return value;
-    }
+    // Written as an object with a name for every number.
+    if (ArrayBuffer.isView(value) && 'length' in value && !('toJSON' in value))
+      this.#requireRoom(value.length as number, LEAST_NUMBERED);
     const prototype: unknown = Object.getPrototypeOf(value);
     // Plain data first: whether something is a text or a number in a box takes longer to tell.
     if (prototype !== Object.prototype && prototype !== Array.prototype && !('toJSON' in value)) {
-      if (types.isStringObject(value)) return this.text(String(value));
-      if (types.isNumberObject(value)) return this.#value(Number(value), key);
+      if (types.isStringObject(value)) return this.#value(String(value), key);
+      if (types.isNumberObject(value)) return this.#number(Number(value));
     }
     this.bytes += BRACKETS;
     this.checkSize();
     const path = this.#path;
     if (path.length >= MAX_DEPTH) {
-      if (path.includes(value)) throw new Circular();
+      if (path.includes(value)) throw new TypeError('What leads back to itself is no JSON.');
       throw tooLarge(this.#maxBytes);
     }
     path.push(value);
@@ -164,6 +180,8 @@ export class Cleaner {
   }
 
   #list(list: readonly unknown[]): readonly unknown[] {
+    this.#requireRoom(list.length, LEAST_ENTRY);
+    this.bytes += list.length;
     let copy: unknown[] | undefined;
     for (let index = 0; index < list.length; index++) {
       const value = list[index];
@@ -199,9 +217,11 @@ interface Writable {
   toJSON(key: string): unknown;
 }
 
-// Data that leads back to itself cannot be cleaned, and cannot be written either.
-class Circular extends Error {
-  override readonly name = 'Circular';
+// How long a number's text is; that of most numbers is told without making it.
+function numberSize(number: number): number {
+  if (Number.isInteger(number) && number >= 0 && number < 10_000)
+    return number < 100 ? (number < 10 ? 1 : 2) : number < 1_000 ? 3 : 4;
+  return Number.isFinite(number) ? String(number).length : NOTHING;
 }
 
 function binaryKeyOf({ type, mimeType, uri }: Readonly<Record<string, unknown>>): string | undefined {

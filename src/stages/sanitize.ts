@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { authorFailure } from '../core/author-failure.ts';
 import type { Call, Voice } from '../core/call.ts';
 import type { ContentBlock, TextBlock } from '../core/content.ts';
-import { ToolcribError } from '../core/errors.ts';
+import { accident, ToolcribError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import { linearPattern } from '../core/linear-pattern.ts';
 import type { Question } from '../core/question.ts';
@@ -128,10 +129,17 @@ class Answers {
     this.#maxBytes = maxBytes;
   }
 
-  clean(result: Result, { kind, record }: Call): Result {
+  clean(result: Result, call: Call): Result {
     this.#cleaner.bytes = 0;
-    if (result.kind === 'needs_input') return this.#needsInput(result);
-    return kind === 'tool' ? this.#ending(result, record) : this.#reading(result, record);
+    try {
+      if (result.kind === 'needs_input') return this.#needsInput(result);
+      return call.kind === 'tool' ? this.#ending(result, call.record) : this.#reading(result, call.record);
+    } catch (error) {
+      const name = call.kind === 'tool' ? call.tool.name : `The ${call.kind}`;
+      if (error instanceof ToolcribError) throw authorFailure(error, call, name);
+      // Here, and not where it would be written: the record is to say what the client hears.
+      throw accident('tool_failed', `${name} returned something that is not JSON`, error);
+    }
   }
 
   /** What was thrown, with a clean message and clean data; accidents say nothing and pass. */
@@ -146,7 +154,8 @@ class Answers {
       if (message === error.message && data === error.data) return error;
       return cleanError(error, message, data);
     } catch (problem) {
-      if (!(problem instanceof ToolcribError)) return problem;
+      if (!(problem instanceof ToolcribError))
+        return accident('tool_failed', 'The tool failed with something that is not JSON', problem);
       return new ToolcribError(problem.code, problem.message, { cause: error });
     }
   }
@@ -180,6 +189,7 @@ class Answers {
     const cleaner = this.#cleaner;
     let copy: ContentBlock[] | undefined;
     let textBytes = 0;
+    let texts = 0;
     for (let index = 0; index < blocks.length; index++) {
       const block = blocks[index]!;
       const before = cleaner.bytes;
@@ -188,6 +198,7 @@ class Answers {
         // Text is counted apart: it is what can be cut.
         const size = sizeOf(clean.text, cleaner.bytes - before);
         textBytes += size;
+        texts++;
         cleaner.bytes -= size;
         cleaner.checkSize();
       }
@@ -195,9 +206,10 @@ class Answers {
       copy ??= [...blocks];
       copy[index] = clean;
     }
-    cleaner.bytes += textBytes;
+    const fixed = cleaner.bytes;
+    cleaner.bytes += textBytes + texts * AROUND_TEXT;
     const all = copy ?? blocks;
-    return cleaner.bytes > this.#maxBytes ? this.#cut(all, textBytes) : all;
+    return cleaner.bytes > this.#maxBytes ? this.#cut(all, { textBytes, fixed }) : all;
   }
 
   #text(block: TextBlock): TextBlock {
@@ -214,9 +226,7 @@ class Answers {
   }
 
   // The first text that does not fit is cut, and texts behind it are left out; everything else stays.
-  #cut(blocks: readonly ContentBlock[], textBytes: number): readonly ContentBlock[] {
-    const cleaner = this.#cleaner;
-    const fixed = cleaner.bytes - textBytes;
+  #cut(blocks: readonly ContentBlock[], { textBytes, fixed }: Counted): readonly ContentBlock[] {
     let room = this.#maxBytes - fixed - MARK_BYTES;
     if (room < 0) throw tooLarge(this.#maxBytes);
     let shown = 0;
@@ -231,11 +241,11 @@ class Answers {
       const text = firstBytes(block.text, room);
       const bytes = Buffer.byteLength(text);
       shown += bytes;
-      room -= bytes;
-      isCut = text.length < block.text.length;
+      room -= bytes + AROUND_TEXT;
+      isCut = room < 0 || text.length < block.text.length;
       kept.push(isCut ? { ...block, text: text + markOf(shown, textBytes) } : block);
     }
-    cleaner.bytes = fixed + shown + Buffer.byteLength(markOf(shown, textBytes));
+    this.#cleaner.bytes = this.#maxBytes - MARK_BYTES - room + Buffer.byteLength(markOf(shown, textBytes));
     return kept;
   }
 
@@ -267,7 +277,15 @@ class Answers {
   }
 }
 
+/** How much there is of what can be cut, and of all else. */
+interface Counted {
+  readonly textBytes: number;
+  readonly fixed: number;
+}
+
 const MARK_BYTES = 80;
+// About what is written around a text: {"type":"text","text":""}
+const AROUND_TEXT = 24;
 
 function markOf(shown: number, all: number): string {
   return `\n[cut here: ${shown.toLocaleString('en-US')} of ${all.toLocaleString('en-US')} bytes shown]`;

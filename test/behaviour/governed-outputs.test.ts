@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { definePrompt, defineResource, defineTool } from '../../src/index.ts';
 import { openCrib } from '../gateway.ts';
 import { requestAnswering } from './answering.ts';
@@ -111,4 +111,37 @@ test('002-22 003-19 004-19 what a tool says on the way is cleaned too: progress,
     expect([version, whole, leftIn(whole)]).toEqual([version, whole, []]);
     expect(whole.split('before').length - 1).toBeGreaterThanOrEqual(2 + (messages ? 1 : 0));
   }
+});
+
+test('what a tool returns that is no JSON fails for the client, in the record and in the metrics alike', async () => {
+  const circle: Record<string, unknown> = {};
+  circle['self'] = circle;
+  const values = { big: 10n, inside: { a: 10n }, circle };
+  const offers = Object.entries(values).flatMap(([name, value]) => [
+    defineTool({ name, description: 'Counts.', ...reads }, () => value),
+    defineTool({ name: `${name}_later`, description: 'Counts.' }, (_args, { detach }) => {
+      detach();
+      return value;
+    }),
+  ]);
+  const crib = await openCrib({ offers });
+  const extensions = { 'io.modelcontextprotocol/tasks': {} };
+  for (const peer of [await crib.connect('ada'), await crib.connect('ada', { capabilities: { extensions } })])
+    for (const { name } of offers) await peer.call(name);
+  await vi.waitFor(
+    () => expect(crib.rows().filter(({ kind }) => kind !== 'intent')).toHaveLength(offers.length * 2),
+    { timeout: 10_000 },
+  );
+  const rows = crib.rows().filter(({ kind }) => kind !== 'intent');
+  expect(new Set(rows.map(({ outcome }) => outcome))).toEqual(new Set(['tool_failed']));
+  const metrics = await (
+    await fetch(new URL('/metrics', crib.url), { headers: { authorization: `Bearer ${crib.keys.watcher}` } })
+  ).text();
+  expect(metrics).toContain('toolcrib_calls_total{tool="inside",outcome="tool_failed"} 2');
+  expect(metrics).not.toMatch(/outcome="done"\} [1-9]/);
+  const { isError, content } = await (await crib.connect('ada')).call('inside');
+  expect([isError, content[0]!.text]).toEqual([
+    true,
+    expect.stringMatching(/^inside returned something that is not JSON \(incident \w{8}\)\.$/),
+  ]);
 });
