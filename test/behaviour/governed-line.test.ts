@@ -359,7 +359,7 @@ test('resources, prompts and completions are limited and on record like tools, i
       { ...who, prompt: 'greet' },
       { ...who, completion: 'greet' },
       { ...who, completion: 'page' },
-      { ...who, prompt: 'broken', outcome: 'internal' },
+      { ...who, prompt: 'broken', outcome: 'tool_failed' },
     ]);
   }
   for (const [method, params] of requests) {
