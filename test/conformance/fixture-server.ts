@@ -1,9 +1,9 @@
-import { createServer, ToolRegistry } from 'toolcrib';
+import { createServer, ToolRegistry, withStages } from 'toolcrib';
 import { listen } from 'toolcrib/node';
 import { prompts, togglePrompt } from './fixture-prompts.ts';
 import { askingTools, roundTripTools } from './fixture-questions.ts';
 import { resources } from './fixture-resources.ts';
-import { taskTools } from './fixture-tasks.ts';
+import { breakDown, taskTools } from './fixture-tasks.ts';
 import { plainTools, triggersFor } from './fixture-tools.ts';
 
 const registry = new ToolRegistry();
@@ -17,7 +17,11 @@ registry.registerTool(
 registry.registerResource(...resources);
 registry.registerPrompt(...prompts);
 
-const server = createServer({ name: 'toolcrib-conformance', version: '1.0.0', source: registry });
+const server = createServer({
+  name: 'toolcrib-conformance',
+  version: '1.0.0',
+  source: withStages(registry, [breakDown]),
+});
 const { url } = await listen(server, { port: 0 });
 console.log(url);
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { content, defineTool, ToolcribError } from 'toolcrib';
-import type { Tool } from 'toolcrib';
+import type { Stage, Tool } from 'toolcrib';
 import { askName } from './fixture-questions.ts';
 
 const confirmation = {
@@ -48,7 +48,6 @@ export const taskTools: readonly Tool[] = [
     async (_args, { detach, signal }) => {
       detach();
       await sleep(100, undefined, { signal });
-      throw new ToolcribError('internal', 'The job broke down, as it always does.');
     },
   ),
   defineTool(
@@ -85,3 +84,15 @@ export const taskTools: readonly Tool[] = [
     },
   ),
 ];
+
+/** Ends that job in a protocol error, which no tool can do by itself. */
+export const breakDown: Stage = {
+  name: 'breakDown',
+  wrap: (tool, next) =>
+    tool.name === 'protocol_error_job'
+      ? async (call) => {
+          await next(call);
+          throw new ToolcribError('internal', 'The job broke down, as it always does.');
+        }
+      : next,
+};
