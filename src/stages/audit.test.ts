@@ -105,7 +105,7 @@ describe('000-39 003-21 004-20 001-57 every call is on record', () => {
     expect(rows()).toMatchObject([{ kind: 'call', tool: 'look', decision, outcome: code }]);
   });
 
-  test.each<ErrorCode>(['refused', 'upstream_unavailable', 'timed_out', 'tool_failed', 'cancelled'])(
+  test.each<ErrorCode>(['refused', 'upstream_unavailable', 'timed_out', 'tool_failed'])(
     '003-21 a call that its tool ends with %s was allowed',
     async (code) => {
       const annotations = { readOnlyHint: true };
