@@ -1,29 +1,55 @@
 // Mail breaks base64 at 76 letters and PEM at 64; nobody breaks it at less than this.
 const MIN_LINE = 16;
-const MIN_BLOCK = 24;
-const WRAPPED = /(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{16,}\r?\n[\t ]*)+[A-Za-z0-9+/]+/g;
 const BREAKS = /[\r\n\t ]+/g;
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
 
 /** Lets every block of base64 that is broken into lines be changed as if it were one line; one that is not changed keeps its lines. */
 export function changeWrappedBase64(text: string, change: (line: string) => string): string {
-  if (!mayHoldWrapped(text)) return text;
-  return text.replaceAll(WRAPPED, (block) => {
-    const line = block.replaceAll(BREAKS, '');
-    const changed = change(line);
-    return changed === line ? block : changed;
-  });
+  let changed = '';
+  let done = 0;
+  for (let at = text.indexOf('\n', MIN_LINE); at >= 0;) {
+    const start = startOfLine(text, at, done);
+    const end = start < 0 ? -1 : endOfBlock(text, at);
+    if (end >= 0) {
+      const line = text.slice(start, end).replaceAll(BREAKS, '');
+      const safe = change(line);
+      if (safe !== line) {
+        changed += text.slice(done, start) + safe;
+        done = end;
+      }
+    }
+    at = text.indexOf('\n', Math.max(end, at + 1));
+  }
+  return done === 0 ? text : changed + text.slice(done);
 }
 
-// Most text has no line break, or a space not far in front of it.
-function mayHoldWrapped(text: string): boolean {
-  if (text.length < MIN_BLOCK) return false;
-  for (let end = text.indexOf('\n', MIN_LINE); end >= 0; end = text.indexOf('\n', end + 1)) {
-    let at = text.charCodeAt(end - 1) === 0x0d ? end - 2 : end - 1;
-    const start = at - MIN_LINE;
-    while (at > start && isBase64(text.charCodeAt(at))) at--;
-    if (at === start) return true;
+// Most text has a space not far in front of a line break, so that this is over soon.
+function startOfLine(text: string, newline: number, from: number): number {
+  const end = text.charCodeAt(newline - 1) === RETURN ? newline - 1 : newline;
+  let start = end;
+  while (start > from && isBase64(text.charCodeAt(start - 1))) start--;
+  return end - start >= MIN_LINE ? start : -1;
+}
+
+// Behind the last letter of the lines that follow; -1 where none does.
+function endOfBlock(text: string, newline: number): number {
+  let end = -1;
+  for (let at = newline; ;) {
+    let start = at + 1;
+    while (isBlank(text.charCodeAt(start))) start++;
+    let stop = start;
+    while (isBase64(text.charCodeAt(stop))) stop++;
+    if (stop === start) return end;
+    end = stop;
+    if (stop - start < MIN_LINE) return end;
+    at = text.charCodeAt(stop) === RETURN ? stop + 1 : stop;
+    if (text.charCodeAt(at) !== NEWLINE) return end;
   }
-  return false;
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09;
 }
 
 function isBase64(code: number): boolean {

@@ -45,7 +45,7 @@ function withoutMarkup(text: string): string {
 
 /** The first text in a value, keys and all, that holds what people do not see. Names and values cannot be cleaned like words: the API is sent exactly these. */
 export function findUnseen(value: unknown): string | undefined {
-  if (typeof value === 'string') return value.search(UNSEEN) < 0 ? undefined : value;
+  if (typeof value === 'string') return value.replaceAll(UNSEEN, '') === value ? undefined : value;
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, inner] of Object.entries(value)) {
     const found = findUnseen(key) ?? findUnseen(inner);
