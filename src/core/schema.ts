@@ -95,7 +95,35 @@ function readSchema(schema: SchemaLike, direction: 'input' | 'output'): ReadSche
     );
   }
   const { $schema: _dialect, ...json } = toJsonSchema(standard, direction);
-  return { json, parse: (value) => standard.validate(value) };
+  return { json, parse: parserOf(schema) };
+}
+
+/** What Zod offers for checks that wait. */
+interface WaitingParser {
+  safeParseAsync(
+    value: unknown,
+  ): Promise<
+    | { readonly success: true; readonly data: unknown }
+    | { readonly success: false; readonly error: { readonly issues: readonly Issue[] } }
+  >;
+}
+
+// Zod tries every time to do without waiting, and drops what a check that waits comes to: once one has waited, that is no longer tried.
+function parserOf(schema: SelfDescribing): Parse {
+  const standard = schema['~standard'];
+  const waiting = 'safeParseAsync' in schema ? (schema as unknown as WaitingParser) : undefined;
+  let waits = false;
+  return (value) => {
+    if (waits) return parseWaiting(waiting!, value);
+    const outcome = standard.validate(value);
+    waits = waiting !== undefined && outcome instanceof Promise;
+    return outcome;
+  };
+}
+
+async function parseWaiting(parser: WaitingParser, value: unknown): Promise<Outcome> {
+  const outcome = await parser.safeParseAsync(value);
+  return outcome.success ? { value: outcome.data } : { issues: outcome.error.issues };
 }
 
 function toJsonSchema(

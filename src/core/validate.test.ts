@@ -1,5 +1,5 @@
 import { type } from 'arktype';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import type { ToolCall } from './call.ts';
 import { localCaller } from './caller.ts';
@@ -90,6 +90,26 @@ test('a Zod schema may check something that takes time', async () => {
   await expect(run(echo(input), { id: 'used' })).rejects.toMatchObject({
     message: 'Invalid arguments for echo: id: is taken',
   });
+});
+
+test('a Zod check that takes time is run once a call from the second call on, so that no failure of it is left over', async () => {
+  const seen: string[] = [];
+  const check = async (id: string): Promise<boolean> => {
+    seen.push(id);
+    if (id === 'lost') throw new Error('The database is gone.');
+    return id === 'free';
+  };
+  const tool = echo(z.object({ id: z.string().refine(check, 'is taken') }));
+  expect(await run(tool, { id: 'free' })).toMatchObject({ data: { id: 'free' } });
+  seen.length = 0;
+  const leftOver: unknown[] = [];
+  const note = (reason: unknown): void => void leftOver.push(reason);
+  process.on('unhandledRejection', note);
+  onTestFinished(() => void process.off('unhandledRejection', note));
+  await expect(run(tool, { id: 'used' })).rejects.toThrow('Invalid arguments for echo: id: is taken');
+  await expect(run(tool, { id: 'lost' })).rejects.toMatchObject({ code: 'tool_failed' });
+  await new Promise((resolve) => setTimeout(resolve));
+  expect({ seen, leftOver }).toEqual({ seen: ['used', 'lost'], leftOver: [] });
 });
 
 test('an ArkType schema checks and fills in defaults', async () => {
