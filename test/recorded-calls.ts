@@ -3,7 +3,11 @@ import { localCaller, type Caller } from '../src/core/caller.ts';
 import { Cancellation } from '../src/core/cancellation.ts';
 import { Interview } from '../src/core/interview.ts';
 import { CallRecord } from '../src/core/record.ts';
+import type { Memory } from '../src/core/memory.ts';
 import type { Tool } from '../src/core/tool.ts';
+import { createInMemoryStore } from '../src/store/in-memory-store.ts';
+import type { Entry, Journal } from '../src/store/store.ts';
+import { createFakeClock } from '../src/testing.ts';
 
 /** A caller with everything a row says of one. */
 export const ada: Caller = {
@@ -36,4 +40,41 @@ export function callBase(caller: Caller = ada): Omit<ToolCall, 'kind' | 'tool' |
 /** A call of a tool. */
 export function callOf(tool: Tool, changes: Partial<Omit<ToolCall, 'kind' | 'tool'>> = {}): ToolCall {
   return { ...callBase(), kind: 'tool', tool, arguments: {}, ...changes } satisfies Call;
+}
+
+/** A record in memory, and its rows. */
+export function recordInMemory() {
+  const clock = createFakeClock();
+  const store = createInMemoryStore({ clock, memory: {} as Memory });
+  const rows = (chain?: string): Record<string, unknown>[] =>
+    store.entries
+      .filter((entry) => chain === undefined || entry.chain === chain)
+      .map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+  return { store, clock, rows };
+}
+
+/** A journal that fails when it is told to. */
+export interface FragileJournal extends Journal {
+  isReady: boolean;
+  failing: boolean;
+  readonly entries: readonly Entry[];
+}
+
+/** A journal that works, until it is told to fail. */
+export function fragileJournal(): FragileJournal {
+  const entries: Entry[] = [];
+  const journal: FragileJournal = {
+    isReady: true,
+    failing: false,
+    entries,
+    async append(entry) {
+      if (journal.failing) throw new Error('disk full');
+      entries.push(entry);
+    },
+    async commit(entry) {
+      await journal.append(entry);
+      return 'committed';
+    },
+  };
+  return journal;
 }

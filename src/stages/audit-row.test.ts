@@ -3,22 +3,11 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { definePrompt } from '../core/prompt.ts';
 import { defineResource } from '../core/resource.ts';
-import { defineTool, type Tool } from '../core/tool.ts';
+import { defineTool } from '../core/tool.ts';
 import { createFakeClock } from '../testing.ts';
 import { chainOfTenant, RowWriter, tenantOfChain, type RowOptions } from './audit-row.ts';
-import type { ToolCall } from '../core/call.ts';
-import { Cancellation } from '../core/cancellation.ts';
-import { Interview } from '../core/interview.ts';
 import { propertyRuns } from '../../test/property-runs.ts';
-import { localCaller, type Caller } from '../core/caller.ts';
-import { CallRecord } from '../core/record.ts';
-
-const ada: Caller = {
-  ...localCaller,
-  id: 'ada',
-  tenant: { id: 'acme', name: 'Acme', data: {} },
-  credential: 'key_1',
-};
+import { ada, callBase, callOf } from '../../test/recorded-calls.ts';
 
 const pay = defineTool({ name: 'pay', description: 'Pays.', input: z.looseObject({}) }, () => 'paid');
 
@@ -190,20 +179,4 @@ function writerOf(options: Partial<RowOptions>): RowWriter {
 
 function rowOf(options: Partial<RowOptions>, args: Record<string, unknown>): Record<string, unknown> {
   return JSON.parse(writerOf(options).intent(callOf(pay, { arguments: args }))) as Record<string, unknown>;
-}
-
-function callBase(): Omit<ToolCall, 'kind' | 'tool' | 'arguments'> {
-  return {
-    caller: ada,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
-  };
-}
-
-function callOf(tool: Tool, changes: Partial<Omit<ToolCall, 'kind' | 'tool'>> = {}): ToolCall {
-  return { ...callBase(), kind: 'tool', tool, arguments: {}, ...changes };
 }

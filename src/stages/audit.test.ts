@@ -2,31 +2,18 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { propertyRuns } from '../../test/property-runs.ts';
+import { ada, callBase, callOf, fragileJournal, recordInMemory } from '../../test/recorded-calls.ts';
 import { absentTool } from '../core/absent-tool.ts';
-import { localCaller, type Caller } from '../core/caller.ts';
+import type { Caller } from '../core/caller.ts';
 import { definitionDigest } from '../core/digest.ts';
 import { ToolcribError, type ErrorCode } from '../core/errors.ts';
 import { definePrompt } from '../core/prompt.ts';
-import { CallRecord, recorded } from '../core/record.ts';
+import { recorded } from '../core/record.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { defineResource } from '../core/resource.ts';
 import { withStages, type Stage } from '../core/stage.ts';
-import { defineTool, type Tool } from '../core/tool.ts';
+import { defineTool } from '../core/tool.ts';
 import { audit, auditOptions } from './audit.ts';
-import type { ToolCall } from '../core/call.ts';
-import { Cancellation } from '../core/cancellation.ts';
-import { Interview } from '../core/interview.ts';
-import type { Memory } from '../core/memory.ts';
-import { createInMemoryStore } from '../store/in-memory-store.ts';
-import type { Entry, Journal } from '../store/store.ts';
-import { createFakeClock } from '../testing.ts';
-
-const ada: Caller = {
-  ...localCaller,
-  id: 'ada',
-  tenant: { id: 'acme', name: 'Acme', data: {} },
-  credential: 'key_1',
-};
 
 const digestKey = 'k'.repeat(43);
 const look = defineTool(
@@ -471,54 +458,4 @@ function counting(runs: unknown[]) {
       return 'counted';
     },
   );
-}
-
-function recordInMemory() {
-  const clock = createFakeClock();
-  const store = createInMemoryStore({ clock, memory: {} as Memory });
-  const rows = (chain?: string): Record<string, unknown>[] =>
-    store.entries
-      .filter((entry) => chain === undefined || entry.chain === chain)
-      .map(({ body }) => JSON.parse(body) as Record<string, unknown>);
-  return { store, clock, rows };
-}
-
-interface FragileJournal extends Journal {
-  isReady: boolean;
-  failing: boolean;
-  readonly entries: readonly Entry[];
-}
-
-function fragileJournal(): FragileJournal {
-  const entries: Entry[] = [];
-  const journal: FragileJournal = {
-    isReady: true,
-    failing: false,
-    entries,
-    async append(entry) {
-      if (journal.failing) throw new Error('disk full');
-      entries.push(entry);
-    },
-    async commit(entry) {
-      await journal.append(entry);
-      return 'committed';
-    },
-  };
-  return journal;
-}
-
-function callBase(): Omit<ToolCall, 'kind' | 'tool' | 'arguments'> {
-  return {
-    caller: ada,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
-  };
-}
-
-function callOf(tool: Tool, changes: Partial<Omit<ToolCall, 'kind' | 'tool'>> = {}): ToolCall {
-  return { ...callBase(), kind: 'tool', tool, arguments: {}, ...changes };
 }

@@ -1,28 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { callOf, fragileJournal, recordInMemory } from '../../test/recorded-calls.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { withStages } from '../core/stage.ts';
 import { defineTool, type Tool } from '../core/tool.ts';
 import { audit } from './audit.ts';
 import { commit } from './commit.ts';
-import type { ToolCall } from '../core/call.ts';
-import { Cancellation } from '../core/cancellation.ts';
-import { Interview } from '../core/interview.ts';
-import { localCaller, type Caller } from '../core/caller.ts';
-import { CallRecord } from '../core/record.ts';
-import type { Memory } from '../core/memory.ts';
-import { createInMemoryStore } from '../store/in-memory-store.ts';
 import { intentIn } from '../store/intent.ts';
-import type { Entry, Journal } from '../store/store.ts';
-import { createFakeClock } from '../testing.ts';
-
-const ada: Caller = {
-  ...localCaller,
-  id: 'ada',
-  tenant: { id: 'acme', name: 'Acme', data: {} },
-  credential: 'key_1',
-};
+import type { Journal } from '../store/store.ts';
 
 const digestKey = 'k'.repeat(43);
 
@@ -165,54 +151,4 @@ function setUp(journal: Journal, run: () => unknown, annotations?: Tool['annotat
   const registry = new ToolRegistry().registerTool(pay);
   const parts = { journal, digestKey, policyVersion: 'p1' };
   return { pay, seen, registry, source: withStages(registry, [audit({}, parts), commit(parts)]) };
-}
-
-function recordInMemory() {
-  const clock = createFakeClock();
-  const store = createInMemoryStore({ clock, memory: {} as Memory });
-  const rows = (chain?: string): Record<string, unknown>[] =>
-    store.entries
-      .filter((entry) => chain === undefined || entry.chain === chain)
-      .map(({ body }) => JSON.parse(body) as Record<string, unknown>);
-  return { store, clock, rows };
-}
-
-interface FragileJournal extends Journal {
-  isReady: boolean;
-  failing: boolean;
-  readonly entries: readonly Entry[];
-}
-
-function fragileJournal(): FragileJournal {
-  const entries: Entry[] = [];
-  const journal: FragileJournal = {
-    isReady: true,
-    failing: false,
-    entries,
-    async append(entry) {
-      if (journal.failing) throw new Error('disk full');
-      entries.push(entry);
-    },
-    async commit(entry) {
-      await journal.append(entry);
-      return 'committed';
-    },
-  };
-  return journal;
-}
-
-function callBase(): Omit<ToolCall, 'kind' | 'tool' | 'arguments'> {
-  return {
-    caller: ada,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    record: new CallRecord(),
-    interview: new Interview(),
-    voice: {},
-  };
-}
-
-function callOf(tool: Tool, changes: Partial<Omit<ToolCall, 'kind' | 'tool'>> = {}): ToolCall {
-  return { ...callBase(), kind: 'tool', tool, arguments: {}, ...changes };
 }
