@@ -31,16 +31,23 @@ export class Breakers {
 /** Counts the outages of one tool and keeps calls from it for a while. */
 export class Breaker {
   #state: BreakerState = 'closed';
-  #outages: number[] = [];
+  #outages: { readonly tenant: string; readonly at: number }[] = [];
   #triedAgainAt = 0;
+  /** The tenant whose calls alone are kept from the tool. */
+  #onlyFor: string | undefined;
 
   get state(): BreakerState {
     return this.#state;
   }
 
-  /** How long calls are refused from now on; 0 when this one may pass. */
+  /** Whether calls of a tenant are kept from the tool, or let through one at a time. */
+  concerns(tenant: string): boolean {
+    return this.#state !== 'closed' && (this.#onlyFor === undefined || this.#onlyFor === tenant);
+  }
+
+  /** How long calls it concerns are refused from now on; 0 when this one may pass. */
   waitMs(now: number): number {
-    return this.#state === 'closed' ? 0 : Math.max(0, this.#triedAgainAt - now);
+    return Math.max(0, this.#triedAgainAt - now);
   }
 
   /** Lets one call try; the next one may if this one has said nothing for as long as a breaker stays open. */
@@ -49,14 +56,21 @@ export class Breaker {
     this.#triedAgainAt = now + openMs;
   }
 
-  /** Notes how a call went that passed while the breaker was closed. */
-  note(verdict: BreakerVerdict, now: number, settings: BreakerSettings): void {
+  /** Notes that a call was answered which passed by itself. */
+  noteAnswer(): void {
+    if (this.#outages.length > 0) this.#outages = [];
+  }
+
+  /** Notes that a call of a tenant was not answered which passed by itself. */
+  noteOutage(tenant: string, now: number, settings: BreakerSettings): void {
     // One that was under way when the breaker opened says nothing new.
-    if (this.#state !== 'closed') return;
-    if (verdict === 'answered' && this.#outages.length > 0) this.#outages = [];
-    if (verdict !== 'outage') return;
-    this.#outages = [...this.#outages.filter((at) => at > now - settings.withinMs), now];
-    if (this.#outages.length >= settings.failures) this.#open(now + settings.openMs);
+    if (this.concerns(tenant)) return;
+    this.#outages = [...this.#outages.filter(({ at }) => at > now - settings.withinMs), { tenant, at: now }];
+    if (this.#outages.length < settings.failures) return;
+    // What one tenant alone sees may be its own doing; when another sees it as well, it is kept from all.
+    const isAlone = this.#state === 'closed' && this.#outages.every((outage) => outage.tenant === tenant);
+    this.#onlyFor = isAlone ? tenant : undefined;
+    this.#open(now + settings.openMs);
   }
 
   /** Notes how the call went that was let through to try. */

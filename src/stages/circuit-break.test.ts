@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { absentTool } from '../core/absent-tool.ts';
 import type { ToolCall } from '../core/call.ts';
+import { localCaller } from '../core/caller.ts';
 import { ToolcribError, type ErrorCode } from '../core/errors.ts';
 import { failed, type Result } from '../core/result.ts';
 import { withStages } from '../core/stage.ts';
@@ -194,6 +195,36 @@ test('a call that is answered at once is answered at once, and a tool that does 
   expect(circuitBreak().wrap!(absentTool('x'), next)).toBe(next);
 });
 
+test('outages that one tenant alone sees keep that tenant away and nobody else', async () => {
+  const { call, clock, made, answer } = broken();
+  const of = (tenant: string): ToolCall => callOfTenant(tenant);
+  answer(({ caller }) => (caller.tenant.id === 'acme' ? outLater() : DONE));
+  for (let count = 0; count < 5; count++) await expect(call(of('acme'))).rejects.toThrow('too long');
+  await expect(call(of('acme'))).rejects.toThrow('search is not answering; try again in 30 s.');
+  expect(made()).toBe(5);
+  for (let count = 0; count < 10; count++) expect(await call(of('globex'))).toBe(DONE);
+  clock.advance(30_000);
+  answer(() => DONE);
+  expect(await call(of('acme'))).toBe(DONE);
+  expect(await call(of('acme'))).toBe(DONE);
+});
+
+test('outages that several tenants see keep everybody away, also when one of them saw them first', async () => {
+  const { call, answer, breakers } = broken();
+  answer(out);
+  for (const tenant of ['acme', 'globex', 'acme', 'globex', 'acme'])
+    await expect(call(callOfTenant(tenant))).rejects.toThrow('does not answer');
+  await expect(call(callOfTenant('initech'))).rejects.toThrow('search is not answering');
+
+  const later = broken();
+  later.answer(out);
+  for (const tenant of ['acme', 'globex'])
+    for (let count = 0; count < 5; count++)
+      await expect(later.call(callOfTenant(tenant))).rejects.toThrow('does not answer');
+  await expect(later.call(callOfTenant('initech'))).rejects.toThrow('search is not answering');
+  expect([...breakers.states()]).toEqual([...later.breakers.states()]);
+});
+
 test('options that make no sense are refused', () => {
   for (const wrong of [{ failures: 0 }, { withinSeconds: 0 }, { openSeconds: -1 }, { after: 1 }])
     expect(circuitBreakOptions.safeParse(wrong).success).toBe(false);
@@ -230,6 +261,10 @@ async function opened(): Promise<Broken> {
   parts.answer(out);
   for (let count = 0; count < 5; count++) await expect(parts.call()).rejects.toThrow();
   return parts;
+}
+
+function callOfTenant(id: string): ToolCall {
+  return createTestCall(search, { caller: { ...localCaller, tenant: { id, name: id, data: {} } } });
 }
 
 function toolCalled(name: string, part: Partial<Tool> = {}): Tool {

@@ -46,7 +46,7 @@ export function circuitBreak(
       if (absentTools.has(tool)) return next;
       const guard = new Guard(breakers.of(tool.name), settings, { name: tool.name, clock });
       return (call) => {
-        const isProbe = guard.admit();
+        const isProbe = guard.admit(call);
         let work: Awaitable<Result>;
         try {
           work = next(call);
@@ -80,8 +80,8 @@ class Guard {
   }
 
   /** Refuses while the tool is left alone; says whether this call is the one that tries it again. */
-  admit(): boolean {
-    if (this.#breaker.state === 'closed') return false;
+  admit({ caller }: Call): boolean {
+    if (this.#breaker.state === 'closed' || !this.#breaker.concerns(caller.tenant.id)) return false;
     const now = this.#clock.ticks();
     const retryAfterMs = Math.ceil(this.#breaker.waitMs(now));
     if (retryAfterMs > 0) {
@@ -93,18 +93,23 @@ class Guard {
   }
 
   noteResult(result: Result, isProbe: boolean): Result {
-    this.#note(result.kind === 'needs_input' ? 'unclear' : 'answered', isProbe);
+    const isAnswer = result.kind !== 'needs_input';
+    if (isProbe) this.#noteProbe(isAnswer ? 'answered' : 'unclear');
+    else if (isAnswer) this.#breaker.noteAnswer();
     return result;
   }
 
   noteError(error: unknown, call: Call, isProbe: boolean): unknown {
-    this.#note(isStopped(call) ? 'unclear' : verdictOn(error), isProbe);
+    const verdict = isStopped(call) ? 'unclear' : verdictOn(error);
+    if (isProbe) this.#noteProbe(verdict);
+    else if (verdict === 'answered') this.#breaker.noteAnswer();
+    else if (verdict === 'outage')
+      this.#breaker.noteOutage(call.caller.tenant.id, this.#clock.ticks(), this.#settings);
     return error;
   }
 
-  #note(verdict: BreakerVerdict, isProbe: boolean): void {
-    if (isProbe) this.#breaker.noteProbe(verdict, this.#clock.ticks(), this.#settings);
-    else this.#breaker.note(verdict, this.#clock.ticks(), this.#settings);
+  #noteProbe(verdict: BreakerVerdict): void {
+    this.#breaker.noteProbe(verdict, this.#clock.ticks(), this.#settings);
   }
 }
 
