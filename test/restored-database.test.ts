@@ -109,6 +109,12 @@ test('E1 a copy that comes back with other checkpoints while the server runs is 
   expect(journal.isReady).toBe(true);
 });
 
+test('a file that holds something else is not added to', async () => {
+  const folder = createStoreFolder();
+  writeFileSync(folder.copy, 'Notes of a meeting.\nNothing was decided.\n');
+  await expectUntouched(folder, 'holds something else than checkpoints; name another file for their copies.');
+});
+
 // One row and one checkpoint, of which `.old` is kept, and then another of each, of which `.new` is.
 async function withOlder(): Promise<StoreFolder> {
   const folder = createStoreFolder();

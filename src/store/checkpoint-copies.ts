@@ -43,7 +43,10 @@ export class CheckpointCopies {
 
   #complete(file: string): void {
     // Read first: what is in a copy has been in the database before.
-    const { lines } = readCheckpoints(file);
+    const { lines, problem } = readCheckpoints(file);
+    // Somebody else's file, most likely: a copy that was damaged still has checkpoints in it.
+    if (problem !== undefined && lines.size === 0)
+      throw new Error(`${file} holds something else than checkpoints; name another file for their copies.`);
     const kept = this.#db.all<KeptLine>('select n, line from checkpoints order by n');
     refuseOthers(file, lines, kept);
     const missing = kept.flatMap(({ n, line }) => (lines.has(n) ? [] : line));
