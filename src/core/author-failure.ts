@@ -1,6 +1,7 @@
 import { isAbsent } from './absent-tool.ts';
-import type { Call } from './call.ts';
+import type { Call, ToolCall } from './call.ts';
 import { accident, errorTable, ToolcribError, type ErrorCode } from './errors.ts';
+import { bound, type Bound } from './limit-time.ts';
 
 /**
  * What an author's code threw, as the error its call ends with. Only a code that the code in question can know about passes: all others speak for
@@ -18,6 +19,13 @@ export function authorFailure(error: unknown, call: Call, name: string): Error {
   return new ToolcribError('tool_failed', message, {
     ...(data && { data }),
     ...('cause' in known && { cause: known.cause }),
+  });
+}
+
+/** Waits for a check that an author wrote: it may wait for something that never comes, and neither the caller nor its slot is to wait with it. */
+export function checkInTime<T>(check: Promise<T>, call: ToolCall, limit: Bound): Promise<T> {
+  return bound(check, call, limit).catch((error: unknown) => {
+    throw authorFailure(error, call, call.tool.name);
   });
 }
 

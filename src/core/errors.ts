@@ -91,6 +91,12 @@ export function rowOf(code: ErrorCode): Row {
   return errorTable[code];
 }
 
+/** Whatever was thrown, as one of our errors: itself, or an accident of the server's. */
+export function knownError(error: unknown): ToolcribError {
+  if (error instanceof ToolcribError) return error;
+  return accident('internal', 'The server failed unexpectedly', error);
+}
+
 /** An unexpected exception as an answer that reveals nothing; the incident id is in the answer and in the log. */
 export function accident(code: 'tool_failed' | 'internal', what: string, cause: unknown): ToolcribError {
   const incident = crypto.randomUUID().slice(0, 8);

@@ -1,7 +1,7 @@
-import { authorFailure } from './author-failure.ts';
+import { authorFailure, checkInTime } from './author-failure.ts';
 import type { Caller } from './caller.ts';
 import { ToolcribError } from './errors.ts';
-import { bound, type TimeLimits } from './limit-time.ts';
+import type { TimeLimits } from './limit-time.ts';
 import { andThen, type Awaitable } from './source.ts';
 import type { Stage } from './stage.ts';
 import type { Tool } from './tool.ts';
@@ -23,12 +23,7 @@ export function permit({ msFor, deadlines }: TimeLimits): Stage {
           throw authorFailure(error, call, tool.name);
         }
         if (!(answer instanceof Promise)) return next(call);
-        return bound(answer, call, limit).then(
-          () => next(call),
-          (error: unknown) => {
-            throw authorFailure(error, call, tool.name);
-          },
-        );
+        return checkInTime(answer, call, limit).then(() => next(call));
       };
     },
   };

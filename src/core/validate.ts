@@ -1,9 +1,9 @@
-import { authorFailure } from './author-failure.ts';
+import { authorFailure, checkInTime } from './author-failure.ts';
 import type { ToolCall } from './call.ts';
 import { systemClock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
 import { ToolcribError } from './errors.ts';
-import { bound, type Bound, type TimeLimits } from './limit-time.ts';
+import type { TimeLimits } from './limit-time.ts';
 import type { Result } from './result.ts';
 import type { Outcome } from './schema.ts';
 import { andThen, type Awaitable } from './source.ts';
@@ -25,7 +25,7 @@ export function validateInputWithin({ msFor, deadlines }: TimeLimits): Stage {
           throw authorFailure(error, call, tool.name);
         }
         if (args instanceof Promise)
-          return inTime(args, call, limit).then((later) => next({ ...call, arguments: later }));
+          return checkInTime(args, call, limit).then((later) => next({ ...call, arguments: later }));
         return next(args === call.arguments ? call : { ...call, arguments: args });
       };
     },
@@ -42,7 +42,7 @@ export function validateOutputWithin({ msFor, deadlines }: TimeLimits): Stage {
       const check = (result: Result, call: ToolCall): Awaitable<Result> => {
         try {
           const checked = checkOutput(tool, result);
-          return checked instanceof Promise ? inTime(checked, call, limit) : checked;
+          return checked instanceof Promise ? checkInTime(checked, call, limit) : checked;
         } catch (error) {
           throw authorFailure(error, call, tool.name);
         }
@@ -59,13 +59,6 @@ export const validateInput: Stage = validateInputWithin(CHECK_LIMITS);
 
 /** Checks what a tool returned, in at most 30 seconds where that takes time. */
 export const validateOutput: Stage = validateOutputWithin(CHECK_LIMITS);
-
-// A check may wait for something that never comes, and neither the caller nor its slot is to wait with it.
-function inTime<T>(check: Promise<T>, call: ToolCall, limit: Bound): Promise<T> {
-  return bound(check, call, limit).catch((error: unknown) => {
-    throw authorFailure(error, call, call.tool.name);
-  });
-}
 
 /** The arguments a handler may rely on; throws `invalid_arguments` naming each field and rule. */
 export function checkArguments(tool: Tool, args: ToolCall['arguments']): Awaitable<ToolCall['arguments']> {

@@ -1,4 +1,4 @@
-import { accident, rowOf, ToolcribError } from '../core/errors.ts';
+import { knownError, rowOf, ToolcribError } from '../core/errors.ts';
 import { orElse, andThen, type Awaitable } from '../core/source.ts';
 import { Roster } from '../core/roster.ts';
 import type { Log } from '../observe/log.ts';
@@ -242,7 +242,7 @@ export class Exchange {
   }
 
   #report(error: unknown): ToolcribError {
-    const known = accident('internal', 'The server failed unexpectedly', error);
+    const known = knownError(error);
     this.#options.log('error', known.message, { incident: known.incident, cause: error });
     return known;
   }

@@ -1,6 +1,6 @@
 import { localCaller, type Caller } from '../core/caller.ts';
 import { isNamed } from '../core/caller-memory.ts';
-import { accident, ToolcribError } from '../core/errors.ts';
+import { knownError, ToolcribError } from '../core/errors.ts';
 import { andThen, isThenable, type Awaitable } from '../core/source.ts';
 import {
   admit,
@@ -141,7 +141,7 @@ export class Gate {
   }
 
   #report(error: unknown): ToolcribError {
-    const known = accident('internal', 'The server failed unexpectedly', error);
+    const known = knownError(error);
     this.#options.log?.('error', known.message, { incident: known.incident, cause: error });
     return known;
   }

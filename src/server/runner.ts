@@ -1,7 +1,7 @@
 import type { Call } from '../core/call.ts';
 import { Deadlines } from '../core/deadlines.ts';
 import { ownerOf } from '../core/digest.ts';
-import { accident, rowOf, ToolcribError } from '../core/errors.ts';
+import { accident, knownError, rowOf, ToolcribError } from '../core/errors.ts';
 import { Interview, type Asker, type QuestionCheck } from '../core/interview.ts';
 import type { Question } from '../core/question.ts';
 import { canDo } from '../core/requirement.ts';
@@ -132,11 +132,6 @@ export class Runner {
 // As long as sealed state is good for.
 const ANSWER_MS = 10 * 60_000;
 
-function knownFrom(error: unknown): ToolcribError {
-  if (error instanceof ToolcribError) return error;
-  return accident('internal', 'The server failed unexpectedly', error);
-}
-
 async function failLater(error: unknown): Promise<never> {
   throw error;
 }
@@ -227,7 +222,7 @@ class Run implements Asker, QuestionCheck {
 
   /** What the model can act on becomes a result; the rest is for the client program. */
   fail(error: unknown): Result {
-    const known = knownFrom(error);
+    const known = knownError(error);
     const { code, message, cause, incident } = known;
     // A handler may throw undefined: what counts is that there was an exception.
     if ('cause' in known) this.#parts.log('error', message, { target: this.#name, code, incident, cause });
@@ -253,7 +248,7 @@ class Run implements Asker, QuestionCheck {
       await record.beforeDetaching();
       return await this.#parts.tasks.begin(this.#settled, cancellation);
     } catch (error) {
-      cancellation.abort(knownFrom(error));
+      cancellation.abort(knownError(error));
       throw error;
     }
   }

@@ -26,7 +26,7 @@ const look = defineTool(
   () => 'seen',
 );
 
-describe('000-39 003-21 004-20 001-57 every call is on record', () => {
+describe('every call is on record', () => {
   test('000-39 004-20 a call has one row that says when, who, with what, which tool, which rule, how it ended and how long it took', async () => {
     const { store, clock, rows } = recordInMemory();
     const slow: Stage = {

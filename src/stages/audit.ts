@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { absentTools } from '../core/absent-tool.ts';
 import type { Call, Reading } from '../core/call.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
-import { accident, ToolcribError } from '../core/errors.ts';
+import { knownError, ToolcribError } from '../core/errors.ts';
 import { recorded, type Witness } from '../core/record.ts';
 import type { Refusal } from '../core/refusal.ts';
 import { Roster } from '../core/roster.ts';
@@ -158,8 +158,8 @@ class Recorder {
     const { caller, method, target, code } = refusal;
     const chain = chainOf(caller);
     // Names that callers make up are one kind, however many there are.
-    const name = code === 'unknown_method' ? '' : method?.slice(0, MAX_NAMED);
-    const kind = JSON.stringify([chain, caller.id, name, code, target?.slice(0, MAX_NAMED)]);
+    const name = code === 'unknown_method' ? '' : method?.slice(0, MAX_NAME);
+    const kind = JSON.stringify([chain, caller.id, name, code, target?.slice(0, MAX_NAME)]);
     if (target === undefined || this.#counts.mayName(JSON.stringify([chain, caller.id]), kind))
       this.#counts.count(kind, chain, () => this.#rows.refusal(refusal));
     else this.refuse({ ...refusal, target: undefined });
@@ -187,8 +187,7 @@ class Recorder {
 
   async #fail(begun: Begun, error: unknown): Promise<never> {
     // One error from here on: what is made of it further out must not be put on record again.
-    const known =
-      error instanceof ToolcribError ? error : accident('internal', 'The server failed unexpectedly', error);
+    const known = knownError(error);
     const { call } = begun;
     const ending = this.#ending(begun, known.code);
     recorded.add(known);
@@ -266,7 +265,7 @@ class Begun implements Witness {
   }
 }
 
-const MAX_NAMED = 200;
+const MAX_NAME = 200;
 
 // Names that callers make up are one kind.
 function kindOf(call: Call): string {

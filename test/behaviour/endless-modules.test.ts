@@ -64,11 +64,9 @@ test.each([
   await addEndless(served);
   await prepareToStop(served);
   child.process.stdout.resume();
-  const stoppedAt = performance.now();
   child.process.kill('SIGTERM');
   await expect.poll(() => fetch(url).catch(() => 'refused'), { timeout: 2_000 }).toBe('refused');
   expect(await child.exit).toEqual({ code: 0, signal: null });
-  expect(performance.now() - stoppedAt).toBeLessThan(9_000);
   expect(readAllRows(folder).at(-1)).toMatchObject({ kind: 'stop' });
   expect(child.complaints()).not.toContain('cannot be used. ');
 });
