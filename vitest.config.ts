@@ -1,16 +1,29 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { TallyReporter } from './test/reporter.ts';
 
+const LONG = '**/*.long.test.ts';
+const NEVER = [...configDefaults.exclude, '**/*.browser.test.ts'];
+
 export default defineConfig({
   // Tools written as classes may use TypeScript's decorators, which JavaScript does not have yet.
   oxc: { decorator: { legacy: true } },
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-    exclude: [...configDefaults.exclude, '**/*.browser.test.ts'],
     pool: 'forks',
     // Most of the time is spent waiting: one file at a time would leave half of a small machine idle.
     maxWorkers: 2,
     testTimeout: 20_000,
     reporters: ['default', new TallyReporter()],
+    // One configuration for both, so that a file can be run by its name alone.
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'quick',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: [...NEVER, LONG],
+        },
+      },
+      { extends: true, test: { name: 'long', include: [LONG], exclude: NEVER } },
+    ],
   },
 });
