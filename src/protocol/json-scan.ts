@@ -198,6 +198,8 @@ export class JsonScanner {
       highest |= byte;
       hash = Math.imul(hash ^ byte, MULTIPLIER);
     }
+    // A backslash at the very end escapes nothing: the string still ends with the text.
+    if (position > bytes.length) position = bytes.length;
     if (highest >= 0x80) this.ascii = false;
     this.#hash = hash;
     this.#position = position + 1;
