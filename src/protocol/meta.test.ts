@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clientFacts, metaKeys, metaOf, readModernMeta } from './meta.ts';
+import { clientFacts, metaKeys, metaOf, readHandshake, readModernMeta } from './meta.ts';
 
 const VERSION = '2026-07-28';
 const { protocolVersion, clientCapabilities, clientInfo } = metaKeys;
@@ -25,6 +25,22 @@ test.each<[name: string, meta: unknown, missing: string]>([
   ['a list of capabilities', { [protocolVersion]: VERSION, [clientCapabilities]: [] }, clientCapabilities],
 ])('a modern request with %s is told what is missing', (_name, meta, missing) => {
   expect(() => readModernMeta({ _meta: meta })).toThrow(`"params._meta" must hold ${missing}.`);
+});
+
+test('a handshake says which version it wants, who asks and what that can do', () => {
+  const params = {
+    protocolVersion: 'x',
+    capabilities: { roots: {} },
+    clientInfo: { name: 'a', version: '1' },
+  };
+  expect(readHandshake(params)).toEqual({
+    wanted: 'x',
+    info: { name: 'a', version: '1' },
+    capabilities: { roots: {} },
+  });
+  expect(() => readHandshake({ clientInfo: 'a' })).toThrow(
+    '"params" must hold protocolVersion and capabilities and clientInfo with name and version.',
+  );
 });
 
 test('what a client says of itself is taken only where it has the right shape', () => {

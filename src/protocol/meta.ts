@@ -37,6 +37,23 @@ export function readModernMeta(params: JsonObject | undefined): {
   return { version: version as string, client };
 }
 
+/** What a client must say in its handshake; throws naming each missing or malformed part. */
+export function readHandshake(params: JsonObject = {}): {
+  readonly wanted: string;
+  readonly info: JsonObject;
+  readonly capabilities: JsonObject;
+} {
+  const { protocolVersion: wanted, capabilities, clientInfo: info } = params;
+  const isKnown = isObject(info) && typeof info['name'] === 'string' && typeof info['version'] === 'string';
+  const missing = [];
+  if (typeof wanted !== 'string') missing.push('protocolVersion');
+  if (!isObject(capabilities)) missing.push('capabilities');
+  if (!isKnown) missing.push('clientInfo with name and version');
+  if (missing.length > 0)
+    throw new ToolcribError('invalid_params', `"params" must hold ${missing.join(' and ')}.`);
+  return { wanted: wanted as string, info: info as JsonObject, capabilities: capabilities as JsonObject };
+}
+
 /** What a client says of itself; unknown shapes are ignored, since nothing may depend on them. */
 export function clientFacts(protocolVersion: string, info?: unknown, capabilities?: unknown): ClientFacts {
   const facts = isObject(info) ? info : {};

@@ -2,7 +2,7 @@ import type { ClientFacts } from '../core/call.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { checkMirrors, headerValue } from '../protocol/headers.ts';
 import type { RequestMessage } from '../protocol/json-rpc.ts';
-import { clientFacts, readModernMeta } from '../protocol/meta.ts';
+import { clientFacts, readHandshake, readModernMeta } from '../protocol/meta.ts';
 import type { Revision } from '../protocol/revision.ts';
 import { modernVersions, newestLegacy, revisionOf, revisions } from '../protocol/revisions.ts';
 import type { Link } from './link.ts';
@@ -50,10 +50,10 @@ export function settleModern(message: RequestMessage, link: Link): Settled {
 /** Settles a request of the handshake revisions, by its session or, without one, by its version header. */
 export function settleLegacy(message: RequestMessage, link: Link): Settled {
   if (message.method === 'initialize') {
-    const { protocolVersion, clientInfo, capabilities } = message.params ?? {};
-    const wanted = typeof protocolVersion === 'string' ? revisionOf(protocolVersion) : undefined;
-    const revision = wanted?.era === 'legacy' ? wanted : newestLegacy;
-    return { message, revision, client: clientFacts(revision.version, clientInfo, capabilities), link };
+    const { wanted, info, capabilities } = readHandshake(message.params);
+    const known = revisionOf(wanted);
+    const revision = known?.era === 'legacy' ? known : newestLegacy;
+    return { message, revision, client: clientFacts(revision.version, info, capabilities), link };
   }
   const { session } = link;
   const named = legacyRevision(link);

@@ -74,7 +74,11 @@ describeDoors((open) => {
   test('A5 a handshake or a modern request inside a batch refuses all of it', async () => {
     const { note, called } = tools();
     const session = await openSession(await open({ tools: [note] }), { version: '2025-03-26' });
-    const handshake = request(2, 'initialize', { protocolVersion: '2025-03-26', capabilities: {} });
+    const handshake = request(2, 'initialize', {
+      protocolVersion: '2025-03-26',
+      capabilities: {},
+      clientInfo: { name: 'x', version: '1' },
+    });
     for (const odd of [handshake, modernBody('tools/list', {}, { id: 2 })]) {
       const response = await session.post([call(1), odd]);
       expect(response.status).toBe(400);

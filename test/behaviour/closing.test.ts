@@ -125,7 +125,9 @@ test('serveStdio no longer listens to its source when it has ended', async () =>
   const input = new PassThrough();
   const output = new PassThrough();
   const served = serveStdio(createServer({ source }), { input, output });
-  for (const message of ['"id":1,"method":"initialize"', '"method":"notifications/initialized"'])
+  const params = '{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}';
+  const handshake = `"id":1,"method":"initialize","params":${params}`;
+  for (const message of [handshake, '"method":"notifications/initialized"'])
     input.write(`{"jsonrpc":"2.0",${message}}\n`);
   await once(output, 'data');
   expect(watching.size).toBe(1);

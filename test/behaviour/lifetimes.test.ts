@@ -13,6 +13,7 @@ import { serveStdio } from '../../src/node.ts';
 import { createFakeClock, createTestClient } from '../../src/testing.ts';
 
 const quiet = (): void => {};
+const clientInfo = { name: 'x', version: '1' };
 const TASKS = { 'io.modelcontextprotocol/tasks': {} };
 
 function serve(registry: ToolRegistry, options: Partial<ServerOptions> = {}) {
@@ -213,7 +214,7 @@ test('a question nobody answers ends the call after ten minutes', async () => {
   say({
     id: 1,
     method: 'initialize',
-    params: { protocolVersion: '2025-11-25', capabilities: { elicitation: {} } },
+    params: { protocolVersion: '2025-11-25', capabilities: { elicitation: {} }, clientInfo },
   });
   await heard('protocolVersion');
   say({ id: 2, method: 'tools/call', params: { name: 'ask' } });
@@ -234,7 +235,7 @@ test('A8 a caller that opens too many sessions loses its own, and nobody else lo
     const answer = await post(id, {
       id: 1,
       method: 'initialize',
-      params: { protocolVersion: '2025-11-25', capabilities: {} },
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
     });
     return answer.headers.get('mcp-session-id')!;
   };

@@ -7,6 +7,11 @@ import { openStdio } from './wires.ts';
 
 const named = (name: string, description = 'One of several.') =>
   defineTool({ name, description }, () => name);
+const handshake = {
+  protocolVersion: '2025-06-18',
+  capabilities: {},
+  clientInfo: { name: 'x', version: '1' },
+};
 const CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
 
 /** What the server has said unasked: a request is answered after whatever came before it. */
@@ -101,8 +106,9 @@ describeMatrix(
   ({ connect }) => {
     test('002-05 changes are not promised where they could not be heard', async () => {
       const peer = await connect({ source: new ToolRegistry().registerTool(named('first')) });
-      expect(await peer.result('initialize')).toMatchObject({ capabilities: { tools: {} } });
-      expect(await peer.result('initialize')).not.toHaveProperty('capabilities.tools.listChanged');
+      const introduction = await peer.result('initialize', handshake);
+      expect(introduction).toMatchObject({ capabilities: { tools: {} } });
+      expect(introduction).not.toHaveProperty('capabilities.tools.listChanged');
     });
   },
   ({ era, transport }) => era === 'legacy' && transport === 'in process',
@@ -116,12 +122,12 @@ test('a client that has not finished its handshake is told nothing unasked', asy
     caller: ada,
   });
   onTestFinished(() => wire.close());
-  const request = (id: number, method: string) =>
-    wire.send(JSON.stringify({ jsonrpc: '2.0', id, method, params: {} }));
+  const request = (id: number, method: string, params = {}) =>
+    wire.send(JSON.stringify({ jsonrpc: '2.0', id, method, params }));
 
   await wire.send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
   source.registerTool(named('before'));
-  await request(1, 'initialize');
+  await request(1, 'initialize', handshake);
   source.registerTool(named('between'));
   await request(2, 'ping');
   expect(wire.heard.filter((text) => text === CHANGED)).toEqual([]);

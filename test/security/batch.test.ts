@@ -94,7 +94,7 @@ describe('sessions', () => {
 
   const modern = callBody('2026-07-28');
   const handshake =
-    '{"jsonrpc":"2.0","id":9,"method":"initialize","params":{"protocolVersion":"2025-03-26"}}';
+    '{"jsonrpc":"2.0","id":9,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}';
   test.each<[name: string, body: string]>([
     ['fifty-one calls', calls(51)],
     ['a thousand calls', calls(1_000)],
@@ -160,7 +160,7 @@ describe('sessions', () => {
   test('A5 over stdio lists are taken after a handshake of 2025-03-26 and after no other', async () => {
     for (const version of handshakeVersions) {
       const { answers, source } = await overStdio([
-        `{"jsonrpc":"2.0","id":9,"method":"initialize","params":{"protocolVersion":"${version}"}}`,
+        `{"jsonrpc":"2.0","id":9,"method":"initialize","params":{"protocolVersion":"${version}","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
         calls(2),
         calls(51),
       ]);

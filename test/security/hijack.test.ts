@@ -59,9 +59,12 @@ test('A9 a memory that forgets whose a session is would let strangers in, so the
   const target = await richTarget({ memory: careless });
   const thief = new Client(target, stranger);
   const id = await (async () => {
-    const { headers } = await new Client(target, ada).send(
-      new Client(target, ada).old('initialize', { protocolVersion: '2025-06-18' }),
-    );
+    const params = {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'x', version: '1' },
+    };
+    const { headers } = await new Client(target, ada).send(new Client(target, ada).old('initialize', params));
     return headers['mcp-session-id'] as string;
   })();
   expect((await thief.send(ping(id))).status).toBe(200);

@@ -183,7 +183,7 @@ test.each(names)('A14 the version %s is not supported', async (name) => {
 
 test('A14 over stdio such ids, handshakes and cancellations are taken as they are', async () => {
   const lines = names.flatMap((name) => [
-    `{"jsonrpc":"2.0","id":"${name}","method":"initialize","params":{"protocolVersion":"${name}","clientInfo":{"name":"${name}","toString":1}}}`,
+    `{"jsonrpc":"2.0","id":"${name}","method":"initialize","params":{"protocolVersion":"${name}","capabilities":{},"clientInfo":{"name":"${name}","version":"${name}","toString":1}}}`,
     `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"${name}"}}`,
     callBody('2025-06-18').replace('"id":1', `"id":"${name}-call"`),
   ]);

@@ -93,7 +93,9 @@ describe('a client that never reads', () => {
     const socket = openAndNeverRead(target.port, { method: 'GET', path: '/sse' });
     const path = await messagesPath(socket);
     const post = (body: string): Promise<{ status: number }> => client.send({ path, body });
-    await post('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05"}}');
+    await post(
+      '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}',
+    );
     await post('{"jsonrpc":"2.0","method":"notifications/initialized"}');
     await post(`{"jsonrpc":"2.0","id":2,"method":"resources/subscribe","params":{"uri":"${changing.uri}"}}`);
     await until(() => changing.watched() > 0);
@@ -167,7 +169,7 @@ test('A8 what waits for a session stream nobody opens is bounded by size, not on
 
 describe('sessions without end', () => {
   const initialize =
-    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}';
+    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}';
 
   test('A8 a caller keeps the sessions it used last, and takes none from others', async () => {
     const { kept, send } = sessionServer();

@@ -35,7 +35,7 @@ test.each<[name: string, noise: string | Uint8Array]>([
 });
 
 const hello =
-  '{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18"}}';
+  '{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}';
 
 test.each<[name: string, noise: string]>([
   ['an answer to nothing', '{"jsonrpc":"2.0","id":7,"result":{}}'],
@@ -96,7 +96,7 @@ describe('questions', () => {
       '{"jsonrpc":"2.0","id":"ask-1","result":{"action":"accept","content":{"word":"early"}}}',
     );
     conversation.say(
-      '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}}}}',
+      '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"x","version":"1"}}}',
     );
     await conversation.hear();
     conversation.say('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}');
@@ -115,7 +115,7 @@ describe('questions', () => {
   test('A12 an answer of another shape fails that call and no other', async () => {
     const conversation = talkOverStdio();
     conversation.say(
-      '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}}}}',
+      '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"x","version":"1"}}}',
     );
     await conversation.hear();
     for (const result of [
