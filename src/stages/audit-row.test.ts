@@ -42,7 +42,14 @@ test('000-39 a preview of arguments is redacted and has an end', () => {
   const row = rowOf({ show: 'preview', redact }, { password: 'hunter2', note: 'x'.repeat(100_000) });
   expect(row['preview']).toMatch(/^\{"password":"\[secret\]","note":"xxx/);
   expect(String(row['preview'])).toHaveLength(4_096);
-  expect(row).not.toHaveProperty('arguments');
+});
+
+test('000-39 what comes after the end of a preview shows in the digest beside it', () => {
+  const long = 'x'.repeat(100_000);
+  const rows = [5, 5_000].map((amount) => rowOf({ show: 'preview' }, { note: long, amount }));
+  expect(rows[0]!['preview']).toBe(rows[1]!['preview']);
+  expect(rows[0]!['arguments']).not.toBe(rows[1]!['arguments']);
+  expect(rows[0]!['arguments']).toBe(rowOf({ show: 'hashed' }, { amount: 5, note: long })['arguments']);
 });
 
 test('E4 a secret that the end of a preview falls into is taken out before the cut', () => {

@@ -69,11 +69,12 @@ export class RowWriter {
     if (show === 'none' || call.kind === 'resource') return '';
     const args = call.kind === 'completion' ? call.argument : call.arguments;
     try {
-      if (show === 'preview') {
-        return `,"preview":${toText(beginningOf(JSON.stringify(args), MAX_PREVIEW, redact))}`;
-      }
-      const digest = hash('sha256', `${digestKey}${canonicalText(args)}`, 'base64url' as 'hex');
-      return `,"arguments":"${digest.slice(0, 22)}"`;
+      const json = JSON.stringify(args);
+      const text = isInOrder(args) ? json : canonicalJson(args);
+      const digest = hash('sha256', `${digestKey}${text}`, 'base64url' as 'hex').slice(0, 22);
+      if (show === 'hashed') return `,"arguments":"${digest}"`;
+      // A preview has an end; the digest stands for what comes after it.
+      return `,"arguments":"${digest}","preview":${toText(beginningOf(json, MAX_PREVIEW, redact))}`;
     } catch {
       // Within one process anything can be passed, and a call that ran must be on record whatever it was given.
       return ',"arguments":"unreadable"';
@@ -218,11 +219,7 @@ function endOf({ record }: Call, { outcome, ms }: Ending): string {
   return `${decision},"outcome":"${outcome}"${from},"ms":${Math.round(ms * 1000) / 1000}${bytes}`;
 }
 
-// The same text however the keys were ordered. Most arguments are in order already, and their JSON is canonical as it is.
-function canonicalText(args: object): string {
-  return isInOrder(args) ? JSON.stringify(args) : canonicalJson(args);
-}
-
+// Most arguments are in the order of their keys already, and their JSON is canonical as it is.
 function isInOrder(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (Array.isArray(value)) return value.every(isInOrder);

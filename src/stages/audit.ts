@@ -20,7 +20,7 @@ export const auditOptions = z.strictObject({
     .enum(['hashed', 'preview', 'none'])
     .default('hashed')
     .describe(
-      'What is written about arguments: a keyed digest, a redacted preview of up to 4 kB, or nothing.',
+      'What is written about arguments: a keyed digest, that and a redacted preview of up to 4 kB, or nothing.',
     ),
   retentionDays: z
     .number()
