@@ -36,6 +36,8 @@ export interface Ending {
   readonly ms: number;
   /** What `RowWriter.said` made of the arguments before the tool had them; only where there is no intent. */
   readonly said?: string | undefined;
+  /** Whether an intent was sent of which nobody knows whether it is on record. */
+  readonly mayHaveIntent?: boolean;
 }
 
 // The endings that are no refusal, whether the target ran or not.
@@ -84,9 +86,11 @@ export class RowWriter {
   /** The row that says how a call ended; for one with an intent, the intent has said more about it. */
   ending(call: Call, ending: Ending): string {
     const { record } = call;
+    // Ends the intent if there is one, and says as much as a call without.
+    const kind = ending.mayHaveIntent ? 'outcome' : 'call';
     const head = record.hasIntent
       ? this.#outcome(call)
-      : this.#head('call', call, ending.said ?? this.said(call));
+      : this.#head(kind, call, ending.said ?? this.said(call));
     return `${head}${endOf(call, ending)}${record.hasIntent ? '' : `${ruleOf(call)}${this.#policy}`}}`;
   }
 
@@ -102,7 +106,7 @@ export class RowWriter {
     return `{"kind":"outcome","call":"${record.id}","at":"${this.#time()}"${this.#caller(caller)}${this.#target(call)}`;
   }
 
-  #head(kind: 'intent' | 'call', call: Call, said: string): string {
+  #head(kind: 'intent' | 'call' | 'outcome', call: Call, said: string): string {
     const { caller, client, record } = call;
     const trace = record.traceId === undefined ? '' : `,"trace":${toText(record.traceId)}`;
     return `{"kind":"${kind}","call":"${record.id}","at":"${this.#time()}"${this.#caller(caller)}${this.#client(client)}${this.#target(call)}${said}${trace}`;

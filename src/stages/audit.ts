@@ -198,8 +198,8 @@ class Recorder {
     throw known;
   }
 
-  #ending({ said, startedAt }: Begun, outcome: Ending['outcome']): Ending {
-    return { outcome, ms: this.#clock.ticks() - startedAt, said };
+  #ending({ said, startedAt, intent }: Begun, outcome: Ending['outcome']): Ending {
+    return { outcome, ms: this.#clock.ticks() - startedAt, said, mayHaveIntent: intent !== undefined };
   }
 
   #write(begun: Begun, ending: Ending): Promise<void> {

@@ -67,7 +67,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
       async commit(entry, reservation, approval) {
         if (reservation || approval !== undefined)
           return line.ask({ name: 'claim', args: [reservation, approval], row: entry });
-        await line.append(entry);
+        await line.intend(entry);
         return 'committed';
       },
       get isReady() {

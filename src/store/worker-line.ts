@@ -28,6 +28,8 @@ const MAX_QUEUED = 20_000;
 interface Waiting {
   readonly resolve: (value: never) => void;
   readonly reject: (error: Error) => void;
+  /** The intent of a call that runs only when it is written in time. */
+  readonly intent?: Entry | undefined;
 }
 
 interface Sent {
@@ -96,12 +98,21 @@ export class WorkerLine {
 
   /** Writes a row; resolves when it is on the disk. */
   append(entry: Entry): Promise<void> {
+    return this.#queueRow(entry, undefined);
+  }
+
+  /** The same for the intent of a call that does not run unless this resolves: written too late, it is ended on record. */
+  intend(intent: Entry): Promise<void> {
+    return this.#queueRow(intent, intent);
+  }
+
+  #queueRow(entry: Entry, intent: Entry | undefined): Promise<void> {
     if (!this.isReady || this.#rowsWaiting.length >= MAX_QUEUED) return this.#refuseRow();
     if (!isOneRow(entry)) return Promise.reject(new TypeError(NOT_ONE_ROW));
     const line = `${entry.chain}\t${entry.body}`;
     this.#rows = this.#rows === '' ? line : `${this.#rows}\n${line}`;
     return new Promise((resolve, reject) => {
-      this.#rowsWaiting.push({ resolve, reject });
+      this.#rowsWaiting.push({ resolve, reject, intent });
       this.#schedule();
     });
   }
@@ -197,18 +208,15 @@ export class WorkerLine {
       for (const [index, { resolve }] of sent.operations.entries()) resolve(results![index] as never);
       // Late is better than never: whoever waited has given up, but the next can be served.
       if (!this.#isReady) this.#recover();
-      if (sent.isLate) this.#takeBack(sent.batch, results!);
+      if (sent.isLate) this.#takeBack(sent, results!);
     }
     if (this.#rowsWaiting.length > 0 || this.#operations.length > 0) this.#schedule();
   }
 
   // Calls that were refused meanwhile have not run, although their intents got written: the record says so, and their keys and approvals are good again.
-  #takeBack({ rows, operations }: Batch, results: readonly unknown[]): void {
-    for (const line of rows.split('\n')) {
-      const [chain = '', body = ''] = line.split('\t');
-      this.#closeUnrun({ chain, body });
-    }
-    for (const [index, { name, args, row }] of operations.entries()) {
+  #takeBack({ rows, batch }: Sent, results: readonly unknown[]): void {
+    for (const { intent } of rows) if (intent) this.#closeUnrun(intent);
+    for (const [index, { name, args, row }] of batch.operations.entries()) {
       if (name !== 'claim' || results[index] !== 'committed') continue;
       const [reservation, approval] = args as [Reservation | undefined, string | undefined];
       if (reservation) this.#undo({ name: 'release', args: [reservation.owner, reservation.key] });

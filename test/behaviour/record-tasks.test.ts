@@ -20,15 +20,15 @@ const capabilities = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 class SlowJournal implements Journal {
   readonly rows: Json[] = [];
   readonly isReady = true;
-  readonly first = deferred<'written' | 'failed'>();
+  readonly first = deferred<'written' | 'failed' | 'late'>();
   #isFirst = true;
 
   async append({ body }: Entry): Promise<void> {
     const isFirst = this.#isFirst;
     this.#isFirst = false;
-    if (isFirst && (await this.first.promise) === 'failed')
-      throw new ToolcribError('record_unavailable', 'The disk does not answer.');
-    this.rows.push(JSON.parse(body) as Json);
+    const how = isFirst ? await this.first.promise : 'written';
+    if (how !== 'failed') this.rows.push(JSON.parse(body) as Json);
+    if (how !== 'written') throw new ToolcribError('record_unavailable', 'The disk does not answer.');
   }
 
   async commit(entry: Entry): Promise<'committed'> {
@@ -97,19 +97,25 @@ test('a task that ends before its intent is written has its outcome after it', a
   await expect.poll(facts).toEqual(ended);
 });
 
-test('R3 without its intent a call gets no handle: it is stopped, and ends once', async () => {
-  let signal: AbortSignal | undefined;
-  const { journal, refusals, call, facts } = setUp((_args, context) => {
-    signal = context.signal;
-    return new Promise(() => {});
-  });
-  const answered = call();
-  journal.first.resolve('failed');
-  expect((await answered).error).toMatchObject({ code: -32603, message: 'The disk does not answer.' });
-  expect(signal!.reason).toMatchObject({ code: 'record_unavailable' });
-  expect(facts()).toEqual([['call', 'allowed', 'record_unavailable']]);
-  expect(refusals).toEqual([]);
-});
+test.each(['failed', 'late'] as const)(
+  'R3 without its intent (%s) a call gets no handle: it is stopped, and ends once',
+  async (how) => {
+    let signal: AbortSignal | undefined;
+    const { journal, refusals, call, facts } = setUp((_args, context) => {
+      signal = context.signal;
+      return new Promise(() => {});
+    });
+    const answered = call();
+    journal.first.resolve(how);
+    expect((await answered).error).toMatchObject({ code: -32603, message: 'The disk does not answer.' });
+    expect(signal!.reason).toMatchObject({ code: 'record_unavailable' });
+    // Whether the intent got there nobody knows: the outcome ends it, and says all that it would have said.
+    const outcome = ['outcome', 'allowed', 'record_unavailable'];
+    expect(facts()).toEqual(how === 'late' ? [ended[0], outcome] : [outcome]);
+    expect(journal.rows.at(-1)).toMatchObject({ tool: 'watch', arguments: expect.any(String), policy: '' });
+    expect(refusals).toEqual([]);
+  },
+);
 
 test('what is cut off while its intent is written is on record as cancelled', async () => {
   const { journal, call, facts, stage } = setUp(() => new Promise(() => {}));
