@@ -6,13 +6,13 @@ import { Interview, type Asker, type QuestionCheck } from '../core/interview.ts'
 import type { Question } from '../core/question.ts';
 import { canDo } from '../core/requirement.ts';
 import { CallRecord } from '../core/record.ts';
-import { failed, type Result } from '../core/result.ts';
-import { orElse, type Awaitable } from '../core/source.ts';
+import { failed, type Done, type Failed, type NeedsInput, type Result } from '../core/result.ts';
+import { andThen, orElse, type Awaitable } from '../core/source.ts';
 import { metaOf } from '../protocol/meta.ts';
 import { readResumption, type Resumption } from '../protocol/params.ts';
 import { askOnStream, encodeQuestions } from './asking.ts';
 import type { ServerParts } from './parts.ts';
-import type { Binding } from './seal.ts';
+import { MAX_ROUNDS, type Binding, type Opened } from './seal.ts';
 import type { Settled } from './settled.ts';
 import type { RunningTask } from './tasks.ts';
 import { LinkVoice } from './voice.ts';
@@ -36,7 +36,12 @@ export type CallBase = Pick<
 >;
 
 /** How running a call went on: it ended, or it goes on as a task. */
-export type Ended = Result | Detached;
+export type Ended = Done | Failed | Asking | Detached;
+
+/** Questions that ended a run, and how often the call had asked before. */
+export interface Asking extends NeedsInput {
+  readonly round?: number;
+}
 
 /** A call that goes on after its request is answered. */
 export interface Detached {
@@ -58,13 +63,11 @@ export class Runner {
   /** Runs one call. What the model can act on comes back as a failed result; anything else is thrown. */
   run<C extends Call>(settled: Settled, subject: Subject<C>): Awaitable<Ended> {
     const resumption = settled.revision.era === 'modern' ? readResumption(settled.message.params) : undefined;
-    if (!resumption) return this.#start(settled, subject, { interview: new Interview(), isResumed: false });
-    return this.#reopen(settled, subject, resumption).then((answers) =>
-      // Answers alone are the client's word; only state that was sealed here proves an earlier round.
-      this.#start(settled, subject, {
-        interview: new Interview(answers),
-        isResumed: resumption.state !== undefined,
-      }),
+    if (!resumption) return this.#start(settled, subject, { interview: new Interview(), round: 0 });
+    return this.#reopen(settled, subject, resumption).then(({ answers, round }) =>
+      andThen(this.#start(settled, subject, { interview: new Interview(answers), round }), (ended) =>
+        ended.kind === 'needs_input' ? { ...ended, round } : ended,
+      ),
     );
   }
 
@@ -77,19 +80,24 @@ export class Runner {
     settled: Settled,
     subject: Subject<C>,
     resumption: Resumption,
-  ): Promise<ReadonlyMap<string, unknown>> {
+  ): Promise<Opened> {
     const { state, responses } = resumption;
-    const earlier =
-      state === undefined
-        ? []
-        : await this.#parts.seal.open(state, this.bindingOf(settled, subject), subject.answers);
-    return new Map([...earlier, ...Object.entries(responses)]);
+    const now = Object.entries(responses);
+    // Answers alone are the client's word; only state that was sealed here proves an earlier round.
+    if (state === undefined) return { answers: new Map(now), round: 0 };
+    const { answers, round } = await this.#parts.seal.open(
+      state,
+      this.bindingOf(settled, subject),
+      subject.answers,
+    );
+    // What was sealed comes last: later questions were put on the strength of it, so it cannot be answered anew.
+    return { answers: new Map([...now, ...answers]), round };
   }
 
   #start<C extends Call>(
     settled: Settled,
     subject: Subject<C>,
-    { interview, isResumed }: { interview: Interview; isResumed: boolean },
+    { interview, round }: { interview: Interview; round: number },
   ): Awaitable<Ended> {
     const { link, client, message, revision } = settled;
     const voice = new LinkVoice(settled);
@@ -105,10 +113,11 @@ export class Runner {
       voice,
       record: new CallRecord(),
     });
-    call.record.isResumed = isResumed;
+    call.record.isResumed = round > 0;
     const run = new Run({
       call,
       name: subject.name,
+      round,
       settled,
       parts: this.#parts,
       deadlines: this.#deadlines,
@@ -139,6 +148,8 @@ async function failLater(error: unknown): Promise<never> {
 interface RunOptions {
   readonly call: Call;
   readonly name: string;
+  /** How often the call has asked before this run. */
+  readonly round: number;
   readonly settled: Settled;
   readonly parts: ServerParts;
   readonly deadlines: Deadlines;
@@ -148,6 +159,7 @@ interface RunOptions {
 class Run implements Asker, QuestionCheck {
   readonly #call: Call;
   readonly #name: string;
+  readonly #round: number;
   readonly #settled: Settled;
   readonly #parts: ServerParts;
   readonly #deadlines: Deadlines;
@@ -157,9 +169,10 @@ class Run implements Asker, QuestionCheck {
   #detached: Promise<RunningTask> | undefined;
   #onDetach: ((task: Promise<RunningTask>) => void) | undefined;
 
-  constructor({ call, name, settled, parts, deadlines }: RunOptions) {
+  constructor({ call, name, round, settled, parts, deadlines }: RunOptions) {
     this.#call = call;
     this.#name = name;
+    this.#round = round;
     this.#settled = settled;
     this.#parts = parts;
     this.#deadlines = deadlines;
@@ -211,6 +224,8 @@ class Run implements Asker, QuestionCheck {
 
   /** Refuses questions that the client cannot take or that are not JSON; only those that end a run come here. */
   check(questions: ReadonlyMap<string, Question>): void {
+    if (this.#round >= MAX_ROUNDS)
+      throw new ToolcribError('cannot_ask', `${this.#name} asked ${MAX_ROUNDS} times and had no end.`);
     const encoded = encodeQuestions(questions, this.#settled);
     try {
       JSON.stringify(encoded);

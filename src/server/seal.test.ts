@@ -16,7 +16,10 @@ const binding: Binding = {
   target: 'delete abc',
   arguments: 'digest',
 };
-const answers = new Map<string, unknown>([['confirm', { action: 'accept', content: { ok: true } }]]);
+const answers = {
+  answers: new Map<string, unknown>([['confirm', { action: 'accept', content: { ok: true } }]]),
+  round: 3,
+};
 const LIFETIME_MS = 10 * 60_000;
 
 type SealLike = Pick<Seal, 'open' | 'close'>;

@@ -20,6 +20,9 @@ export interface SealOptions {
   readonly clock: Clock;
 }
 
+/** How often one call may ask: a resumed run is not counted by the rate, so its rounds are. */
+export const MAX_ROUNDS = 20;
+
 const LIFETIME_MS = 10 * 60_000;
 const MAX_STATE_LENGTH = 256 * 1024;
 const IV_BYTES = 12;
@@ -28,7 +31,15 @@ const TAG_BYTES = 16;
 interface Sealed extends Binding {
   readonly nonce: string;
   readonly expiresAt: number;
+  readonly round: number;
   readonly answers: readonly (readonly [string, unknown])[];
+}
+
+/** What a state held. */
+export interface Opened {
+  readonly answers: ReadonlyMap<string, unknown>;
+  /** How often the call has asked so far. */
+  readonly round: number;
 }
 
 /** Seals the answers of a call that is not finished into text the client carries, and opens it again; only we can make or read it. */
@@ -39,12 +50,13 @@ export class Seal {
     this.#options = options;
   }
 
-  /** Seals the answers so far. */
-  async close(answers: ReadonlyMap<string, unknown>, binding: Binding): Promise<string> {
+  /** Seals the answers so far, and how often the call has asked. */
+  async close({ answers, round }: Opened, binding: Binding): Promise<string> {
     const { keys, clock } = this.#options;
     const key = await keys.current();
     const nonce = randomBytes(16).toString('base64url');
-    const sealed: Sealed = { ...binding, nonce, expiresAt: clock.now() + LIFETIME_MS, answers: [...answers] };
+    const expiresAt = clock.now() + LIFETIME_MS;
+    const sealed: Sealed = { ...binding, nonce, expiresAt, round, answers: [...answers] };
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv('aes-256-gcm', key.bytes, iv).setAAD(Buffer.from(key.id));
     const text = Buffer.concat([cipher.update(JSON.stringify(sealed), 'utf8'), cipher.final()]);
@@ -57,7 +69,7 @@ export class Seal {
   }
 
   /** Opens a state for the call it was sealed for; `once` uses it up. Throws `invalid_state` for anything else, without saying why. */
-  async open(state: string, binding: Binding, use: 'once' | 'again'): Promise<ReadonlyMap<string, unknown>> {
+  async open(state: string, binding: Binding, use: 'once' | 'again'): Promise<Opened> {
     const sealed = await this.#decrypt(state);
     const { owner, method, target, arguments: args } = binding;
     const matches =
@@ -68,7 +80,7 @@ export class Seal {
     if (!matches || sealed.expiresAt <= this.#options.clock.now()) throw invalidState();
     if (use === 'once' && !(await this.#options.spent.spend(sealed.nonce, sealed.expiresAt)))
       throw invalidState();
-    return new Map(sealed.answers);
+    return { answers: new Map(sealed.answers), round: sealed.round };
   }
 
   async #decrypt(state: string): Promise<Sealed | undefined> {

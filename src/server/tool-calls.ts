@@ -2,7 +2,7 @@ import { absentTool } from '../core/absent-tool.ts';
 import type { ToolCall } from '../core/call.ts';
 import { definitionDigest, digest } from '../core/digest.ts';
 import { accident, rowOf, ToolcribError } from '../core/errors.ts';
-import { failed, type Done, type Failed, type NeedsInput } from '../core/result.ts';
+import { failed, type Done, type Failed } from '../core/result.ts';
 import { andThen, type Awaitable } from '../core/source.ts';
 import { isDeclaredReadOnly, type Tool } from '../core/tool.ts';
 import { writeToolResult } from '../protocol/encode-result.ts';
@@ -12,7 +12,7 @@ import { readCallParams } from '../protocol/params.ts';
 import { requireCapabilities } from './asking.ts';
 import type { ServerParts } from './parts.ts';
 import { encodeInputRequired, type InputRequiredOptions } from './questions.ts';
-import type { CallBase, Detached, Runner, Subject } from './runner.ts';
+import type { Asking, CallBase, Detached, Runner, Subject } from './runner.ts';
 import type { Settled } from './settled.ts';
 import { encodeTask } from './tasks.ts';
 
@@ -63,7 +63,7 @@ export class ToolCalls {
   }
 
   // A question that cannot be put is the tool's failure, like any other.
-  async #ask(ended: NeedsInput, options: InputRequiredOptions, tool: Tool): Promise<string> {
+  async #ask(ended: Asking, options: InputRequiredOptions, tool: Tool): Promise<string> {
     try {
       return await encodeInputRequired(ended, options);
     } catch (error) {

@@ -203,6 +203,67 @@ describe('replay', () => {
   });
 });
 
+/** A tool that asks for an amount and then whether to pay it; the amounts it paid. */
+function openPaying() {
+  const paid: number[] = [];
+  const pay = defineTool({ name: 'pay', description: 'Pays.' }, async (_args, { elicit }) => {
+    const amount = await elicit({
+      key: 'amount',
+      message: 'How much?',
+      schema: { properties: { amount: { type: 'number' } }, required: ['amount'] },
+    });
+    if (amount.action !== 'accept') return 'nothing';
+    const sum = amount.content.amount as number;
+    const sure = await elicit({ key: 'sure', message: `Pay ${sum}?`, schema: { properties: {} } });
+    if (sure.action === 'accept') paid.push(sum);
+    return `paid ${sum}`;
+  });
+  return { pay, paid };
+}
+
+const answered = (amount: number) => ({ amount: { action: 'accept', content: { amount } } });
+const YES = { sure: { action: 'accept', content: {} } };
+
+test('A11 an answer that was sealed stays: a later round cannot put another in its place', async () => {
+  const { pay, paid } = openPaying();
+  const target = await richTarget();
+  target.registry.registerTool(pay);
+  const client = new Client(target);
+  const go = async (params: object) =>
+    (await client.ask('tools/call', { name: 'pay', ...params })).json?.result as Record<string, never>;
+  const { requestState: first } = await go({});
+  const second = await go({ requestState: first, inputResponses: answered(5) });
+  expect(second).toMatchObject({ inputRequests: { sure: { params: { message: 'Pay 5?' } } } });
+  const { requestState } = second;
+  await go({ requestState, inputResponses: { ...answered(5_000), ...YES } });
+  expect(paid).toEqual([5]);
+  // What no round has answered yet is the client's to say.
+  await go({ requestState: (await go({}))['requestState'], inputResponses: { ...answered(7), ...YES } });
+  expect(paid).toEqual([5, 7]);
+});
+
+test('A11 the rounds of a call are counted: a client that never gives a good answer is not asked for ever', async () => {
+  let runs = 0;
+  const nag = defineTool({ name: 'nag', description: 'Asks.' }, async (_args, { elicit }) => {
+    runs++;
+    return elicit({ key: 'sure', message: 'Sure?', schema: { properties: {} } });
+  });
+  const target = await richTarget();
+  target.registry.registerTool(nag);
+  const client = new Client(target);
+  let requestState: unknown;
+  for (let round = 0; round < 100; round++) {
+    const { json } = await client.ask('tools/call', { name: 'nag', ...(requestState !== undefined && { requestState }) });
+    requestState = json?.result?.['requestState'];
+    if (requestState !== undefined) continue;
+    expect(json?.result).toMatchObject({ isError: true });
+    expect(json?.result?.['content']).toMatchObject([{ text: expect.stringContaining('20 times') as string }]);
+    break;
+  }
+  expect(requestState).toBe(undefined);
+  expect(runs).toBe(21);
+});
+
 test('A11 what a state holds cannot be read from it', async () => {
   const target = await richTarget();
   const state = await begin(new Client(target));
