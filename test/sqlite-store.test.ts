@@ -78,6 +78,16 @@ test('everything survives a close and a reopen', async () => {
   expect(folder.verify().problem).toBeUndefined();
 });
 
+test('A9 a session that ends while it is read is not remembered from that reading', async () => {
+  const folder = createStoreFolder();
+  const [here, there] = [await folder.open(), await folder.open()];
+  await here.memory.sessions.put({ ...facts('s1'), protocolVersion: '2025-11-25', client: {} });
+  const reading = there.memory.sessions.get('s1');
+  await there.memory.sessions.delete('s1');
+  await reading;
+  expect(await there.memory.sessions.get('s1')).toBeUndefined();
+});
+
 test('what has run out is gone: tasks, sessions and ended sessions', async () => {
   const { memory } = await createStoreFolder().open();
   const past = Date.now() - 48 * HOUR_MS;

@@ -5,6 +5,7 @@ import { Cancellation } from '../core/cancellation.ts';
 import type { Memory, SessionRecord } from '../core/memory.ts';
 import { revisionOf } from '../protocol/revisions.ts';
 import { createFakeClock } from '../testing.ts';
+import { deferred } from '../../test/behaviour/deferred.ts';
 import { createInMemory } from './in-memory.ts';
 import type { Session } from './session.ts';
 import { sessionLimits, Sessions } from './sessions.ts';
@@ -103,6 +104,56 @@ test('a session from the memory goes on, and is announced once', async () => {
   expect(second).toBe(first);
   expect(restored).toEqual([first]);
   expect(first).toMatchObject({ id, revision, client, ready: true });
+});
+
+/** Sessions whose memory takes its time over what it is told to. */
+function openSlow() {
+  const slow = { get: deferred(), delete: deferred() };
+  const opened = open({
+    sessions: {
+      put: (record) => void opened.records.set(record.id, record),
+      async get(id) {
+        const record = opened.records.get(id);
+        await slow.get.promise;
+        return record;
+      },
+      async delete(id) {
+        await slow.delete.promise;
+        opened.records.delete(id);
+      },
+    },
+  });
+  slow.get.resolve();
+  slow.delete.resolve();
+  return { ...opened, slow };
+}
+
+test('A9 a session that ends while it is looked for stays ended', async () => {
+  const { sessions, slow } = openSlow();
+  const { id } = await sessions.open(ada, revision, client);
+  const get = (slow.get = deferred());
+  const found = sessions.find(id, ada);
+  slow.get = deferred();
+  slow.get.resolve();
+  await sessions.end(id, ada);
+  get.resolve();
+  await expect(found).rejects.toThrow(unknown);
+  await expect(sessions.find(id, ada)).rejects.toThrow(unknown);
+});
+
+test('A9 a session stays ended for whoever looked for it while the memory was about to forget it', async () => {
+  const { sessions, slow } = openSlow();
+  const { id } = await sessions.open(ada, revision, client);
+  slow.delete = deferred();
+  const ended = sessions.end(id, ada);
+  await setImmediate();
+  slow.get = deferred();
+  const found = sessions.find(id, ada);
+  slow.delete.resolve();
+  await ended;
+  slow.get.resolve();
+  await expect(found).rejects.toThrow(unknown);
+  await expect(sessions.find(id, ada)).rejects.toThrow(unknown);
 });
 
 test('a session from the memory is over a day after it was opened', async () => {

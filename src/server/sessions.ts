@@ -4,7 +4,7 @@ import type { Caller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
 import { ownerOf } from '../core/digest.ts';
 import { ToolcribError } from '../core/errors.ts';
-import type { Memory } from '../core/memory.ts';
+import type { Memory, SessionRecord } from '../core/memory.ts';
 import type { Revision } from '../protocol/revision.ts';
 import { revisionOf } from '../protocol/revisions.ts';
 import { Session } from './session.ts';
@@ -23,6 +23,11 @@ interface Live {
   usedAt: number;
 }
 
+interface Lookup {
+  waiting: number;
+  hasEnded: boolean;
+}
+
 /** The sessions of handshake revisions over HTTP: each belongs to the caller who opened it, and to nobody else. */
 export class Sessions {
   readonly #memory: Memory;
@@ -31,6 +36,8 @@ export class Sessions {
   readonly #live = new Map<string, Live>();
   // Each caller's sessions, the one used longest ago first.
   readonly #owned = new Map<string, Set<string>>();
+  // Who is being looked for, and whether it ended meanwhile: the memory may answer with what was there before.
+  readonly #lookups = new Map<string, Lookup>();
   #sweeping = false;
 
   /** Hears of a session that was opened elsewhere and goes on here. */
@@ -61,13 +68,23 @@ export class Sessions {
 
   /** The caller's session; one that is foreign, over or never was gives the same answer. */
   async find(id: string, caller: Caller): Promise<Session> {
-    const record = await this.#memory.sessions.get(id);
+    const lookup = this.#lookups.get(id) ?? { waiting: 0, hasEnded: false };
+    this.#lookups.set(id, lookup);
+    lookup.waiting++;
+    let record: SessionRecord | undefined;
+    try {
+      record = await this.#memory.sessions.get(id);
+    } finally {
+      if (--lookup.waiting === 0 && this.#lookups.get(id) === lookup) this.#lookups.delete(id);
+    }
     const now = this.#clock.now();
     const live = this.#live.get(id);
     const isOver =
-      !record || record.owner !== ownerOf(caller) || now - record.createdAt > sessionLimits.absoluteMs;
-    if (isOver || (live && this.#isIdle(live))) {
-      if (record && record.owner === ownerOf(caller)) await this.#drop(id);
+      lookup.hasEnded ||
+      record?.owner !== ownerOf(caller) ||
+      now - record.createdAt > sessionLimits.absoluteMs;
+    if (!record || isOver || (live && this.#isIdle(live))) {
+      if (record?.owner === ownerOf(caller)) await this.#drop(id);
       throw new ToolcribError('unknown_session', 'There is no such session; send "initialize" to open one.');
     }
     if (!live) {
@@ -80,6 +97,12 @@ export class Sessions {
     this.#live.set(id, live);
     this.#own(id, caller);
     return live.session;
+  }
+
+  #endLookups(id: string): void {
+    const lookup = this.#lookups.get(id);
+    if (lookup) lookup.hasEnded = true;
+    this.#lookups.delete(id);
   }
 
   /** Ends a session of the caller. */
@@ -174,7 +197,10 @@ export class Sessions {
       own?.delete(id);
       if (own?.size === 0) this.#owned.delete(owner);
     }
+    this.#endLookups(id);
     await this.#memory.sessions.delete(id);
+    // Again: who began to look meanwhile may have found what was about to go.
+    this.#endLookups(id);
     live?.session.end();
     this.#live.delete(id);
   }

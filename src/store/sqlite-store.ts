@@ -130,6 +130,8 @@ const SEALING_KEY_FRESH_MS = 3_600_000;
 
 function createMemory(ask: Ask): Memory {
   const sessions = new Map<string, { record: SessionRecord; until: number }>();
+  // The last reading of each session that is under way, unless the session was ended since.
+  const readings = new Map<string, object>();
   const remember = (record: SessionRecord): SessionRecord => {
     if (sessions.size >= MAX_SESSIONS) sessions.delete(sessions.keys().next().value!);
     sessions.set(record.id, { record, until: performance.now() + SESSION_FRESH_MS });
@@ -153,11 +155,18 @@ function createMemory(ask: Ask): Memory {
         const known = sessions.get(id);
         if (known && known.until > performance.now()) return known.record;
         sessions.delete(id);
-        const record = await ask('getSession', id);
-        return record && remember(record);
+        const reading = {};
+        readings.set(id, reading);
+        try {
+          const record = await ask('getSession', id);
+          return record && readings.get(id) === reading ? remember(record) : record;
+        } finally {
+          if (readings.get(id) === reading) readings.delete(id);
+        }
       },
       async delete(id) {
         sessions.delete(id);
+        readings.delete(id);
         await ask('deleteSession', id);
       },
     },

@@ -253,11 +253,16 @@ test('A11 the rounds of a call are counted: a client that never gives a good ans
   const client = new Client(target);
   let requestState: unknown;
   for (let round = 0; round < 100; round++) {
-    const { json } = await client.ask('tools/call', { name: 'nag', ...(requestState !== undefined && { requestState }) });
+    const { json } = await client.ask('tools/call', {
+      name: 'nag',
+      ...(requestState !== undefined && { requestState }),
+    });
     requestState = json?.result?.['requestState'];
     if (requestState !== undefined) continue;
     expect(json?.result).toMatchObject({ isError: true });
-    expect(json?.result?.['content']).toMatchObject([{ text: expect.stringContaining('20 times') as string }]);
+    expect(json?.result?.['content']).toMatchObject([
+      { text: expect.stringContaining('20 times') as string },
+    ]);
     break;
   }
   expect(requestState).toBe(undefined);
