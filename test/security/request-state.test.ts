@@ -213,7 +213,7 @@ function openPaying() {
       schema: { properties: { amount: { type: 'number' } }, required: ['amount'] },
     });
     if (amount.action !== 'accept') return 'nothing';
-    const sum = amount.content.amount as number;
+    const sum = amount.content.amount;
     const sure = await elicit({ key: 'sure', message: `Pay ${sum}?`, schema: { properties: {} } });
     if (sure.action === 'accept') paid.push(sum);
     return `paid ${sum}`;
@@ -231,8 +231,8 @@ test('A11 an answer that was sealed stays: a later round cannot put another in i
   const client = new Client(target);
   const go = async (params: object) =>
     (await client.ask('tools/call', { name: 'pay', ...params })).json?.result as Record<string, never>;
-  const { requestState: first } = await go({});
-  const second = await go({ requestState: first, inputResponses: answered(5) });
+  const { requestState: begun } = await go({});
+  const second = await go({ requestState: begun, inputResponses: answered(5) });
   expect(second).toMatchObject({ inputRequests: { sure: { params: { message: 'Pay 5?' } } } });
   const { requestState } = second;
   await go({ requestState, inputResponses: { ...answered(5_000), ...YES } });
