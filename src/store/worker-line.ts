@@ -32,14 +32,18 @@ interface Waiting {
   readonly intent?: Entry | undefined;
 }
 
-interface Sent {
+/** A batch, and who waits for what in it. */
+interface Asked {
   readonly batch: Batch;
+  readonly rows: readonly Waiting[];
+  readonly operations: readonly Waiting[];
+}
+
+interface Sent extends Asked {
   /** How often it was still under way when somebody looked. */
   looks: number;
   /** Whether everybody was told that it takes too long. */
   isLate: boolean;
-  readonly rows: readonly Waiting[];
-  readonly operations: readonly Waiting[];
 }
 
 /** The way to the thread that owns the database: what is asked for in one turn, or while it is at work, goes as one group. */
@@ -175,11 +179,25 @@ export class WorkerLine {
     this.#refusedRows = 0;
     const batch: Batch = { id: ++this.#lastId, rows: this.#rows, operations: this.#operations, refused };
     const waiting = { rows: this.#rowsWaiting, operations: this.#operationsWaiting };
-    this.#sent = { batch, looks: 0, isLate: false, ...waiting };
     this.#clearQueues();
     this.#watchdog ??= setInterval(() => this.#watch(), LOOK_MS).unref();
     this.#worker.ref();
-    this.#worker.postMessage(batch);
+    this.#sent = { looks: 0, isLate: false, ...this.#post({ batch, ...waiting }) };
+  }
+
+  // What cannot be copied to the thread, such as a function, fails the request it is part of and no other.
+  #post(asked: Asked): Asked {
+    try {
+      this.#worker.postMessage(asked.batch);
+      return asked;
+    } catch {
+      const copied = asked.batch.operations.map((operation, index) =>
+        copyOf(operation, asked.operations[index]!),
+      );
+      const batch = { ...asked.batch, operations: copied.filter((operation) => operation !== undefined) };
+      this.#worker.postMessage(batch);
+      return { ...asked, batch, operations: asked.operations.filter((_, index) => copied[index]) };
+    }
   }
 
   #clearQueues(): void {
@@ -277,6 +295,15 @@ export class WorkerLine {
 }
 
 const NOT_ONE_ROW = 'A row is one line of text without tabs, on a chain whose name has neither.';
+
+function copyOf(operation: Operation, { reject }: Waiting): Operation | undefined {
+  try {
+    return structuredClone(operation);
+  } catch (cause) {
+    reject(new TypeError(`${operation.name} was handed something that cannot be kept.`, { cause }));
+    return undefined;
+  }
+}
 
 // A promise that is settled stays as it is, so refusing twice does no harm.
 function refuse({ rows, operations }: Pick<Sent, 'rows' | 'operations'>, refusal: ToolcribError): void {
