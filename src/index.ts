@@ -71,7 +71,8 @@ export type { UpstreamFailure } from './core/upstream-failure.ts';
 export { ToolRegistry } from './core/registry.ts';
 export type { CallableSchema, RegistryOptions } from './core/registry.ts';
 export { withStages } from './core/stage.ts';
-export type { Next, Readable, Stage } from './core/stage.ts';
+export type { Readable } from './core/expose-readings.ts';
+export type { Next, Stage } from './core/stage.ts';
 export type { CallRecord } from './core/record.ts';
 export type { Reservation } from './core/reservation.ts';
 export type {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { absentPrompt, absentResource, absentTool, unknownTool } from './absent-tool.ts';
-import type { PromptCall, Reading, ResourceCall, ToolCall } from './call.ts';
+import { absentPrompt, absentResource, absentTemplate, absentTool, unknownTool } from './absent-tool.ts';
+import type { CompletionCall, PromptCall, Reading, ResourceCall, ToolCall } from './call.ts';
 import { Deadlines } from './deadlines.ts';
 import type { ToolcribError } from './errors.ts';
 import { limitTime } from './limit-time.ts';
@@ -86,6 +86,16 @@ const readings: readonly [what: string, call: () => Reading, refusal: Refused][]
     () => promptCallOf('greet'),
     { code: 'unknown_prompt', message: 'Unknown prompt: greet', data: { reason: 'prompt_not_found' } },
   ],
+  [
+    'prompt to complete',
+    () => completionCallOf(absentPrompt('greet')),
+    { code: 'unknown_prompt', message: 'Unknown prompt: greet', data: { reason: 'prompt_not_found' } },
+  ],
+  [
+    'template to complete',
+    () => completionCallOf(absentTemplate('note://{id}')),
+    { code: 'unknown_resource', message: 'Unknown resource: note://{id}', data: { uri: 'note://{id}' } },
+  ],
 ];
 
 test.each(readings)(
@@ -159,6 +169,11 @@ function resourceCallOf(uri: string): ResourceCall {
 function promptCallOf(name: string): PromptCall {
   const { tool: _tool, ...base } = callOf(absentTool(''));
   return { ...base, kind: 'prompt', prompt: absentPrompt(name), arguments: {} };
+}
+
+function completionCallOf(target: CompletionCall['target']): CompletionCall {
+  const { tool: _tool, arguments: _arguments, ...base } = callOf(absentTool(''));
+  return { ...base, kind: 'completion', target, argument: { name: 'id', value: '' }, chosen: {} };
 }
 
 function noting(name: string, seen: string[]): Stage {

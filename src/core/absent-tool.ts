@@ -1,6 +1,6 @@
 import { ToolcribError } from './errors.ts';
 import { unknownPrompt, type Prompt } from './prompt.ts';
-import { resourceNotFound, type Resource } from './resource.ts';
+import { resourceNotFound, type Resource, type ResourceTemplate } from './resource.ts';
 import type { Tool } from './tool.ts';
 
 /** The answer for a tool that does not exist, and equally for one the caller may not see. */
@@ -44,6 +44,20 @@ export function absentResource(uri: string): Resource {
   return resource;
 }
 
+/** Stands for a template the caller cannot find; whatever text was sent, it is no pattern. */
+export function absentTemplate(uriTemplate: string): ResourceTemplate {
+  const template: ResourceTemplate = {
+    uriTemplate,
+    name: uriTemplate,
+    template: NO_PATTERN,
+    read() {
+      throw resourceNotFound(uriTemplate);
+    },
+  };
+  absentReadings.add(template);
+  return template;
+}
+
 /** Stands for a prompt the caller cannot find. */
 export function absentPrompt(name: string): Prompt {
   const prompt: Prompt = {
@@ -60,5 +74,11 @@ export function absentPrompt(name: string): Prompt {
 /** The stand-ins for resources and prompts that cannot be found. */
 export const absentReadings = new WeakSet<object>();
 
+const NO_PATTERN: ResourceTemplate['template'] = Object.freeze({
+  variables: [],
+  expand: () => '',
+  fill: () => '',
+  match: () => undefined,
+});
 const ANYTHING = { type: 'object', properties: {} } as const;
 const CHANGES_NOTHING = { readOnlyHint: true } as const;

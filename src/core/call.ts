@@ -103,6 +103,8 @@ export interface CompletionCall extends CallBase {
   readonly argument: { readonly name: string; readonly value: string };
   /** What the user has chosen for other arguments already. */
   readonly chosen: Readonly<Record<string, string>>;
+  /** Whether the caller sees what these values make of a template's address; what leads elsewhere is not suggested. */
+  readonly isSeen?: ((values: Readonly<Record<string, string>>) => boolean) | undefined;
 }
 
 /** A call that is not of a tool. */

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from './caller.ts';
 import { canonicalJson } from './canonical-json.ts';
+import type { Readable } from './expose-readings.ts';
+import { describePrompt } from './prompt.ts';
+import { describeResource, describeTemplate } from './resource.ts';
 import { describeTool, type Tool } from './tool.ts';
 
 /** A short fingerprint of any JSON value, the same however its keys are ordered. */
@@ -16,6 +19,20 @@ export function definitionDigest(tool: Tool): string {
 }
 
 const definitions = new WeakMap<Tool, string>();
+
+/** The same for a resource, a template or a prompt, as it is listed. */
+export function readingDigest(target: Readable): string {
+  let known = readings.get(target);
+  if (known === undefined) readings.set(target, (known = digest(describeReading(target))));
+  return known;
+}
+
+const readings = new WeakMap<Readable, string>();
+
+function describeReading(target: Readable): object {
+  if ('uri' in target) return describeResource(target);
+  return 'uriTemplate' in target ? describeTemplate(target) : describePrompt(target);
+}
 
 /** The key under which everything kept for a caller is kept; length first, so that no two callers can share one. */
 export function ownerOf(caller: Caller): string {

@@ -139,14 +139,15 @@ export function toMessages(value: unknown): PromptMessages {
   );
 }
 
-/** The first hundred suggestions, which is the most the protocol allows, and how many there are. */
-export function toCompletion(values: readonly string[]): Completion {
+/** The first hundred suggestions that may be shown, which is the most the protocol allows, and how many there are. */
+export function toCompletion(values: readonly string[], isShown?: (value: string) => boolean): Completion {
   if (!Array.isArray(values) || values.some((value) => typeof value !== 'string'))
     throw new TypeError('A completion must return a list of strings.');
+  const shown: readonly string[] = isShown ? values.filter(isShown) : values;
   return {
-    values: values.slice(0, MAX_SUGGESTIONS),
-    total: values.length,
-    hasMore: values.length > MAX_SUGGESTIONS,
+    values: shown.slice(0, MAX_SUGGESTIONS),
+    total: shown.length,
+    hasMore: shown.length > MAX_SUGGESTIONS,
   };
 }
 

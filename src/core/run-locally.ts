@@ -1,6 +1,7 @@
 import { authorFailure } from './author-failure.ts';
 import type { Call, CompletionCall, PromptCall, ResourceCall } from './call.ts';
 import { CallContext, type Services } from './context.ts';
+import { requirePresent, suggestionFilter } from './expose-readings.ts';
 import { checkPromptArguments, toCompletion, toMessages } from './prompt.ts';
 import { toContents } from './resource.ts';
 import { toResult, type Result } from './result.ts';
@@ -60,12 +61,13 @@ async function fillPrompt(call: PromptCall, context: CallContext): Promise<Resul
 }
 
 async function complete(call: CompletionCall, context: CallContext): Promise<Result> {
+  requirePresent(call);
   const { target, argument, chosen } = call;
   const completers = 'uriTemplate' in target ? (target.complete ?? {}) : target.arguments;
   const found = Object.hasOwn(completers, argument.name) ? completers[argument.name] : undefined;
   const completer = typeof found === 'function' ? found : found?.complete;
   const values = completer ? await completer(argument.value, { arguments: chosen, context }) : [];
-  return { kind: 'done', data: toCompletion(values) };
+  return { kind: 'done', data: toCompletion(values, suggestionFilter(call)) };
 }
 
 function needsInput({ interview }: Call): Result {

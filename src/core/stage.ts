@@ -1,27 +1,26 @@
-import { absentReadings, absentTool, absentTools, unknownTool } from './absent-tool.ts';
+import { absentTool, absentTools, unknownTool } from './absent-tool.ts';
 import type { Call, Reading, ToolCall } from './call.ts';
 import type { Caller } from './caller.ts';
 import { CallerMemory } from './caller-memory.ts';
-import { unknownPrompt, type Prompt } from './prompt.ts';
-import { resourceNotFound, type Resource, type ResourceTemplate } from './resource.ts';
 import { ToolcribError } from './errors.ts';
+import { exposeReadings, requirePresent, withoutUnseen, type Readable } from './expose-readings.ts';
 import type { Result } from './result.ts';
-import { andThen, type Awaitable, type PromptFace, type ResourceFace, type ToolSource } from './source.ts';
+import { andThen, type Awaitable, type ToolSource } from './source.ts';
 import { passOnAssumptions, type Tool } from './tool.ts';
 
 /** The rest of the line, from a stage's point of view. */
 export type Next<C extends Call = ToolCall> = (call: C) => Awaitable<Result>;
-
-/** What a reading is of. */
-export type Readable = Resource | ResourceTemplate | Prompt;
 
 /** A named step in front of a source. */
 export interface Stage {
   readonly name: string;
   /** Hides a tool from a caller (`null`) or changes its definition; listing and finding both go through it. */
   readonly expose?: (tool: Tool, caller: Caller) => Tool | null;
-  /** Whether a caller sees a resource, a template or a prompt. */
-  readonly exposeReading?: (target: Readable, caller: Caller) => boolean;
+  /**
+   * Whether a caller sees a resource, a template or a prompt; with an address, whether it sees what is read there through the template. While an
+   * address is being completed, the variables without a value stand in it as the template has them. Finding, following and suggesting go through it too.
+   */
+  readonly exposeReading?: (target: Readable, caller: Caller, address?: string) => boolean;
   /** What `expose` looks at in a caller; callers with the same answer share one view. Left out, each has its own. */
   readonly viewOf?: (caller: Caller) => string;
   /** Puts something around the call; runs once per tool, not per call. Returns `next` itself where it does not apply. */
@@ -61,16 +60,16 @@ export function withStages(source: ToolSource, stages: readonly Stage[]): ToolSo
     (next, stage) => stage.wrapReading?.(next) ?? next,
     source.stages === undefined ? (call) => readPresent(call, source) : (call) => source.call(call),
   );
-  const faces = readingFaces(source, stages);
+  const readings = exposeReadings(source, stages);
   const behind: ToolSource = {
     ...withExposure(source, stages),
-    call: (call) => (call.kind === 'tool' ? lineOf(call.tool)(call) : read(call)),
+    call: (call) => (call.kind === 'tool' ? lineOf(call.tool)(call) : read(readings.narrow(call))),
     stages: new Set([...(source.stages ?? []), ...stages.map(({ name }) => name)]),
     get resources() {
-      return faces.resources();
+      return readings.resources();
     },
     get prompts() {
-      return faces.prompts();
+      return readings.prompts();
     },
     ...(source.watch && { watch: (listener) => source.watch!(listener) }),
   };
@@ -79,9 +78,9 @@ export function withStages(source: ToolSource, stages: readonly Stage[]): ToolSo
 }
 
 function readPresent(call: Reading, source: ToolSource): Awaitable<Result> {
-  if (call.kind === 'resource' && absentReadings.has(call.resource)) throw resourceNotFound(call.uri);
-  if (call.kind === 'prompt' && absentReadings.has(call.prompt)) throw unknownPrompt(call.prompt.name);
-  return runPresent(call, source);
+  requirePresent(call);
+  if (call.kind !== 'completion' || !call.isSeen) return runPresent(call, source);
+  return andThen(runPresent(call, source), (result) => withoutUnseen(result, call));
 }
 
 function runPresent(call: Call, source: ToolSource): Awaitable<Result> {
@@ -173,45 +172,6 @@ function createViews(exposing: readonly Stage[]): (caller: Caller) => View {
 
 function createView(): View {
   return { tools: new WeakMap(), lists: new WeakMap() };
-}
-
-interface ReadingFaces {
-  readonly resources: () => ResourceFace | undefined;
-  readonly prompts: () => PromptFace | undefined;
-}
-
-function readingFaces(source: ToolSource, stages: readonly Stage[]): ReadingFaces {
-  const exposing = stages.filter((stage) => stage.exposeReading);
-  if (exposing.length === 0) return { resources: () => source.resources, prompts: () => source.prompts };
-  const isSeen = (target: Readable, caller: Caller): boolean =>
-    exposing.every((stage) => stage.exposeReading!(target, caller));
-  const seen = <T extends Readable>(all: Awaitable<readonly T[]>, caller: Caller): Awaitable<readonly T[]> =>
-    andThen(all, (targets) => targets.filter((target) => isSeen(target, caller)));
-  const resources = new WeakMap<ResourceFace, ResourceFace>();
-  const prompts = new WeakMap<PromptFace, PromptFace>();
-  const narrow = (face: ResourceFace): ResourceFace => ({
-    list: (caller) => seen(face.list(caller), caller),
-    templates: (caller) => seen(face.templates(caller), caller),
-    find: (uri, caller) =>
-      andThen(face.find(uri, caller), (found) =>
-        found && isSeen(found.resource, caller) ? found : undefined,
-      ),
-  });
-  const narrowPrompts = (face: PromptFace): PromptFace => ({
-    list: (caller) => seen(face.list(caller), caller),
-    find: (name, caller) =>
-      andThen(face.find(name, caller), (prompt) => (prompt && isSeen(prompt, caller) ? prompt : undefined)),
-  });
-  return {
-    resources: () => {
-      const face = source.resources;
-      return face && remember(resources, face, () => narrow(face));
-    },
-    prompts: () => {
-      const face = source.prompts;
-      return face && remember(prompts, face, () => narrowPrompts(face));
-    },
-  };
 }
 
 function remember<K extends object, V>(memory: WeakMap<K, V>, key: K, make: () => V): V {

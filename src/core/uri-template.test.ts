@@ -247,3 +247,15 @@ describe('templates that are refused', () => {
 test('the variables are listed in order', () => {
   expect(parseUriTemplate('x://{b}{/a}{?d,c.e}').variables).toEqual(['b', 'a', 'd', 'c.e']);
 });
+
+test.each([
+  ['doc://{area}/{page}', {}, 'doc://{area}/{page}'],
+  ['doc://{area}/{page}', { area: 'a/b' }, 'doc://a%2Fb/{page}'],
+  ['doc://{area}/{page}', { area: 'a', page: '' }, 'doc://a/'],
+  ['doc:///{+path}', { path: 'a/{b}' }, 'doc:///a/%7Bb%7D'],
+  ['doc://x{/a,b}', { b: '1' }, 'doc://x/{a}/1'],
+  ['doc://{id}{?q,r}', { id: '1' }, 'doc://1'],
+  ['doc://{id}{?q,r}', { r: '2' }, 'doc://{id}?r=2'],
+])('%s filled with %j is %s', (template, values, filled) => {
+  expect(parseUriTemplate(template).fill(values as Record<string, string>)).toBe(filled);
+});

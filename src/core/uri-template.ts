@@ -8,6 +8,8 @@ export interface UriTemplate {
   readonly variables: readonly string[];
   /** The URI with every value in its place, encoded; a variable without a value is left out. */
   expand(values: Readonly<Record<string, string>>): string;
+  /** The same where values are still missing: what needs one stands there as it is written, and parameters are left out. */
+  fill(values: Readonly<Record<string, string>>): string;
   /**
    * The decoded values of a URI of this shape; parameters (`{?x}`, `{&x}`, `{;x}`) may be missing or come in any order,
    * everything else must have a value. The client chooses them, so "../" is as possible as anything else.
@@ -30,6 +32,8 @@ export function parseUriTemplate(text: string): UriTemplate {
     variables: Object.freeze(variables),
     expand: (values: Readonly<Record<string, string>>) =>
       parts.map((part) => (typeof part === 'string' ? part : expandExpression(part, values))).join(''),
+    fill: (values: Readonly<Record<string, string>>) =>
+      parts.map((part) => (typeof part === 'string' ? part : fillExpression(part, values))).join(''),
     match: (uri: string) => (uri.startsWith(prefix) ? matchSteps(steps, uri) : undefined),
   });
 }
@@ -46,6 +50,8 @@ interface Operator {
 }
 
 interface Expression {
+  /** As it is written, braces included. */
+  readonly text: string;
   readonly operator: Operator;
   readonly names: readonly string[];
 }
@@ -121,7 +127,7 @@ function parseExpression(body: string, template: string): Expression {
         `has no usable variable name in "{${body}}"; use letters, digits, "_" and single dots`,
       );
   }
-  return { operator, names };
+  return { text: `{${body}}`, operator, names };
 }
 
 function refuse(template: string, problem: string): never {
@@ -140,6 +146,19 @@ function expandExpression({ operator, names }: Expression, values: Readonly<Reco
     return [value === '' ? name + operator.afterEmptyName : `${name}=${encode(value)}`];
   });
   return written.length === 0 ? '' : operator.first + written.join(operator.separator);
+}
+
+function fillExpression(expression: Expression, values: Readonly<Record<string, string>>): string {
+  const { text, operator, names } = expression;
+  const isGiven = (name: string): boolean => Object.hasOwn(values, name);
+  if (operator.afterEmptyName !== undefined || names.every(isGiven))
+    return expandExpression(expression, values);
+  if (!names.some(isGiven)) return text;
+  const encode = operator.keepsReserved ? encodeKeepingReserved : encodeAll;
+  return (
+    operator.first +
+    names.map((name) => (isGiven(name) ? encode(values[name]!) : `{${name}}`)).join(operator.separator)
+  );
 }
 
 function encodeAll(value: string): string {

@@ -1,14 +1,14 @@
 import type { Caller } from '../core/caller.ts';
+import { definitionDigest, readingDigest } from '../core/digest.ts';
+import type { Readable } from '../core/expose-readings.ts';
 import {
   andThen,
   orElse,
   type Awaitable,
   type Change,
   type ResourceUpdate,
-  type ToolChange,
   type ToolSource,
 } from '../core/source.ts';
-import { definitionDigest } from '../core/digest.ts';
 import type { Tool } from '../core/tool.ts';
 
 /** Somebody who wants to hear of changes. */
@@ -19,11 +19,17 @@ export interface Listener {
   hear(change: Change): void;
 }
 
+type ListChange = Exclude<Change, ResourceUpdate>;
+type ListKind = ListChange['kind'];
+type Listed = readonly (Tool | Readable)[];
+/** The lists of each kind that a caller sees. */
+type View = Record<ListKind, Awaitable<readonly Listed[]>>;
+
 /** Tells listeners what changed in the source, each only what its caller can see. */
 export class Announcer {
   readonly #source: ToolSource;
   // What each listener saw last, so that a change hidden from it stays unheard.
-  readonly #listeners = new Map<Listener, Awaitable<readonly Tool[]>>();
+  readonly #listeners = new Map<Listener, View>();
   #unwatch: (() => void) | undefined;
 
   constructor(source: ToolSource) {
@@ -38,7 +44,12 @@ export class Announcer {
   /** Lets a listener hear changes until the returned function is called. */
   join(listener: Listener): () => void {
     this.#unwatch ??= this.#source.watch?.((change) => this.#tell(change));
-    this.#listeners.set(listener, this.#look(listener));
+    const { caller } = listener;
+    this.#listeners.set(listener, {
+      tools: this.#look('tools', caller),
+      resources: this.#look('resources', caller),
+      prompts: this.#look('prompts', caller),
+    });
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
@@ -47,54 +58,86 @@ export class Announcer {
     };
   }
 
+  /** Whether a resource is there for a caller; one that cannot be looked for is not. */
+  sees(uri: string, caller: Caller): Awaitable<boolean> {
+    return orElse(
+      () => andThen(this.#source.resources?.find(uri, caller), (found) => found !== undefined),
+      () => false,
+    );
+  }
+
   #tell(change: Change): void {
-    for (const listener of this.#listeners.keys()) {
+    for (const [listener, view] of this.#listeners) {
       if (change.kind === 'resource') void this.#tellResource(listener, change);
-      else if (change.kind === 'tools') void this.#tellTools(listener, change);
-      else listener.hear(change);
+      else void this.#tellList(listener, change, view);
     }
   }
 
-  #tellTools(listener: Listener, change: ToolChange): Awaitable<void> {
-    const before = this.#listeners.get(listener)!;
-    const after = this.#look(listener);
-    this.#listeners.set(listener, after);
+  #tellList(listener: Listener, change: ListChange, view: View): Awaitable<void> {
+    const before = view[change.kind];
+    const after = this.#look(change.kind, listener.caller);
+    view[change.kind] = after;
     return andThen(before, (seen) =>
-      andThen(after, (tools) => {
-        if (!sameTools(tools, seen) && this.#listeners.has(listener)) listener.hear(change);
+      andThen(after, (sees) => {
+        if (!isSameView(sees, seen) && this.#listeners.has(listener)) listener.hear(change);
       }),
     );
   }
 
-  // Whoever follows an address learns nothing from it unless the resource is there for them.
+  // Asked anew for every update: what could be read when it was followed may be hidden by now.
   #tellResource(listener: Listener, change: ResourceUpdate): Awaitable<void> {
     if (!listener.follows(change.uri)) return;
-    const found = orElse(
-      () => this.#source.resources?.find(change.uri, listener.caller),
-      () => undefined,
-    );
-    return andThen(found, (resource) => {
-      if (resource && this.#listeners.has(listener)) listener.hear(change);
+    return andThen(this.sees(change.uri, listener.caller), (isSeen) => {
+      if (isSeen && this.#listeners.has(listener)) listener.hear(change);
     });
   }
 
-  #look(listener: Listener): Awaitable<readonly Tool[]> {
-    // A list that fails counts as empty: whoever asks for it is told why.
-    return orElse<readonly Tool[]>(
-      () => this.#source.list(listener.caller),
-      () => [],
+  // A list that fails counts as empty: whoever asks for it is told why.
+  #look(kind: ListKind, caller: Caller): Awaitable<readonly Listed[]> {
+    return orElse(
+      () => this.#lists(kind, caller),
+      () => NOTHING,
     );
+  }
+
+  #lists(kind: ListKind, caller: Caller): Awaitable<readonly Listed[]> {
+    const { resources, prompts } = this.#source;
+    switch (kind) {
+      case 'tools':
+        return andThen(this.#source.list(caller), (tools) => [tools]);
+      case 'prompts':
+        return prompts ? andThen(prompts.list(caller), (list) => [list]) : NOTHING;
+      case 'resources':
+        if (!resources) return NOTHING;
+        return andThen(resources.list(caller), (list) =>
+          andThen(resources.templates(caller), (templates) => [list, templates]),
+        );
+    }
   }
 }
 
-// A configuration that is loaded again makes new tools, most of them the same as before.
-function isSame(tool: Tool, other: Tool): boolean {
-  return tool === other || (tool.name === other.name && definitionDigest(tool) === definitionDigest(other));
+const NOTHING: readonly Listed[] = [];
+
+// A list that is not there is like an empty one: whether there is anything hidden in it is not told.
+function isSameView(sees: readonly Listed[], seen: readonly Listed[]): boolean {
+  const longer = sees.length > seen.length ? sees : seen;
+  return longer.every((_list, at) => isSameList(sees[at] ?? NOTHING_LISTED, seen[at] ?? NOTHING_LISTED));
 }
 
-function sameTools(some: readonly Tool[], others: readonly Tool[]): boolean {
+const NOTHING_LISTED: Listed = [];
+
+function isSameList(some: Listed, others: Listed): boolean {
   return (
     some === others ||
-    (some.length === others.length && some.every((tool, index) => isSame(tool, others[index]!)))
+    (some.length === others.length && some.every((one, index) => isSame(one, others[index]!)))
   );
+}
+
+// A configuration that is loaded again makes everything anew, most of it the same as before.
+function isSame(one: Tool | Readable, other: Tool | Readable): boolean {
+  return one === other || digestOf(one) === digestOf(other);
+}
+
+function digestOf(one: Tool | Readable): string {
+  return 'handler' in one ? definitionDigest(one) : readingDigest(one);
 }

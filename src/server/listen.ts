@@ -28,6 +28,8 @@ interface Filter {
   readonly taskIds?: readonly string[];
 }
 
+const LOOKED_FOR_AT_ONCE = 20;
+
 /** The open `subscriptions/listen` requests: each hears what it asked for and may see, until it ends. */
 export class Subscriptions {
   readonly #announcer: Announcer;
@@ -45,7 +47,7 @@ export class Subscriptions {
     const { link } = settled;
     if (!link.canStream)
       throw new ToolcribError('not_acceptable', 'A subscription needs "Accept: text/event-stream".');
-    const filter = readFilter(settled, audible);
+    const filter = await this.#honoured(readFilter(settled, audible), link.caller);
     const leave = this.#seats.take(link.caller);
     const subscription = new Subscription(settled, filter);
     this.#open.add(subscription);
@@ -63,6 +65,19 @@ export class Subscriptions {
       this.#open.delete(subscription);
       link.session?.onHangUp.delete(subscription.end);
     }
+  }
+
+  // What the caller cannot read is no more followed than what is not there.
+  async #honoured(filter: Filter, caller: Caller): Promise<Filter> {
+    const { resourceSubscriptions: wanted } = filter;
+    if (!wanted) return filter;
+    const seen: string[] = [];
+    for (const [index, uri] of wanted.entries()) {
+      // Long addresses take a while to be looked for, and others have their turn.
+      if (index % LOOKED_FOR_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve));
+      if (await this.#announcer.sees(uri, caller)) seen.push(uri);
+    }
+    return { ...filter, resourceSubscriptions: seen };
   }
 
   /** Tells of a task to those of its owner's subscriptions that follow it. */

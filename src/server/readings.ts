@@ -1,8 +1,8 @@
-import { absentPrompt, absentResource } from '../core/absent-tool.ts';
+import { absentPrompt, absentResource, absentTemplate } from '../core/absent-tool.ts';
 import type { CompletionCall, PromptCall, ResourceCall } from '../core/call.ts';
 import { digest } from '../core/digest.ts';
-import { describePrompt, unknownPrompt, type Prompt, type PromptMessages } from '../core/prompt.ts';
-import { resourceNotFound, type ResourceTemplate } from '../core/resource.ts';
+import { describePrompt, type Prompt, type PromptMessages } from '../core/prompt.ts';
+import type { ResourceTemplate } from '../core/resource.ts';
 import type { Call } from '../core/call.ts';
 import { encodeBlock } from '../protocol/encode-result.ts';
 import type { JsonObject } from '../protocol/json-rpc.ts';
@@ -95,15 +95,11 @@ export class Readings {
     { link }: Settled,
   ): Promise<Prompt | ResourceTemplate> {
     const { resources, prompts } = this.#parts.source;
-    if ('prompt' in target) {
-      const prompt = await prompts?.find(target.prompt, link.caller);
-      if (!prompt) throw unknownPrompt(target.prompt);
-      return prompt;
-    }
+    if ('prompt' in target)
+      return (await prompts?.find(target.prompt, link.caller)) ?? absentPrompt(target.prompt);
     const templates = (await resources?.templates(link.caller)) ?? [];
-    const template = templates.find(({ uriTemplate }) => uriTemplate === target.template);
-    if (!template) throw resourceNotFound(target.template);
-    return template;
+    const found = templates.find(({ uriTemplate }) => uriTemplate === target.template);
+    return found ?? absentTemplate(target.template);
   }
 
   async #perform<C extends Call>(

@@ -1,6 +1,6 @@
 import type { Caller } from '../core/caller.ts';
 import { CallerMemory } from '../core/caller-memory.ts';
-import type { Readable } from '../core/stage.ts';
+import type { Readable } from '../core/expose-readings.ts';
 import type { Tool } from '../core/tool.ts';
 import type { AccessKind, CompiledRule } from './access-rules.ts';
 

@@ -2,7 +2,9 @@ import type * as Cel from '@marcbachmann/cel-js';
 import type { z } from 'zod';
 import { absentTools, unknownTool } from '../core/absent-tool.ts';
 import type { Reading, ToolCall } from '../core/call.ts';
+import type { Caller } from '../core/caller.ts';
 import { ToolcribError } from '../core/errors.ts';
+import { unknownTarget, type Readable } from '../core/expose-readings.ts';
 import { unknownPrompt } from '../core/prompt.ts';
 import { resourceNotFound } from '../core/resource.ts';
 import type { Next, Stage } from '../core/stage.ts';
@@ -67,7 +69,7 @@ function authorizeByName(policy: AccessPolicy): Stage {
     name: 'authorize',
     viewOf: (caller) => policy.viewOf(caller),
     expose: (tool, caller) => (policy.tool(tool, caller).isListed ? tool : null),
-    exposeReading: (target, caller) => policy.reading(target, caller).isListed,
+    exposeReading: (target, caller, address) => targetVerdict(policy, caller, { target, address }).isListed,
     wrap(tool, next) {
       if (absentTools.has(tool)) return next;
       return (call) => {
@@ -93,19 +95,24 @@ function readingVerdict(policy: AccessPolicy, call: Reading): Verdict {
     case 'completion':
       return policy.reading(call.target, call.caller);
     case 'resource':
-      return resourceVerdict(policy, call);
+      return targetVerdict(policy, call.caller, { target: call.resource, address: call.uri });
   }
 }
 
+interface Addressed {
+  readonly target: Readable;
+  readonly address: string | undefined;
+}
+
 // A template stands for many addresses, and one address can be written in several ways: each of them must be allowed.
-function resourceVerdict(policy: AccessPolicy, call: Extract<Reading, { kind: 'resource' }>): Verdict {
-  const verdict = policy.reading(call.resource, call.caller);
-  if (!verdict.isListed || 'uri' in call.resource) return verdict;
-  const decoded = decode(call.uri);
+function targetVerdict(policy: AccessPolicy, caller: Caller, { target, address }: Addressed): Verdict {
+  const verdict = policy.reading(target, caller);
+  if (!verdict.isListed || address === undefined || !('uriTemplate' in target)) return verdict;
+  const decoded = decode(address);
   if (/(^|[/\\])\.\.?([/\\?#]|$)/.test(decoded)) return { ...verdict, isListed: false, note: 'access' };
-  const plain = policy.address(call.uri, call.caller);
-  if (!plain.isListed || decoded === call.uri) return plain;
-  return policy.address(decoded, call.caller);
+  const plain = policy.address(address, caller);
+  if (!plain.isListed || decoded === address) return plain;
+  return policy.address(decoded, caller);
 }
 
 function decode(uri: string): string {
@@ -123,9 +130,7 @@ function unknownReading(call: Reading): ToolcribError {
     case 'prompt':
       return unknownPrompt(call.prompt.name);
     case 'completion':
-      return 'uriTemplate' in call.target
-        ? resourceNotFound(call.target.uriTemplate)
-        : unknownPrompt(call.target.name);
+      return unknownTarget(call.target);
   }
 }
 

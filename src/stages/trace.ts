@@ -155,7 +155,7 @@ function aboutReading(call: Reading): About {
       if (absentReadings.has(call.prompt)) return aboutMethod('prompts/get');
       return aboutMethod('prompts/get', call.prompt.name, { 'gen_ai.prompt.name': call.prompt.name });
     case 'completion':
-      return 'uriTemplate' in call.target
+      return 'uriTemplate' in call.target || absentReadings.has(call.target)
         ? aboutMethod('completion/complete')
         : aboutMethod('completion/complete', call.target.name, { 'gen_ai.prompt.name': call.target.name });
   }

@@ -1,0 +1,149 @@
+import { absentReadings } from './absent-tool.ts';
+import type { CompletionCall, Reading } from './call.ts';
+import type { Caller } from './caller.ts';
+import type { ToolcribError } from './errors.ts';
+import { isObject } from './json.ts';
+import { toCompletion, unknownPrompt, type Prompt } from './prompt.ts';
+import { resourceNotFound, type Resource, type ResourceTemplate } from './resource.ts';
+import type { Result } from './result.ts';
+import { andThen, type PromptFace, type ResourceFace, type ToolSource } from './source.ts';
+
+/** What a reading is of. */
+export type Readable = Resource | ResourceTemplate | Prompt;
+
+/** Whoever says what a caller sees. */
+interface Exposing {
+  readonly exposeReading?: (target: Readable, caller: Caller, address?: string) => boolean;
+}
+
+/** What callers see of the resources and prompts of a source. */
+export interface ExposedReadings {
+  readonly resources: () => ResourceFace | undefined;
+  readonly prompts: () => PromptFace | undefined;
+  /** A completion that suggests only what its caller sees; any other reading as it is. */
+  readonly narrow: (call: Reading) => Reading;
+}
+
+/** Narrows the resources and prompts of a source to what each caller sees. */
+export function exposeReadings(source: ToolSource, all: readonly Exposing[]): ExposedReadings {
+  const exposing = all.filter((one) => one.exposeReading);
+  if (exposing.length === 0)
+    return { resources: () => source.resources, prompts: () => source.prompts, narrow: (call) => call };
+  const isSeen = (target: Readable, caller: Caller, address?: string): boolean =>
+    exposing.every((one) => one.exposeReading!(target, caller, address));
+  const resources = new WeakMap<ResourceFace, ResourceFace>();
+  const prompts = new WeakMap<PromptFace, PromptFace>();
+  return {
+    resources: () => narrowed(source.resources, resources, (face) => narrowResources(face, isSeen)),
+    prompts: () => narrowed(source.prompts, prompts, (face) => narrowPrompts(face, isSeen)),
+    narrow: (call) => (call.kind === 'completion' ? narrowCompletion(call, isSeen) : call),
+  };
+}
+
+/** Throws for what only stands for something that cannot be found. */
+export function requirePresent(call: Reading): void {
+  switch (call.kind) {
+    case 'resource':
+      if (absentReadings.has(call.resource)) throw resourceNotFound(call.uri);
+      break;
+    case 'prompt':
+      if (absentReadings.has(call.prompt)) throw unknownPrompt(call.prompt.name);
+      break;
+    case 'completion':
+      if (absentReadings.has(call.target)) throw unknownTarget(call.target);
+      break;
+  }
+}
+
+/** The answer for a prompt or a template that has nothing to complete for this caller. */
+export function unknownTarget(target: CompletionCall['target']): ToolcribError {
+  return 'uriTemplate' in target ? resourceNotFound(target.uriTemplate) : unknownPrompt(target.name);
+}
+
+/** Tells which suggestions lead to something the caller sees; nothing where all do. */
+export function suggestionFilter(call: CompletionCall): ((value: string) => boolean) | undefined {
+  const { isSeen, chosen, argument } = call;
+  return isSeen && ((value) => isSeen({ ...chosen, [argument.name]: value }));
+}
+
+/** A completion without what its caller does not see, whatever source it comes from. */
+export function withoutUnseen(result: Result, call: CompletionCall): Result {
+  const isShown = suggestionFilter(call);
+  if (!isShown || result.kind !== 'done' || !isObject(result.data)) return result;
+  const values = result.data['values'] as readonly string[];
+  // How many there are would tell of those that are left out.
+  return values.every(isShown) ? result : { ...result, data: toCompletion(values, isShown) };
+}
+
+type IsSeen = (target: Readable, caller: Caller, address?: string) => boolean;
+
+function narrowed<F extends object>(
+  face: F | undefined,
+  known: WeakMap<F, F>,
+  narrow: (face: F) => F,
+): F | undefined {
+  if (!face) return undefined;
+  let made = known.get(face);
+  if (!made) known.set(face, (made = narrow(face)));
+  return made;
+}
+
+function narrowResources(face: ResourceFace, isSeen: IsSeen): ResourceFace {
+  const resources = new SeenLists<Resource>(isSeen);
+  const templates = new SeenLists<ResourceTemplate>(isSeen);
+  return {
+    list: (caller) => andThen(face.list(caller), (all) => resources.of(all, caller)),
+    templates: (caller) => andThen(face.templates(caller), (all) => templates.of(all, caller)),
+    find: (uri, caller) =>
+      andThen(face.find(uri, caller), (found) =>
+        found && isSeen(found.resource, caller, 'uriTemplate' in found.resource ? uri : undefined)
+          ? found
+          : undefined,
+      ),
+  };
+}
+
+function narrowPrompts(face: PromptFace, isSeen: IsSeen): PromptFace {
+  const prompts = new SeenLists<Prompt>(isSeen);
+  return {
+    list: (caller) => andThen(face.list(caller), (all) => prompts.of(all, caller)),
+    find: (name, caller) =>
+      andThen(face.find(name, caller), (prompt) => (prompt && isSeen(prompt, caller) ? prompt : undefined)),
+  };
+}
+
+function narrowCompletion(call: CompletionCall, isSeen: IsSeen): CompletionCall {
+  const { target, caller, isSeen: isSeenOutside } = call;
+  if (!('uriTemplate' in target) || absentReadings.has(target)) return call;
+  return {
+    ...call,
+    isSeen: (values) =>
+      isSeen(target, caller, target.template.fill(values)) && (isSeenOutside?.(values) ?? true),
+  };
+}
+
+// More kinds of list than this are not remembered at once; the oldest is made again when it is asked for.
+const MAX_LISTS = 1_000;
+
+/** Lists without what is not seen: the same array for all who see the same, so that it is kept and encoded once. */
+class SeenLists<T extends Readable> {
+  readonly #isSeen: IsSeen;
+  readonly #known = new WeakMap<readonly T[], Map<string, readonly T[]>>();
+
+  constructor(isSeen: IsSeen) {
+    this.#isSeen = isSeen;
+  }
+
+  of(all: readonly T[], caller: Caller): readonly T[] {
+    const marks = all.map((target) => (this.#isSeen(target, caller) ? '1' : '0'));
+    const key = marks.join('');
+    let lists = this.#known.get(all);
+    if (!lists) this.#known.set(all, (lists = new Map<string, readonly T[]>()));
+    let seen = lists.get(key);
+    if (!seen) {
+      if (lists.size >= MAX_LISTS) lists.delete(lists.keys().next().value!);
+      lists.set(key, (seen = Object.freeze(all.filter((_target, index) => marks[index] === '1'))));
+    }
+    return seen;
+  }
+}
