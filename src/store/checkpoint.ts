@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import type { ChainHead } from './chain.ts';
+import type { Entry } from './store.ts';
 
 /** What is signed from time to time: where every chain stood. Kept outside the database, it shows what was there. */
 export interface Checkpoint {
@@ -18,6 +19,10 @@ export interface Checkpoint {
   readonly upTo: number;
   /** The heads of the chains that grew since the checkpoint before. */
   readonly heads: Readonly<Record<string, readonly [seq: number, hash: string]>>;
+  /** What stands for the order of all rows since the checkpoint before; older versions did not sign it. */
+  readonly order?: string;
+  /** What stands for the open intents that are kept with it; older versions did not sign it. */
+  readonly intents?: string;
   /** The fingerprint of the checkpoint before, so that none can be left out. */
   readonly before: string;
 }
@@ -43,6 +48,17 @@ export function openCheckpoint(line: string, key: KeyObject): Checkpoint | undef
 /** The fingerprint a checkpoint is known by in the next one. */
 export function fingerprint(line: string): string {
   return createHash('sha256').update(line).digest('base64url');
+}
+
+/** What stands for the order of rows, chains and groups among each other, after one more group; it begins as an empty text. */
+export function foldGroup(order: string, id: number, hashes: readonly string[]): string {
+  return fingerprint(`${order}\n${id}\n${hashes.join('\n')}`);
+}
+
+/** What stands for a list of open intents, however it is ordered. */
+export function intentsDigest(intents: readonly (readonly [call: string, intent: Entry])[]): string {
+  const sorted = intents.map(([call, { chain, body }]) => [call, chain, body]);
+  return fingerprint(JSON.stringify(sorted.toSorted(([one], [other]) => (one! < other! ? -1 : 1))));
 }
 
 /** The keys for signing and for checking, from the secret kept in a file. */

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { genesis, link, parseRow, writeRow, type ChainHead } from './chain.ts';
-import { fingerprint, signCheckpoint, type Checkpoint } from './checkpoint.ts';
+import { fingerprint, foldGroup, intentsDigest, signCheckpoint, type Checkpoint } from './checkpoint.ts';
 import { CheckpointCopies } from './checkpoint-copies.ts';
 import { OpenIntents } from './intent.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
@@ -29,6 +29,7 @@ interface Chain {
 /** A group of rows that is not yet known to be on the disk, and how things stood before each of them. */
 interface Group {
   readonly lastId: number;
+  readonly order: string;
   readonly rows: { readonly chain: Chain; readonly before: ChainHead }[];
 }
 
@@ -47,6 +48,8 @@ export class JournalWriter {
   readonly #chains = new Map<string, Chain>();
   #grown: Chain[] = [];
   #rowsSince = 0;
+  // Stands for the order of all rows since the last checkpoint.
+  #order = '';
   #turnsToSkip = 0;
   #lastId = 0;
   #seenWrites: number;
@@ -70,16 +73,19 @@ export class JournalWriter {
   write(entries: readonly Entry[]): void {
     this.#lookAround();
     const rows: Group['rows'] = [];
-    this.#group = { lastId: this.#lastId, rows };
+    this.#group = { lastId: this.#lastId, order: this.#order, rows };
     const lines: string[] = [];
+    const hashes: string[] = [];
     for (const { chain: name, body } of entries) {
       const chain = this.#chain(name);
       rows.push({ chain, before: { seq: chain.seq, hash: chain.hash } });
       const next = link(chain, body);
       setHead(chain, next);
       lines.push(writeRow(name, next, body));
+      hashes.push(next.hash);
     }
     const id = ++this.#lastId;
+    this.#order = foldGroup(this.#order, id, hashes);
     this.#db.run('insert into journal (id, at, rows) values (?, ?, ?)', id, Date.now(), lines.join('\n'));
   }
 
@@ -96,6 +102,7 @@ export class JournalWriter {
     if (!this.#group) return;
     for (const { chain, before } of this.#group.rows.toReversed()) setHead(chain, before);
     this.#lastId = this.#group.lastId;
+    this.#order = this.#group.order;
     this.#group = undefined;
   }
 
@@ -139,16 +146,18 @@ export class JournalWriter {
        on conflict do update set seq = excluded.seq, hash = excluded.hash`,
       JSON.stringify(heads),
     );
+    const intents = this.intents.entries();
     db.run('delete from intents');
     db.run(
       'insert into intents select value->>0, value->>1, value->>2 from json_each(?)',
-      JSON.stringify(this.intents.entries().map(([call, { chain, body }]) => [call, chain, body])),
+      JSON.stringify(intents.map(([call, { chain, body }]) => [call, chain, body])),
     );
     const n = (last?.n ?? 0) + 1;
     const before = last ? fingerprint(last.line) : '';
     const now = new Date();
     const at = now.toISOString();
-    const line = signCheckpoint({ n, at, upTo: this.#lastId, heads, before }, this.#options.key);
+    const state = { upTo: this.#lastId, heads, order: this.#order, intents: intentsDigest(intents) };
+    const line = signCheckpoint({ n, at, ...state, before }, this.#options.key);
     db.run('insert into checkpoints values (?, ?, ?, ?)', n, this.#lastId, now.getTime(), line);
     return line;
   }
@@ -181,15 +190,18 @@ export class JournalWriter {
       const text = decodeText(rows);
       if (text === undefined)
         throw new Error(`group ${id} of the record is damaged; run: toolcrib audit verify`);
+      const hashes: string[] = [];
       for (const line of text.split('\n')) {
         const row = parseRow(line);
         if (!row) continue;
+        hashes.push(row.hash);
         const chain = this.#chain(row.chain);
         setHead(chain, row);
         this.#noteGrowth(chain);
         this.intents.take(row);
         this.#rowsSince++;
       }
+      this.#order = foldGroup(this.#order, id, hashes);
       this.#lastId = id;
     }
   }
@@ -210,6 +222,7 @@ export class JournalWriter {
     for (const chain of this.#grown) chain.hasGrown = false;
     this.#grown = [];
     this.#rowsSince = 0;
+    this.#order = '';
   }
 }
 

@@ -23,15 +23,15 @@ export interface JournalRow extends ChainRow {
 
 /** Finds rows, group by group, so that a long record needs little memory; throws at the end when a group on the way could not be read. */
 export function* readJournal(db: SqliteDatabase, filter: RowFilter): Generator<JournalRow> {
-  const { since = 0, until = Number.MAX_SAFE_INTEGER, limit, order } = filter;
+  const { since, until, limit, order } = filter;
   const direction = order === 'oldest' ? 'asc' : 'desc';
   let found = 0;
   let unreadable: number | undefined;
-  // A group is written a moment after its rows were made.
+  const { after, upTo } = spanOf(db, since, until);
   const groups = db.iterate<{ id: number; rows: StoredBytes }>(
-    `select id, ${textBytes('rows')} from journal where at >= ? and at <= ? order by id ${direction}`,
-    since,
-    Math.min(until + GROUP_LAG_MS, Number.MAX_SAFE_INTEGER),
+    `select id, ${textBytes('rows')} from journal where id > ? and id <= ? order by id ${direction}`,
+    after,
+    upTo,
   );
   for (const { id, rows } of groups) {
     const text = decodeText(rows);
@@ -55,7 +55,17 @@ export function* readJournal(db: SqliteDatabase, filter: RowFilter): Generator<J
     );
 }
 
-const GROUP_LAG_MS = 60_000;
+// A row is written a moment after it was made, and clocks are set.
+const MARGIN_MS = 3_600_000;
+
+// Which groups can have rows of a time, by the times of checkpoints: these are signed, the time beside a group is not.
+function spanOf(db: SqliteDatabase, since: number | undefined, until: number | undefined) {
+  const place = (sql: string, time: number): number | undefined =>
+    db.get<{ up_to: number }>(`select up_to from checkpoints where ${sql} limit 1`, time)?.up_to;
+  const before = since === undefined ? since : place('at < ? order by at desc, n desc', since - MARGIN_MS);
+  const past = until === undefined ? until : place('at > ? order by at, n', until + MARGIN_MS);
+  return { after: before ?? Number.MIN_SAFE_INTEGER, upTo: past ?? Number.MAX_SAFE_INTEGER };
+}
 
 // Most lines are not wanted: what a cheap look can tell saves reading them.
 function readRow(line: string, { chain, fields = [] }: RowFilter): JournalRow | undefined {
@@ -79,7 +89,7 @@ function readFacts(body: string): Readonly<Record<string, unknown>> {
   return { kind: 'unreadable' };
 }
 
-function isWithin(at: unknown, since: number, until: number): boolean {
+function isWithin(at: unknown, since = -Infinity, until = Infinity): boolean {
   const time = typeof at === 'string' ? Date.parse(at) : Number.NaN;
   return !(time < since) && !(time > until);
 }

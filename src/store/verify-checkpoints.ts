@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import {
   fingerprint,
   headsAfter,
+  intentsDigest,
   openCheckpoint,
   type Checkpoint,
   type CheckpointCopy,
@@ -113,6 +114,27 @@ function openNext(
   if (checkpoint.n !== n || checkpoint.before !== before)
     throw new Found({ what: `Checkpoint ${n} does not follow the one before it.` });
   return checkpoint;
+}
+
+interface KeptIntent {
+  readonly call: StoredBytes;
+  readonly chain: StoredBytes;
+  readonly body: StoredBytes;
+}
+
+/** A start ends the open intents that are kept, so they must be those that were signed last. */
+export function compareIntents(db: SqliteDatabase, last: Checkpoint | undefined): void {
+  // Signed by an older version, or not yet: then nothing shows what they were.
+  if (last && last.intents === undefined) return;
+  const kept = db.all<KeptIntent>(
+    `select ${textBytes('call')}, ${textBytes('chain')}, ${textBytes('body')} from intents`,
+  );
+  const intents = kept.map(({ call, chain, body }) => {
+    const entry = { chain: decodeText(chain) ?? '', body: decodeText(body) ?? '' };
+    return [decodeText(call) ?? '', entry] as const;
+  });
+  if (intentsDigest(intents) !== (last?.intents ?? intentsDigest([])))
+    throw new Found({ what: 'The open intents kept in the database are not those that were signed.' });
 }
 
 interface KeptHead {

@@ -1,7 +1,13 @@
 import type { KeyObject } from 'node:crypto';
 import { ToolcribError } from '../core/errors.ts';
 import { genesis, link, parseRow, type ChainHead, type ChainRow } from './chain.ts';
-import { headsAfter, readCheckpoints, type Checkpoint, type CheckpointCopy } from './checkpoint.ts';
+import {
+  foldGroup,
+  headsAfter,
+  readCheckpoints,
+  type Checkpoint,
+  type CheckpointCopy,
+} from './checkpoint.ts';
 import { damageIn } from './damage.ts';
 import { OPERATOR_CHAIN } from './operator-chain.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
@@ -9,6 +15,7 @@ import { decodeText, textBytes, type StoredBytes } from './stored-text.ts';
 import {
   collectCheckpoints,
   compareHeads,
+  compareIntents,
   Found,
   type NamedCopy,
   type Problem,
@@ -50,6 +57,8 @@ export function verifyJournal(db: SqliteDatabase, options: VerifyOptions): Verdi
     walk.go(checkpoints);
     part = 'heads of the chains';
     compareHeads(db, checkpoints.slice(0, inside));
+    part = 'open intents';
+    compareIntents(db, checkpoints[inside - 1]);
     if (inside < checkpoints.length)
       throw new Found({
         what: `The database ends at checkpoint ${inside}, a copy at ${checkpoints.length}.`,
@@ -100,6 +109,8 @@ class Walk {
   #cut: Checkpoint | undefined;
   #isCutOnRecord = false;
   #group = 0;
+  // Stands for the order of the rows since the last checkpoint.
+  #order = '';
   #missingGroup: number | undefined;
 
   constructor(db: SqliteDatabase, copies: readonly NamedCopy[]) {
@@ -120,7 +131,8 @@ class Walk {
       this.#group = id;
       const text = decodeText(rows);
       if (text === undefined) throw this.#found({ what: `Group ${id} of the record is not text.` });
-      for (const line of text.split('\n')) this.#takeRow(line);
+      const hashes = text.split('\n').map((line) => this.#takeRow(line));
+      this.#order = foldGroup(this.#order, id, hashes);
     }
     for (; at < rest.length; at++) this.#compare(rest[at]!);
     if (this.#missingGroup !== undefined) throw this.#found({ what: 'Rows are missing.' });
@@ -161,7 +173,8 @@ class Walk {
     return checkpoints.slice(cut.n);
   }
 
-  #takeRow(line: string): void {
+  // The answer is the hash of the row.
+  #takeRow(line: string): string {
     const row = parseRow(line);
     if (!row) throw this.#found({ what: `Row ${this.#rows + 1} of the record is not a row.` });
     const { chain, seq, hash, body } = row;
@@ -176,6 +189,7 @@ class Walk {
     this.#rows++;
     this.#unproven++;
     if (this.#cut && chain === OPERATOR_CHAIN) this.#lookForCut(row, this.#cut);
+    return hash;
   }
 
   #lookForCut({ chain, seq, body }: ChainRow, cut: Checkpoint): void {
@@ -186,7 +200,7 @@ class Walk {
       throw this.#found({ chain, seq, what: 'Rows were cut off that were younger than the row says.' });
   }
 
-  #compare({ n, upTo, heads }: Checkpoint): void {
+  #compare({ n, upTo, heads, order }: Checkpoint): void {
     for (const [chain, [seq, hash]] of Object.entries(heads)) {
       this.#grown.delete(chain);
       const head = this.#heads.get(chain) ?? genesis(chain);
@@ -199,6 +213,10 @@ class Walk {
     }
     const [unseen] = this.#grown;
     if (unseen !== undefined) throw this.#found(this.#notSeen(unseen, this.#heads.get(unseen)!, n));
+    // Only after the chains, which can say which row it is about.
+    if (order !== undefined && order !== this.#order && this.#missingGroup === undefined)
+      throw this.#found({ group: upTo, what: `Rows are not in the order that checkpoint ${n} saw.` });
+    this.#order = '';
     this.#checkpoints = n;
     this.#unproven = 0;
   }
