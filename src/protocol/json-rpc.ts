@@ -65,6 +65,11 @@ export function parseMessage(bytes: Uint8Array, scanner: JsonScanner): Message |
   return readMessage(value, rawIdOf(bytes, scanner));
 }
 
+/** Lets go of what a request brought along, once it is read: a request that is open for hours would keep all of it. */
+export function dropParams(message: RequestMessage): void {
+  (message as { params: JsonObject | undefined }).params = undefined;
+}
+
 /** The bytes of a successful answer around an already encoded result. */
 export function encodeResult(idText: string, result: string): string {
   return `{"jsonrpc":"2.0","id":${idText},"result":${result}}`;

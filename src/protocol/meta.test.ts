@@ -49,6 +49,11 @@ test('what a client says of itself is taken only where it has the right shape', 
   expect(clientFacts(VERSION, { name: 1, version: {} }, null)).toEqual(nobody);
 });
 
+test('A8 of a long name or version the beginning is taken', () => {
+  const facts = clientFacts(VERSION, { name: 'n'.repeat(100_000), version: '😀'.repeat(100_000) });
+  expect([facts.name?.length, facts.version?.length]).toEqual([256, 256]);
+});
+
 test('a request without a proper _meta has an empty one', () => {
   expect([metaOf(undefined), metaOf({}), metaOf({ _meta: null }), metaOf({ _meta: 'x' })]).toEqual([
     {},

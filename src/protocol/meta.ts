@@ -1,6 +1,7 @@
 import type { ClientFacts } from '../core/call.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { knownCapabilities } from './capabilities.ts';
 import type { JsonObject } from './json-rpc.ts';
 
 /** The `_meta` keys of 2026-07-28. */
@@ -54,13 +55,21 @@ export function readHandshake(params: JsonObject = {}): {
   return { wanted: wanted as string, info: info as JsonObject, capabilities: capabilities as JsonObject };
 }
 
-/** What a client says of itself; unknown shapes are ignored, since nothing may depend on them. */
+/** What a client says of itself; unknown shapes are ignored, since nothing may depend on them, and what is kept is short. */
 export function clientFacts(protocolVersion: string, info?: unknown, capabilities?: unknown): ClientFacts {
   const facts = isObject(info) ? info : {};
   return {
     protocolVersion,
-    name: typeof facts['name'] === 'string' ? facts['name'] : undefined,
-    version: typeof facts['version'] === 'string' ? facts['version'] : undefined,
-    capabilities: isObject(capabilities) ? capabilities : {},
+    name: shortText(facts['name']),
+    version: shortText(facts['version']),
+    capabilities: knownCapabilities(capabilities),
   };
+}
+
+const MAX_TEXT_LENGTH = 256;
+
+function shortText(text: unknown): string | undefined {
+  if (typeof text !== 'string') return undefined;
+  // Copied, because a part of a text keeps all of it in memory.
+  return text.length <= MAX_TEXT_LENGTH ? text : Buffer.from(text.slice(0, MAX_TEXT_LENGTH)).toString();
 }

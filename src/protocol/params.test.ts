@@ -54,9 +54,14 @@ test('a progress token is text or a whole number, and may be nought or empty', (
   expect(readProgressToken({})).toBeUndefined();
 });
 
-test.each([1.5, null, {}, [], true])('a progress token of %j is refused', (progressToken) => {
-  expect(() => readProgressToken({ _meta: { progressToken } })).toThrow('a string or a whole number');
-});
+test.each([1.5, null, {}, [], true, 'x'.repeat(257)])(
+  'a progress token of %j is refused',
+  (progressToken) => {
+    expect(() => readProgressToken({ _meta: { progressToken } })).toThrow(
+      'a whole number or a string of at most 256 characters',
+    );
+  },
+);
 
 test('a cursor is text, also empty text, or absent', () => {
   expect(readCursor({})).toBeUndefined();

@@ -78,14 +78,17 @@ export function readCursor(params: JsonObject | undefined): string | undefined {
   throw new ToolcribError('invalid_params', '"params.cursor" must be a string.');
 }
 
+const MAX_TOKEN_LENGTH = 256;
+
 /** Reads the token under which progress is wanted. */
 export function readProgressToken(params: JsonObject | undefined): string | number | undefined {
   const token = metaOf(params)['progressToken'];
-  if (token === undefined || typeof token === 'string' || Number.isInteger(token))
-    return token as string | number | undefined;
+  // It is repeated with every step, so it is short.
+  const isShort = typeof token === 'string' && token.length <= MAX_TOKEN_LENGTH;
+  if (token === undefined || isShort || Number.isInteger(token)) return token as string | number | undefined;
   throw new ToolcribError(
     'invalid_params',
-    '"params._meta.progressToken" must be a string or a whole number.',
+    `"params._meta.progressToken" must be a whole number or a string of at most ${MAX_TOKEN_LENGTH} characters.`,
   );
 }
 

@@ -4,10 +4,12 @@ import { ToolcribError } from '../core/errors.ts';
 import type { TaskRecord } from '../core/memory.ts';
 import type { Change } from '../core/source.ts';
 import { isObject } from '../core/json.ts';
-import { encodeNotification, type JsonObject } from '../protocol/json-rpc.ts';
+import { dropParams, encodeNotification, type JsonObject } from '../protocol/json-rpc.ts';
 import { metaKeys } from '../protocol/meta.ts';
 import { requireCapabilities } from './asking.ts';
 import type { Announcer, Listener } from './announcer.ts';
+import { addressLimits, roomFor } from './followed.ts';
+import type { Link } from './link.ts';
 import type { Pulse } from './pulse.ts';
 import { Seats } from './seats.ts';
 import type { Settled } from './settled.ts';
@@ -36,6 +38,8 @@ export class Subscriptions {
   readonly #pulse: Pulse;
   readonly #open = new Set<Subscription>();
   readonly #seats = new Seats('subscriptions');
+  /** What is followed on streams and in sessions. */
+  readonly followed = new Seats('characters of followed addresses', addressLimits);
 
   constructor(announcer: Announcer, pulse: Pulse) {
     this.#announcer = announcer;
@@ -48,8 +52,10 @@ export class Subscriptions {
     if (!link.canStream)
       throw new ToolcribError('not_acceptable', 'A subscription needs "Accept: text/event-stream".');
     const filter = await this.#honoured(readFilter(settled, audible), link.caller);
-    const leave = this.#seats.take(link.caller);
-    const subscription = new Subscription(settled, filter);
+    const { id } = settled.message;
+    const leave = this.#takeSeats(link.caller, filter);
+    dropParams(settled.message);
+    const subscription = new Subscription(id, link, filter);
     this.#open.add(subscription);
     link.session?.onHangUp.add(subscription.end);
     const quit = this.#announcer.join(subscription);
@@ -57,7 +63,7 @@ export class Subscriptions {
     try {
       subscription.acknowledge();
       await link.cancellation.race(subscription.over);
-      return { _meta: { [metaKeys.subscriptionId]: settled.message.id } };
+      return { _meta: { [metaKeys.subscriptionId]: id } };
     } finally {
       still();
       quit();
@@ -80,6 +86,20 @@ export class Subscriptions {
     return { ...filter, resourceSubscriptions: seen };
   }
 
+  #takeSeats(caller: Caller, { resourceSubscriptions = [], taskIds = [] }: Filter): () => void {
+    const leave = this.#seats.take(caller);
+    try {
+      const forget = this.followed.take(caller, roomFor([...resourceSubscriptions, ...taskIds]));
+      return () => {
+        leave();
+        forget();
+      };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
   /** Tells of a task to those of its owner's subscriptions that follow it. */
   tellTask(record: TaskRecord): void {
     for (const subscription of this.#open) subscription.hearTask(record);
@@ -100,11 +120,13 @@ export class Subscriptions {
 class Subscription implements Listener {
   readonly over: Promise<void>;
   end!: () => void;
-  readonly #settled: Settled;
+  readonly #id: string | number;
+  readonly #link: Link;
   readonly #filter: Filter;
 
-  constructor(settled: Settled, filter: Filter) {
-    this.#settled = settled;
+  constructor(id: string | number, link: Link, filter: Filter) {
+    this.#id = id;
+    this.#link = link;
     this.#filter = filter;
     this.over = new Promise((resolve) => {
       this.end = resolve;
@@ -112,7 +134,7 @@ class Subscription implements Listener {
   }
 
   get caller(): Listener['caller'] {
-    return this.#settled.link.caller;
+    return this.#link.caller;
   }
 
   acknowledge(): void {
@@ -147,10 +169,10 @@ class Subscription implements Listener {
   }
 
   #send(method: string, params: JsonObject = {}): void {
-    const { link, message } = this.#settled;
     // What is cancelled is silent at once, not only when it has been cleaned up.
-    if (link.cancellation.reason) return;
-    link.notify(encodeNotification(method, { ...params, _meta: { [metaKeys.subscriptionId]: message.id } }));
+    if (this.#link.cancellation.reason) return;
+    const _meta = { [metaKeys.subscriptionId]: this.#id };
+    this.#link.notify(encodeNotification(method, { ...params, _meta }));
   }
 }
 

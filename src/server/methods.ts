@@ -7,6 +7,7 @@ import { readCursor, readLogLevel, readResumption, readTaskId, readUri } from '.
 import { modernVersions } from '../protocol/revisions.ts';
 import { requireCapabilities } from './asking.ts';
 import { faceOf } from './face.ts';
+import { roomFor } from './followed.ts';
 import { Lists, type ListKind } from './lists.ts';
 import type { Subscriptions } from './listen.ts';
 import type { ServerParts } from './parts.ts';
@@ -114,13 +115,13 @@ function subscriptionMethods(
     if (link.session && link.session.subscriptions.size >= MAX_SUBSCRIBED) {
       throw new ToolcribError('too_many', `A session may subscribe to at most ${MAX_SUBSCRIBED} resources.`);
     }
-    link.session?.subscriptions.add(uri);
+    link.session?.follow(uri, () => subscriptions.followed.take(link.caller, roomFor([uri])));
     return '{}';
   };
   const unsubscribe: Method = (settled) => {
     const { message, link } = settled;
     faceOf(source.resources, settled);
-    link.session?.subscriptions.delete(readUri(message.params));
+    link.session?.unfollow(readUri(message.params));
     return '{}';
   };
   const listen: Method = async (settled) => {

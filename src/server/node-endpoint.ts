@@ -55,6 +55,11 @@ export class NodeEndpoint {
     const refuse = (error: unknown): void => refuseWith(response, this.#gate, { head, error, caller });
     if (head.method !== 'POST') {
       const link = openLink(head, request, { response, caller });
+      // A connection is kept for many requests, so not the end of the connection but that of the answer counts.
+      response.once('close', () => {
+        closeLink(request.socket, link);
+        link.hangUp();
+      });
       this.#server.sessionRequests.answer(head, link).catch(refuse);
       return;
     }
@@ -119,6 +124,8 @@ export function readBody(
   });
   request.on('end', () => {
     const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
+    // The request may be open for long after its body was read.
+    chunks = first = undefined;
     if (clock.ticks() - startedAt < LONG_BODY_MS) use(bytes, undefined);
     else
       void orElse<void>(

@@ -181,6 +181,8 @@ class Run implements Asker, QuestionCheck {
   go(): Awaitable<Ended> {
     const work = this.#begin();
     if (!(work instanceof Promise)) {
+      this.#over = true;
+      this.#stopDeadline();
       return this.#detached ? this.#goOn(this.#detached, Promise.resolve(work)) : work;
     }
     // Only a call that can become a task has something to clear up: a promise more for every other call would cost.

@@ -24,7 +24,8 @@ export class Session {
   onEnd: () => void = () => {};
   /** Called when the client closes its end of a lasting connection. */
   readonly onHangUp = new Set<() => void>();
-  readonly subscriptions = new Set<string>();
+  /** The resources its client follows, and how to give back the room they take up. */
+  readonly subscriptions = new Map<string, () => void>();
   /** Calls under way, by request id, for a client that cancels. */
   readonly underWay = new Map<string | number, Cancellation>();
   /** What is not about one request; the client listens to it with GET. */
@@ -41,6 +42,18 @@ export class Session {
     // Under the session's own name, so that it goes on where an earlier process left it; the ids of its events begin anew.
     this.unasked = new ResumableStream(events, id);
     this.#streams.set(this.unasked.id, this.unasked);
+  }
+
+  /** Follows a resource, for which `take` makes room. */
+  follow(uri: string, take: () => () => void): void {
+    // Nobody would give it back for a session that has ended meanwhile.
+    if (!this.unasked.ended && !this.subscriptions.has(uri)) this.subscriptions.set(uri, take());
+  }
+
+  /** Follows a resource no longer. */
+  unfollow(uri: string): void {
+    this.subscriptions.get(uri)?.();
+    this.subscriptions.delete(uri);
   }
 
   /** A stream for one request's messages. */
@@ -114,6 +127,7 @@ export class Session {
   /** Ends everything that is under way. */
   end(): void {
     this.onEnd();
+    for (const uri of this.subscriptions.keys()) this.unfollow(uri);
     const reason = new ToolcribError('cancelled', 'The session has ended.');
     for (const cancellation of this.underWay.values()) cancellation.abort(reason);
     for (const { reject } of this.#asked.values()) reject(reason);

@@ -1,0 +1,62 @@
+import { isObject } from '../core/json.ts';
+import { TASKS_EXTENSION } from '../core/requirement.ts';
+import type { JsonObject } from './json-rpc.ts';
+
+const MAX_EXTENSIONS = 16;
+const MAX_NAME_LENGTH = 100;
+const MAX_SETTINGS_LENGTH = 2_000;
+const NONE: JsonObject = Object.freeze({});
+
+const PARTS = [
+  ['elicitation', ['form', 'url']],
+  ['sampling', ['context', 'tools']],
+  ['roots', ['listChanged']],
+] as const;
+
+/** What is understood of the capabilities a client declares; it is kept with sessions, tasks and calls, so it is always small. */
+export function knownCapabilities(declared: unknown): JsonObject {
+  if (!isObject(declared)) return NONE;
+  let known: Record<string, unknown> | undefined;
+  for (const [name, members] of PARTS) {
+    const part = declared[name];
+    if (isObject(part)) (known ??= {})[name] = membersOf(part, members);
+  }
+  const { extensions } = declared;
+  if (isObject(extensions)) (known ??= {})['extensions'] = knownExtensions(extensions);
+  return known ?? NONE;
+}
+
+function membersOf(part: JsonObject, members: readonly string[]): JsonObject {
+  let known: Record<string, unknown> | undefined;
+  for (const member of members) {
+    if (!Object.hasOwn(part, member)) continue;
+    (known ??= {})[member] = typeof part[member] === 'boolean' ? part[member] : NONE;
+  }
+  return known ?? NONE;
+}
+
+// Tools may know extensions that the server does not, so the names stay, and settings that are short.
+function knownExtensions(extensions: JsonObject): JsonObject {
+  const known: Record<string, unknown> = {};
+  let left = MAX_SETTINGS_LENGTH;
+  let count = 0;
+  for (const name in extensions) {
+    if (name.length > MAX_NAME_LENGTH || ++count > MAX_EXTENSIONS) continue;
+    const after = roomAfter(extensions[name], left);
+    known[name] = after < 0 ? NONE : extensions[name];
+    if (after >= 0) left = after;
+  }
+  if (Object.hasOwn(extensions, TASKS_EXTENSION)) known[TASKS_EXTENSION] = NONE;
+  return known;
+}
+
+// Stops early, so that a long value costs no more than a short one.
+function roomAfter(value: unknown, room: number): number {
+  let left = room - (typeof value === 'string' ? value.length : 8);
+  if (typeof value !== 'object' || value === null) return left;
+  for (const key in value) {
+    if (left < 0) break;
+    left = roomAfter((value as JsonObject)[key], left - key.length);
+  }
+  return left;
+}
