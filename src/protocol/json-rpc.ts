@@ -1,6 +1,8 @@
 import { rowOf, ToolcribError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { parseEscapedKeys } from '../core/parse-json.ts';
 import type { JsonScanner } from './json-scan.ts';
+import { bytesAsBuffer } from './key-memory.ts';
 
 /** A JSON object whose members are not known yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -56,7 +58,8 @@ export function parseMessage(bytes: Uint8Array, scanner: JsonScanner): Message |
   if (problem) return invalid('invalid_request', `The message ${problem}.`);
   let value: unknown;
   try {
-    value = JSON.parse(decode(bytes, scanner.ascii));
+    const text = decode(bytes, scanner.ascii);
+    value = scanner.escapedKeys ? parseEscapedKeys(text) : JSON.parse(text);
   } catch {
     return invalid('parse_error', 'The message is not valid JSON in UTF-8.');
   }
@@ -146,7 +149,5 @@ function decode(bytes: Uint8Array, ascii: boolean): string {
 }
 
 function latin1(bytes: Uint8Array, start: number, end: number): string {
-  const buffer =
-    bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return buffer.toString('latin1', start, end);
+  return bytesAsBuffer(bytes).toString('latin1', start, end);
 }

@@ -93,15 +93,27 @@ describe('repeated keys', () => {
     expect(scan(text)).toBeUndefined();
   });
 
-  test('A15 a thousand keys made to collide under a fixed hash cost no more than other keys', () => {
-    const bit = (index: number, at: number): string => ((index >> at) & 1 ? 'Aa' : 'BB');
-    const keys = Array.from({ length: 1_000 }, (_, index) =>
-      Array.from({ length: 10 }, (__, at) => bit(index, at)).join(''),
-    );
-    const text = Buffer.from(`{${keys.map((key) => `"${key}":0`).join(',')}}`);
-    const decoded = vi.spyOn(Buffer, 'from');
+  const bit = (index: number, at: number): string => ((index >> at) & 1 ? 'Aa' : 'BB');
+  const escaped = (code: number): string => `\\u${code.toString(16).padStart(4, '0')}`;
+  test.each<[kind: string, key: (index: number) => string]>([
+    ['made for a fixed hash', (index) => Array.from({ length: 10 }, (_, at) => bit(index, at)).join('')],
+    ['that begin with more and more zeros', (index) => '\0'.repeat(index)],
+    ['that begin with more and more escaped zeros', (index) => escaped(0).repeat(index)],
+    ['that are halves of characters', (index) => escaped(0xd800 + index)],
+    ['that differ in their first letters alone', (index) => `${escaped(0x4e00 + index)}${'a'.repeat(100)}`],
+  ])('A15 a thousand keys %s are told apart without reading any two of them', (_kind, key) => {
+    const keys = Array.from({ length: 1_000 }, (__, index) => `"${key(index)}":0`);
+    const text = Buffer.from(`{${keys.join(',')}}`);
+    const read = vi.spyOn(Buffer.prototype, 'toString');
     expect(new JsonScanner().scan(text)).toBeUndefined();
-    expect(decoded.mock.calls.length).toBeLessThan(keys.length);
+    expect(read.mock.calls.length).toBeLessThan(10);
+  });
+
+  test('A4 of a thousand keys, one that is there already is found, however it is written', () => {
+    const keys = Array.from({ length: 999 }, (_, index) => `"k${index}":0`);
+    for (const repeated of ['k0', 'k998', '\\u006b500', 'k\\u00311', 'k\\u003117'])
+      expect(scan(`{${keys.join(',')},"${repeated}":0}`), repeated).toBe('repeats a key within one object');
+    expect(scan(`{${keys.join(',')},"k":{${keys.join(',')}}}`)).toBeUndefined();
   });
 
   test('A4 keys are repeated exactly when a model of the text says so', () => {
@@ -152,6 +164,19 @@ describe('the place of the id', () => {
     scanner.scan(Buffer.from(text));
     expect(scanner.idStart < 0 ? undefined : text.slice(scanner.idStart, scanner.idEnd)).toBe(id);
   });
+});
+
+test('the scan says whether a key is written with an escape, and a value is not taken for one', () => {
+  const scanner = new JsonScanner();
+  const seen = (text: string): boolean =>
+    scanner.scan(Buffer.from(text)) === undefined && scanner.escapedKeys;
+  expect(['{"\\u0041":1}', '[{"a":[{"b\\n":1}]}]'].map(seen)).toEqual([true, true]);
+  expect(['{"a":"\\n"}', '["\\n"]', '"\\n"', '{"a":["\\\\"]}'].map(seen)).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ]);
 });
 
 test('A4 nothing that can be in a body makes the scanner throw or stop short', () => {
@@ -210,7 +235,7 @@ const treeWithRepeats: fc.Arbitrary<Tree> = fc.letrec<{ tree: Tree }>((tie) => (
     fc.record({
       pairs: fc.array(
         fc.record({
-          key: fc.constantFrom('a', 'b', 'c', 'é', '😀', 'AaAa', 'BBBB', 'id', ''),
+          key: fc.constantFrom('a', 'b', 'c', 'é', '😀', '\u{ffff}', '\n\\/"', 'AaAa', 'BBBB', 'id', ''),
           isEscaped: fc.boolean(),
           value: tie('tree'),
         }),
@@ -223,7 +248,7 @@ const treeWithRepeats: fc.Arbitrary<Tree> = fc.letrec<{ tree: Tree }>((tie) => (
 function write(tree: Tree): string {
   if ('leaf' in tree) return tree.leaf;
   if ('items' in tree) return `[${tree.items.map(write).join(',')}]`;
-  return `{${tree.pairs.map(({ key, isEscaped, value }) => `"${isEscaped ? escape(key) : key}":${write(value)}`).join(' , ')}}`;
+  return `{${tree.pairs.map(({ key, isEscaped, value }) => `${isEscaped ? `"${escape(key)}"` : JSON.stringify(key)}:${write(value)}`).join(' , ')}}`;
 }
 
 function escape(key: string): string {

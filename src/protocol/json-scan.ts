@@ -1,3 +1,5 @@
+import { bytesAsBuffer, hashKey, KeyMemory, keyText } from './key-memory.ts';
+
 /** How large and how tangled a message may be. */
 export interface JsonLimits {
   readonly depth: number;
@@ -29,10 +31,9 @@ const CLOSE_BRACKET = 0x5d;
 const DIGIT_9 = 0x39;
 const UPPER_E = 0x45;
 const LOWER_E = 0x65;
-const MAX_FINITE_DIGITS = 308;
-
-// Odd and drawn anew for every process, so that nobody can send a thousand keys that all hash alike.
-const MULTIPLIER = crypto.getRandomValues(new Int32Array(1))[0]! | 1;
+// With at most two digits of exponent, this many letters are finite, whatever they are.
+const MAX_FINITE_LENGTH = 200;
+const MAX_FINITE_EXPONENT = 'e99'.length;
 
 /**
  * Walks the bytes of a JSON text once, before they are parsed, and refuses what parsing would hide or choke on: repeated keys,
@@ -43,31 +44,26 @@ export class JsonScanner {
   #bytes: Uint8Array = new Uint8Array();
   #position = 0;
   #values = 0;
-  #hash = 0;
   #escaped = false;
 
-  // Per open container: is it an object, how many members, where its keys start on the key stack.
+  // Per open container: is it an object, how many members.
   #depth = 0;
   readonly #isObject: Uint8Array;
   readonly #counts: Int32Array;
-  readonly #keyBases: Int32Array;
-  // Per key of an open object: a hash, and where its text stands.
-  #keyTop = 0;
-  readonly #keyHashes: number[] = [];
-  readonly #keyStarts: number[] = [];
-  readonly #keyEnds: number[] = [];
+  readonly #keys = new KeyMemory();
 
   /** Where the text of the top-level `id` stands; both -1 when there is none. */
   idStart = -1;
   idEnd = -1;
   /** Whether every byte is ASCII, which makes decoding cheap. */
   ascii = true;
+  /** Whether a key is written with an escape, which not every engine reads well. */
+  escapedKeys = false;
 
   constructor(limits: JsonLimits = jsonLimits) {
     this.#limits = limits;
     this.#isObject = new Uint8Array(limits.depth + 1);
     this.#counts = new Int32Array(limits.depth + 1);
-    this.#keyBases = new Int32Array(limits.depth + 1);
   }
 
   /** Returns what is wrong, or `undefined`. */
@@ -112,10 +108,11 @@ export class JsonScanner {
     this.#depth = 0;
     this.#isObject[0] = 0;
     this.#counts[0] = 0;
-    this.#keyTop = 0;
+    this.#keys.begin(bytes);
     this.idStart = -1;
     this.idEnd = -1;
     this.ascii = true;
+    this.escapedKeys = false;
   }
 
   #open(isObject: boolean): string | undefined {
@@ -125,7 +122,7 @@ export class JsonScanner {
     const depth = ++this.#depth;
     this.#isObject[depth] = isObject ? 1 : 0;
     this.#counts[depth] = 0;
-    this.#keyBases[depth] = this.#keyTop;
+    if (isObject) this.#keys.open();
     this.#position++;
     return undefined;
   }
@@ -134,8 +131,7 @@ export class JsonScanner {
     this.#position++;
     // A stray closing bracket is the parser's to refuse.
     if (this.#depth === 0) return;
-    this.#keyTop = this.#keyBases[this.#depth]!;
-    this.#depth--;
+    if (this.#isObject[this.#depth--] === 1) this.#keys.close();
   }
 
   #countValue(): string | undefined {
@@ -157,35 +153,38 @@ export class JsonScanner {
     const bytes = this.#bytes;
     const start = this.#position;
     let position = start + 1;
-    let hasExponent = false;
+    let exponent = 0;
     for (; position < bytes.length; position++) {
       const byte = bytes[position]!;
       if (byte <= COMMA || byte >= OPEN_BRACKET) {
         if (byte <= 0x20 || STOPS.has(byte)) break;
-        if (byte === LOWER_E) hasExponent = true;
+        if (byte === LOWER_E) exponent = position;
         if (byte >= 0x80) this.ascii = false;
       } else if (byte === COLON) break;
-      else if (byte === UPPER_E) hasExponent = true;
+      else if (byte === UPPER_E) exponent = position;
     }
     if (bytes[start]! >= 0x80) this.ascii = false;
     this.#position = position;
     const length = position - start;
     if (length > this.#limits.numberBytes) return `has a number of over ${this.#limits.numberBytes} digits`;
-    if ((hasExponent || length > MAX_FINITE_DIGITS) && this.#overflows(start, position))
-      return 'has a number beyond the range of a double';
+    const isFinite =
+      length <= MAX_FINITE_LENGTH && (exponent === 0 || position - exponent <= MAX_FINITE_EXPONENT);
+    if (!isFinite && this.#overflows(start, position)) return 'has a number beyond the range of a double';
     return undefined;
   }
 
   // Such a number would reach a tool as Infinity and be passed on as null.
   #overflows(start: number, end: number): boolean {
-    return this.#bytes[start]! <= DIGIT_9 && Math.abs(Number(this.#text(start, end))) === Infinity;
+    return (
+      this.#bytes[start]! <= DIGIT_9 &&
+      Math.abs(Number(bytesAsBuffer(this.#bytes).toString('latin1', start, end))) === Infinity
+    );
   }
 
   #readString(): string | undefined {
     const bytes = this.#bytes;
     const start = this.#position + 1;
     let position = start;
-    let hash = 0;
     let highest = 0;
     this.#escaped = false;
     for (; position < bytes.length; position++) {
@@ -196,12 +195,10 @@ export class JsonScanner {
         position++;
       }
       highest |= byte;
-      hash = Math.imul(hash ^ byte, MULTIPLIER);
     }
     // A backslash at the very end escapes nothing: the string still ends with the text.
     if (position > bytes.length) position = bytes.length;
     if (highest >= 0x80) this.ascii = false;
-    this.#hash = hash;
     this.#position = position + 1;
     return position - start > this.#limits.stringBytes
       ? `has a string of over ${this.#limits.stringBytes} bytes`
@@ -218,30 +215,16 @@ export class JsonScanner {
   }
 
   #rememberKey(start: number, end: number): string | undefined {
-    const plain = this.#escaped ? this.#unescape(start, end) : undefined;
-    const hash = plain === undefined ? this.#hash : hashOf(plain);
-    if (this.#isForbidden(start, end, plain))
+    if (this.#escaped) this.escapedKeys = true;
+    const hash = hashKey(this.#bytes, start, end);
+    if (this.#isForbidden(hash, start, end))
       return 'uses a key that no message needs (__proto__ and its like)';
-    for (let index = this.#keyBases[this.#depth]!; index < this.#keyTop; index++) {
-      if (this.#keyHashes[index] !== hash) continue;
-      if (
-        this.#unescape(this.#keyStarts[index]!, this.#keyEnds[index]!) ===
-        (plain ?? this.#unescape(start, end))
-      ) {
-        return 'repeats a key within one object';
-      }
-    }
-    this.#keyHashes[this.#keyTop] = hash;
-    this.#keyStarts[this.#keyTop] = start;
-    this.#keyEnds[this.#keyTop++] = end;
-    return undefined;
+    return this.#keys.add(hash, start, end) ? undefined : 'repeats a key within one object';
   }
 
-  #isForbidden(start: number, end: number, plain: string | undefined): boolean {
-    const length = plain?.length ?? end - start;
-    if (plain === undefined && !FORBIDDEN_STARTS.has(this.#bytes[start]!)) return false;
-    if (length !== 9 && length !== 11) return false;
-    const key = plain ?? this.#text(start, end);
+  #isForbidden(hash: number, start: number, end: number): boolean {
+    if (hash !== PROTO && hash !== PROTOTYPE && hash !== CONSTRUCTOR) return false;
+    const key = keyText(this.#bytes, start, end);
     if (key === '__proto__') return true;
     // In arguments these two may be honest names; in the protocol's own objects they never are.
     const protocolDepth = this.#isObject[1] === 1 ? 2 : 3;
@@ -262,28 +245,9 @@ export class JsonScanner {
     this.idEnd = this.#position;
     return false;
   }
-
-  #text(start: number, end: number): string {
-    return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + start, end - start).toString('utf8');
-  }
-
-  #unescape(start: number, end: number): string {
-    const text = this.#text(start, end);
-    if (!text.includes('\\')) return text;
-    try {
-      return JSON.parse(`"${text}"`) as string;
-    } catch {
-      return text;
-    }
-  }
 }
 
-// The first letters of __proto__, prototype and constructor.
-const FORBIDDEN_STARTS = new Set([0x5f, 0x70, 0x63]);
+const [PROTO, PROTOTYPE, CONSTRUCTOR] = ['__proto__', 'prototype', 'constructor'].map((name) =>
+  hashKey(Buffer.from(name), 0, name.length),
+);
 const STOPS = new Set([COMMA, QUOTE, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET]);
-
-function hashOf(text: string): number {
-  let hash = 0;
-  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, MULTIPLIER);
-  return hash;
-}
