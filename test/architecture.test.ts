@@ -70,6 +70,18 @@ test('files, functions and parameter lists stay within their budgets', () => {
   expect(budgeted.flatMap((file) => [...longFile(file), ...largeFunctions(file)])).toEqual([]);
 });
 
+test('JSON text is read in one place, because not every engine reads keys well', () => {
+  const readers = new Set([
+    'src/core/parse-json.ts',
+    'src/protocol/json-rpc.ts',
+    'src/protocol/key-memory.ts',
+  ]);
+  const others = product.filter(
+    ({ path, code }) => !readers.has(path) && /\bJSON\.parse\b|\.json\(\)/.test(code),
+  );
+  expect(others.map(({ path }) => `${path}:1: use parseJson`)).toEqual([]);
+});
+
 test('every export has a doc comment that is a sentence', () => {
   expect(product.flatMap(undocumentedExports)).toEqual([]);
 });

@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { JWTPayload } from 'jose';
+import { canonicalJson } from '../core/canonical-json.ts';
 import type { Caller, Tenant } from '../core/caller.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
 import type { Identities, TenantRecord } from '../core/identity.ts';
+import { isObject } from '../core/json.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { andThen, orElse, type Awaitable } from '../core/source.ts';
 import { Complaints, type SignInLog } from './complaints.ts';
 import { fetchKeys, parseTrustedUrl, type FetchedKeys } from './fetch-keys.ts';
@@ -49,6 +53,8 @@ const MAX_TOKEN_LENGTH = 12_288;
 const MAX_KEY_ID_LENGTH = 256;
 const MAX_REMEMBERED = 10_000;
 const DEFAULT_TOLERANCE_SECONDS = 60;
+const CHECKED_CLAIMS = ['iss', 'aud', 'exp', 'nbf', 'iat'];
+const CHECKED_HEADERS = ['alg', 'kid', 'typ', 'crit', 'b64'];
 
 /** Signs callers in by tokens of an authorization server; the tenant comes from the token and from nowhere else. */
 export function createJwtSignIn(options: JwtSignInOptions): CredentialSignIn {
@@ -138,7 +144,7 @@ class JwtSignIn implements CredentialSignIn {
     let edition: object | undefined;
     try {
       const { jwtVerify } = await import('jose');
-      const { payload } = await jwtVerify(
+      const { payload, protectedHeader } = await jwtVerify(
         token,
         async (header) => {
           // Keys come from the issuer's document only, whatever the token says about where to find one.
@@ -158,7 +164,9 @@ class JwtSignIn implements CredentialSignIn {
           ...(typ !== undefined && { typ }),
         },
       );
-      const claims = readClaims(payload, this.#names);
+      const [head = '', body = ''] = token.split('.');
+      const claims = readClaims(readSegment(body, payload, CHECKED_CLAIMS), this.#names);
+      readSegment(head, protectedHeader, CHECKED_HEADERS);
       return claims && { claims, edition, known: undefined };
     } catch {
       // Whatever is wrong with a token, it names nobody.
@@ -210,6 +218,16 @@ function toTenant(id: string, record: TenantRecord | undefined): Tenant | undefi
 function remember<V>(map: Map<string, V>, key: string, value: V): void {
   if (map.size >= MAX_REMEMBERED) map.delete(map.keys().next().value!);
   map.set(key, value);
+}
+
+// The library reads tokens with the engine's own parser, which may take one key for another: where it matters, both must have read the same.
+function readSegment(segment: string, read: object, checked: readonly string[]): JWTPayload {
+  const own = parseJson(Buffer.from(segment, 'base64url').toString('utf8'));
+  if (!isObject(own)) throw new Error('A part of the token is no object.');
+  const others = read as Readonly<Record<string, unknown>>;
+  if (checked.some((name) => canonicalJson(own[name]) !== canonicalJson(others[name])))
+    throw new Error('The token can be read in two ways.');
+  return own;
 }
 
 function isKeyId(kid: unknown): boolean {

@@ -1,5 +1,6 @@
 import type { CryptoKey, JSONWebKeySet, JWSHeaderParameters } from 'jose';
 import type { Clock } from '../core/clock.ts';
+import { parseJson } from '../core/parse-json.ts';
 import type { FetchedKeys } from './fetch-keys.ts';
 
 /** Where an issuer's public keys are. */
@@ -89,7 +90,7 @@ export class KeySet {
     this.#triedAt = this.#ticks();
     const { text, maxAgeSeconds } = await this.#options.fetch(this.#options.url);
     const { createLocalJWKSet } = await import('jose');
-    const keys = (JSON.parse(text) as Partial<JSONWebKeySet>).keys;
+    const keys = (parseJson(text) as Partial<JSONWebKeySet>).keys;
     if (!Array.isArray(keys) || keys.length > MAX_KEYS)
       throw new Error(`The issuer's document does not hold one to ${MAX_KEYS} keys.`);
     // The same document is the same edition, so that what was found in it need not be looked for again.

@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import type { Approval } from '../core/approval.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { escapeUnseen } from '../core/escape-unseen.ts';
+import { parseJson } from '../core/parse-json.ts';
 import {
   loadDeployment,
   lookUp,
@@ -103,5 +104,5 @@ function statusOf({ decision }: Approval): string {
 }
 
 function factsOf({ owner: _owner, subject: _subject, arguments: args, ...approval }: Approval): object {
-  return { ...approval, arguments: JSON.parse(args) as unknown };
+  return { ...approval, arguments: parseJson(args) };
 }

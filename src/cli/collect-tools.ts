@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { localCaller } from '../core/caller.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { withStages } from '../core/stage.ts';
 import { describeTool, type ListedTool } from '../core/tool.ts';
@@ -112,7 +113,7 @@ function isDeeperThan(levels: number, value: unknown): boolean {
 
 async function readJson(file: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(file, 'utf8'));
+    return parseJson(await readFile(file, 'utf8'));
   } catch (error) {
     const reason = error instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
     throw new ToolcribError('invalid_setup', `${file} ${reason}; check the name and the content.`, {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { parseJson } from '../core/parse-json.ts';
 import { templates, type TemplateName } from './init-templates.ts';
 
 /** What a new project should be. */
@@ -61,7 +62,7 @@ interface Manifest {
 
 // The versions this package is tested with are those a project should begin with.
 function ownManifest(): Manifest {
-  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as Manifest;
+  return parseJson(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as Manifest;
 }
 
 const compilerSettings = {
@@ -119,6 +120,7 @@ function testOf({ template }: ProjectPlan, ending: Ending): string {
 import { test } from 'node:test';
 import { createServer, ToolRegistry } from 'toolcrib';
 import { createTestClient } from 'toolcrib/testing';
+import { parseJson } from '../core/parse-json.ts';
 import { ${variable} } from './${file}.${ending}';
 
 const client = createTestClient(createServer({ source: new ToolRegistry().registerTool(${variable}) }));

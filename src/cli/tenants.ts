@@ -1,6 +1,7 @@
 import { ToolcribError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
 import type { TenantRecord } from '../core/identity.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
 import { formatJson, formatTable } from './table.ts';
 
@@ -70,7 +71,7 @@ function say({ json }: DeploymentFlags, tenant: TenantRecord, text: string): voi
 function readData(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
   if (text === undefined) return undefined;
   try {
-    const data: unknown = JSON.parse(text);
+    const data: unknown = parseJson(text);
     if (isObject(data)) return data;
   } catch {
     // Not JSON at all: the same advice.

@@ -124,16 +124,36 @@ class Reader {
   }
 
   #string(): string {
+    const text = this.#text;
     const start = this.#at;
-    this.#at = endOfString(this.#text, start) + 1;
-    return JSON.parse(this.#text.slice(start, this.#at)) as string;
+    let at = start + 1;
+    for (; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE || code === BACKSLASH || code < 0x20) break;
+    }
+    if (text.charCodeAt(at) === QUOTE) {
+      this.#at = at + 1;
+      return text.slice(start + 1, at);
+    }
+    this.#at = endOfString(text, start) + 1;
+    return JSON.parse(text.slice(start, this.#at)) as string;
   }
 
+  // Numbers, true, false and null, or what is none of them and is refused for it.
   #bare(): unknown {
-    BARE.lastIndex = this.#at;
-    const [text = ''] = BARE.exec(this.#text) ?? [];
-    this.#at += text.length;
-    return JSON.parse(text) as unknown;
+    const text = this.#text;
+    const start = this.#at;
+    let at = start;
+    let whole = 0;
+    for (; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code === COMMA || code === CLOSE_BRACE || code === CLOSE_BRACKET || isSpace(code)) break;
+      whole = whole * 10 + code - 0x30;
+      if (code < 0x30 || code > 0x39) whole = Number.NaN;
+    }
+    this.#at = at;
+    const isPlain = at > start && at - start <= MAX_PLAIN_DIGITS && whole >= 10 ** (at - start - 1);
+    return isPlain ? whole : (JSON.parse(text.slice(start, at)) as unknown);
   }
 
   #next(): number {
@@ -143,8 +163,8 @@ class Reader {
 }
 
 const UNFINISHED = Symbol('unfinished');
-// Numbers, true, false and null, or what is none of them and is refused for it.
-const BARE = /[\w.+-]+/y;
+// Whole numbers of up to this many digits are exact.
+const MAX_PLAIN_DIGITS = 15;
 
 function fail(): never {
   throw new SyntaxError('This is not JSON.');

@@ -1,4 +1,5 @@
 import type { Memory } from '../core/memory.ts';
+import { parseJson } from '../core/parse-json.ts';
 import type { Secrets } from '../observe/secrets.ts';
 
 /** The same memory, but what clients say of themselves is kept without secrets: a credential may be put in the place of a name. */
@@ -11,7 +12,7 @@ export function withoutSecrets(memory: Memory, live: Secrets): Memory {
         const said = JSON.stringify(record.client);
         const safe = live.redact(said);
         return sessions.put(
-          said === safe ? record : { ...record, client: JSON.parse(safe) as typeof record.client },
+          said === safe ? record : { ...record, client: parseJson(safe) as typeof record.client },
         );
       },
       get: (id) => sessions.get(id),

@@ -97,7 +97,8 @@ export function keyText(bytes: Uint8Array, start: number, end: number): string {
 
 /** The same bytes as a buffer. */
 export function bytesAsBuffer(bytes: Uint8Array): Buffer {
-  return bytes instanceof Buffer ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const { buffer, byteOffset, byteLength } = bytes;
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(buffer, byteOffset, byteLength);
 }
 
 const BACKSLASH = 0x5c;

@@ -3,6 +3,7 @@ import { systemClock } from '../core/clock.ts';
 import { Deadlines } from '../core/deadlines.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { limitTime } from '../core/limit-time.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { permit } from '../core/permit.ts';
 import { withInnerStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
@@ -195,7 +196,7 @@ async function answerMessage(
 ): Promise<JsonRpcMessage | undefined> {
   const { caller, notify, signal, protocolVersion } = options;
   if (signal?.aborted) return undefined;
-  const say = (text: string): void => notify?.(JSON.parse(text) as JsonRpcMessage);
+  const say = (text: string): void => notify?.(parseJson(text) as JsonRpcMessage);
   const link = createLink(
     caller,
     say,
@@ -207,7 +208,7 @@ async function answerMessage(
   const { body } = await exchange.answer(Buffer.from(JSON.stringify(message)), link);
   signal?.removeEventListener('abort', cancel);
   if (body === undefined) return undefined;
-  return JSON.parse(textOf(body)) as JsonRpcMessage;
+  return parseJson(textOf(body)) as JsonRpcMessage;
 }
 
 function checkOptions({ source, deadlineMs, pageSize, maxBodyBytes }: ServerOptions): void {

@@ -2,6 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { Clock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
 import type { SealingKeys, SpentStates } from '../core/memory.ts';
+import { parseJson } from '../core/parse-json.ts';
 
 /** What a sealed state is bound to: it is good for nothing else. */
 export interface Binding {
@@ -96,7 +97,7 @@ export class Seal {
     try {
       const decipher = createDecipheriv('aes-256-gcm', key.bytes, iv).setAAD(Buffer.from(id)).setAuthTag(tag);
       const text = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES)), decipher.final()]);
-      return JSON.parse(text.toString('utf8')) as Sealed;
+      return parseJson(text.toString('utf8')) as Sealed;
     } catch {
       return undefined;
     }

@@ -2,6 +2,7 @@ import { absentTool } from '../core/absent-tool.ts';
 import type { ToolCall } from '../core/call.ts';
 import { definitionDigest, digest } from '../core/digest.ts';
 import { accident, rowOf, ToolcribError } from '../core/errors.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { failed, type Done, type Failed } from '../core/result.ts';
 import { andThen, type Awaitable } from '../core/source.ts';
 import { isDeclaredReadOnly, type Tool } from '../core/tool.ts';
@@ -90,7 +91,7 @@ export class ToolCalls {
         if (result.kind === 'needs_input') {
           return task.end({ error: new ToolcribError('internal', 'A task cannot end with a question.') });
         }
-        return task.end({ result: JSON.parse(this.#write(result, tool, settled)) as JsonObject });
+        return task.end({ result: parseJson(this.#write(result, tool, settled)) as JsonObject });
       },
       (error: unknown) => task.end({ error: error as ToolcribError }),
     );

@@ -8,6 +8,7 @@ import type { Clock } from '../core/clock.ts';
 import { definitionDigest } from '../core/digest.ts';
 import type { ErrorCode } from '../core/errors.ts';
 import { escapeUnseen } from '../core/escape-unseen.ts';
+import { parseJson } from '../core/parse-json.ts';
 import type { Refusal } from '../core/refusal.ts';
 
 const MAX_PREVIEW = 4_096;
@@ -186,7 +187,7 @@ export function chainOfTenant(id: string): string {
 export function tenantOfChain(chain: string): string {
   if (/^[\w.-]+$/.test(chain)) return chain;
   try {
-    const id: unknown = JSON.parse(decodeURIComponent(chain));
+    const id: unknown = parseJson(decodeURIComponent(chain));
     return typeof id === 'string' ? id : chain;
   } catch {
     return chain;

@@ -4,6 +4,7 @@ import type { Caller } from '../core/caller.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { definitionDigest, digest, ownerOf } from '../core/digest.ts';
 import { ToolcribError } from '../core/errors.ts';
+import { parseJson } from '../core/parse-json.ts';
 import type { Result } from '../core/result.ts';
 import type { Awaitable } from '../core/source.ts';
 import type { Next, Stage } from '../core/stage.ts';
@@ -84,7 +85,7 @@ class CachedLine {
     if (kept) {
       call.record.answeredFrom = 'cache';
       call.record.bytes = kept.bytes;
-      return JSON.parse(kept.text) as Result;
+      return parseJson(kept.text) as Result;
     }
     const run = results.runs.get(key);
     return run ? this.#join(run, call) : this.#lead(key, call);
@@ -117,7 +118,7 @@ class CachedLine {
     }
     if (ending) {
       record.bytes = run.bytes;
-      return ending.text === undefined ? ending.result : (JSON.parse(ending.text) as Result);
+      return ending.text === undefined ? ending.result : (parseJson(ending.text) as Result);
     }
     record.answeredFrom = undefined;
     return this.#parts.next(call);

@@ -3,6 +3,7 @@ import type { ToolCall } from '../core/call.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { definitionDigest, digest, ownerOf } from '../core/digest.ts';
 import { errorTable, rowOf, ToolcribError, type ErrorCode } from '../core/errors.ts';
+import { parseJson } from '../core/parse-json.ts';
 import type { Reservation } from '../core/reservation.ts';
 import type { Done, Failed, Result } from '../core/result.ts';
 import type { Next, Stage } from '../core/stage.ts';
@@ -175,7 +176,7 @@ function replay(call: ToolCall, subject: string, found: Reserved): Result {
       `A call of ${call.tool.name} under this idempotency key was begun and its outcome is not known, so it is never run twice. Find out whether it took effect before you do it again under a new key.`,
     );
   call.record.answeredFrom = 'replay';
-  const outcome = JSON.parse(found.outcome) as Outcome;
+  const outcome = parseJson(found.outcome) as Outcome;
   if ('result' in outcome) {
     call.record.bytes = outcome.bytes;
     return outcome.result;

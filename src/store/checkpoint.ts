@@ -8,6 +8,7 @@ import {
   readSync,
   writeFileSync,
 } from 'node:fs';
+import { parseJson } from '../core/parse-json.ts';
 import type { ChainHead } from './chain.ts';
 import type { Entry } from './store.ts';
 
@@ -42,7 +43,7 @@ export function openCheckpoint(line: string, key: KeyObject): Checkpoint | undef
   // Reading base64 forgives much; a signature is good in one spelling only.
   if (signature.toString('base64url') !== written) return undefined;
   if (!verify(null, Buffer.from(text), key, signature)) return undefined;
-  return JSON.parse(text) as Checkpoint;
+  return parseJson(text) as Checkpoint;
 }
 
 /** The fingerprint a checkpoint is known by in the next one. */

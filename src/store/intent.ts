@@ -1,5 +1,6 @@
 import { escapeUnseen } from '../core/escape-unseen.ts';
 import { isObject } from '../core/json.ts';
+import { parseJson } from '../core/parse-json.ts';
 import type { Entry } from './store.ts';
 
 /** The call that a row begins or ends; the row itself says so. */
@@ -26,7 +27,7 @@ export function endIntent({ chain, body }: Entry, ending: { outcome: string; rea
 // An intent that somebody has damaged is ended all the same.
 function readFacts(body: string): Readonly<Record<string, unknown>> {
   try {
-    const facts: unknown = JSON.parse(body);
+    const facts: unknown = parseJson(body);
     return isObject(facts) ? facts : {};
   } catch {
     return {};

@@ -1,5 +1,6 @@
 import { ToolcribError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { parseRow, type ChainRow } from './chain.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import { decodeText, textBytes, type StoredBytes } from './stored-text.ts';
@@ -81,7 +82,7 @@ function readRow(line: string, { chain, fields = [] }: RowFilter): JournalRow | 
 // A row somebody changed is shown all the same; to say what is wrong with it is for the verifier.
 function readFacts(body: string): Readonly<Record<string, unknown>> {
   try {
-    const facts: unknown = JSON.parse(body);
+    const facts: unknown = parseJson(body);
     if (isObject(facts)) return facts;
   } catch {
     // Said below.

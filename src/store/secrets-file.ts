@@ -10,6 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { ToolcribError } from '../core/errors.ts';
+import { parseJson } from '../core/parse-json.ts';
 
 /** What a deployment keeps secret, outside its database. */
 export interface StoreSecrets {
@@ -28,7 +29,7 @@ export function openSecrets(file: string, which: 'any' | 'existing' = 'any'): St
     throw new ToolcribError('invalid_setup', `There is no ${file}; restore the secrets from a backup.`);
   let secrets: Partial<StoreSecrets>;
   try {
-    secrets = (JSON.parse(text) ?? {}) as Partial<StoreSecrets>;
+    secrets = parseJson(text) ?? {};
   } catch (cause) {
     throw new ToolcribError('invalid_setup', `${file} is not a file of secrets; restore it from a backup.`, {
       cause,

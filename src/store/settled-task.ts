@@ -1,4 +1,5 @@
 import type { TaskRecord } from '../core/memory.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { isRunning } from './holder.ts';
 
 /** What is kept under the name of the process that put it there. */
@@ -9,7 +10,7 @@ export interface Held {
 
 /** How a task stands: one whose process died has failed, since it runs nowhere and nobody knows how far it came. */
 export function settledTask({ record, holder }: Held, own: string): { task: TaskRecord; hasDied: boolean } {
-  const task = JSON.parse(record) as TaskRecord;
+  const task = parseJson(record) as TaskRecord;
   const isOpen = task.status === 'working' || task.status === 'input_required';
   if (!isOpen || isRunning(holder, own)) return { task, hasDied: false };
   const { inputRequests: _asked, ...rest } = task;

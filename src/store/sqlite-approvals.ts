@@ -6,6 +6,7 @@ import {
   type ApprovalRequest,
   type Asked,
 } from '../core/approval.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { newApprovalId } from './approval-id.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
@@ -112,8 +113,8 @@ export function approvalUses(db: SqliteDatabase) {
 }
 
 function toApproval({ id, record, decision }: Row): Approval {
-  const request = JSON.parse(record) as ApprovalRequest;
+  const request = parseJson(record) as ApprovalRequest;
   if (decision === null) return { ...request, id, decision: undefined };
-  const decided = JSON.parse(decision) as ApprovalDecision;
+  const decided = parseJson(decision) as ApprovalDecision;
   return { ...request, id, decision: decided, expiresAt: decided.expiresAt };
 }

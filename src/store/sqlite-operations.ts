@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { KeyRecord, TenantRecord } from '../core/identity.ts';
 import type { SessionRecord, StreamEvent, TaskRecord } from '../core/memory.ts';
+import { parseJson } from '../core/parse-json.ts';
 import type { Reservation } from '../core/reservation.ts';
 import { settledTask, type Held } from './settled-task.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
@@ -90,7 +91,7 @@ function claims(db: SqliteDatabase) {
 function identities(db: SqliteDatabase) {
   const findTenant = (id: string): TenantRecord | undefined => {
     const row = db.get<Kept>('select record from tenants where id = ?', id);
-    return row && (JSON.parse(row.record) as TenantRecord);
+    return row && (parseJson(row.record) as TenantRecord);
   };
   return {
     findTenant,
@@ -128,12 +129,12 @@ function identities(db: SqliteDatabase) {
     listTenants: (): TenantRecord[] =>
       db
         .all<Kept>('select record from tenants order by id')
-        .map(({ record }) => JSON.parse(record) as TenantRecord),
+        .map(({ record }) => parseJson(record) as TenantRecord),
   };
 }
 
 function toKey({ record, revoked_at: revokedAt, last_used_at: lastUsedAt }: KeyRow): KeyRecord {
-  const key = JSON.parse(record) as KeyRecord;
+  const key = parseJson(record) as KeyRecord;
   return {
     ...key,
     expiresAt: key.expiresAt,
@@ -173,7 +174,7 @@ function protocol(db: SqliteDatabase, holder: string) {
       sessions.put(record.id, record, record.createdAt + SESSION_MS),
     getSession(id: string): SessionRecord | undefined {
       const held = sessions.get(id);
-      return held && (JSON.parse(held.record) as SessionRecord);
+      return held && (parseJson(held.record) as SessionRecord);
     },
     deleteSession: (id: string): void => void db.run('delete from sessions where id = ?', id),
     spend: (id: string, expiresAt: number): boolean =>

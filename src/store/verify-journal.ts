@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { ToolcribError } from '../core/errors.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { genesis, link, parseRow, type ChainHead, type ChainRow } from './chain.ts';
 import {
   foldGroup,
@@ -246,7 +247,7 @@ interface CutNote {
 
 function cutIn(body: string): CutNote | undefined {
   try {
-    const facts = JSON.parse(body) as Readonly<Record<string, unknown>> | null;
+    const facts = parseJson(body) as Readonly<Record<string, unknown>> | null;
     if (facts?.['kind'] !== 'cut') return undefined;
     const dueBefore = Date.parse(String(facts['at'])) - Number(facts['days']) * DAY_MS;
     return { upTo: facts['upTo'], dueBefore };

@@ -3,6 +3,7 @@ import { AbstractTool } from '../core/abstract-tool.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import type { ToolContext } from '../core/context.ts';
 import { isObject } from '../core/json.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { upstreamFailure } from '../core/upstream-failure.ts';
 import { readOutputSchema, type JsonSchema } from '../core/schema.ts';
 import { toolError } from '../core/tool-error.ts';
@@ -121,7 +122,7 @@ async function readAnswer(response: Response): Promise<Answer> {
         'The weather service does not accept the key of this server. Only whoever runs it can change that.',
     };
   if (!response.ok) return { weather: undefined };
-  const answer = parseJson(await response.text());
+  const answer = readValue(await response.text());
   const { data } = told.safeParse(answer, { jitless: true });
   if (data) return { weather: data };
   // Some services say in the body what others say in the status.
@@ -131,9 +132,9 @@ async function readAnswer(response: Response): Promise<Answer> {
     : { weather: undefined };
 }
 
-function parseJson(text: string): unknown {
+function readValue(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

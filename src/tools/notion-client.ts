@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { isObject } from '../core/json.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { upstreamFailure } from '../core/upstream-failure.ts';
 import type { Fetch } from '../net/guard.ts';
 import { notionOptions } from './notion-options.ts';
@@ -118,7 +119,7 @@ async function readAnswer(response: Response): Promise<Readonly<Record<string, u
   }
   const text = await response.text();
   try {
-    const answer: unknown = JSON.parse(text);
+    const answer: unknown = parseJson(text);
     if (isObject(answer)) return answer;
   } catch {
     // Told below, together with every other answer that makes no sense.

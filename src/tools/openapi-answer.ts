@@ -1,6 +1,7 @@
 import { content, type ContentBlock } from '../core/content.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { upstreamFailure } from '../core/upstream-failure.ts';
 import type { OutboundResponse } from '../net/guard.ts';
 import type { Conceal } from './conceal-secrets.ts';
@@ -45,7 +46,7 @@ export function readAnswer(response: OutboundResponse, parts: AnswerParts): Read
   }
   // A character that was cut in two is left out.
   const text = new TextDecoder().decode(body, { stream: isCut });
-  const value = kind === 'json' ? parseJson(text, parts) : undefined;
+  const value = kind === 'json' ? readValue(text, parts) : undefined;
   if (value !== undefined) return { value, ...shown(JSON.stringify(value)) };
   const end = isCut ? `\n[Cut here: the answer is longer than ${parts.maxBytes} bytes.]` : '';
   return shown(`${parts.conceal(text, { isCut })}${end}`);
@@ -108,9 +109,9 @@ function isText(body: Uint8Array): boolean {
   }
 }
 
-function parseJson(text: string, { conceal }: AnswerParts): unknown {
+function readValue(text: string, { conceal }: AnswerParts): unknown {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseJson(text);
     // One look at everything is quicker than one at each text, and rarely finds something.
     const texts: string[] = [];
     gatherTexts(value, texts, 0);
@@ -184,7 +185,7 @@ function messageIn(response: OutboundResponse, parts: AnswerParts): string {
   const mediaType = mediaTypeOf(response, parts);
   if (isCut || body.length > 65_536) return '';
   const text = new TextDecoder().decode(body);
-  if (isJsonType(mediaType)) return plainText(findMessage(parseJson(text, parts), 0), MAX_MESSAGE);
+  if (isJsonType(mediaType)) return plainText(findMessage(readValue(text, parts), 0), MAX_MESSAGE);
   if (mediaType !== 'text/plain' || text.length > MAX_MESSAGE) return '';
   return plainText(parts.conceal(text), MAX_MESSAGE);
 }

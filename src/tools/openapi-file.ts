@@ -2,13 +2,14 @@ import { readFile, stat } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { ToolcribError } from '../core/errors.ts';
 import { isObject } from '../core/json.ts';
+import { parseJson } from '../core/parse-json.ts';
 
 const MAX_BYTES = 67_108_864;
 
 /** Reads an OpenAPI description from a JSON or YAML file; throws `invalid_setup` with what to change. */
 export async function readOpenApiFile(path: string): Promise<object> {
   const text = await readText(path);
-  const document = /^\s*\{/.test(text) ? parseJson(text) : await parseYaml(text, path);
+  const document = /^\s*\{/.test(text) ? readJson(text) : await parseYaml(text, path);
   if (isObject(document)) return document;
   throw refused('The file holds no OpenAPI description.');
 }
@@ -27,9 +28,9 @@ async function readText(path: string): Promise<string> {
   throw refused(`The file is longer than ${MAX_BYTES} bytes.`);
 }
 
-function parseJson(text: string): unknown {
+function readJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch (error) {
     throw refused('The file is not valid JSON.', error);
   }

@@ -1,4 +1,5 @@
 import type { CustomTypesConfig } from 'pg';
+import { parseJson } from '../core/parse-json.ts';
 
 /** Turns the text PostgreSQL sends into plain JSON values: dates as ISO text, large and exact numbers as text, bytes as base64. */
 export function postgresTypes(readArray: ReadArray): CustomTypesConfig {
@@ -43,12 +44,12 @@ const readers: Readonly<Record<number, Read>> = {
   21: asWhole,
   23: asWhole,
   26: asWhole,
-  114: (text) => JSON.parse(text) as unknown,
+  114: parseJson,
   700: asFraction,
   701: asFraction,
   1114: asTime,
   1184: asTime,
-  3802: (text) => JSON.parse(text) as unknown,
+  3802: parseJson,
 };
 
 const elementOf: Readonly<Record<number, number>> = {
