@@ -5,7 +5,7 @@ import { scenarios } from './scenarios.ts';
 for (const scenario of scenarios) {
   test(
     `${scenario.id} the check finds something with the defence off`,
-    { timeout: 120_000 },
+    { timeout: 240_000 },
     async (context) => {
       const outcome = await scenario.control({ seed: 1, counts: 'short', report: () => {} });
       if (outcome.notRun !== undefined) context.skip(outcome.notRun);

@@ -17,8 +17,8 @@ import type { ConfigInput } from '../../src/gateway/config.ts';
 import { faultTools } from './fault-tools.ts';
 import { eventually } from './scenario.ts';
 
-// The built command, unless another one is to be tested.
-const cli = process.env['TOOLCRIB_CLI'] ?? join(import.meta.dirname, '../../dist/cli/main.js');
+/** The command that is tried: the built one, unless another is named. */
+export const cli = process.env['TOOLCRIB_CLI'] ?? join(import.meta.dirname, '../../dist/cli/main.js');
 
 /** A row of the record, as `toolcrib audit export` writes it. */
 export interface Row {

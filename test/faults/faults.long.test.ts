@@ -3,9 +3,11 @@ import type { RunOptions } from './scenario.ts';
 import { scenarios } from './scenarios.ts';
 
 const seed = Number(process.env['TOOLCRIB_FAULT_SEED'] ?? Date.now() % 1_000_000_000);
+// First of all: what hangs or crashes can be repeated too.
+console.log(`seed ${seed}; TOOLCRIB_FAULT_SEED=${seed} repeats it`);
 
 for (const scenario of scenarios) {
-  test(`${scenario.id} ${scenario.title}`, { timeout: 180_000 }, async (context) => {
+  test(`${scenario.id} ${scenario.title}`, { timeout: 600_000 }, async (context) => {
     const timeline: string[] = [];
     const report: RunOptions['report'] = (line) => void timeline.push(line);
     const { failures, notRun } = await scenario.run({ seed, counts: 'short', report });

@@ -12,6 +12,7 @@ import { Secrets } from '../../src/observe/secrets.ts';
 import { createServer, type Server } from '../../src/server/create-server.ts';
 import type { Entry } from '../../src/store/store.ts';
 import { faultTools } from './fault-tools.ts';
+import { oddTools } from './odd-tools.ts';
 
 /** The whole line of a guarded gateway in this process, with its store in memory. */
 export interface Governed {
@@ -26,13 +27,14 @@ export interface Governed {
 export async function openGoverned(clock: Clock = systemClock): Promise<Governed> {
   const folder = mkdtempSync(join(tmpdir(), 'toolcrib-fuzz-'));
   writeFileSync(join(folder, 'fault-tools.mjs'), faultTools(join(folder, 'notes')));
+  writeFileSync(join(folder, 'odd-tools.mjs'), oddTools());
   writeFileSync(
     join(folder, 'toolcrib.yaml'),
     JSON.stringify({
       store: { url: 'memory:' },
       tools: { modules: ['./*.mjs'] },
       auth: { keys: {} },
-      access: [{ roles: ['tester'], tools: ['*'] }],
+      access: [{ roles: ['tester'], tools: ['*'], prompts: ['*'], resources: ['*'] }],
       stages: { rateLimit: false },
     }),
   );

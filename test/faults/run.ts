@@ -10,6 +10,8 @@ Breaks a running server on purpose, on 127.0.0.1 only, and checks that what it p
   --full        the full counts, more than half an hour; short ones unless set
   --only IDS    some of ${ids}
   --seed N      repeats the choices of a run before
+  --case W:N    one case of R13, as a failure names it
+  --minutes N   how long SOAK takes
   --controls    runs each check with the defence off: it must find something
   --help        shows this text
 `;
@@ -51,7 +53,13 @@ async function attempt(scenario: Scenario, startedAt: number): Promise<Outcome> 
   const report = (line: string): void => {
     console.log(`  ${((performance.now() - startedAt) / 1000).toFixed(2).padStart(7)} s  ${line}`);
   };
-  const options = { seed, counts: values.full ? ('full' as const) : ('short' as const), report };
+  const options = {
+    seed,
+    counts: values.full ? ('full' as const) : ('short' as const),
+    report,
+    ...(values.case !== undefined && { only: values.case }),
+    ...(values.minutes !== undefined && { minutes: Number(values.minutes) }),
+  };
   try {
     if (!values.controls) return await scenario.run(options);
     const outcome = await scenario.control(options);
@@ -77,6 +85,8 @@ interface Options {
   readonly controls: boolean;
   readonly only?: string;
   readonly seed?: string;
+  readonly case?: string;
+  readonly minutes?: string;
 }
 
 function readOptions(): Options {
@@ -86,6 +96,8 @@ function readOptions(): Options {
         full: { type: 'boolean', default: false },
         only: { type: 'string' },
         seed: { type: 'string' },
+        case: { type: 'string' },
+        minutes: { type: 'string' },
         controls: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },

@@ -3,6 +3,10 @@ export interface RunOptions {
   /** Decides every random choice, so that a run can be repeated. */
   readonly seed: number;
   readonly counts: 'short' | 'full';
+  /** A single case of a scenario that has numbered ones, such as `http:4567`. */
+  readonly only?: string;
+  /** How long a scenario goes on that can go on for any time. */
+  readonly minutes?: number;
   /** Takes a line of the timeline. */
   readonly report: (line: string) => void;
 }

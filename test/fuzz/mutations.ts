@@ -5,7 +5,7 @@ import type { JsonRpcAnswer, RawAnswer } from '../security/raw-http.ts';
 /** One change of some bytes; places are fractions, so that they fit bytes of any length. */
 export type Mutation =
   | { readonly kind: 'set'; readonly at: number; readonly byte: number }
-  | { readonly kind: 'insert'; readonly at: number; readonly text: string }
+  | { readonly kind: 'insert' | 'end'; readonly at: number; readonly text: string }
   | { readonly kind: 'cut' | 'repeat'; readonly at: number; readonly length: number };
 
 const place = fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true });
@@ -56,7 +56,11 @@ export const mutations = (pieces: readonly string[]): fc.Arbitrary<Mutation[]> =
   fc.array(
     fc.oneof(
       fc.record({ kind: fc.constant('set' as const), at: place, byte: fc.nat(255) }),
-      fc.record({ kind: fc.constant('insert' as const), at: place, text: fc.constantFrom(...pieces) }),
+      fc.record({
+        kind: fc.constantFrom('insert' as const, 'end' as const),
+        at: place,
+        text: fc.constantFrom(...pieces),
+      }),
       fc.record({ kind: fc.constantFrom('cut' as const, 'repeat' as const), at: place, length: fc.nat(40) }),
     ),
     { minLength: 1, maxLength: 4 },
@@ -73,6 +77,8 @@ export function mutate(bytes: Buffer, mutation: Mutation): Buffer {
     }
     case 'insert':
       return Buffer.concat([bytes.subarray(0, at), Buffer.from(mutation.text), bytes.subarray(at)]);
+    case 'end':
+      return Buffer.concat([bytes.subarray(0, at), Buffer.from(mutation.text)]);
     case 'cut':
       return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + mutation.length)]);
     case 'repeat':

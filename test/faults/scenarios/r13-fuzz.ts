@@ -1,66 +1,104 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { hammer, type Reply } from '../hammer.ts';
+import { byHttp } from '../../fuzz/built-ways.ts';
+import { hammer } from '../../fuzz/hammer.ts';
+import { careless } from '../../fuzz/careless.ts';
+import type { Way } from '../../fuzz/case.ts';
 import type { Outcome, RunOptions, Scenario } from '../scenario.ts';
 
-/** Nothing that can be sent brings the gateway down or makes it talk about itself. */
+/** Nothing that can be sent brings the gateway down, goes unanswered or makes it talk about itself. */
 export const fuzz: Scenario = {
   id: 'R13',
-  title: 'mutated messages crash nothing, learn nothing and are refused where they are malformed',
-  run: (options) => inChildren(options, options.counts === 'full' ? 1_000_000 : 100_000),
-  // A server that explains itself, as careless ones do.
-  control: (options) =>
-    hammer(options, 500, async ({ body }) => {
-      try {
-        return answered({ result: JSON.parse(body.toString()) as unknown });
-      } catch (error) {
-        return answered({ error: { code: -32603, message: (error as Error).stack } });
-      }
-    }),
+  title:
+    'mutated messages, heads, lines and connections are each answered or ended, crash nothing and learn nothing',
+  run: (options) => inChildren(options),
+  control,
 };
 
-function answered(members: object): Reply {
-  return { status: 200, text: JSON.stringify({ jsonrpc: '2.0', id: 1, ...members }) };
-}
+// Most messages go straight into a server, which is fastest; all others go to the built command.
+const LANES: readonly (readonly (readonly [way: string, count: number])[])[] = [
+  [
+    ['http', 50_000],
+    ['heads', 20_000],
+    ['fetch', 90_000],
+  ],
+  [
+    ['stdio', 50_000],
+    ['streams', 12_000],
+    ['fetch', 90_000],
+  ],
+];
+const FULL = 4;
+const MINUTE_MS = 60_000;
+const script = join(import.meta.dirname, '../../fuzz/child.ts');
 
-// Most messages go straight into the server, which is fastest; a tenth of them each over a real connection and over lines.
-const LANES = [
-  ['socket', 'fetch'],
-  ['stdio', 'fetch'],
-] as const;
-const SHARE = { fetch: 0.4, socket: 0.1, stdio: 0.1 };
-const script = join(import.meta.dirname, '../fuzz-child.ts');
-
-async function inChildren({ seed, report }: RunOptions, messages: number): Promise<Outcome> {
-  const outcomes = await Promise.all(
+async function inChildren({ seed, report, counts, only }: RunOptions): Promise<Outcome> {
+  if (only !== undefined) {
+    const [way = '', number = ''] = only.split(':');
+    return inChild(way, [seed, Number(number), 1]);
+  }
+  const factor = counts === 'full' ? FULL : 1;
+  const found: Outcome[] = [];
+  await Promise.all(
     LANES.map(async (ways, lane) => {
-      const found: Outcome[] = [];
-      for (const way of ways) {
-        const numbers = [Math.round(messages * SHARE[way]), seed + lane].map(String);
-        const { timeline, ...outcome } = await inChild(way, numbers);
-        for (const line of timeline) report(line);
+      for (const [way, count] of ways) {
+        // The same way in twice gets other numbers, so that no case is tried twice.
+        const outcome = await inChild(way, [seed, lane * count * factor, count * factor]);
+        report(outcome.counts);
         found.push(outcome);
       }
-      return found;
     }),
   );
+  const total = LANES.flat().reduce((sum, [, count]) => sum + count * factor, 0);
   return {
-    counts: `messages: ${outcomes
-      .flat()
-      .map(({ counts }) => counts)
-      .join('; ')}`,
-    failures: outcomes.flat().flatMap(({ failures }) => failures),
+    counts: `${total} cases: ${found.map((outcome) => outcome.counts).join('; ')}`,
+    failures: found.flatMap(({ failures }) => failures),
   };
 }
 
-async function inChild(
-  way: string,
-  numbers: readonly string[],
-): Promise<Outcome & { readonly timeline: readonly string[] }> {
-  const args = ['--import', 'jiti/register', script, way, ...numbers];
+async function inChild(way: string, numbers: readonly number[]): Promise<Outcome> {
+  const args = ['--import', 'jiti/register', script, way, ...numbers.map(String)];
   const cwd = join(import.meta.dirname, '../../..');
-  // A child that crashes is an exception here.
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, maxBuffer: 64 * 1_048_576 });
-  return JSON.parse(stdout) as Outcome & { readonly timeline: readonly string[] };
+  // A child that crashes, or hangs, is an exception here.
+  const limits = { maxBuffer: 64 * 1_048_576, timeout: (numbers[2]! / 1_000) * MINUTE_MS + 5 * MINUTE_MS };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd, ...limits });
+  return JSON.parse(stdout) as Outcome;
 }
+
+// Broken on purpose: a server that goes down over a message it cannot read, one that keeps silent, one that explains itself. Each has to be found and cut down.
+async function control({ seed }: RunOptions): Promise<Outcome> {
+  const broken: readonly (readonly [kind: string, open: () => Way | Promise<Way>])[] = [
+    ['the server ended', () => byHttp(SABOTAGE)],
+    ['no answer', () => careless('silent')],
+    ['an answer shows a stack frame', () => careless('explains')],
+  ];
+  const outcomes: Outcome[] = [];
+  const found: (string | undefined)[] = [];
+  for (const [kind, open] of broken) {
+    const way = await open();
+    try {
+      const outcome = await hammer(way, { seed, count: 3_000 }, { maxFailures: 3, shortenMs: 15_000 });
+      outcomes.push(outcome);
+      found.push(outcome.failures.find((failure) => failure.includes(kind) && SHORTENED.test(failure)));
+    } finally {
+      await way.close();
+    }
+  }
+  return {
+    counts: outcomes.map(({ counts }) => counts).join('; '),
+    failures: found.every((failure) => failure !== undefined) ? found : [],
+  };
+}
+
+const SHORTENED = /shortened from \d+ to \d{1,2} bytes/;
+// Whatever the product does with a message, it reads it with this.
+const SABOTAGE = `
+import { defineTool } from 'toolcrib';
+const parse = JSON.parse;
+JSON.parse = (text, ...rest) => {
+  if (String(text).includes('"cursor":1')) setImmediate(() => { throw new Error('broken on purpose'); });
+  return parse(text, ...rest);
+};
+export const nothing = defineTool({ name: 'nothing', description: 'Does nothing.' }, () => '');
+`;

@@ -6,10 +6,12 @@ export function isWellFormed(bytes: Uint8Array): boolean {
   return Array.isArray(value) ? value.some(isMessage) : isMessage(value);
 }
 
-/** Whether some bytes are one request, which must be answered. */
+/** Whether some bytes are a request, or a list with one in it, which must be answered. */
 export function isRequest(bytes: Uint8Array): boolean {
   const value = read(bytes);
-  return isMessage(value) && Object.hasOwn(value, 'id') && Object.hasOwn(value, 'method');
+  return (Array.isArray(value) ? value : [value]).some(
+    (message) => isMessage(message) && Object.hasOwn(message, 'id') && Object.hasOwn(message, 'method'),
+  );
 }
 
 function read(bytes: Uint8Array): unknown {

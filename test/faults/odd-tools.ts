@@ -1,0 +1,70 @@
+/** Tools with schemas that are costly to check, tools that ask, detach and report, resources and a prompt, as the text of a module. */
+export function oddTools(): string {
+  return `
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { definePrompt, defineResource, defineResourceTemplate, defineTool } from 'toolcrib';
+
+const nonce = { type: 'string', maxLength: 200 };
+const reads = { annotations: { readOnlyHint: true } };
+const yes = { type: 'object', properties: { yes: { type: 'boolean' } } };
+const tool = (name, properties, run, rest = reads) =>
+  defineTool({ name, description: 'For trying out.', input: { type: 'object', properties: { nonce, load: {}, ...properties } }, ...rest }, run);
+
+export const strict = tool('strict', {
+  unique: { type: 'array', uniqueItems: true },
+  matched: { type: 'string', pattern: '^([a-z]+[0-9]?)*$' },
+  listed: { type: 'array', items: { enum: ['a', 'b', 'c'] } },
+  choices: { type: 'array', items: { anyOf: [{ type: 'object', required: ['a'] }, { type: 'object', required: ['b'] }, { type: 'integer' }] } },
+  named: { type: 'object', patternProperties: { '^k[0-9]+$': { type: 'integer' } } },
+}, ({ nonce }) => nonce ?? '');
+
+${ASKING}
+
+export const kept = tool('kept', {}, ({ nonce }) => nonce ?? '', { annotations: { destructiveHint: false } });
+
+${VITALS}
+
+export const note = defineResource({ uri: 'note://all', name: 'all' }, () => 'for all');
+export const day = defineResourceTemplate({ uriTemplate: 'note://{day}', name: 'day', complete: { day: () => ['today'] } }, ({ day }) => 'of ' + day);
+export const greet = definePrompt({ name: 'greet', arguments: { who: { required: true, complete: () => ['you'] } } }, ({ who }) => 'Hello ' + who);
+`;
+}
+
+const ASKING = `
+export const ask = tool('ask', {}, async ({ nonce }, { elicit }) => {
+  runs++;
+  // A name that changes makes every round ask something new.
+  const { action } = await elicit({ message: 'Really?', schema: yes, key: 'sure' + runs });
+  return action + ' ' + (nonce ?? '');
+});
+let runs = 0;
+export const asked = tool('asked', {}, () => String(runs));
+
+export const later = tool('later', { ms: { type: 'integer', default: 0, maximum: 60000 } }, async ({ nonce, ms }, { detach, signal }) => {
+  detach();
+  if (ms > 0) await sleep(ms, undefined, { signal });
+  return nonce ?? '';
+});
+
+export const chatty = tool('chatty', { times: { type: 'integer', default: 3, maximum: 100 } }, async ({ nonce, times }, { progress, log }) => {
+  for (let time = 0; time < times; time++) {
+    progress(time, times, 'so far');
+    log('info', { time });
+    await sleep(1);
+  }
+  return nonce ?? '';
+});
+`;
+
+const VITALS = `
+// How late the event loop was at most since the last look, in ms; what is measured includes the 10 ms between two looks.
+let delay;
+export const vitals = tool('vitals', {}, () => {
+  if (!delay) (delay = monitorEventLoopDelay({ resolution: 10 })).enable();
+  const blockMs = Math.max(0, delay.max / 1e6 - 10);
+  delay.reset();
+  const { heapUsed, rss, external, arrayBuffers } = process.memoryUsage();
+  return JSON.stringify({ blockMs, heapUsed, rss, external, arrayBuffers });
+});
+`;
