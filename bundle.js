@@ -21,6 +21,20 @@ const entries = {
   'cli/main': 'src/cli/main.ts',
 };
 
+// Both drop calls whose value is not used, and with them the errors those would throw.
+const asWritten = { treeshake: false };
+const minify = { mangle: true, compress: false, codegen: true };
+
+// Zod's messages in fifty languages, of which a server loads one.
+const withoutTranslations = {
+  name: 'without-translations',
+  /** @param {string} id @param {string | undefined} importer */
+  resolveId: (id, importer) =>
+    id === '../locales/index.js' && importer?.includes('/node_modules/zod/')
+      ? join(importer, '../../locales/en.js')
+      : undefined,
+};
+
 /** @type {Set<string> | undefined} */
 let served;
 
@@ -28,6 +42,8 @@ let served;
 const { output } = await build({
   input: Object.fromEntries(Object.entries(entries).filter(([, file]) => existsSync(file))),
   platform: 'node',
+  ...asWritten,
+  plugins: [withoutTranslations],
   // Its other build is made of modules, which take half the time to start.
   resolve: { alias: { yaml: join(import.meta.dirname, 'node_modules/yaml/browser/dist/index.js') } },
   external: (id) => isBuiltin(id) || installed.some((name) => id === name || id.startsWith(`${name}/`)),
@@ -35,7 +51,7 @@ const { output } = await build({
     dir: 'dist',
     cleanDir: true,
     sourcemap: true,
-    minify: true,
+    minify,
     entryFileNames: '[name].js',
     chunkFileNames: 'shared/[name].js',
     // What is always loaded together is one file: opening a file takes longer than reading it.
@@ -60,6 +76,7 @@ const { output } = await build({
 const library = await build({
   input: 'ajv-library',
   platform: 'node',
+  ...asWritten,
   plugins: [
     {
       name: 'ajv-library',
@@ -70,7 +87,7 @@ const library = await build({
           : undefined,
     },
   ],
-  output: { file: 'dist/shared/ajv.cjs', format: 'cjs', minify: true },
+  output: { file: 'dist/shared/ajv.cjs', format: 'cjs', minify },
 });
 
 const modules = [...output, ...library.output].flatMap((chunk) =>

@@ -1,4 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config';
+import { builtModules } from './test/built-modules.ts';
 import { TallyReporter } from './test/reporter.ts';
 
 const LONG = '**/*.long.test.ts';
@@ -24,6 +25,17 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'long', include: [LONG], exclude: NEVER } },
+      // What was built, held to what was written: the same statements of behaviour, about `dist`.
+      {
+        extends: true,
+        plugins: [builtModules()],
+        test: {
+          name: 'built',
+          include: ['test/behaviour/**/*.test.ts'],
+          exclude: NEVER,
+          env: { TOOLCRIB_BUILT: 'yes' },
+        },
+      },
     ],
   },
 });

@@ -2,15 +2,18 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { createApiKey, hashKey } from '../src/auth/api-key.ts';
-import { createGateway, type Gateway } from '../src/gateway/create-gateway.ts';
-import type { ConfigInput } from '../src/gateway/config.ts';
-import { loadConfig } from '../src/gateway/load-config.ts';
+import {
+  createGateway,
+  loadConfig,
+  openSecrets,
+  openSqliteStore,
+  type ConfigInput,
+  type Gateway,
+} from '../src/gateway.ts';
 import type { Prompt, Resource, ResourceTemplate, Tool } from '../src/index.ts';
+import { createApiKey, hashKey } from '../src/node.ts';
 import { readJournal } from '../src/store/read-journal.ts';
-import { openSecrets } from '../src/store/secrets-file.ts';
 import { SqliteDatabase } from '../src/store/sqlite-database.ts';
-import { openSqliteStore } from '../src/store/sqlite-store.ts';
 import { revisions, type RevisionUnderTest } from './behaviour/matrix.ts';
 import { openPeer, type Json, type Peer } from './behaviour/peer.ts';
 import { openWeb } from './behaviour/wires.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { errorTable, ToolcribError, type ErrorCode } from '../../src/core/errors.ts';
-import { definePrompt, defineResource, defineTool } from '../../src/index.ts';
+import { errorTable, type ErrorCode } from '../../src/core/errors.ts';
+import { definePrompt, defineResource, defineTool, ToolcribError } from '../../src/index.ts';
 import { openCrib } from '../gateway.ts';
 import { describeMatrix } from './matrix.ts';
 

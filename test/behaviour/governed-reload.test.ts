@@ -1,9 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import Libsql from 'libsql';
 import { expect, test, vi } from 'vitest';
-import type { ConfigInput } from '../../src/gateway/config.ts';
-import { createGateway } from '../../src/gateway/create-gateway.ts';
-import { loadConfig } from '../../src/gateway/load-config.ts';
+import { createGateway, loadConfig, type ConfigInput } from '../../src/gateway.ts';
 import { defineTool } from '../../src/index.ts';
 import { audience, startIssuer } from '../security/issuer.ts';
 import { processesOf } from '../databases.ts';

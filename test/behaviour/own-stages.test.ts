@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { ToolcribError } from '../../src/core/errors.ts';
 import {
   createServer,
   defineTool,
@@ -7,6 +6,7 @@ import {
   withStages,
   type Stage,
   type ToolSource,
+  ToolcribError,
 } from '../../src/index.ts';
 import { rateLimit, validateInput } from '../../src/stages.ts';
 import { createFakeClock, createTestClient } from '../../src/testing.ts';

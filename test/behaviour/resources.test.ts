@@ -109,6 +109,10 @@ describeMatrix(({ era, titles, icons, connect }) => {
     ['nobody serves', 'note://nothing'],
     ['a template matches but its read does not know', 'note://day/yesterday'],
     ['looks like a way out', 'note://day/..%2F..%2Fetc'],
+    ['has a broken escape where a template has its value', 'note://day/%zz'],
+    ['has half an escape there', 'note://day/%'],
+    ['has part of a character there', 'note://day/%E0%A4'],
+    ['has a broken escape in the first of two values', 'map://%C3%28/x'],
   ])('000-42 an address that %s is unknown, in the revision’s own number', async (_what, uri) => {
     const peer = await connect({ resources });
     expect(await peer.error('resources/read', { uri })).toEqual({

@@ -96,7 +96,11 @@ test('C9 a name may have 64 characters unless the registry allows more, and neve
 describeWeb((open) => {
   test('C8 a result comes with its request, with a session or without', async () => {
     const site = await open({ tools: [search] });
-    const handshake = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: {} };
+    const handshake = {
+      protocolVersion: '2025-06-18',
+      capabilities: {},
+      clientInfo: { name: 'x', version: '1' },
+    };
     const opened = await site.send(legacyPost('initialize', handshake));
     const session = { 'mcp-session-id': opened.headers.get('mcp-session-id')! };
     const call = { name: 'search', arguments: { query: 'chalk' } };

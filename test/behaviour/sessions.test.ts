@@ -1,8 +1,14 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { defineResource, defineTool, ToolRegistry, type SessionRecord } from '../../src/index.ts';
+import {
+  createInMemory,
+  defineResource,
+  defineTool,
+  ToolRegistry,
+  type SessionRecord,
+} from '../../src/index.ts';
 import { createFakeClock } from '../../src/testing.ts';
-import { createInMemory } from '../../src/server/in-memory.ts';
 import { sessionLimits } from '../../src/server/sessions.ts';
+import { sourceTest } from '../source-test.ts';
 import { deferred } from './deferred.ts';
 import {
   describeDoors,
@@ -278,21 +284,24 @@ describeDoors((open) => {
     await stream.hangUp();
   });
 
-  test('A8 there are never more sessions than the limit: the one unused for longest makes room', async () => {
-    const { max } = sessionLimits;
-    onTestFinished(() => void (sessionLimits.max = max));
-    sessionLimits.max = 3;
-    const door = await open({ tools: [echo] });
-    const first = await openSession(door);
-    const second = await openSession(door);
-    const third = await openSession(door);
-    expect((await first.request('ping')).status).toBe(200);
-    const fourth = await openSession(door);
-    const statuses = [];
-    for (const session of [first, second, third, fourth])
-      statuses.push((await session.request('ping')).status);
-    expect(statuses).toEqual([200, 404, 200, 200]);
-  });
+  sourceTest(
+    'A8 there are never more sessions than the limit: the one unused for longest makes room',
+    async () => {
+      const { max } = sessionLimits;
+      onTestFinished(() => void (sessionLimits.max = max));
+      sessionLimits.max = 3;
+      const door = await open({ tools: [echo] });
+      const first = await openSession(door);
+      const second = await openSession(door);
+      const third = await openSession(door);
+      expect((await first.request('ping')).status).toBe(200);
+      const fourth = await openSession(door);
+      const statuses = [];
+      for (const session of [first, second, third, fourth])
+        statuses.push((await session.request('ping')).status);
+      expect(statuses).toEqual([200, 404, 200, 200]);
+    },
+  );
 });
 
 /** A memory that tells what was asked of its sessions, and answers later. */
@@ -383,7 +392,7 @@ test('a session can be carried on by another server with the same memory, for it
   expect((await session.request('ping')).status).toBe(404);
 });
 
-test('A8 sessions carried on from a shared memory count towards the limit', async () => {
+sourceTest('A8 sessions carried on from a shared memory count towards the limit', async () => {
   const { max } = sessionLimits;
   onTestFinished(() => void (sessionLimits.max = max));
   const { memory, records } = slowMemory();

@@ -15,6 +15,7 @@ import { createFakeClock } from '../../src/testing.ts';
 import { KEEP_ALIVE_MS } from '../../src/server/pulse.ts';
 import { addressLimits } from '../../src/server/followed.ts';
 import { seatLimits } from '../../src/server/seats.ts';
+import { sourceTest } from '../source-test.ts';
 import type { Json } from './peer.ts';
 import {
   askModern,
@@ -239,29 +240,32 @@ describeDoors((open) => {
     ]);
   });
 
-  test('A8 one caller can hold only so many subscriptions; a hang-up makes room, and others are not affected', async () => {
-    const { perCaller } = seatLimits;
-    onTestFinished(() => void (seatLimits.perCaller = perCaller));
-    seatLimits.perCaller = 2;
-    const door = await open({ source: stocked() });
-    const first = await listen(door, ALL, { id: 1 });
-    const second = await listen(door, ALL, { id: 2 });
-    await acknowledged(first);
-    await acknowledged(second);
-    const refused = await sendModern(door, ['subscriptions/listen', { notifications: ALL }], { id: 3 });
-    expect(refused.status).toBe(429);
-    expect(await refused.json()).toMatchObject({ id: 3, error: { code: -32600 } });
-    await acknowledged(await listen(door, ALL, { as: 'bob' }));
-    await acknowledged(await listen(door, ALL, { as: 'eve' }));
+  sourceTest(
+    'A8 one caller can hold only so many subscriptions; a hang-up makes room, and others are not affected',
+    async () => {
+      const { perCaller } = seatLimits;
+      onTestFinished(() => void (seatLimits.perCaller = perCaller));
+      seatLimits.perCaller = 2;
+      const door = await open({ source: stocked() });
+      const first = await listen(door, ALL, { id: 1 });
+      const second = await listen(door, ALL, { id: 2 });
+      await acknowledged(first);
+      await acknowledged(second);
+      const refused = await sendModern(door, ['subscriptions/listen', { notifications: ALL }], { id: 3 });
+      expect(refused.status).toBe(429);
+      expect(await refused.json()).toMatchObject({ id: 3, error: { code: -32600 } });
+      await acknowledged(await listen(door, ALL, { as: 'bob' }));
+      await acknowledged(await listen(door, ALL, { as: 'eve' }));
 
-    await first.hangUp();
-    let response = await sendModern(door, ['subscriptions/listen', { notifications: ALL }]);
-    // The hang-up has to arrive first.
-    while (response.status === 429)
-      response = await sendModern(door, ['subscriptions/listen', { notifications: ALL }]);
-    expect(response.status).toBe(200);
-    await acknowledged(new EventReader(response));
-  });
+      await first.hangUp();
+      let response = await sendModern(door, ['subscriptions/listen', { notifications: ALL }]);
+      // The hang-up has to arrive first.
+      while (response.status === 429)
+        response = await sendModern(door, ['subscriptions/listen', { notifications: ALL }]);
+      expect(response.status).toBe(200);
+      await acknowledged(new EventReader(response));
+    },
+  );
 
   test('A8 what one caller follows takes only so much room, on streams and in sessions together', async () => {
     const { perCaller } = addressLimits;

@@ -8,9 +8,9 @@ import {
   type TaskRecord,
   type Tool,
   type ToolSource,
+  createInMemory,
 } from '../../src/index.ts';
 import { createFakeClock } from '../../src/testing.ts';
-import { createInMemory } from '../../src/server/in-memory.ts';
 import { deferred } from './deferred.ts';
 import type { Answer, Json } from './peer.ts';
 import {
