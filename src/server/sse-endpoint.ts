@@ -10,6 +10,7 @@ import type { Server } from './create-server.ts';
 import {
   checkFraming,
   checkRawHeaders,
+  corsHeaders,
   pathOf,
   requireJsonPost,
   STREAM_HEADERS,
@@ -67,6 +68,10 @@ export class SseEndpoint {
   ): Promise<void> {
     checkFraming(request.httpVersion, head.headers);
     checkRawHeaders(request.rawHeaders);
+    if (head.method === 'OPTIONS') {
+      response.writeHead(204, gate.preflight(head)).end();
+      return;
+    }
     const caller = await gate.enter(head);
     if (isClosing(request)) return;
     const refuse = (error: unknown): void => refuseWith(response, gate, { head, error, caller });
@@ -113,7 +118,7 @@ export class SseEndpoint {
       this.#sessions.delete(id);
       session.end();
     });
-    port.startStream(STREAM_HEADERS);
+    port.startStream({ ...corsHeaders(head), ...STREAM_HEADERS });
     write(`event: endpoint\ndata: ${MESSAGES}?sessionId=${id}\n\n`);
     session.unasked.attach({ event: (text) => write(encodeEvent(text)), end: () => port.end() });
   }
@@ -138,7 +143,7 @@ export class SseEndpoint {
       head,
       clock: this.#server.options.clock ?? systemClock,
       use: (bytes, again) => {
-        response.writeHead(202).end();
+        response.writeHead(202, corsHeaders(head)).end();
         const link = {
           ...createLink(again ?? caller, (message) => session.unasked.send(message), session),
           handshakeOnly: true,

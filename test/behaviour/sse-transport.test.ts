@@ -201,3 +201,48 @@ test('closing the server ends the stream', async () => {
   await door.listening!.close(60_000);
   expect(await stream.rest()).toEqual([]);
 });
+
+const app = 'https://app.example';
+
+test.each(['/sse', '/messages?sessionId=x'])(
+  'a browser that asks whether an allowed page may use %s is told so, with no credential',
+  async (path) => {
+    const door = await openDoor({ tools: [echo], allowedOrigins: [app] });
+    const asking = {
+      origin: app,
+      'access-control-request-method': path === '/sse' ? 'GET' : 'POST',
+      'access-control-request-headers': 'authorization,content-type',
+    };
+    const allowed = await door.send({ method: 'OPTIONS', path, headers: asking });
+    expect({ status: allowed.status, origin: allowed.headers.get('access-control-allow-origin') }).toEqual({
+      status: 204,
+      origin: app,
+    });
+    expect(allowed.headers.get('access-control-allow-headers')).toContain('authorization');
+    const elsewhere = { ...asking, origin: 'https://elsewhere.example' };
+    const refused = await door.send({ method: 'OPTIONS', path, headers: elsewhere });
+    expect({ status: refused.status, origin: refused.headers.get('access-control-allow-origin') }).toEqual({
+      status: 403,
+      origin: null,
+    });
+  },
+);
+
+test('an allowed page may read the stream and what its posts are answered with', async () => {
+  const door = await openDoor({ tools: [echo], allowedOrigins: [app] });
+  const headers = { authorization: 'Bearer ada', accept: 'text/event-stream', origin: app };
+  const opened = await door.send({ method: 'GET', path: '/sse', headers });
+  const path = (await new EventReader(opened).next())!.data!;
+  const body = { jsonrpc: '2.0', id: 1, method: 'ping' };
+  const posted = await door.send({ path, headers: { ...postHeaders('ada'), origin: app }, body });
+  const unknown = await door.send({
+    path: '/messages?sessionId=x',
+    headers: { ...postHeaders('ada'), origin: app },
+    body,
+  });
+  expect([opened, posted, unknown].map(({ status }) => status)).toEqual([200, 202, 404]);
+  for (const response of [opened, posted, unknown]) {
+    expect(response.headers.get('access-control-allow-origin')).toBe(app);
+    expect(response.headers.get('vary')).toBe('Origin');
+  }
+});

@@ -135,7 +135,6 @@ test.each([
   ['POST', '/sse'],
   ['DELETE', '/sse'],
   ['PUT', '/sse'],
-  ['OPTIONS', '/sse'],
   ['GET', '/messages'],
   ['DELETE', '/messages'],
   ['PUT', '/messages'],
