@@ -20,6 +20,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'quick',
+          // Tests leave nothing behind, so that files can share a process: loading everything anew took half of the time.
+          isolate: false,
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [...NEVER, LONG],
         },

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ConfigInput } from '../src/gateway/config.ts';
 import { cli, startNode, type Child } from './behaviour/child.ts';
+import { runProcess } from './behaviour/run-command-line.ts';
 import { openPeer, type Json, type Peer } from './behaviour/peer.ts';
 import { openWeb } from './behaviour/wires.ts';
 import { admitAll, everythingForStaff, revisionOf, type Holder } from './gateway.ts';
@@ -56,13 +57,8 @@ export async function serve(setup: ServedSetup = {}): Promise<Served> {
       return openPeer(wire, { version, era, capabilities });
     },
     async command(...args) {
-      const other = startNode([cli, ...args, '--config', file], setup.env);
-      let output = '';
-      other.process.stdout.setEncoding('utf8').on('data', (text: string) => {
-        output += text;
-      });
-      await other.exit;
-      return output + other.complaints();
+      const { output, complaints } = await runProcess([...args, '--config', file], setup.env);
+      return output + complaints;
     },
   };
 }

@@ -1,9 +1,8 @@
-import { lookup } from 'node:dns/promises';
-import { beforeEach, expect, test, vi } from 'vitest';
+import dns, { lookup } from 'node:dns/promises';
+import { syncBuiltinESMExports } from 'node:module';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createGuard } from './create-guard.ts';
 import { limitLookups } from './limit-lookups.ts';
-
-vi.mock('node:dns/promises', () => ({ lookup: vi.fn() }));
 
 interface Slow {
   readonly asked: string[];
@@ -17,10 +16,16 @@ beforeEach(() => {
   const asked: string[] = [];
   const ends: (() => void)[] = [];
   slow = { asked, end: () => ends.splice(0).forEach((end) => end()) };
-  vi.mocked(lookup).mockImplementation(((host: string) => {
+  vi.spyOn(dns, 'lookup').mockImplementation(((host: string) => {
     asked.push(host);
     return new Promise((_resolve, reject) => void ends.push(() => reject(new Error('no such name'))));
   }) as never);
+  syncBuiltinESMExports();
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
 });
 
 test('D5 calls that are over leave no lookups behind but the two under way', async () => {

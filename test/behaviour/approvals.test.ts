@@ -3,24 +3,14 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Client } from '../faults/client.ts';
 import { Crib as FaultCrib } from '../faults/crib.ts';
 import { openCrib, readAllRows, type Crib } from '../gateway.ts';
-import { cli, runNode } from './child.ts';
 import { versions, wiper } from './governed-tools.ts';
+import { runCommandLine, type Run } from './run-command-line.ts';
 
 const OPERATOR = { approve: { mode: 'operator' } } as const;
 
 /** Runs `toolcrib approvals` as somebody on the machine. */
-async function approvals(
-  crib: Pick<Crib, 'path'>,
-  args: readonly string[],
-  as = 'root',
-): Promise<{ code: unknown; output: string; complaints: string }> {
-  const child = runNode([cli, 'approvals', ...args, '--config', crib.path('toolcrib.yaml')], {
-    SUDO_USER: as,
-  });
-  const chunks: string[] = [];
-  child.process.stdout.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
-  const { code } = await child.exit;
-  return { code, output: chunks.join(''), complaints: child.complaints() };
+function approvals(crib: Pick<Crib, 'path'>, args: readonly string[], as = 'root'): Promise<Run> {
+  return runCommandLine(['approvals', ...args, '--config', crib.path('toolcrib.yaml')], { SUDO_USER: as });
 }
 
 async function waitingIds(crib: Pick<Crib, 'path'>): Promise<string[]> {
@@ -186,10 +176,8 @@ test('B12 check refuses the mode where nobody could decide, or nothing would say
   ] as const) {
     const crib = await openCrib({ open: true });
     crib.configure(config);
-    const child = runNode([cli, 'check', crib.path('toolcrib.yaml')]);
-    const chunks: string[] = [];
-    child.process.stdout.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
-    expect((await child.exit).code).toBe(1);
-    expect(chunks.join('') + child.complaints()).toContain(complaint);
+    const { code, output, complaints } = await runCommandLine(['check', crib.path('toolcrib.yaml')]);
+    expect(code).toBe(1);
+    expect(output + complaints).toContain(complaint);
   }
 });

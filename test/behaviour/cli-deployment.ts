@@ -11,14 +11,7 @@ import { SqliteDatabase } from '../../src/store/sqlite-database.ts';
 import { openSqliteStore } from '../../src/store/sqlite-store.ts';
 import { ada, callOf } from '../recorded-calls.ts';
 import { startBuiltWorker } from '../store-worker.ts';
-import { cli, runNode } from './child.ts';
-
-/** How a command ended. */
-export interface Run {
-  readonly code: number | null;
-  readonly output: string;
-  readonly complaints: string;
-}
+import { runCommandLine, runProcess, type Run } from './run-command-line.ts';
 
 /** A deployment of its own, and the commands that look after it. */
 export function deployment(config = 'store: { url: "sqlite:./toolcrib.db", secrets: ./toolcrib.secrets }\n') {
@@ -27,18 +20,16 @@ export function deployment(config = 'store: { url: "sqlite:./toolcrib.db", secre
   const file = join(folder, 'toolcrib.yaml');
   writeFileSync(file, config);
   const place = (name: string): string => join(folder, `toolcrib.${name}`);
-  const run = async (...args: readonly string[]): Promise<Run> => {
-    const where = args.includes('--config') ? [] : ['--config', file];
-    const child = runNode([cli, ...args, ...where]);
-    let output = '';
-    child.process.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-    const { code } = await child.exit;
-    return { code, output, complaints: child.complaints() };
-  };
+  const whole = (args: readonly string[]): readonly string[] =>
+    args.includes('--config') ? args : [...args, '--config', file];
+  const run = (...args: readonly string[]): Promise<Run> => runCommandLine(whole(args));
   return {
     folder,
     place,
     run,
+    /** Runs a command in a process of its own, which lets go of everything when it ends. */
+    runAlone: (args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Run> =>
+      runProcess(whole(args), env),
     json: async (...args: readonly string[]): Promise<unknown> =>
       JSON.parse((await run(...args, '--json')).output),
     async rows(...args: readonly string[]): Promise<Record<string, unknown>[]> {

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { chainOfTenant } from '../../src/stages/audit-row.ts';
 import { openSecrets } from '../../src/store/secrets-file.ts';
-import { deployment, type Run } from './cli-deployment.ts';
+import { deployment } from './cli-deployment.ts';
+import type { Run } from './run-command-line.ts';
 
 describe('toolcrib audit', () => {
   test('tail, search and export show rows by tenant, caller, tool, outcome and time', async () => {

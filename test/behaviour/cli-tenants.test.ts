@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { SqliteDatabase } from '../../src/store/sqlite-database.ts';
 import { deployment } from './cli-deployment.ts';
 
@@ -160,13 +160,13 @@ describe('toolcrib tenants and keys', () => {
   });
 
   test('listing writes nothing, whether there is a database or not', async () => {
-    const { run, folder, call } = deployment();
+    const { runAlone, folder, call } = deployment();
     const names = readdirSync(folder);
-    for (const what of ['keys', 'tenants']) expect((await run(what, 'list')).code).toBe(0);
+    for (const what of ['keys', 'tenants']) expect((await runAlone([what, 'list'])).code).toBe(0);
     expect(readdirSync(folder)).toEqual(names);
     await call([['acme', 'ada', 'look']]);
     const before = contentsOf(folder);
-    for (const what of ['keys', 'tenants']) expect((await run(what, 'list')).code).toBe(0);
+    for (const what of ['keys', 'tenants']) expect((await runAlone([what, 'list'])).code).toBe(0);
     expect(contentsOf(folder)).toEqual(before);
   }, 60_000);
 
@@ -203,7 +203,7 @@ describe('toolcrib tenants and keys', () => {
   }, 60_000);
 
   test('without the part of SQLite for this platform, a command says in one line what to install', async () => {
-    const { run, folder } = deployment();
+    const { runAlone, folder } = deployment();
     const hook = join(folder, 'absent.cjs');
     writeFileSync(
       hook,
@@ -213,9 +213,8 @@ describe('toolcrib tenants and keys', () => {
         return load(name, ...more);
       };`,
     );
-    vi.stubEnv('NODE_OPTIONS', `--require ${hook}`);
-    onTestFinished(() => void vi.unstubAllEnvs());
-    expect(await run('tenants', 'create', 'acme')).toEqual({
+    const env = { NODE_OPTIONS: `--require ${hook}` };
+    expect(await runAlone(['tenants', 'create', 'acme'], env)).toEqual({
       code: 1,
       output: '',
       complaints: expect.stringMatching(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { definePrompt, defineTool, type Tool } from '../../src/index.ts';
 import { openCrib, type Crib, type RecordRow } from '../gateway.ts';
-import { cli, runNode } from './child.ts';
+import { runCommandLine } from './run-command-line.ts';
 
 type Arguments = Record<string, unknown[]>;
 
@@ -93,11 +93,9 @@ async function runCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Promise<string> {
-  const child = runNode([cli, ...args, '--config', crib.path('toolcrib.yaml')], env);
-  const chunks: string[] = [];
-  child.process.stdout.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
-  expect(await child.exit).toMatchObject({ code: 0 });
-  return chunks.join('');
+  const { code, output } = await runCommandLine([...args, '--config', crib.path('toolcrib.yaml')], env);
+  expect(code).toBe(0);
+  return output;
 }
 
 function promptRow(crib: Crib): unknown {
