@@ -77,8 +77,27 @@ function cleanLine(line: string): string {
     .replaceAll(LONE_SURROGATE, '\ufffd')
     .replaceAll(INVISIBLE, '')
     .replaceAll(BRAILLE_BLANK, '');
-  const bounded = mayFlood(visible) ? visible.replaceAll(SURPLUS_MARK, '') : visible;
-  return bounded.replaceAll(JOINER, keepNeeded);
+  const bounded = mayFlood(visible) ? withoutFloods(visible) : visible;
+  return withoutNeedless(bounded);
+}
+
+// Joiners count as marks here: taking them out later must not make a longer run. A pattern that looks behind every mark takes four times as long.
+function withoutFloods(text: string): string {
+  let kept = '';
+  let from = 0;
+  let marks = 0;
+  for (let at = 0; at < text.length;) {
+    const code = text.codePointAt(at)!;
+    const next = at + (code > 0xffff ? 2 : 1);
+    const isMark = code > 0x2ff && (traitsOf(code) & (IS_MARK | IS_JOINER)) !== 0;
+    marks = isMark ? marks + 1 : 0;
+    if (marks > MAX_MARKS) {
+      kept += text.slice(from, at);
+      from = next;
+    }
+    at = next;
+  }
+  return kept + text.slice(from);
 }
 
 // Looking behind every letter takes longer than all the other steps together. Marks beyond the first plane have two halves, so all halves count.
@@ -107,42 +126,90 @@ const INVISIBLE = /[^\P{Cc}\t\n]|(?!\u200c|\u200d|\ufe0e|\ufe0f)[\p{Cf}\p{Defaul
 // A blank pattern is the space of Braille text, and nothing else.
 const BRAILLE_BLANK = /(?<![\u2801-\u28ff])\u2800|\u2800(?![\u2801-\u28ff])/g;
 
-// Joiners count as marks here: taking them out later must not make a longer run.
-const SURPLUS_MARK = /(?<=[\p{M}\u200c\u200d]{8})[\p{M}\u200c\u200d]/gu;
-
-const JOINER = /\u200c|\u200d|\ufe0e|\ufe0f/g;
-
 // A joiner stays where writing needs it, singly between two emoji or two letters of Arabic, Syriac, Mongolian or Indic scripts; a selector behind an emoji.
-function keepNeeded(joiner: string, offset: number, text: string): string {
-  const before = text.slice(Math.max(0, offset - 3), offset);
-  const after = text.slice(offset + 1, offset + 3);
-  return isNeeded(joiner, before, after) ? joiner : '';
+function withoutNeedless(text: string): string {
+  let kept = '';
+  let from = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < ZERO_WIDTH_NON_JOINER || !JOINERS.has(code) || isNeeded(code, text, at)) continue;
+    kept += text.slice(from, at);
+    from = at + 1;
+  }
+  return from === 0 ? text : kept + text.slice(from);
 }
 
-function isNeeded(joiner: string, before: string, after: string): boolean {
-  if (joiner === '\u200c') return isInJoiningScript(before, after);
-  if (joiner === '\u200d')
-    return (ENDS_AS_PICTURE.test(before) && STARTS_AS_EMOJI.test(after)) || isInJoiningScript(before, after);
-  return ENDS_AS_EMOJI.test(before) || (ENDS_AS_KEY.test(before) && after.startsWith('\u20e3'));
+function isNeeded(joiner: number, text: string, at: number): boolean {
+  const before = traitsOf(codeBefore(text, at));
+  const next = text.codePointAt(at + 1) ?? NOTHING;
+  const after = traitsOf(next);
+  if (joiner === ZERO_WIDTH_NON_JOINER) return isInJoiningScript(before, after);
+  if (joiner === ZERO_WIDTH_JOINER) {
+    const isBehindSelector = text.charCodeAt(at - 1) === EMOJI_SELECTOR;
+    const picture = isBehindSelector ? traitsOf(codeBefore(text, at - 1)) : before;
+    return ((picture & IS_EMOJI) !== 0 && (after & IS_PICTURE) !== 0) || isInJoiningScript(before, after);
+  }
+  return (before & IS_EMOJI) !== 0 || ((before & IS_KEY) !== 0 && next === KEYCAP);
 }
 
-const ENDS_AS_PICTURE = /[\p{Extended_Pictographic}\p{Emoji_Modifier}]\ufe0f?$/u;
-const ENDS_AS_EMOJI = /[\p{Extended_Pictographic}\p{Emoji_Modifier}]$/u;
-const STARTS_AS_EMOJI = /^[\p{Extended_Pictographic}]/u;
-const ENDS_AS_KEY = /[\d#*]$/;
+function isInJoiningScript(before: number, after: number): boolean {
+  return (before & after & IS_JOINING_LETTER) !== 0;
+}
 
-function isInJoiningScript(before: string, after: string): boolean {
+const NOTHING = 0;
+const ZERO_WIDTH_NON_JOINER = 0x200c;
+const ZERO_WIDTH_JOINER = 0x200d;
+const TEXT_SELECTOR = 0xfe0e;
+const EMOJI_SELECTOR = 0xfe0f;
+const JOINERS = new Set([ZERO_WIDTH_NON_JOINER, ZERO_WIDTH_JOINER, TEXT_SELECTOR, EMOJI_SELECTOR]);
+const KEYCAP = 0x20e3;
+
+function codeBefore(text: string, offset: number): number {
+  if (offset < 1) return NOTHING;
+  const last = text.charCodeAt(offset - 1);
+  const isPair = offset > 1 && isLowSurrogate(last) && isHighSurrogate(text.charCodeAt(offset - 2));
+  return isPair ? text.codePointAt(offset - 2)! : last;
+}
+
+function isHighSurrogate(code: number): boolean {
+  return code >= 0xd800 && code < 0xdc00;
+}
+
+const IS_KNOWN = 1;
+const IS_MARK = 2;
+const IS_JOINER = 4;
+const IS_PICTURE = 8;
+const IS_EMOJI = 16;
+const IS_KEY = 32;
+const IS_JOINING_LETTER = 64;
+
+// By code point, each found out when it is first met; those beyond are rare, and asked about each time.
+const traits = new Uint8Array(0x3_0000);
+
+function traitsOf(code: number): number {
+  const known = traits[code];
+  if (known !== undefined && known !== 0) return known;
+  const found = readTraits(String.fromCodePoint(code));
+  if (known !== undefined) traits[code] = found;
+  return found;
+}
+
+function readTraits(letter: string): number {
+  const isJoining = LETTER.test(letter) && JOINING_SCRIPT.test(letter);
   return (
-    ENDS_AS_LETTER.test(before) &&
-    STARTS_AS_LETTER.test(after) &&
-    ENDS_IN_JOINING.test(before) &&
-    STARTS_IN_JOINING.test(after)
+    IS_KNOWN |
+    (MARKS.test(letter) ? IS_MARK : 0) |
+    (letter === '\u200c' || letter === '\u200d' ? IS_JOINER : 0) |
+    (PICTURE.test(letter) ? IS_PICTURE : 0) |
+    (EMOJI.test(letter) ? IS_EMOJI : 0) |
+    (KEY.test(letter) ? IS_KEY : 0) |
+    (isJoining ? IS_JOINING_LETTER : 0)
   );
 }
 
-const ENDS_AS_LETTER = /[\p{L}\p{M}]$/u;
-const STARTS_AS_LETTER = /^[\p{L}\p{M}]/u;
-const ENDS_IN_JOINING =
-  /[\p{scx=Arab}\p{scx=Syrc}\p{scx=Mong}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}]$/u;
-const STARTS_IN_JOINING =
-  /^[\p{scx=Arab}\p{scx=Syrc}\p{scx=Mong}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}]/u;
+const PICTURE = /[\p{Extended_Pictographic}]/u;
+const EMOJI = /[\p{Extended_Pictographic}\p{Emoji_Modifier}]/u;
+const KEY = /[\d#*]/;
+const LETTER = /[\p{L}\p{M}]/u;
+const JOINING_SCRIPT =
+  /[\p{scx=Arab}\p{scx=Syrc}\p{scx=Mong}\p{scx=Deva}\p{scx=Beng}\p{scx=Guru}\p{scx=Gujr}\p{scx=Orya}\p{scx=Taml}\p{scx=Telu}\p{scx=Knda}\p{scx=Mlym}\p{scx=Sinh}]/u;
