@@ -73,6 +73,15 @@ export class Client {
     return { response, text: await readAll(response) };
   }
 
+  /** Sends any bytes, and returns the status; of a stream, which may never end, no more is read. */
+  async begin(body: Buffer, headers: Readonly<Record<string, string>>): Promise<number> {
+    const all = { ...common, ...this.#credential, ...headers };
+    const response = await this.#send({ method: 'POST', body: body as unknown as string, headers: all });
+    if (response.headers['content-type'] === 'text/event-stream') response.destroy();
+    else await readAll(response);
+    return response.statusCode ?? 0;
+  }
+
   /** Hangs up, whatever is under way. */
   close(): void {
     this.#agent.destroy();

@@ -21,6 +21,8 @@ export const strict = tool('strict', {
 
 ${ASKING}
 
+export const mirror = tool('mirror', {}, ({ load }) => load);
+
 export const kept = tool('kept', {}, ({ nonce }) => nonce ?? '', { annotations: { destructiveHint: false } });
 
 ${VITALS}

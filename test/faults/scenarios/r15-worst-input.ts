@@ -1,62 +1,115 @@
-import { jsonLimits } from '../../../src/protocol/json-scan.ts';
+import { writeFileSync } from 'node:fs';
+import { within } from '../../within.ts';
 import { Client, modernMeta } from '../client.ts';
 import { Crib, type Serving } from '../crib.ts';
+import { oddTools } from '../odd-tools.ts';
 import { against, pause, quantile, type Outcome, type RunOptions, type Scenario } from '../scenario.ts';
+import { worstInputs, type WorstInput } from '../worst-inputs.ts';
 
-/** The worst that may be sent, all at once, does not keep the server from answering others. */
+/** The worst that may be sent, one after the other and all at once, does not keep the server from answering others. */
 export const worstInput: Scenario = {
   id: 'R15',
   title: 'the health endpoint answers while the worst legal input of every kind is worked on',
-  run: (options) => press(options, { rounds: options.counts === 'full' ? 100 : 8, hog: false }),
-  control: (options) => press(options, { rounds: 1, hog: true }),
+  run: (options) => press(options, { rounds: options.counts === 'full' ? 30 : 3, inputs: worstInputs }),
+  control: (options) => press(options, { rounds: 1, inputs: [hog] }),
 };
 
 // On a machine of its own; a shared one is given more before it fails.
-const TARGET_MS = { health: 200, loop: 100 };
-const BOUND_MS = 5_000;
-const SIZE = 1_000_000;
+const TARGET_MS = { health: 200, block: 100 };
+const BOUND_MS = { health: 5_000, block: 1_000 };
+// Whatever else this machine does can only make it look worse.
+const TRIES = 3;
+const PATIENCE_MS = 60_000;
 
-async function press(
-  { report }: RunOptions,
-  { rounds, hog }: { rounds: number; hog: boolean },
-): Promise<Outcome> {
+const hog: WorstInput = {
+  kind: 'hog',
+  body: Buffer.from(
+    JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'hog', arguments: { nonce: 'x', ms: BOUND_MS.health + 1_000 }, _meta: modernMeta },
+    }),
+  ),
+  headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'hog' },
+  isLegal: true,
+};
+
+interface Press {
+  readonly rounds: number;
+  readonly inputs: readonly WorstInput[];
+}
+
+async function press({ report }: RunOptions, { rounds, inputs }: Press): Promise<Outcome> {
   const crib = new Crib({ stages: { audit: { arguments: 'hashed' } } });
+  writeFileSync(crib.path('tools/odd-tools.mjs'), oddTools());
   try {
     const serving = await crib.start();
     const client = new Client({ port: serving.port, connections: 32 });
-    await client.call('lag', { nonce: 'x' });
-    const watch = watchHealth(serving);
-    const statuses = new Map<string, number>();
-    for (let round = 0; round < rounds; round++) {
-      const work = hog
-        ? [
-            client
-              .call('hog', { nonce: 'x', ms: BOUND_MS + 1_000 })
-              .then(({ status }) => ['hog', status] as const),
-          ]
-        : worst(client);
-      for (const [kind, status] of await Promise.all(work))
-        statuses.set(`${kind} ${status}`, (statuses.get(`${kind} ${status}`) ?? 0) + 1);
-    }
-    const { times, missed } = await watch();
-    const { text } = await client.call('lag', { nonce: 'x' });
-    const lag = Number(text);
+    const blocks = await oneByOne(client, inputs);
+    const worst = [...blocks].toSorted(([, a], [, b]) => b.ms - a.ms);
+    for (const [kind, { ms, status }] of worst.slice(0, 12))
+      report(`${kind}: ${against(ms, TARGET_MS.block)}, answered with ${status}`);
+    const { times, missed } = await allAtOnce(serving, client, { rounds, inputs });
     client.close();
     const longest = Math.max(...times);
-    report(`answers: ${[...statuses].map(([what, count]) => `${what} x ${count}`).join(', ')}`);
-    const failures: string[] = [];
-    const refused = [...statuses.keys()].filter((what) => !what.endsWith(' 200'));
-    if (refused.length > 0) failures.push(`not legal after all: ${refused.join(', ')}`);
+    const slow = worst.filter(([, { ms }]) => ms > BOUND_MS.block);
+    const failures = slow.map(([kind, { ms }]) => `${kind} blocked the event loop for ${Math.round(ms)} ms`);
+    for (const { kind, isLegal } of inputs)
+      if (isLegal && blocks.get(kind)!.status !== 200)
+        failures.push(`${kind} was answered with ${blocks.get(kind)!.status}`);
     if (missed > 0) failures.push(`/healthz did not answer ${missed} times`);
-    if (longest > BOUND_MS) failures.push(`/healthz took ${Math.round(longest)} ms`);
-    const figures = `/healthz median ${quantile(times, 0.5).toFixed(1)} ms, longest ${against(longest, TARGET_MS.health)} of ${times.length}, event loop p99.9 ${against(lag, TARGET_MS.loop)} late`;
+    if (longest > BOUND_MS.health) failures.push(`/healthz took ${Math.round(longest)} ms`);
+    const [[kind, { ms }]] = worst as [(typeof worst)[0]];
+    const over = worst.filter(([, { ms: each }]) => each > TARGET_MS.block).map(([each]) => each);
     return {
-      counts: `${rounds} rounds of ${worst.kinds} kinds; ${figures}`,
+      counts: `${inputs.length} kinds alone, the longest block ${against(ms, TARGET_MS.block)} (${kind})${over.length > 0 ? `, over the target: ${over.join(', ')}` : ''}; ${rounds} rounds of all at once: /healthz median ${quantile(times, 0.5).toFixed(1)} ms, longest ${against(longest, TARGET_MS.health)} of ${times.length}`,
       failures,
     };
   } finally {
     await crib.close();
   }
+}
+
+interface Block {
+  readonly ms: number;
+  readonly status: number;
+}
+
+// How long each of them keeps the event loop from anything else, at the best of some tries.
+async function oneByOne(client: Client, inputs: readonly WorstInput[]): Promise<Map<string, Block>> {
+  const blocks = new Map<string, Block>();
+  await send(client, inputs[0]!);
+  for (const input of inputs) {
+    let found: Block = { ms: Infinity, status: 0 };
+    for (let left = TRIES; left > 0 && found.ms > TARGET_MS.block; left--) {
+      await client.call('vitals', {});
+      const status = await send(client, input);
+      const { blockMs } = JSON.parse((await client.call('vitals', {})).text) as { blockMs: number };
+      found = { ms: Math.min(found.ms, blockMs), status };
+    }
+    blocks.set(input.kind, found);
+  }
+  return blocks;
+}
+
+async function allAtOnce(
+  serving: Serving,
+  client: Client,
+  { rounds, inputs }: Press,
+): Promise<{ times: number[]; missed: number }> {
+  const watch = watchHealth(serving);
+  for (let round = 0; round < rounds; round++) {
+    const long = client.call('big', { nonce: 'x', bytes: 900_000 });
+    await Promise.all([...inputs.map((input) => send(client, input)), long]);
+  }
+  return watch();
+}
+
+// A stream is answered when it begins.
+async function send(client: Client, { kind, body, headers }: WorstInput): Promise<number> {
+  const status = client.begin(body, headers);
+  return within(PATIENCE_MS, `an answer to ${kind}`, status);
 }
 
 function watchHealth(serving: Serving): () => Promise<{ times: number[]; missed: number }> {
@@ -77,54 +130,3 @@ function watchHealth(serving: Serving): () => Promise<{ times: number[]; missed:
     return { times, missed };
   };
 }
-
-// Each is as large as a message may be, in one of the ways in which it may be large.
-const { values, keys, items, depth } = jsonLimits;
-const ITEMS = values - 100;
-const LENGTH = Math.floor(SIZE / ITEMS) - 1;
-const inputs: readonly (readonly [kind: string, load: string])[] = [
-  ['long text', JSON.stringify('a'.repeat(SIZE))],
-  ['escapes', `"${'\\u0041'.repeat(SIZE / 6)}"`],
-  ['wide characters', JSON.stringify('𝔘'.repeat(SIZE / 4))],
-  ['hidden characters', JSON.stringify('\u200b\u202e'.repeat(SIZE / 6))],
-  ['many numbers', list(ITEMS, () => '1')],
-  ['long numbers', list(ITEMS, () => '1.797e308')],
-  ['many texts', list(ITEMS, () => JSON.stringify('b'.repeat(LENGTH - 3)))],
-  ['many objects', list(ITEMS / 2 - 1, (index) => `{"a${index}":1}`)],
-  ['many keys', `{${Array.from({ length: keys - 1 }, (_, index) => `"k${index}":${index}`).join(',')}}`],
-  [
-    'colliding keys',
-    `{${Array.from({ length: keys - 1 }, (_, index) => `"${index * 65_536}":0`).join(',')}}`,
-  ],
-  ['deep nesting', `${'['.repeat(depth - 4)}${']'.repeat(depth - 4)}`],
-  ['secrets', JSON.stringify('ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa '.repeat(SIZE / 40))],
-  ['almost patterns', JSON.stringify(`${'a@'.repeat(SIZE / 2 - 10)}!`)],
-];
-
-// A list may have only so many items, but may hold lists.
-function list(length: number, item: (index: number) => string): string {
-  const lists: string[] = [];
-  for (let from = 0; from < length; from += items) {
-    const size = Math.min(items, Math.floor(length - from));
-    lists.push(`[${Array.from({ length: size }, (_, index) => item(from + index)).join(',')}]`);
-  }
-  return `[${lists.join(',')}]`;
-}
-
-const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/call', 'mcp-name': 'echo' };
-const bodies = inputs.map(([kind, load]) => {
-  const params = `{"_meta":${JSON.stringify(modernMeta)},"name":"echo","arguments":{"nonce":"x","load":${load}}}`;
-  return [kind, Buffer.from(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)] as const;
-});
-
-function worst(client: Client): Promise<readonly [string, number]>[] {
-  const sent = bodies.map(async ([kind, body]) => {
-    const { response } = await client.post(body, headers);
-    return [kind, response.statusCode ?? 0] as const;
-  });
-  const answered = client
-    .call('big', { nonce: 'x', bytes: 900_000 })
-    .then(({ status }) => ['long answer', status] as const);
-  return [...sent, answered];
-}
-worst.kinds = inputs.length + 1;
