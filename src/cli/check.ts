@@ -3,6 +3,7 @@ import { ToolcribError } from '../core/errors.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { formatComplaint, type Complaint } from '../gateway/complaint.ts';
 import { readConfig, type LoadedConfig } from '../gateway/load-config.ts';
+import { moduleGuard, reachComplaints } from '../gateway/import-reach.ts';
 import { createModuleTools } from '../gateway/module-tools.ts';
 import { placeProblems } from '../gateway/place-problems.ts';
 import { createReadyTools } from '../gateway/ready-tools.ts';
@@ -58,6 +59,7 @@ async function checkLoaded(loaded: LoadedConfig): Promise<Report> {
       log: () => {},
       registry,
       watch: false,
+      guard: moduleGuard(loaded),
     });
     await modules.close();
     const access = config.access && (await createAccess(config.access));
@@ -65,7 +67,10 @@ async function checkLoaded(loaded: LoadedConfig): Promise<Report> {
       ...problems,
       ...placeProblems(loaded),
       ...ready.warnings,
-      ...modules.problems.map((problem) => aboutModule(loaded, problem)),
+      ...reachComplaints(loaded, modules.problems),
+      ...modules.problems
+        .filter(({ conflicts }) => !conflicts)
+        .map((problem) => aboutModule(loaded, problem)),
       ...(access?.check(registry.list()) ?? []).map((complaint) => aboutRule(loaded, complaint)),
     ];
     return { complaints, summary: summaryOf(registry, modules.files.length, config.access?.length) };

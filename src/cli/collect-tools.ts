@@ -9,7 +9,8 @@ import { ToolRegistry } from '../core/registry.ts';
 import { withStages } from '../core/stage.ts';
 import { describeTool, type ListedTool } from '../core/tool.ts';
 import { loadConfig } from '../gateway/load-config.ts';
-import { createModuleTools, type ModuleTools } from '../gateway/module-tools.ts';
+import { moduleGuard } from '../gateway/import-reach.ts';
+import { createModuleTools, type ModuleTools, type ModuleToolsOptions } from '../gateway/module-tools.ts';
 import { createReadyTools } from '../gateway/ready-tools.ts';
 import { approve } from '../stages/approve.ts';
 import { concealInComplaints } from './complain.ts';
@@ -47,7 +48,7 @@ export async function collectTools(files: readonly string[], config?: string): P
 
 async function fromModules(files: readonly string[]): Promise<CollectedTools> {
   const registry = new ToolRegistry({ maxNameLength: 128 });
-  const { problems } = await loadModules(files, process.cwd(), registry);
+  const { problems } = await loadModules(registry, { patterns: files, baseDir: process.cwd() });
   return {
     tools: registry.list().map(describeTool),
     problems: problems.map(({ file, reason, severity }) => {
@@ -67,7 +68,11 @@ async function fromConfig(file: string): Promise<CollectedTools> {
   const ready = await createReadyTools({ loaded, version: '', source: registry, log: () => {} });
   try {
     registry.registerTool(...ready.tools);
-    const { problems } = await loadModules(loaded.config.tools.modules, loaded.folder, registry);
+    const { problems } = await loadModules(registry, {
+      patterns: loaded.config.tools.modules,
+      baseDir: loaded.folder,
+      guard: moduleGuard(loaded),
+    });
     const asking = loaded.config.stages.approve;
     // Of the stages, only this one changes how a tool is listed, and does so for all callers alike.
     const listed = withStages(registry, asking === false ? [] : [approve(asking)]);
@@ -84,11 +89,10 @@ async function fromConfig(file: string): Promise<CollectedTools> {
 }
 
 async function loadModules(
-  patterns: readonly string[],
-  baseDir: string,
   registry: ToolRegistry,
+  from: Pick<ModuleToolsOptions, 'patterns' | 'baseDir' | 'guard'>,
 ): Promise<ModuleTools> {
-  const modules = await createModuleTools({ patterns, baseDir, registry, watch: false, log: () => {} });
+  const modules = await createModuleTools({ ...from, registry, watch: false, log: () => {} });
   await modules.close();
   return modules;
 }

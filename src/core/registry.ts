@@ -20,9 +20,11 @@ import {
   assumedIdempotent,
   assumedReadOnly,
   checkToolName,
+  codeOf,
   defineTool,
   describeTool,
   labelled,
+  nameCode,
   type ListedTool,
   type Tool,
   type ToolAnnotations,
@@ -253,6 +255,7 @@ export class ToolRegistry implements ToolSource {
       ...(tool.cache && { cache: tool.cache }),
       handler: (args, context) => tool.handler(args, context),
     };
+    nameCode(hinted, codeOf(tool));
     if (tool.annotations?.readOnlyHint === undefined) assumedReadOnly.add(hinted);
     if (tool.annotations?.idempotentHint === undefined) assumedIdempotent.add(hinted);
     if (tool.annotations?.destructiveHint === undefined) assumedHarmless.add(hinted);

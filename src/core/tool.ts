@@ -177,10 +177,26 @@ export const assumedHarmless = new WeakSet<Tool>();
 
 /** Lets what is only assumed about a tool be only assumed about a copy of it. */
 export function passOnAssumptions(tool: Tool, copy: Tool): void {
+  nameCode(copy, codeOf(tool));
   if (assumedReadOnly.has(tool)) assumedReadOnly.add(copy);
   if (assumedIdempotent.has(tool)) assumedIdempotent.add(copy);
   if (assumedHarmless.has(tool)) assumedHarmless.add(copy);
 }
+
+/** Names the code a tool is made of, so that it is known for the same when it is loaded again. */
+export function nameCode(tool: Tool, code: string): void {
+  codes.set(tool, code);
+}
+
+/** The name of the code a tool is made of; one that nobody named is like no other. */
+export function codeOf(tool: Tool): string {
+  let code = codes.get(tool);
+  if (code === undefined) codes.set(tool, (code = `#${++lastCode}`));
+  return code;
+}
+
+const codes = new WeakMap<Tool, string>();
+let lastCode = 0;
 
 /** The part of a tool that may be shown; nothing else an instance holds, such as a credential, ever is. */
 export function describeTool(tool: Tool): ListedTool {

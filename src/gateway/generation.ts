@@ -84,21 +84,30 @@ export async function createGeneration(
 }
 
 async function loadModules(
-  { config, folder }: LoadedConfig,
+  loaded: LoadedConfig,
   registry: ToolRegistry,
   { lasting, watch, before, signal }: Pick<GenerationOptions, 'lasting' | 'watch' | 'before' | 'signal'>,
 ): Promise<ModuleTools | undefined> {
-  if (config.tools.modules.length === 0) return undefined;
-  const { createModuleTools } = await import('./module-tools.ts');
-  return createModuleTools({
-    patterns: config.tools.modules,
-    baseDir: folder,
+  const patterns = loaded.config.tools.modules;
+  if (patterns.length === 0) return undefined;
+  const [{ createModuleTools }, { moduleGuard, reachComplaints }] = await Promise.all([
+    import('./module-tools.ts'),
+    import('./import-reach.ts'),
+  ]);
+  const modules = await createModuleTools({
+    patterns,
+    baseDir: loaded.folder,
     registry,
     watch,
     log: lasting.log,
+    guard: moduleGuard(loaded),
     before: before?.modules,
     signal,
   });
+  const complaints = reachComplaints(loaded, modules.problems);
+  if (complaints.length === 0) return modules;
+  await modules.close();
+  throw complaintError(complaints);
 }
 
 // Without rules and without sign-in, everything is allowed to this machine.

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Jiti, ModuleCache } from 'jiti';
+import { ImportReader, type ImportGraph } from './import-graph.ts';
 
 /** How long a file may take to load unless told otherwise. */
 export const LOAD_MS = 10_000;
@@ -11,6 +12,15 @@ export interface LoadLimits {
   readonly loadMs: number;
   /** Aborted when nobody waits for files any more. */
   readonly signal: AbortSignal;
+  /** Throws if a file must not be run for what it imports. */
+  readonly guard?: ((graph: ImportGraph) => void) | undefined;
+}
+
+/** A file that was run. */
+export interface LoadedModule {
+  readonly exports: Readonly<Record<string, unknown>>;
+  /** Names the code it is made of, imports included. */
+  readonly code: string;
 }
 
 const OWN_NAMES = ['toolcrib', 'toolcrib/node', 'toolcrib/stages', 'toolcrib/tools'];
@@ -29,13 +39,16 @@ export class ModuleLoader {
   }
 
   /** Runs a file anew and returns what it exports; files it imports are run once. What becomes of one that takes too long is ignored. */
-  async load(file: string): Promise<Readonly<Record<string, unknown>>> {
+  async load(file: string): Promise<LoadedModule> {
+    const graph = new ImportReader().graph(file);
+    this.#limits.guard?.(graph);
     this.#jiti ??= createLoader(this.#baseDir);
     const jiti = await this.#jiti;
     const before = { ...this.#ran };
     delete this.#ran[file];
     try {
-      return await withinLimits(run(jiti, file, this.#ran), this.#limits);
+      const exports = await withinLimits(run(jiti, file, this.#ran), this.#limits);
+      return { exports, code: graph.digest };
     } catch (error) {
       // What was run halfway, or still runs, would be taken for whole by the next file that imports it.
       this.#ran = before;
@@ -87,6 +100,9 @@ async function createLoader(baseDir: string): Promise<Jiti> {
     // Translated code is kept only where the packages are: others may write to a shared temporary folder.
     fsCache: existsSync(packages) && join(packages, '.cache', 'toolcrib'),
     virtualModules,
+    // Imports are looked for as they are written, whatever else is set for this process.
+    alias: {},
+    tsconfigPaths: false,
   });
 }
 
@@ -98,4 +114,14 @@ async function ownModules(): Promise<Record<string, unknown>> {
       outcome.status === 'fulfilled' ? [[OWN_NAMES[index]!, outcome.value]] : [],
     ),
   );
+}
+
+/** Why a file cannot be used, in one line. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return `It throws ${typeof error === 'string' ? error : typeof error}.`;
+  return error.message
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ')
+    .trim();
 }

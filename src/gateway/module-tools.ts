@@ -1,10 +1,13 @@
 import { relative, sep } from 'node:path';
 import { systemClock, type Clock } from '../core/clock.ts';
 import type { ToolRegistry } from '../core/registry.ts';
+import { nameCode } from '../core/tool.ts';
 import type { Log } from '../observe/log.ts';
+import type { Conflict } from './config.ts';
 import { NO_OFFERS, offersIn, type Offers } from './module-exports.ts';
 import { filePattern, findFiles, isFile, type FilePattern } from './module-files.ts';
-import { LOAD_MS, ModuleLoader } from './module-loader.ts';
+import { ReachError } from './import-reach.ts';
+import { LOAD_MS, ModuleLoader, reasonOf, type LoadLimits } from './module-loader.ts';
 import { checkOffers, putOffers } from './put-offers.ts';
 
 /** What tools from files are made with. */
@@ -23,6 +26,8 @@ export interface ModuleToolsOptions {
   readonly before?: ModuleTools | undefined;
   /** How long a file may take to load, 10 seconds unless set; then it is a broken one. */
   readonly loadMs?: number;
+  /** Looks at what a file imports before it is run. */
+  readonly guard?: LoadLimits['guard'];
   /** Aborted when nobody waits for the tools any more. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -34,6 +39,8 @@ export interface ModuleProblem {
   readonly reason: string;
   /** A pattern that matches no file is a warning; a file that cannot be used is an error. */
   readonly severity: 'error' | 'warning';
+  /** The settings to blame, where it is not the file. */
+  readonly conflicts?: readonly Conflict[] | undefined;
 }
 
 /** Tools that live in files; a file that breaks keeps the tools it had, and the others do not notice. */
@@ -76,6 +83,7 @@ interface Failure {
   readonly reason: string;
   /** What it offers under names that are taken; they may become free. */
   readonly offers?: Offers;
+  readonly conflicts?: readonly Conflict[] | undefined;
 }
 
 interface LoadOptions {
@@ -101,8 +109,8 @@ class Modules implements ModuleTools {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#patterns = options.patterns.map((text) => filePattern(text, options.baseDir));
-    const { loadMs = LOAD_MS } = options;
-    this.#loader = new ModuleLoader(options.baseDir, { loadMs, signal: this.#closing.signal });
+    const { loadMs = LOAD_MS, guard } = options;
+    this.#loader = new ModuleLoader(options.baseDir, { loadMs, guard, signal: this.#closing.signal });
   }
 
   get files(): readonly string[] {
@@ -110,10 +118,11 @@ class Modules implements ModuleTools {
   }
 
   get problems(): readonly ModuleProblem[] {
-    const failed = [...this.#failures].map(([file, { reason }]): ModuleProblem => ({
+    const failed = [...this.#failures].map(([file, { reason, conflicts }]): ModuleProblem => ({
       file: this.#nameOf(file),
       reason,
       severity: 'error',
+      conflicts,
     }));
     const unmatched = this.#unmatched.map((file): ModuleProblem => ({
       file,
@@ -216,11 +225,13 @@ class Modules implements ModuleTools {
 
   async #run(file: string): Promise<Offers | Failure> {
     try {
-      const offers = offersIn(await this.#loader.load(file));
+      const { exports, code } = await this.#loader.load(file);
+      const offers = offersIn(exports);
       checkOffers(offers);
+      for (const tool of offers.tools) nameCode(tool, code);
       return offers;
     } catch (error) {
-      return { reason: reasonOf(error) };
+      return { reason: reasonOf(error), ...(error instanceof ReachError && { conflicts: error.conflicts }) };
     }
   }
 
@@ -278,13 +289,4 @@ class Modules implements ModuleTools {
   #nameOf(file: string): string {
     return relative(this.#options.baseDir, file);
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return `It throws ${typeof error === 'string' ? error : typeof error}.`;
-  return error.message
-    .split('\n')
-    .map((line) => line.trim())
-    .join(' ')
-    .trim();
 }

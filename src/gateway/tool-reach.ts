@@ -33,11 +33,26 @@ interface OfferedFolder {
 /** A name on the way to a folder; `undefined` is the id of any tenant. */
 type Name = string | undefined;
 
-type Reach = (folder: readonly Name[]) => boolean;
+/** Whether whoever may write to a folder, by the names that lead there, reaches something. */
+export type Reach = (folder: readonly Name[]) => boolean;
 
-interface Guarded {
+/** Something that must not be reached. */
+export interface Guarded {
   readonly what: string;
   readonly isWithin: Reach;
+}
+
+/** A folder callers may write to, and where the configuration says so. */
+export interface WritableFolder {
+  readonly path: Path;
+  readonly names: readonly Name[];
+}
+
+/** The folders that ready-made tools let callers write to. */
+export function writableFolders({ tools }: Config, folder: string): WritableFolder[] {
+  return offeredFolders(tools.ready)
+    .filter(({ isWritable }) => isWritable)
+    .map(({ path, text }) => ({ path, names: namesOfFolder(text, folder) }));
 }
 
 function folderConflicts({ config, folder, held }: ReachSettings): Conflict[] {
@@ -121,7 +136,8 @@ function guardedModules(text: string, baseDir: string, what: string): Guarded {
   return { what, isWithin };
 }
 
-function leadsTo(folder: readonly Name[], place: readonly string[]): boolean {
+/** Whether a folder is this place, or one around it. */
+export function leadsTo(folder: readonly Name[], place: readonly string[]): boolean {
   return folder.every((name, index) =>
     name === undefined ? isTenantFolder(place[index]!) : name === place[index],
   );

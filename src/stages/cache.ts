@@ -8,7 +8,7 @@ import { parseJson } from '../core/parse-json.ts';
 import type { Result } from '../core/result.ts';
 import type { Awaitable } from '../core/source.ts';
 import type { Next, Stage } from '../core/stage.ts';
-import { isDeclaredReadOnly, type Tool } from '../core/tool.ts';
+import { codeOf, isDeclaredReadOnly, type Tool } from '../core/tool.ts';
 import { jsonDigest } from './json-digest.ts';
 import { ResultCache } from './result-cache.ts';
 import { SharedRun } from './shared-run.ts';
@@ -73,7 +73,7 @@ class CachedLine {
     const { tool, policyVersion } = parts;
     this.#parts = parts;
     this.#isShared = tool.cache?.shared === true;
-    this.#prefix = digest([policyVersion, definitionDigest(tool), this.#isShared]);
+    this.#prefix = digest([policyVersion, definitionDigest(tool), codeOf(tool), this.#isShared]);
   }
 
   call(call: ToolCall): Awaitable<Result> {
