@@ -153,24 +153,24 @@ test('hints follow from the method, on the cautious side', () => {
 
 test('parameters and the body are arguments; a name that is taken says where its value goes', () => {
   const { properties, required, additionalProperties } = toolOf('updatePet').inputSchema;
-  expect(Object.keys(properties)).toEqual(['petId', 'body_query', 'body']);
+  expect(Object.keys(properties!)).toEqual(['petId', 'body_query', 'body']);
   expect({ required, additionalProperties }).toEqual({ required: ['petId'], additionalProperties: false });
-  expect(Object.keys(toolOf('getPet').inputSchema.properties)).toEqual(['petId', 'petId_query']);
-  const names = Object.keys(toolOf('listPets').inputSchema.properties);
+  expect(Object.keys(toolOf('getPet').inputSchema.properties!)).toEqual(['petId', 'petId_query']);
+  const names = Object.keys(toolOf('listPets').inputSchema.properties!);
   expect(names).toContain('page_size');
   expect(names).not.toContain('Authorization');
   expect(names).not.toContain('visit');
 });
 
 test('rules of OpenAPI 3.0 are written as JSON Schema 2020-12', () => {
-  expect(toolOf('listPets').inputSchema.properties['limit']).toEqual({
+  expect(toolOf('listPets').inputSchema.properties!['limit']).toEqual({
     type: 'integer',
     exclusiveMinimum: 0,
     maximum: 100,
     description: 'How many. Default: 20.',
   });
   const { properties, $defs } = toolOf('createPet').inputSchema;
-  expect(properties['body']).toEqual({ $ref: '#/$defs/Pet', description: 'The pet to create.' });
+  expect(properties!['body']).toEqual({ $ref: '#/$defs/Pet', description: 'The pet to create.' });
   expect($defs).toEqual({
     Pet: {
       type: 'object',
@@ -288,7 +288,7 @@ test('a text body is sent as it is, and bytes are written in base64', async () =
     },
   };
   const registry = registryOf(api, {}, document);
-  const bodyOf = (name: string): unknown => registry.find(name)!.inputSchema.properties['body'];
+  const bodyOf = (name: string): unknown => registry.find(name)!.inputSchema.properties!['body'];
   expect(bodyOf('post_text')).toEqual({ type: 'string', maxLength: 9, description: 'The text to send.' });
   expect(bodyOf('post_bytes')).toEqual({ type: 'string', description: 'The bytes to send, in base64.' });
   expect(bodyOf('post_both')).toMatchObject({ type: 'object' });

@@ -238,6 +238,8 @@ describe('forms', () => {
     ['anything', {}],
     ['nothing in particular', true],
     ['null', { type: 'null' }],
+    ['a list of anything', { type: 'array', items: { type: 'string' } }],
+    ['a list of nothing in particular', { type: 'array' }],
   ])('may not ask for %s', (_what, field) => {
     expect(() => checkFormSchema({ type: 'object', properties: { field } })).toThrow('forms are flat');
   });

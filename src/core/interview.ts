@@ -180,7 +180,7 @@ function readFormAnswer(
   return 'value' in outcome ? { action, content: outcome.value } : undefined;
 }
 
-const FORM_TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean', 'array']);
+const FORM_TYPES: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);
 
 /** Refuses a form schema that clients could not show: forms are flat. */
 export function checkFormSchema(schema: Readonly<Record<string, unknown>>): void {
@@ -189,16 +189,20 @@ export function checkFormSchema(schema: Readonly<Record<string, unknown>>): void
     throw new ToolcribError('tool_failed', 'A form needs a schema of type "object" with "properties".');
   }
   for (const [name, property] of Object.entries(properties)) {
-    if (
-      !isObject(property) ||
-      !(FORM_TYPES.has(property['type']) || 'enum' in property || 'oneOf' in property)
-    ) {
+    if (!isObject(property) || !isField(property)) {
       throw new ToolcribError(
         'tool_failed',
         `The form field "${name}" must be text, a number, a choice or yes and no; forms are flat.`,
       );
     }
   }
+}
+
+function isField(property: Readonly<Record<string, unknown>>): boolean {
+  const { type, items } = property;
+  // Of lists, forms have only choices.
+  if (type === 'array') return isObject(items) && ('enum' in items || 'anyOf' in items);
+  return FORM_TYPES.has(type) || 'enum' in property || 'oneOf' in property;
 }
 
 function isSample({ role, content, model }: Readonly<Record<string, unknown>>): boolean {

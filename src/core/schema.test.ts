@@ -1,7 +1,13 @@
 import { type } from 'arktype';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { readInputSchema, readOutputSchema, toObjectSchema, type SchemaLike } from './schema.ts';
+import {
+  readInputSchema,
+  readOutputSchema,
+  toObjectSchema,
+  type JsonSchema,
+  type SchemaLike,
+} from './schema.ts';
 
 test('a partial schema is completed and keeps every keyword it has', () => {
   const partial = {
@@ -29,6 +35,14 @@ test.each([
   ['only a type', { type: 'object' }],
 ])('%s becomes an object schema with an empty object of properties', (_what, schema) => {
   expect(readInputSchema(schema).json).toEqual({ type: 'object', properties: {} });
+});
+
+test.each<[what: string, schema: JsonSchema]>([
+  ['one of several shapes', { type: 'object', oneOf: [{ required: ['a'] }, { required: ['b'] }] }],
+  ['a reference', { type: 'object', $ref: '#/$defs/a', $defs: { a: { properties: { b: true } } } }],
+  ['names by pattern', { type: 'object', patternProperties: { '^x': { type: 'string' } } }],
+])('%s is listed as it was written, with no properties added', (_what, schema) => {
+  expect(readInputSchema(schema).json).toEqual(schema);
 });
 
 test('000-20 a field without a default is required, and one with a default is not', () => {

@@ -9,7 +9,8 @@ export interface JsonSchema {
 /** A schema with an object at its root, which is what a tool's input always is. */
 export interface ObjectSchema extends JsonSchema {
   readonly type: 'object';
-  readonly properties: Readonly<Record<string, unknown>>;
+  /** Left out only where other keywords say what the object holds. */
+  readonly properties?: Readonly<Record<string, unknown>>;
 }
 
 /** What a check of a value found: the value to go on with, or what is wrong with it. */
@@ -51,7 +52,7 @@ export interface ReadSchema {
   readonly parse?: Parse;
 }
 
-/** Reads an input schema; the JSON form always has an object at its root and a `properties` object. */
+/** Reads an input schema; the JSON form always has an object at its root. */
 export function readInputSchema(
   schema: SchemaLike | undefined,
 ): ReadSchema & { readonly json: ObjectSchema } {
@@ -70,11 +71,26 @@ export function readOutputSchema(schema: SchemaLike): ReadSchema {
 
 /** Completes a partial schema (`properties` and `required` are enough) to an object schema, losing no keyword. */
 export function toObjectSchema(schema: JsonSchema): ObjectSchema {
-  const { type = 'object', properties = {}, ...rest } = schema;
-  const complete = { type, properties, ...rest };
+  const { type = 'object', ...rest } = schema;
+  // Many clients count on `properties` where a tool takes nothing; what says its members otherwise stays as it was written.
+  const complete = MEMBERS.some((keyword) => keyword in rest)
+    ? { type, ...rest }
+    : { type, properties: {}, ...rest };
   requireObjectRoot(complete);
   return complete;
 }
+
+const MEMBERS = [
+  'properties',
+  'patternProperties',
+  'propertyNames',
+  '$ref',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'if',
+  'dependentSchemas',
+];
 
 /** Refuses an input schema whose root is not an object. */
 export function requireObjectRoot(schema: JsonSchema): asserts schema is ObjectSchema {

@@ -9,6 +9,7 @@ import type { JsonSchema } from '../core/schema.ts';
 import { describeTool, type Tool } from '../core/tool.ts';
 import { isObject } from '../core/json.ts';
 import type { JsonObject } from './json-rpc.ts';
+import { knownFields } from './known-fields.ts';
 import type { Features } from './revision.ts';
 
 /** A tool as this revision lists it. */
@@ -16,7 +17,7 @@ export function encodeTool(tool: Tool, features: Features): JsonObject {
   const { annotations, inputSchema, outputSchema, ...described } = describeTool(tool);
   const { toolAnnotations, structured, paramHeaders } = features;
   return {
-    ...gate(described, features),
+    ...knownFields(described, features),
     inputSchema: paramHeaders ? inputSchema : withoutHeaders(inputSchema),
     ...(outputSchema &&
       structured !== 'none' && {
@@ -28,28 +29,20 @@ export function encodeTool(tool: Tool, features: Features): JsonObject {
 
 /** A resource as this revision lists it. */
 export function encodeResource(resource: Resource, features: Features): JsonObject {
-  return gate({ ...describeResource(resource) }, features);
+  return knownFields({ ...describeResource(resource) }, features);
 }
 
 /** A resource template as this revision lists it. */
 export function encodeTemplate(template: ResourceTemplate, features: Features): JsonObject {
-  return gate({ ...describeTemplate(template) }, features);
+  return knownFields({ ...describeTemplate(template) }, features);
 }
 
 /** A prompt as this revision lists it. */
 export function encodePrompt(prompt: Prompt, features: Features): JsonObject {
   const { arguments: args, ...described } = describePrompt(prompt);
-  return { ...gate(described, features), arguments: args.map((argument) => gate({ ...argument }, features)) };
-}
-
-function gate(definition: JsonObject, { titles, icons }: Features): JsonObject {
-  if (titles && icons) return definition;
-  const { title, _meta, icons: pictures, ...rest } = definition;
   return {
-    ...rest,
-    ...(titles && title !== undefined && { title }),
-    ...(titles && _meta !== undefined && { _meta }),
-    ...(icons && pictures !== undefined && { icons: pictures }),
+    ...knownFields(described, features),
+    arguments: args.map((argument) => knownFields({ ...argument }, features)),
   };
 }
 

@@ -1,4 +1,7 @@
+import { ToolcribError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
 import type { Question } from '../core/question.ts';
+import type { JsonSchema } from '../core/schema.ts';
 import type { JsonObject } from './json-rpc.ts';
 import type { Features } from './revision.ts';
 
@@ -10,7 +13,7 @@ export function encodeQuestion(
   switch (question.kind) {
     case 'form': {
       if (elicitation === 'none') return undefined;
-      const params = { message: question.message, requestedSchema: question.schema };
+      const params = { message: question.message, requestedSchema: encodeForm(question.schema, elicitation) };
       return {
         method: 'elicitation/create',
         params: elicitation === 'modes' ? { mode: 'form', ...params } : params,
@@ -27,4 +30,53 @@ export function encodeQuestion(
     case 'roots':
       return { method: 'roots/list' };
   }
+}
+
+type Style = Exclude<Features['elicitation'], 'none'>;
+
+// What is left out here is still checked when the answer comes.
+function encodeForm(schema: JsonSchema, style: Style): JsonObject {
+  const fields = Object.entries(schema['properties'] as JsonObject).map(([name, field]) => [
+    name,
+    isObject(field) ? encodeField(field, style) : field,
+  ]);
+  return { ...schema, properties: Object.fromEntries(fields) as JsonObject };
+}
+
+const FORMATS: ReadonlySet<unknown> = new Set(['email', 'uri', 'date', 'date-time']);
+
+function encodeField(field: JsonObject, style: Style): JsonObject {
+  const { format, default: preset, ...plain } = field;
+  const shown = {
+    ...withType(plain),
+    ...(format !== undefined && FORMATS.has(format) && { format }),
+    ...(preset !== undefined && { default: preset }),
+  };
+  return style === 'modes' ? shown : encodeOldField(shown);
+}
+
+// Every revision wants the type said, also where the choices say it.
+function withType(field: JsonObject): JsonObject {
+  const { items } = field;
+  if (isObject(items) && 'enum' in items) return { ...field, items: { type: 'string', ...items } };
+  return 'enum' in field || 'oneOf' in field ? { type: 'string', ...field } : field;
+}
+
+// The first revision with forms has one choice at a time, names its choices apart, and presets yes and no alone.
+function encodeOldField(field: JsonObject): JsonObject {
+  if (field['type'] === 'array') {
+    throw new ToolcribError(
+      'cannot_ask',
+      'This lets the user choose several of a list, which needs a client of protocol version 2025-11-25 or later.',
+    );
+  }
+  if (field['type'] === 'boolean') return field;
+  const { default: _preset, oneOf, ...plain } = field;
+  if (!Array.isArray(oneOf)) return plain;
+  const choices = oneOf as readonly { readonly const?: unknown; readonly title?: unknown }[];
+  return {
+    ...plain,
+    enum: choices.map((choice) => choice.const),
+    enumNames: choices.map((choice) => choice.title ?? choice.const),
+  };
 }

@@ -1,6 +1,9 @@
 import type { ContentBlock } from '../core/content.ts';
+import { isObject } from '../core/json.ts';
 import type { Done, Failed } from '../core/result.ts';
 import type { Tool } from '../core/tool.ts';
+import type { JsonObject } from './json-rpc.ts';
+import { knownFields } from './known-fields.ts';
 import type { Features, Implementation, JsonText, Revision } from './revision.ts';
 
 /** What shapes a result's text besides the result. */
@@ -39,7 +42,17 @@ export function encodeBlock(block: ContentBlock, features: Features): ContentBlo
     const { name, uri, description } = block;
     return { type: 'text', text: `[${name}](${uri})${description === undefined ? '' : `: ${description}`}` };
   }
-  return block;
+  const shown = knownFields(block as unknown as JsonObject, features);
+  const { resource } = shown;
+  return (isObject(resource)
+    ? { ...shown, resource: encodeContents(resource, features) }
+    : shown) as unknown as ContentBlock;
+}
+
+/** The contents of a resource as this revision can show them; their title stays inside the program, as no revision has one. */
+export function encodeContents(contents: JsonObject, features: Features): JsonObject {
+  const { title: _title, ...shown } = contents;
+  return knownFields(shown, features);
 }
 
 // Data without blocks of its own becomes its JSON text, so that every client can read it.
@@ -56,8 +69,7 @@ function writeBlocks(blocks: readonly ContentBlock[], features: Features): strin
   const isPlainText = blocks.length === 1 && first?.type === 'text' && Object.keys(first).length === 2;
   if (isPlainText && typeof first.text === 'string')
     return `[{"type":"text","text":${JSON.stringify(first.text)}}]`;
-  const knowsAll = features.audio && features.resourceLinks;
-  return JSON.stringify(knowsAll ? blocks : blocks.map((block) => encodeBlock(block, features)));
+  return JSON.stringify(blocks.map((block) => encodeBlock(block, features)));
 }
 
 // A failure carries no structured data, because clients hold it against the output schema.

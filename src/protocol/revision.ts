@@ -30,7 +30,7 @@ export type JsonText = 'pretty' | 'compact';
 /** Which parts of our model a revision can express. */
 export interface Features {
   readonly toolAnnotations: boolean;
-  /** Titles, and `_meta` on definitions. */
+  /** Titles, dates of change, and `_meta` on definitions, blocks and contents. */
   readonly titles: boolean;
   /** Output schemas and structured content: none, objects only, or any JSON value. */
   readonly structured: 'none' | 'objects' | 'any';

@@ -4,7 +4,7 @@ import { digest } from '../core/digest.ts';
 import { describePrompt, type Prompt, type PromptMessages } from '../core/prompt.ts';
 import type { ResourceTemplate } from '../core/resource.ts';
 import type { Call } from '../core/call.ts';
-import { encodeBlock } from '../protocol/encode-result.ts';
+import { encodeBlock, encodeContents } from '../protocol/encode-result.ts';
 import type { JsonObject } from '../protocol/json-rpc.ts';
 import {
   readCompletionParams,
@@ -40,9 +40,13 @@ export class Readings {
       answers: 'again',
       toCall: (base) => ({ ...base, kind: 'resource', resource, uri, variables }),
     };
-    return this.#perform(settled, subject, (data) =>
-      settled.revision.frame(data, this.#parts.info, 'cacheable'),
-    );
+    const { revision } = settled;
+    return this.#perform(settled, subject, (data) => {
+      const contents = (data['contents'] as readonly JsonObject[]).map((piece) =>
+        encodeContents(piece, revision.features),
+      );
+      return revision.frame({ ...data, contents }, this.#parts.info, 'cacheable');
+    });
   }
 
   /** The encoded messages of a prompt. */

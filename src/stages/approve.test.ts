@@ -66,7 +66,7 @@ const waiting = { kind: 'done', data: { status: 'confirmation_required' } };
 
 test('000-32 000-33 destructive tools, and those that say nothing of it, take `confirmed` and say that they need it', async () => {
   const tools = await lineOf(approve(), wipe, look, add, silent).list();
-  const asking = tools.filter(({ inputSchema }) => 'confirmed' in inputSchema.properties);
+  const asking = tools.filter(({ inputSchema }) => 'confirmed' in inputSchema.properties!);
   expect(asking.map(({ name }) => name)).toEqual(['silent', 'wipe']);
   for (const { description } of asking)
     expect(description).toMatch(/\. DESTRUCTIVE - requires confirmation\.$/);
@@ -202,7 +202,7 @@ test.each([{}, { when: [], tools: ['own'] }])(
       ({ confirmed }) => ({ confirmed }),
     ) as Tool;
     const { call, list, inside, rows } = lineOf(approve(options), own);
-    expect(Object.keys((await list())[0]!.inputSchema.properties)).toEqual([
+    expect(Object.keys((await list())[0]!.inputSchema.properties!)).toEqual([
       'confirmed',
       'toolcrib_confirmed',
     ]);
@@ -225,7 +225,7 @@ test('B12 control: to leave tools alone that take `confirmed` is to let every to
   const stage = approve();
   const naive: Stage = {
     name: 'approve',
-    wrap: (tool, next) => ('confirmed' in tool.inputSchema.properties ? next : stage.wrap!(tool, next)),
+    wrap: (tool, next) => ('confirmed' in tool.inputSchema.properties! ? next : stage.wrap!(tool, next)),
   };
   expect(await lineOf(naive, sly).call('sly', { id: 'a' })).toMatchObject({ data: { did: 'wipe' } });
   expect(await lineOf(stage, sly).call('sly', { id: 'a' })).toMatchObject(waiting);
@@ -241,7 +241,7 @@ test.each(['one line', 'a line behind a line'])(
           ? withStages(inside, [validateInput, approve(), approve({ tools: ['*'] }), validateInput])
           : withStages(withStages(inside, [validateInput, approve()]), [validateInput, approve()]);
       const found = (await source.find('wipe', localCaller))!;
-      expect(Object.keys(found.inputSchema.properties)).toEqual(['id', 'confirmed']);
+      expect(Object.keys(found.inputSchema.properties!)).toEqual(['id', 'confirmed']);
       expect(found.description.split('confirmation')).toHaveLength(2);
       const first = createTestCall(found, { arguments: { id: 'a' } });
       expect(await source.call(first)).toMatchObject(waiting);

@@ -57,7 +57,7 @@ test('001-69 it takes a URL, a method, headers and a time, and says that it read
       timeout: { type: 'integer', minimum: 1, maximum: 60, default: 30 },
     },
   });
-  expect(Object.keys(inputSchema.properties)).toEqual(['url', 'method', 'headers', 'timeout']);
+  expect(Object.keys(inputSchema.properties!)).toEqual(['url', 'method', 'headers', 'timeout']);
   expect(annotations).toEqual({
     readOnlyHint: true,
     destructiveHint: false,

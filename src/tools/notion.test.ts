@@ -131,7 +131,7 @@ test('000-23 the tools declare what they take and return, and say truly what the
     expect(tool.outputSchema).toMatchObject({ type: 'object' });
     expect(tool.description).toMatch(/Returns .* Use it /);
     expect(Object.keys(tool.annotations ?? {})).toHaveLength(4);
-    for (const property of Object.values(tool.inputSchema.properties))
+    for (const property of Object.values(tool.inputSchema.properties!))
       expect(property).toHaveProperty('description');
     expect(tool.inputSchema).toHaveProperty('additionalProperties', false);
   }
@@ -207,7 +207,7 @@ test('000-32 000-33 delete_page says that it is destructive, and asks in a bare 
   const { registry, seen } = await open(workspace(['a']));
   const tool = registry.find('delete_page')!;
   expect(tool.description).toMatch(/^Deletes a Notion page.*\. DESTRUCTIVE - requires confirmation\.$/);
-  expect(tool.inputSchema.properties['confirmed']).toMatchObject({ type: 'boolean', default: false });
+  expect(tool.inputSchema.properties!['confirmed']).toMatchObject({ type: 'boolean', default: false });
   expect(await registry.execute('delete_page', { pageId: 'a' })).toEqual({
     status: 'confirmation_required',
     message:

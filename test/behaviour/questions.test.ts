@@ -16,6 +16,36 @@ const confirm = defineTool({ name: 'confirm', description: 'Asks first.' }, asyn
   return answer.action === 'accept' ? { ok: answer.content.ok } : { action: answer.action };
 });
 
+const order = defineTool({ name: 'order', description: 'Asks what to bring.' }, async (_args, { elicit }) =>
+  elicit({
+    message: 'What?',
+    schema: {
+      properties: {
+        cup: {
+          type: 'string',
+          default: 'small',
+          oneOf: [
+            { const: 'small', title: 'Small' },
+            { const: 'large', title: 'Large' },
+          ],
+        },
+        sort: { enum: ['green', 'black'], default: 'black' },
+        spoons: { type: 'integer', minimum: 0, maximum: 3, default: 1 },
+        name: { type: 'string', format: 'uuid', minLength: 1 },
+        mail: { type: 'string', format: 'email' },
+        milk: { type: 'boolean', default: true },
+      },
+    },
+  }),
+);
+
+const pick = defineTool({ name: 'pick', description: 'Asks for several.' }, async (_args, { elicit }) =>
+  elicit({
+    message: 'Which?',
+    schema: { properties: { toppings: { type: 'array', items: { type: 'string', enum: ['a', 'b'] } } } },
+  }),
+);
+
 const visit = defineTool({ name: 'visit', description: 'Sends to a page.' }, async (_args, { elicit }) =>
   elicit({ message: 'Sign in, please.', url: 'https://example.com/sign-in' }),
 );
@@ -55,6 +85,42 @@ describeMatrix(({ asks, connect }) => {
     // Naming the form came together with pages; older clients would not know the word.
     expect(asked[0]!.params!['mode']).toBe(asks === 'forms and pages' ? 'form' : undefined);
     expect(saidBy(result)).toEqual({ ok: true });
+  });
+
+  test('a form has what the revision can show, in its own words, and the answer is held against the whole of it', async () => {
+    const peer = await connect({ tools: [order] }, { capabilities: everything });
+    const content = { cup: 'large', sort: 'green', spoons: 2, name: '5e0ee3ab-6b85-4ddb-8c2c-9f9f2c3a3d11' };
+    const { result, asked } = await callAnswering(peer, 'order', accept(content));
+    const old = asks === 'forms';
+    expect((asked[0]!.params!['requestedSchema'] as Json)['properties']).toEqual({
+      cup: old
+        ? { type: 'string', enum: ['small', 'large'], enumNames: ['Small', 'Large'] }
+        : {
+            type: 'string',
+            default: 'small',
+            oneOf: [
+              { const: 'small', title: 'Small' },
+              { const: 'large', title: 'Large' },
+            ],
+          },
+      sort: { type: 'string', enum: ['green', 'black'], ...(!old && { default: 'black' }) },
+      spoons: { type: 'integer', minimum: 0, maximum: 3, ...(!old && { default: 1 }) },
+      // No revision has this format, and strict clients refuse a form with one they do not know.
+      name: { type: 'string', minLength: 1 },
+      mail: { type: 'string', format: 'email' },
+      milk: { type: 'boolean', default: true },
+    });
+    expect(saidBy(result)).toEqual({ action: 'accept', content: { ...content, milk: true } });
+  });
+
+  test('a choice of several is asked where the revision has it, and elsewhere the call says which client it needs', async () => {
+    const peer = await connect({ tools: [pick] }, { capabilities: everything });
+    const { result, asked } = await callAnswering(peer, 'pick', accept({ toppings: ['a', 'b'] }));
+    if (asks === 'forms') {
+      expect(asked).toEqual([]);
+      expect(result['isError']).toBe(true);
+      expect(textOf(result)).toMatch(/2025-11-25 or later/);
+    } else expect(saidBy(result)).toEqual({ action: 'accept', content: { toppings: ['a', 'b'] } });
   });
 
   test.each(['decline', 'cancel'])('a user may also %s', async (action) => {

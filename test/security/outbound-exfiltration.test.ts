@@ -93,7 +93,7 @@ describe('D4 a value that must not leave', () => {
         code: 'invalid_arguments',
       });
     }
-    expect(Object.keys(registry.list()[0]!.inputSchema.properties)).not.toContain('body');
+    expect(Object.keys(registry.list()[0]!.inputSchema.properties!)).not.toContain('body');
     expect(hasLeft()).toBe(false);
   });
 

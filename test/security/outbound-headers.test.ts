@@ -114,7 +114,7 @@ test('D3 an imported operation does not offer a header that reads like the crede
   };
   const namesWith = (options: object): string[] => {
     const tools = toolsFromOpenApi(description, { server: api.url, trustServer: true, ...options });
-    return Object.keys(tools[0]!.inputSchema.properties);
+    return Object.keys(tools[0]!.inputSchema.properties!);
   };
   for (const name of ['X-Api-Key', 'x_api_key', 'X.Api.Key'])
     expect(namesWith({ credential: { header: { name, value: KEY } } })).toEqual([

@@ -167,7 +167,7 @@ function tryDefine(properties: Record<string, unknown>): Tool | ToolcribError {
 }
 
 async function expectAnswer(tool: Tool, text: string, names: readonly string[] = ['text']): Promise<void> {
-  const isObject = (tool.inputSchema.properties['text'] as { type?: string } | undefined)?.type === 'object';
+  const isObject = (tool.inputSchema.properties!['text'] as { type?: string } | undefined)?.type === 'object';
   const args = Object.fromEntries(names.map((name) => [name, isObject ? { [text]: 1 } : text]));
   const target = await product({}, [tool]);
   for (const version of versions) {
