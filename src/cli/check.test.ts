@@ -52,6 +52,22 @@ test.each(['(', String.raw`(a)\1`, '(?=a)'])(
   },
 );
 
+test('a folder in which callers could write what a module imports is complained about where it stands, and the module is not run', async () => {
+  const { file, run } = setUp(
+    `tools:
+  modules: [./tools/look.ts]
+  ready:
+    file_operations: { root: ./tools/files, write: true }
+`,
+    { 'look.ts': `import './files/evil.ts';\n${tool}`, 'files/evil.ts': 'process.exitCode = 7;' },
+  );
+  const { output, code } = await run();
+  expect(output).toBe(
+    `${file}:4:30: tools.ready.file_operations.root would let callers reach tools/files/evil.ts, which tools/look.ts imports; give it a folder of its own.\n`,
+  );
+  expect(code).toBe(1);
+});
+
 test('programs get the same as JSON', async () => {
   const { file, run } = setUp('colour: blue\n');
   const { output, code } = await run({ json: true });
@@ -236,7 +252,10 @@ function setUp(source: string, tools: Readonly<Record<string, string>> = {}) {
   const file = join(folder, 'toolcrib.yaml');
   writeFileSync(file, source);
   mkdirSync(join(folder, 'tools'));
-  for (const [name, text] of Object.entries(tools)) writeFileSync(join(folder, 'tools', name), text);
+  for (const [name, text] of Object.entries(tools)) {
+    mkdirSync(dirname(join(folder, 'tools', name)), { recursive: true });
+    writeFileSync(join(folder, 'tools', name), text);
+  }
   const run = async (flags: { json?: boolean } = {}, checked = file) => {
     let output = '';
     const spy = vi.spyOn(process.stdout, 'write').mockImplementation((text) => {

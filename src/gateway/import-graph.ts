@@ -1,12 +1,12 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isObject } from '../core/json.ts';
 import { specifiersIn, type Specifier } from './import-specifiers.ts';
 import { isIgnoredFolder } from './module-files.ts';
-import { realPlace } from './real-place.ts';
+import { PackageReader } from './package-reader.ts';
+import { lookAt, realPlace } from './real-place.ts';
 
 /** A place code is loaded from, and the file that says so. */
 export interface ImportPlace {
@@ -21,6 +21,8 @@ export interface ImportGraph {
   /** The file and all it imports, with links as they are and followed. */
   readonly files: readonly string[];
   readonly places: readonly ImportPlace[];
+  /** The folders of the packages they import, links followed, and of what those depend on; worked out when it is asked for. */
+  packages(): ReadonlySet<string>;
   /** Changes with the source of any of them; where a name is made up while it runs, it is never the same again. */
   readonly digest: string;
 }
@@ -28,6 +30,7 @@ export interface ImportGraph {
 /** Follows imports from file to file as they are on the disk now; a package counts as a whole. Each file is read once. */
 export class ImportReader {
   readonly #nodes = new Map<string, Node>();
+  readonly #packages = new PackageReader();
 
   /** All that a file imports, however far away. */
   graph(entry: string): ImportGraph {
@@ -45,38 +48,22 @@ export class ImportReader {
     return {
       files: [...files],
       places,
+      packages: () => this.#packagesOf(places),
       digest: isKnown ? digestOf(digests.join()) : randomUUID(),
     };
   }
 
   #node(file: string): Node {
     let node = this.#nodes.get(file);
-    if (!node) this.#nodes.set(file, (node = readNode(file)));
+    if (!node) this.#nodes.set(file, (node = readNode(file, this.#packages)));
     return node;
   }
-}
 
-/** Where packages of a name are looked for from a folder, nearest first. */
-export function packageFolders(folder: string): string[] {
-  const parent = dirname(folder);
-  const here = basename(folder) === 'node_modules' ? [] : [join(folder, 'node_modules')];
-  return parent === folder ? here : [...here, ...packageFolders(parent)];
-}
-
-/** The folder a package is in, if it is installed. */
-export function findPackage(name: string, from: string): string | undefined {
-  return packageFolders(from)
-    .map((folder) => join(folder, name))
-    .find((folder) => statOf(folder)?.isDirectory());
-}
-
-/** What a package says of itself. */
-export function readPackage(folder: string): Readonly<Record<string, unknown>> {
-  try {
-    const read: unknown = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
-    return isObject(read) ? read : {};
-  } catch {
-    return {};
+  #packagesOf(places: readonly ImportPlace[]): ReadonlySet<string> {
+    const named = places.filter(({ kind }) => kind === 'package');
+    return new Set(
+      named.flatMap(({ path, importer }) => [...this.#packages.withDependencies(path, dirname(importer))]),
+    );
   }
 }
 
@@ -86,7 +73,7 @@ interface Node {
   readonly next: readonly string[];
 }
 
-function readNode(file: string): Node {
+function readNode(file: string, packages: PackageReader): Node {
   const real = realPlace(file);
   // What a link leads to is loaded from there, and imports from there.
   const linked = real === file ? [] : [real];
@@ -96,15 +83,16 @@ function readNode(file: string): Node {
   } catch {
     return { digest: digestOf(file), places: [], next: linked };
   }
-  const places = isCode(file) ? specifiersIn(source).flatMap((one) => placesOf(one, file)) : [];
+  const specifiers = isCode(file) ? specifiersIn(source) : [];
+  const places = specifiers.flatMap((one) => placesOf(one, file, packages));
   return {
-    digest: digestOf(`${file}\n${source}`) + packageDigest(places),
+    digest: digestOf(`${file}\n${source}`) + packageDigest(places, packages),
     places,
-    next: [...linked, ...places.flatMap(filesAt)],
+    next: [...linked, ...places.flatMap((place) => filesAt(place, packages))],
   };
 }
 
-function placesOf({ text, isWhole }: Specifier, importer: string): ImportPlace[] {
+function placesOf({ text, isWhole }: Specifier, importer: string, packages: PackageReader): ImportPlace[] {
   const name = text.replace(/[?#].*$/, (end) => (text.startsWith('#') ? end : ''));
   if (isWhole && (isBuiltin(name) || /^(?:data|https?|node):/.test(name))) return [];
   const folder = dirname(importer);
@@ -116,11 +104,11 @@ function placesOf({ text, isWhole }: Specifier, importer: string): ImportPlace[]
       : spellings(name).map((one) => resolve(folder, one));
     return paths.map((path) => ({ importer, kind, path: path + end }));
   }
-  if (name.startsWith('#')) return ownPlaces(importer);
+  if (name.startsWith('#')) return ownPlaces(importer, packages);
   const [, owner] = /^((?:@[^/]+\/)?[^@/][^/]*)/.exec(name) ?? [];
   if (owner === undefined && name === '') return [{ importer, kind: 'anywhere', path: '' }];
   // A package may import itself by its own name.
-  return [{ importer, kind: 'package', path: owner ?? name }, ...ownPlaces(importer, owner)];
+  return [{ importer, kind: 'package', path: owner ?? name }, ...ownPlaces(importer, packages, owner)];
 }
 
 // Node reads a name as part of a URL, and other loaders as it is written.
@@ -141,21 +129,20 @@ function fromUrl(name: string): string {
 }
 
 /** What the package around a file calls its own parts; only of the package of this name, if one is given. */
-function ownPlaces(importer: string, name?: string): ImportPlace[] {
+function ownPlaces(importer: string, packages: PackageReader, name?: string): ImportPlace[] {
   const folder = folderOfPackage(dirname(importer));
-  const { imports, exports, name: own } = folder === undefined ? {} : readPackage(folder);
+  const { imports, exports, name: own } = folder === undefined ? {} : packages.read(folder);
   if (folder === undefined || (name !== undefined && own !== name)) return [];
   return textsIn(name === undefined ? imports : exports).flatMap((text): ImportPlace[] => {
     if (!text.startsWith('.')) return [];
     const [fixed = '', ...rest] = text.split('*');
-    return placesOf({ text: fixed, isWhole: rest.length === 0 }, join(folder, 'package.json')).map(
-      (place) => ({ ...place, importer }),
-    );
+    const written = { text: fixed, isWhole: rest.length === 0 };
+    return placesOf(written, join(folder, 'package.json'), packages).map((place) => ({ ...place, importer }));
   });
 }
 
 function folderOfPackage(folder: string): string | undefined {
-  if (statOf(join(folder, 'package.json'))?.isFile()) return folder;
+  if (lookAt(join(folder, 'package.json'))?.isFile()) return folder;
   return dirname(folder) === folder ? undefined : folderOfPackage(dirname(folder));
 }
 
@@ -173,15 +160,15 @@ export function stemOf(name: string): string {
 }
 
 /** The files that may be meant: which of several is chosen is up to the loader. */
-function filesAt({ kind, path }: ImportPlace): string[] {
+function filesAt({ kind, path }: ImportPlace, packages: PackageReader): string[] {
   if (kind === 'below') return sourcesBelow(path);
   if (kind !== 'at') return [];
   const stems = new Set([path, join(dirname(path), stemOf(basename(path)))]);
   const named = [...stems].flatMap((stem) => ['', ...ENDINGS].map((ending) => stem + ending));
-  const { main } = readPackage(path);
+  const { main } = packages.read(path);
   const inside = ENDINGS.map((ending) => join(path, `index${ending}`));
   const pointed = typeof main === 'string' ? ['', ...ENDINGS].map((ending) => join(path, main) + ending) : [];
-  return [...new Set([...named, ...inside, ...pointed])].filter((file) => statOf(file)?.isFile());
+  return [...new Set([...named, ...inside, ...pointed])].filter((file) => lookAt(file)?.isFile());
 }
 
 function sourcesBelow(prefix: string): string[] {
@@ -190,7 +177,7 @@ function sourcesBelow(prefix: string): string[] {
   for (const name of namesIn(folder)) {
     const path = join(folder, name);
     if (!path.startsWith(prefix)) continue;
-    const stat = statOf(path);
+    const stat = lookAt(path);
     if (stat?.isFile() && isCode(path)) files.push(path);
     else if (stat?.isDirectory() && !isIgnoredFolder(name)) files.push(...sourcesBelow(`${path}/`));
   }
@@ -210,22 +197,15 @@ function namesIn(folder: string): string[] {
 }
 
 // While a process runs, a package changes only with its version.
-function packageDigest(places: readonly ImportPlace[]): string {
+function packageDigest(places: readonly ImportPlace[], packages: PackageReader): string {
   return places
     .filter(({ kind }) => kind === 'package')
     .map(({ path, importer }) => {
-      const folder = findPackage(path, dirname(importer));
-      return folder === undefined ? '' : digestOf(JSON.stringify(readPackage(folder)));
+      const folder = packages.find(path, dirname(importer));
+      const { name, version } = folder === undefined ? {} : packages.read(folder);
+      return `${folder} ${String(name)} ${String(version)}`;
     })
     .join();
-}
-
-function statOf(path: string): ReturnType<typeof statSync> | undefined {
-  try {
-    return statSync(path, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
 }
 
 function digestOf(text: string): string {

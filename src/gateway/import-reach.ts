@@ -1,11 +1,11 @@
 import Module from 'node:module';
 import { basename, dirname, relative } from 'node:path';
-import { isObject } from '../core/json.ts';
 import { isTenantFolder } from '../tools/tenant-folders.ts';
 import { formatPath, type Complaint } from './complaint.ts';
 import type { Conflict } from './config.ts';
-import { findPackage, packageFolders, readPackage, stemOf, type ImportGraph } from './import-graph.ts';
+import { stemOf, type ImportGraph } from './import-graph.ts';
 import type { LoadedConfig } from './load-config.ts';
+import { packageFolders } from './package-reader.ts';
 import { namesOf, realPlace } from './real-place.ts';
 import { leadsTo, writableFolders, type Guarded, type Reach } from './tool-reach.ts';
 
@@ -55,7 +55,8 @@ interface GuardedImport extends Guarded {
   readonly remedy?: string;
 }
 
-function* guardedImports({ files, places }: ImportGraph, folder: string): Generator<GuardedImport> {
+function* guardedImports(graph: ImportGraph, folder: string): Generator<GuardedImport> {
+  const { files, places } = graph;
   const nameOf = (file: string): string => relative(folder, file) || '.';
   for (const [index, file] of files.entries())
     yield {
@@ -74,12 +75,12 @@ function* guardedImports({ files, places }: ImportGraph, folder: string): Genera
         isWithin: () => true,
       };
   }
-  const named = places.filter(({ kind }) => kind === 'package');
-  for (const at of lookedThrough(files, named))
+  const packages = graph.packages();
+  for (const at of lookedThrough(files, packages))
     yield { what: `packages that modules import (${nameOf(at)})`, isWithin: reachesInto(at) };
   for (const at of EVERYWHERE)
     yield { what: `packages that modules import (${at})`, isWithin: reachesAround(at) };
-  for (const at of packagesOf(named))
+  for (const at of packages)
     yield { what: `a package that modules import (${nameOf(at)})`, isWithin: reachesAround(at) };
 }
 
@@ -119,28 +120,8 @@ function reachesInto(at: string): Reach {
   return (folder) => folder.length >= place.length && leadsTo(folder.slice(0, place.length), place);
 }
 
-type Named = ImportGraph['places'];
-
 /** The folders in which packages are looked for: those that are not there may come. */
-function lookedThrough(files: readonly string[], named: Named): Set<string> {
-  const from = new Set([...files.map((file) => dirname(file)), ...packagesOf(named)]);
+function lookedThrough(files: readonly string[], packages: ReadonlySet<string>): Set<string> {
+  const from = new Set([...files.map((file) => dirname(file)), ...packages]);
   return new Set([...from].flatMap((folder) => [folder, realPlace(folder)]).flatMap(packageFolders));
-}
-
-/** The folders of packages, links followed, and of the packages those depend on. */
-function packagesOf(named: Named): Set<string> {
-  const found = new Set<string>();
-  const open = named.map(({ path, importer }) => ({ name: path, from: dirname(importer) }));
-  for (let next = open.pop(); next; next = open.pop()) {
-    const folder = findPackage(next.name, next.from);
-    const from = folder === undefined ? undefined : realPlace(folder);
-    if (from === undefined || found.has(from)) continue;
-    found.add(from);
-    const { dependencies, optionalDependencies, peerDependencies } = readPackage(from);
-    const names = [dependencies, optionalDependencies, peerDependencies]
-      .filter(isObject)
-      .flatMap(Object.keys);
-    open.push(...names.map((name) => ({ name, from })));
-  }
-  return found;
 }

@@ -32,6 +32,7 @@ export class ModuleLoader {
   #jiti: Promise<Jiti> | undefined;
   /** Files that were run, so that two which import a third share it. */
   #ran: ModuleCache = {};
+  #imports = new ImportReader();
 
   constructor(baseDir: string, limits: LoadLimits) {
     this.#baseDir = baseDir;
@@ -40,7 +41,7 @@ export class ModuleLoader {
 
   /** Runs a file anew and returns what it exports; files it imports are run once. What becomes of one that takes too long is ignored. */
   async load(file: string): Promise<LoadedModule> {
-    const graph = new ImportReader().graph(file);
+    const graph = this.#imports.graph(file);
     this.#limits.guard?.(graph);
     this.#jiti ??= createLoader(this.#baseDir);
     const jiti = await this.#jiti;
@@ -54,6 +55,11 @@ export class ModuleLoader {
       this.#ran = before;
       throw error;
     }
+  }
+
+  /** Looks anew at what files import; of what is loaded together, each file is looked at once. */
+  begin(): void {
+    this.#imports = new ImportReader();
   }
 
   /** Forgets every file, so that what they import is run again as well. */

@@ -195,6 +195,7 @@ class Modules implements ModuleTools {
   // Everything is run first, so that clients are told once of all that changed.
   async #loadAll(files: readonly string[], { gone = [], before }: LoadOptions): Promise<void> {
     const ran: (readonly [file: string, outcome: Offers | Failure])[] = [];
+    this.#loader.begin();
     for (const file of files.toSorted()) {
       ran.push([file, await this.#run(file)]);
       // What was given up is not broken.

@@ -1,9 +1,10 @@
-import { closeSync, openSync, readSync, statSync, type Stats } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { complaintError, type Complaint } from './complaint.ts';
 import type { Conflict } from './config.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { storePlaces, type StorePlaces } from './open-store.ts';
+import { lookAt } from './real-place.ts';
 import type { Path } from './yaml-text.ts';
 
 /** Finds files of the store that cannot be where they should be; a folder that is missing may still be made before the start. */
@@ -71,11 +72,3 @@ function isForeign({ database, secrets }: StorePlaces): boolean {
 }
 
 const HEADER = 'SQLite format 3\0';
-
-function lookAt(file: string): Stats | undefined {
-  try {
-    return statSync(file, { throwIfNoEntry: false });
-  } catch {
-    return undefined;
-  }
-}
