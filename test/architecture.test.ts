@@ -186,7 +186,12 @@ function forbiddenImports(file: SourceFile): string[] {
     // The testing entry point is what unit tests are written with, at every level.
     if (
       isTest(file) &&
-      ['src/testing.ts', 'test/property-runs.ts', 'test/recorded-calls.ts'].includes(target)
+      [
+        'src/testing.ts',
+        'test/behaviour/deferred.ts',
+        'test/property-runs.ts',
+        'test/recorded-calls.ts',
+      ].includes(target)
     )
       return [];
     if (allowed.includes(to) && (isType || !typesOnly.has(from))) return [];

@@ -120,7 +120,6 @@ function testOf({ template }: ProjectPlan, ending: Ending): string {
 import { test } from 'node:test';
 import { createServer, ToolRegistry } from 'toolcrib';
 import { createTestClient } from 'toolcrib/testing';
-import { parseJson } from '../core/parse-json.ts';
 import { ${variable} } from './${file}.${ending}';
 
 const client = createTestClient(createServer({ source: new ToolRegistry().registerTool(${variable}) }));
