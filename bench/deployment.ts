@@ -55,7 +55,7 @@ const ROLE = 'agent';
 
 function configuration(rules: number, hasModule: boolean): ConfigInput {
   return {
-    server: { name: 'bench', listen: '127.0.0.1:0' },
+    server: { name: 'bench', listen: '127.0.0.1:0', requestsPerMinute: FAR_ABOVE },
     ...(hasModule && { tools: { modules: ['./tools.js'], ready: {} } }),
     auth: { keys: {} },
     access: accessRules(rules),

@@ -5,5 +5,11 @@ import { benchTools, type ToolsWanted } from './bench-tools.ts';
 export function toolcribServer(wanted: ToolsWanted): Server {
   const registry = new ToolRegistry();
   for (const tool of benchTools(wanted)) registry.registerTool(tool);
-  return createServer({ name: 'bench', version: '1.0.0', source: registry });
+  // The bench is one caller, and lists far more often than any client.
+  return createServer({
+    name: 'bench',
+    version: '1.0.0',
+    source: registry,
+    requestsPerMinute: 1_000_000_000,
+  });
 }

@@ -80,6 +80,13 @@ export const serverSection = z.strictObject({
     .max(67_108_864)
     .default(1_048_576)
     .describe('The largest message taken over HTTP.'),
+  requestsPerMinute: z
+    .int()
+    .min(60)
+    .default(6_000)
+    .describe(
+      'How many requests that are no calls (handshakes, lists, subscriptions and the like) each caller may send a minute; a handshake counts as ten.',
+    ),
   drainSeconds: z
     .number()
     .min(0)

@@ -258,6 +258,7 @@ class RunningGateway implements Gateway {
       }),
       ...hostsOf(this.#generation.loaded),
       maxBodyBytes: server.maxBodyBytes,
+      requestsPerMinute: server.requestsPerMinute,
       memory: withoutSecrets(this.#lasting.store.memory, this.#lasting.live),
       log: this.log,
       onRefusal: (refusal) => this.#generation.line.refuse(refusal),

@@ -66,10 +66,9 @@ export function clientFacts(protocolVersion: string, info?: unknown, capabilitie
   };
 }
 
-const MAX_TEXT_LENGTH = 256;
+const MAX_TEXT_LENGTH = 2_048;
 
+// Whole or not at all: a secret that is cut would no longer be known for one where it is written down.
 function shortText(text: unknown): string | undefined {
-  if (typeof text !== 'string') return undefined;
-  // Copied, because a part of a text keeps all of it in memory.
-  return text.length <= MAX_TEXT_LENGTH ? text : Buffer.from(text.slice(0, MAX_TEXT_LENGTH)).toString();
+  return typeof text === 'string' && text.length <= MAX_TEXT_LENGTH ? text : undefined;
 }

@@ -23,6 +23,7 @@ import type { ServerParts } from './parts.ts';
 import { describeResource } from './protected-resource.ts';
 import { Publications } from './publications.ts';
 import { Pulse } from './pulse.ts';
+import { RequestRates } from './request-rates.ts';
 import { Seal } from './seal.ts';
 import { Session } from './session.ts';
 import { announceTo } from './session-listener.ts';
@@ -52,6 +53,8 @@ export interface Server {
   readonly exchange: Exchange;
   /** What transports with GET and DELETE call beside it. */
   readonly sessionRequests: SessionRequests;
+  /** What transports ask before they open streams of their own. */
+  readonly rates: RequestRates;
   /** Answers a web-standard request; needs `authenticate`, because a request does not tell where it came from. */
   fetch(request: Request): Promise<Response>;
   /** Answers one JSON-RPC message in this process; a notification gets no answer. */
@@ -69,21 +72,23 @@ export interface Server {
 /** Makes a server of a source; arguments and results are always validated. */
 export function createServer(options: ServerOptions): Server {
   checkOptions(options);
-  const { maxBodyBytes = 1_048_576, log = stderrLog } = options;
+  const { maxBodyBytes = 1_048_576, requestsPerMinute = 6_000, log = stderrLog } = options;
   const parts = createParts({ ...options, log });
   const subscriptions = new Subscriptions(parts.announcer, parts.pulse);
   parts.tasks.onChange = (record) => subscriptions.tellTask(record);
   const { sessions, announcer, delivery } = parts;
   sessions.onRestore = (session) => announceTo(session, announcer);
+  const rates = new RequestRates(requestsPerMinute, parts.clock);
   const exchange = new Exchange({
     methods: createMethods(parts, subscriptions),
     sessions,
+    rates,
     delivery,
     log,
     onRefusal: options.onRefusal,
     onReady: (session) => announceTo(session, announcer),
   });
-  const sessionRequests = new SessionRequests(sessions, parts.pulse);
+  const sessionRequests = new SessionRequests(sessions, parts.pulse, rates);
   const dismissals: Server['dismissals'] = new Set([
     (isGone) => subscriptions.dismiss(isGone),
     (isGone) => {
@@ -99,6 +104,7 @@ export function createServer(options: ServerOptions): Server {
     options: { ...options, log, maxBodyBytes },
     exchange,
     sessionRequests,
+    rates,
     fetch: async (request) =>
       answerFetch(request, {
         exchange,
@@ -211,14 +217,15 @@ async function answerMessage(
   return parseJson(textOf(body)) as JsonRpcMessage;
 }
 
-function checkOptions({ source, deadlineMs, pageSize, maxBodyBytes }: ServerOptions): void {
+function checkOptions(options: ServerOptions): void {
+  const { source, deadlineMs, pageSize, maxBodyBytes, requestsPerMinute } = options;
   if (typeof source?.list !== 'function') {
     throw new ToolcribError(
       'invalid_setup',
       'createServer needs a source, such as a ToolRegistry: createServer({ source: registry }).',
     );
   }
-  for (const [name, value] of Object.entries({ deadlineMs, pageSize, maxBodyBytes })) {
+  for (const [name, value] of Object.entries({ deadlineMs, pageSize, maxBodyBytes, requestsPerMinute })) {
     if (value !== undefined && !(Number.isFinite(value) && value >= 1)) {
       throw new ToolcribError('invalid_setup', `${name} must be a positive number, not ${String(value)}.`);
     }

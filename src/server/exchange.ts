@@ -19,15 +19,18 @@ import { metaKeys, metaOf } from '../protocol/meta.ts';
 import { besideLink, textOf, type Answer, type Link } from './link.ts';
 import type { Method } from './methods.ts';
 import { noteRefusal, type RefusalOptions } from './refusals.ts';
+import type { RequestRates } from './request-rates.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import { settleLegacy, settleModern, versionHeader, type Settled } from './settled.ts';
+import { tracked } from './tracked.ts';
 import { Turns } from './turns.ts';
 
 /** What an exchange needs to know about the server. */
 export interface ExchangeOptions extends RefusalOptions {
   readonly methods: ReadonlyMap<string, Method>;
   readonly sessions: Sessions;
+  readonly rates: RequestRates;
   readonly delivery: 'direct' | 'queued';
   readonly log: Log;
   /** Called for every session whose handshake is complete. */
@@ -36,7 +39,6 @@ export interface ExchangeOptions extends RefusalOptions {
 
 const LARGE_BYTES = 65_536;
 const MAX_BATCH = 50;
-const MAX_UNDER_WAY = 1_000;
 const ACCEPTED: Answer = { status: 202, body: undefined };
 // A client that cancelled wants to hear nothing more of the request.
 const CANCELLED: Answer = { status: 202, body: undefined };
@@ -75,15 +77,21 @@ export class Exchange {
   }
 
   #answerMessage(message: Message | Batch, link: Link): Awaitable<Answer> {
+    const { rates, sessions } = this.#options;
+    const tooMany = rates.refuseMessage(message, link);
+    if (tooMany) return this.#refuse(tooMany, { message, link });
     const sessionId = link.headers && headerValue(link.headers, 'mcp-session-id');
     if (sessionId === undefined || isModern(message)) return this.#route(message, link);
-    const opened = this.#options.sessions.find(sessionId, link.caller).then((session) => {
+    const opened = sessions.find(sessionId, link.caller).then((session) => {
       link.session = session;
     });
     return orElse(
       () => opened.then(() => this.#route(message, link)),
       // A client that lost its session starts over, often with the old id still in its headers.
-      (error) => (isHandshake(message) ? this.#route(message, link) : this.#refuse(error, { message, link })),
+      (error) =>
+        isHandshake(message)
+          ? this.#route(message, link)
+          : this.#refuse(rates.refuse(link.caller) ?? error, { message, link }),
     );
   }
 
@@ -256,35 +264,14 @@ interface Refusing {
 
 /** The answer to a request that is refused before or instead of being performed. */
 export function refuse(idText: string | undefined, error: ToolcribError): Answer {
-  return { status: rowOf(error.code).status ?? 200, body: encodeError(idText, error) };
+  // Without an id there is no request whose answer could tell.
+  const untold = error.code === 'rate_limited' && idText === undefined ? 429 : 200;
+  return { status: rowOf(error.code).status ?? untold, body: encodeError(idText, error) };
 }
 
 function introduced(body: Answer['body'], { session, headers }: Link): Answer {
   if (!session || !headers) return { status: 200, body };
   return { status: 200, body, headers: { 'mcp-session-id': session.id } };
-}
-
-// A session's client cancels by id, so what is under way is kept by id.
-function tracked(settled: Settled, method: Method): Awaitable<string | Buffer> {
-  const { message, link } = settled;
-  const { underWay } = link.session!;
-  if (underWay.has(message.id))
-    throw new ToolcribError('invalid_request', 'A request with this id is still under way.');
-  if (underWay.size >= MAX_UNDER_WAY) {
-    throw new ToolcribError('too_many', `At most ${MAX_UNDER_WAY} requests of a session may be under way.`);
-  }
-  underWay.set(message.id, link.cancellation);
-  const result = orElse(
-    () => method(settled),
-    (error) => {
-      underWay.delete(message.id);
-      throw error;
-    },
-  );
-  return andThen(result, (value) => {
-    underWay.delete(message.id);
-    return value;
-  });
 }
 
 function isModern(message: Message | Batch): boolean {

@@ -102,6 +102,8 @@ export class Gate {
     if (code === 'method_not_allowed') return { allow: this.#allow };
     if (code === 'insufficient_scope')
       return { 'www-authenticate': challengeScope(this.#metadata, data?.['scope']) };
+    if (code === 'rate_limited')
+      return { 'retry-after': String(Math.ceil(Number(data?.['retryAfterMs']) / 1000)) };
     if (code !== 'unauthenticated') return {};
     const hasCredential = headers['authorization'] !== undefined || headers['x-api-key'] !== undefined;
     return { 'www-authenticate': challengeUnknown(this.#metadata, hasCredential) };

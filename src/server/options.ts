@@ -41,6 +41,8 @@ export interface ServerOptions {
   readonly jsonText?: JsonText;
   /** The largest message taken, 1 MiB unless set. */
   readonly maxBodyBytes?: number;
+  /** How many requests that are no calls each caller may send a minute, 6,000 unless set; a handshake counts as ten. */
+  readonly requestsPerMinute?: number;
   /** Lets tools hand out large results by link (`ctx.publish`); off unless set, because it makes the server offer resources. */
   readonly publish?: boolean;
   /** How results reach clients with a session: with the request, or queued for the session's own stream. `direct` unless set. */

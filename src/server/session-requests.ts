@@ -3,6 +3,7 @@ import { headerValue } from '../protocol/headers.ts';
 import type { Head } from './endpoint.ts';
 import type { HttpLink } from './http-link.ts';
 import type { Pulse } from './pulse.ts';
+import type { RequestRates } from './request-rates.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
 import type { ResumableStream } from './stream.ts';
@@ -11,14 +12,18 @@ import type { ResumableStream } from './stream.ts';
 export class SessionRequests {
   readonly #sessions: Sessions;
   readonly #pulse: Pulse;
+  readonly #rates: RequestRates;
 
-  constructor(sessions: Sessions, pulse: Pulse) {
+  constructor(sessions: Sessions, pulse: Pulse, rates: RequestRates) {
     this.#sessions = sessions;
     this.#pulse = pulse;
+    this.#rates = rates;
   }
 
   /** Answers through the link; throws what is to be refused. */
   async answer(head: Head, link: HttpLink): Promise<void> {
+    const tooMany = this.#rates.refuse(link.caller);
+    if (tooMany) throw tooMany;
     const id = headerValue(head.headers, 'mcp-session-id');
     if (id === undefined) {
       throw new ToolcribError(

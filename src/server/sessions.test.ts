@@ -5,7 +5,6 @@ import { Cancellation } from '../core/cancellation.ts';
 import type { Memory, SessionRecord } from '../core/memory.ts';
 import { revisionOf } from '../protocol/revisions.ts';
 import { createFakeClock } from '../testing.ts';
-import { deferred } from '../../test/behaviour/deferred.ts';
 import { createInMemory } from './in-memory.ts';
 import type { Session } from './session.ts';
 import { sessionLimits, Sessions } from './sessions.ts';
@@ -108,50 +107,54 @@ test('a session from the memory goes on, and is announced once', async () => {
 
 /** Sessions whose memory takes its time over what it is told to. */
 function openSlow() {
-  const slow = { get: deferred(), delete: deferred() };
+  const slow = { get: Promise.resolve(), delete: Promise.resolve() };
   const opened = open({
     sessions: {
       put: (record) => void opened.records.set(record.id, record),
       async get(id) {
         const record = opened.records.get(id);
-        await slow.get.promise;
+        await slow.get;
         return record;
       },
       async delete(id) {
-        await slow.delete.promise;
+        await slow.delete;
         opened.records.delete(id);
       },
     },
   });
-  slow.get.resolve();
-  slow.delete.resolve();
-  return { ...opened, slow };
+  const hold = (what: 'get' | 'delete'): (() => void) => {
+    let release = (): void => {};
+    slow[what] = new Promise((resolve) => {
+      release = resolve;
+    });
+    return release;
+  };
+  return { ...opened, slow, hold };
 }
 
 test('A9 a session that ends while it is looked for stays ended', async () => {
-  const { sessions, slow } = openSlow();
+  const { sessions, slow, hold } = openSlow();
   const { id } = await sessions.open(ada, revision, client);
-  const get = (slow.get = deferred());
+  const release = hold('get');
   const found = sessions.find(id, ada);
-  slow.get = deferred();
-  slow.get.resolve();
+  slow.get = Promise.resolve();
   await sessions.end(id, ada);
-  get.resolve();
+  release();
   await expect(found).rejects.toThrow(unknown);
   await expect(sessions.find(id, ada)).rejects.toThrow(unknown);
 });
 
 test('A9 a session stays ended for whoever looked for it while the memory was about to forget it', async () => {
-  const { sessions, slow } = openSlow();
+  const { sessions, hold } = openSlow();
   const { id } = await sessions.open(ada, revision, client);
-  slow.delete = deferred();
+  const forget = hold('delete');
   const ended = sessions.end(id, ada);
   await setImmediate();
-  slow.get = deferred();
+  const release = hold('get');
   const found = sessions.find(id, ada);
-  slow.delete.resolve();
+  forget();
   await ended;
-  slow.get.resolve();
+  release();
   await expect(found).rejects.toThrow(unknown);
   await expect(sessions.find(id, ada)).rejects.toThrow(unknown);
 });

@@ -103,6 +103,8 @@ export class SseEndpoint {
 
   #open(response: ServerResponse, head: Head, caller: Caller): void {
     if (head.method !== 'GET') throw new ToolcribError('method_not_allowed', 'Open the stream with GET.');
+    const tooMany = this.#server.rates.refuseOpening(caller);
+    if (tooMany) throw tooMany;
     const leave = this.#seats.take(caller);
     const id = randomUUID();
     const session = new Session(id, caller, keepsNothing);

@@ -1,14 +1,7 @@
 import type { Caller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
+import { excess, type Rate } from '../core/rate.ts';
 import { Accounts } from './accounts.ts';
-
-/** How fast something may go. */
-export interface Rate {
-  /** How far apart calls are when they come evenly. */
-  readonly everyMs: number;
-  /** How much time calls may use up in advance: the length of a burst. */
-  readonly aheadMs: number;
-}
 
 /** The rates a call has to keep to, all at once. */
 export interface Rates {
@@ -16,9 +9,6 @@ export interface Rates {
   readonly tenant: Rate | undefined;
   readonly tool: (Rate & { readonly name: string }) | undefined;
 }
-
-// Adding up fractions of a millisecond must not cost the last call of a burst.
-const SLACK = 1e-5;
 
 /** The rates of all callers: for each one the moment up to which its time is used up. */
 export class Buckets {
@@ -55,9 +45,4 @@ export class Buckets {
     const isFree = (rate: Rate, used: number): boolean => excess(rate, Math.max(used, now), now) === 0;
     return tool !== undefined && isFree(own, usedUntil) && (!tenant || isFree(tenant, all.usedUntil));
   }
-}
-
-function excess({ everyMs, aheadMs }: Rate, used: number, now: number): number {
-  const ms = used + everyMs - now - aheadMs;
-  return ms > everyMs * SLACK ? ms : 0;
 }

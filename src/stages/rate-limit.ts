@@ -4,11 +4,12 @@ import { systemClock, type Clock } from '../core/clock.ts';
 import { absentTools } from '../core/absent-tool.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { compileGlobTable } from '../core/glob.ts';
+import { rateOf, tooMany } from '../core/rate.ts';
 import { andThen, orElse, type Awaitable } from '../core/source.ts';
 import type { Stage } from '../core/stage.ts';
 import { isDeclaredReadOnly } from '../core/tool.ts';
 import type { Quotas } from '../store/store.ts';
-import { Buckets, type Rate, type Rates } from './buckets.ts';
+import { Buckets, type Rates } from './buckets.ts';
 import { DayQuotas } from './day-quotas.ts';
 
 const count = z.int().min(1);
@@ -48,10 +49,10 @@ export interface RateLimitParts {
 export function rateLimit(options: z.input<typeof rateLimitOptions> = {}, parts: RateLimitParts = {}): Stage {
   const limits = rateLimitOptions.parse(options, { jitless: true });
   const { clock = systemClock, buckets = new Buckets() } = parts;
-  const rateOf = compileGlobTable(limits.perTool);
+  const rateOfTool = compileGlobTable(limits.perTool);
   const everywhere: Rates = {
-    caller: rate(limits.perMinute, limits.burst),
-    tenant: limits.perTenant === undefined ? undefined : rate(limits.perTenant),
+    caller: rateOf(limits.perMinute, limits.burst),
+    tenant: limits.perTenant === undefined ? undefined : rateOf(limits.perTenant),
     tool: undefined,
   };
   const quotas = dayQuotas(limits, { clock, quotas: parts.quotas });
@@ -64,13 +65,13 @@ export function rateLimit(options: z.input<typeof rateLimitOptions> = {}, parts:
   return {
     name: 'rateLimit',
     wrap(tool, next) {
-      const perTool = absentTools.has(tool) ? undefined : rateOf(tool.name);
+      const perTool = absentTools.has(tool) ? undefined : rateOfTool(tool.name);
       const rates: Rates =
         perTool === undefined
           ? everywhere
           : {
               ...everywhere,
-              tool: { name: tool.name, ...rate(perTool, Math.min(perTool, limits.burst ?? perTool)) },
+              tool: { name: tool.name, ...rateOf(perTool, Math.min(perTool, limits.burst ?? perTool)) },
             };
       const changesNothing = isDeclaredReadOnly(tool);
       const target: Target = { own: `calls of ${tool.name}`, all: 'calls', changesNothing };
@@ -96,11 +97,6 @@ interface Target {
 }
 
 const READING: Target = { own: 'requests', all: 'requests', changesNothing: true };
-
-function rate(perMinute: number, burst = perMinute): Rate {
-  const everyMs = 60_000 / perMinute;
-  return { everyMs, aheadMs: everyMs * burst };
-}
 
 function dayQuotas(
   { perDay, perTenantPerDay }: z.output<typeof rateLimitOptions>,
@@ -136,10 +132,4 @@ function takeFromDay(
   return andThen(waitMs, (ms) => {
     if (ms > 0) throw tooMany(target.all, ms);
   });
-}
-
-function tooMany(what: string, waitMs: number): ToolcribError {
-  const retryAfterMs = Math.ceil(waitMs);
-  const text = `Too many ${what}; try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
-  return new ToolcribError('rate_limited', text, { data: { retryAfterMs } });
 }

@@ -57,7 +57,7 @@ export class Crib {
   readonly folder: string;
   readonly #running = new Set<Serving>();
 
-  /** Makes a deployment; nothing limits the calls, and rows show their arguments, unless the configuration says otherwise. */
+  /** Makes a deployment; nothing limits calls and requests, and rows show their arguments, unless the configuration says otherwise. */
   constructor(config: ConfigInput = {}, folder = mkdtempSync(join(tmpdir(), 'toolcrib-fault-'))) {
     this.folder = folder;
     mkdirSync(join(folder, 'tools'), { recursive: true });
@@ -74,7 +74,7 @@ export class Crib {
   configure(config: ConfigInput): void {
     const { stages, server, ...rest } = config;
     const whole: ConfigInput = {
-      server: { listen: '127.0.0.1:0', ...server },
+      server: { listen: '127.0.0.1:0', requestsPerMinute: 1_000_000_000, ...server },
       tools: { modules: ['./tools/*.mjs'] },
       stages: {
         audit: { arguments: 'preview' },

@@ -52,6 +52,7 @@ export async function openGoverned(clock: Clock = systemClock): Promise<Governed
     authenticate: () => caller,
     allowedHosts: ['127.0.0.1'],
     memory: lasting.store.memory,
+    requestsPerMinute: 1_000_000_000,
     onRefusal: (refusal) => generation.line.refuse(refusal),
     log,
   });

@@ -38,7 +38,8 @@ beforeAll(async () => {
       });
     }),
   );
-  server = createServer({ source: withStages(registry, [byName]), log: () => {} });
+  const requestsPerMinute = 1_000_000_000;
+  server = createServer({ source: withStages(registry, [byName]), requestsPerMinute, log: () => {} });
 });
 
 afterAll(() => server.close());

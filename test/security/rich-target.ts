@@ -132,6 +132,7 @@ export async function richTarget(options: Partial<ServerOptions> = {}): Promise<
     log: () => {},
     publish: true,
     pageSize: 2,
+    requestsPerMinute: 1_000_000_000,
     ...signsIn,
     ...options,
   });

@@ -370,6 +370,7 @@ function sessionServer(
   clock = createFakeClock(),
 ): { kept: Map<string, SessionRecord>; send: Send } {
   const server = createServer({
+    requestsPerMinute: 1_000_000,
     source: recordingSource(danger),
     log: () => {},
     memory: rememberedIn(kept),

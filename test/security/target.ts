@@ -54,7 +54,7 @@ export async function product(
 ): Promise<Product> {
   // It has nothing but tools.
   const source = recordingSource(...tools) as Product['source'];
-  const server = createServer({ source, log: () => {}, ...options });
+  const server = createServer({ source, log: () => {}, requestsPerMinute: 1_000_000_000, ...options });
   const listening = await listen(server, { port: 0, sse });
   onTestFinished(() => listening.close(0));
   return { port: Number(new URL(listening.url).port), runs: () => source.calls.length, source, server };
