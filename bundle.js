@@ -83,7 +83,7 @@ const library = await build({
       resolveId: (id) => (id === 'ajv-library' ? id : undefined),
       load: (id) =>
         id === 'ajv-library'
-          ? "export { Ajv2020 } from 'ajv/dist/2020.js'; export { fullFormats } from 'ajv-formats/dist/formats.js';"
+          ? "export { Ajv2020, _ } from 'ajv/dist/2020.js'; export { fullFormats } from 'ajv-formats/dist/formats.js';"
           : undefined,
     },
   ],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isCostly, nestingCosts } from './nesting-costs.ts';
+import { areHarmless, isCostly, nestingCosts, type Costs } from './nesting-costs.ts';
 import type { JsonSchema } from './schema.ts';
 
 const self = { $ref: '#' };
@@ -22,7 +22,7 @@ describe('schemas that any value can be checked against', () => {
     ],
     ['definitions that use each other', pair({ properties: { b: { $ref: '#/$defs/b' } } })],
   ])('%s', (_what, schema) => {
-    expect(nestingCosts(schema)).toBeUndefined();
+    expect(areHarmless(nestingCosts(schema))).toBe(true);
   });
 });
 
@@ -32,16 +32,16 @@ describe('schemas that multiply with every level', () => {
   });
 
   test('four branches that go on by the same member cost four times as much on every level', () => {
-    expect(nestingCosts(branches('anyOf', { properties: { of: self } }))).toEqual(
-      Array.from({ length: 8 }, (_, level) => (level === 0 ? 5 : 6 * 4 ** level)),
-    );
+    const { steps, beyond } = nestingCosts(branches('anyOf', { properties: { of: self } }));
+    expect(steps).toEqual(Array.from({ length: 8 }, (_, level) => (level === 0 ? 9 : 10 * 4 ** level)));
+    expect(beyond).toBe(Infinity);
   });
 
   test.each<[what: string, schema: JsonSchema, levels: number]>([
     ['any of', branches('anyOf', { properties: { of: self } }), 7],
     ['one of', branches('oneOf', { properties: { of: self } }), 7],
     ['all of', branches('allOf', { properties: { of: self } }), 7],
-    ['two of', branches('anyOf', { properties: { of: self } }, 2), 14],
+    ['two of', branches('anyOf', { properties: { of: self } }, 2), 16],
     ['a list in every branch', branches('anyOf', { properties: { of: { items: self } } }), 15],
     ['any other member', branches('anyOf', { additionalProperties: self }), 7],
     ['members by pattern', branches('anyOf', { patternProperties: { '^o': self } }), 7],
@@ -49,7 +49,7 @@ describe('schemas that multiply with every level', () => {
     ['something in a list', branches('anyOf', { contains: self }), 7],
     ['the first of a list', branches('anyOf', { prefixItems: [self] }), 7],
     ['a member and the pattern it fits', { properties: { of: self }, patternProperties: { '^o': self } }, 15],
-    ['a condition', { if: { properties: { of: self } }, then: { properties: { of: self } } }, 14],
+    ['a condition', { if: { properties: { of: self } }, then: { properties: { of: self } } }, 16],
     [
       'a member that is present',
       { properties: { of: self }, dependentSchemas: { of: { properties: { of: self } } } },
@@ -60,24 +60,66 @@ describe('schemas that multiply with every level', () => {
       pair(branches('anyOf', { properties: { b: { $ref: '#/$defs/b' } } })),
       15,
     ],
-    ['a name for the place', { $anchor: 'me', anyOf: [0, 1].map(() => ({ items: { $ref: '#me' } })) }, 14],
-    ['levels that are written out', doubling(20), 14],
+    ['a name for the place', { $anchor: 'me', anyOf: [0, 1].map(() => ({ items: { $ref: '#me' } })) }, 16],
+    ['levels that are written out', doubling(20), 17],
   ])('%s', (_what, schema, levels) => {
-    const costs = nestingCosts(schema)!;
-    expect(Math.abs(costs.length - 1 - levels)).toBeLessThanOrEqual(1);
-    expect(costs.every((cost) => cost <= 100_000)).toBe(true);
+    const costs = nestingCosts(schema);
+    expect(Math.abs(costs.steps.length - 1 - levels)).toBeLessThanOrEqual(1);
+    expect(costs.steps.every((cost) => cost <= 500_000)).toBe(true);
+    expect([costs.beyond, areHarmless(costs)]).toEqual([Infinity, false]);
   });
 
   test('chains of harmless recursions multiply only with the number of levels, which is counted too', () => {
-    const costs = nestingCosts(chain(3))!;
-    expect(costs).toHaveLength(65);
-    expect(costs.at(-1)).toBeLessThan(20_000);
-    expect(nestingCosts(chain(6))!.length).toBeLessThan(65);
+    const { steps, beyond } = nestingCosts(chain(3));
+    expect([steps.length, beyond]).toEqual([65, 1]);
+    expect(steps.at(-1)).toBeLessThan(20_000);
+    expect(nestingCosts(chain(6)).steps.length).toBeLessThan(65);
+  });
+});
+
+describe('schemas that take long over every value', () => {
+  const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`);
+  const each = <T>(value: T, count = 100): Record<string, T> =>
+    Object.fromEntries(names(count).map((name) => [name, value]));
+
+  test.each<[what: string, member: JsonSchema]>([
+    ['many branches', { anyOf: names(100).map((name) => ({ const: name })) }],
+    ['many known members', { properties: each({}) }],
+    ['many members that must be there', { required: names(100) }],
+    ['many members that need others', { dependentRequired: each(['x']) }],
+    ['many members that bring schemas', { dependentSchemas: each({}) }],
+  ])('%s of every item are counted, and those of the value itself are not', (_what, member) => {
+    const costs = nestingCosts({ items: { items: member } });
+    expect(costs.steps[2]).toBeGreaterThanOrEqual(100);
+    expect([areHarmless(costs), areHarmless(nestingCosts(member))]).toEqual([false, true]);
+    const row = (length: number): unknown[] => Array.from({ length }, () => ({}));
+    expect([isCostly([row(10_000)], costs), isCostly([row(1_000)], costs)]).toEqual([true, false]);
+  });
+
+  test('patterns of the names of members are counted for each member', () => {
+    const patterns = each({}, 20);
+    expect(nestingCosts({ patternProperties: patterns }).steps).toEqual([1, 60, 0]);
+    const named = nestingCosts({ propertyNames: { anyOf: [{ pattern: 'a' }, { pattern: 'b' }] } });
+    expect([named.steps, named.patterns]).toEqual([
+      [1, 3, 0],
+      [0, 2, 0],
+    ]);
+  });
+
+  test('patterns that are tried on one long text are counted by its letters', () => {
+    const tried = (count: number): Costs =>
+      nestingCosts({ properties: { a: { allOf: names(count).map((pattern) => ({ pattern })) } } });
+    const long = 'a'.repeat(1_000_000);
+    expect([areHarmless(tried(3)), areHarmless(tried(10))]).toEqual([true, false]);
+    expect([isCostly({ a: long }, tried(10)), isCostly({ b: 1 }, tried(10))]).toEqual([true, false]);
+    const byName = nestingCosts({ patternProperties: each({}, 10) });
+    expect([isCostly({ [long]: 1 }, byName), isCostly({ a: 1 }, byName)]).toEqual([true, false]);
   });
 });
 
 describe('the cost of a value', () => {
-  const costs = [1, 4, 16];
+  const costs: Costs = { steps: [1, 4, 16], patterns: [], beyond: Infinity };
+  const plain: Costs = { steps: [], patterns: [], beyond: 1 };
 
   test('is that of all its values, each on its level', () => {
     const value = { a: [1, 2], b: 3 };
@@ -92,14 +134,14 @@ describe('the cost of a value', () => {
   });
 
   test('is the number of values where levels cost nothing', () => {
-    expect(isCostly([[[[1]]]], undefined, 5)).toBe(false);
-    expect(isCostly([[[[1]]]], undefined, 4)).toBe(true);
+    expect(isCostly([[[[1]]]], plain, 5)).toBe(false);
+    expect(isCostly([[[[1]]]], plain, 4)).toBe(true);
   });
 
   test('of a circle is too high, and is found out in time', () => {
     const circle: unknown[] = [];
     circle.push(circle, circle);
-    expect(isCostly(circle, undefined, 1_000)).toBe(true);
+    expect(isCostly(circle, plain, 1_000)).toBe(true);
     expect(isCostly(circle, costs)).toBe(true);
   });
 });

@@ -1,50 +1,97 @@
 import type { JsonSchema } from './schema.ts';
 import { appliedInPlace, followIn, isNode, type Follow, type Node } from './schema-references.ts';
 
-// How many subschemas may be applied to one value, and to all values of one message together.
-const MAX_AT_ONE = 100_000;
-const MAX_IN_ALL = 10_000_000;
-// Applied to each of the most values a message may hold, this many stay within the limit.
-const HARMLESS = 200;
+// How many steps of a check may be taken for one value, and for all values of one message together: a step takes up to 100 ns.
+const MAX_AT_ONE = 500_000;
+const MAX_IN_ALL = 1_000_000;
+// Taken for each of the most values a message may hold, or for each of its letters, these stay within the limit.
+const HARMLESS = 20;
+const HARMLESS_PATTERNS = 3;
+const LETTERS_A_STEP = 4;
+const STEPS_A_PATTERN = 2;
 const MAX_LEVELS = 64;
 
-/**
- * How many subschemas are applied, at worst, to a value on each level of nesting; `undefined` where no value can make that many.
- * Branches that refer back to where they came from are all tried at every level, so that each level multiplies the one before.
- */
-export function nestingCosts(schema: JsonSchema): readonly number[] | undefined {
-  // Without references no value meets more subschemas than are written down.
-  if (!JSON.stringify(schema).includes('"$ref"')) return undefined;
-  const places = placesIn(schema);
-  let below = new Map([...places].map(([node, { size }]) => [node, size]));
-  const costs = [below.get(schema)!];
-  while (costs.length <= MAX_LEVELS) {
-    const above = below;
-    const costOf = (node: Node): number => above.get(node) ?? 0;
-    below = new Map([...places].map(([node, { faces }]) => [node, Math.max(...worstOf(faces, costOf))]));
-    const cost = below.get(schema)!;
-    if (cost > MAX_AT_ONE) return costs;
-    costs.push(cost);
-  }
-  return Math.max(...costs) > HARMLESS ? costs : undefined;
+/** What checking a value against a schema takes, at worst. */
+export interface Costs {
+  /** By level of nesting: the steps for one value. */
+  readonly steps: readonly number[];
+  /** By level of nesting: the patterns that one text, or the name of a member, is tried on. */
+  readonly patterns: readonly number[];
+  /** For each value on a level that is not listed. */
+  readonly beyond: number;
 }
 
-/** Whether checking a value takes more steps than `limit`, given what each level costs; without costs, each value is one step. */
-export function isCostly(value: unknown, costs: readonly number[] | undefined, limit = MAX_IN_ALL): boolean {
+/**
+ * How many steps a check takes, at worst, for a value on each level of nesting.
+ * Branches that refer back to where they came from are all tried at every level, so that each level multiplies the one before.
+ */
+export function nestingCosts(schema: JsonSchema): Costs {
+  const places = placesIn(schema);
+  const steps = byLevel(places, schema, (counts) => counts.steps);
+  const patterns = byLevel(places, schema, (counts) => counts.patterns).slice(0, steps.length);
+  // No message is nested deeper than that, and where a schema has nothing to say of deeper values it takes no time over them.
+  const isWhole = steps.length > MAX_LEVELS || steps.at(-1) === 0;
+  return { steps, patterns, beyond: isWhole ? 1 : Infinity };
+}
+
+/** Whether nothing that a message may hold takes too long to be checked. */
+export function areHarmless({ steps, patterns, beyond }: Costs): boolean {
+  // There is one value on the first level, whatever it takes.
+  return (
+    beyond === 1 &&
+    Math.max(0, ...steps.slice(1)) <= HARMLESS &&
+    Math.max(0, ...patterns) <= HARMLESS_PATTERNS
+  );
+}
+
+/** Whether checking a value takes more steps than `limit`, given what each level costs. */
+export function isCostly(value: unknown, costs: Costs, limit = MAX_IN_ALL): boolean {
+  const { steps, patterns, beyond } = costs;
   const spend = (item: unknown, level: number, spent: number): number => {
-    let total = spent + (costs ? (costs[level] ?? Infinity) : 1);
+    let total = spent + Math.max(1, steps[level] ?? beyond);
+    if (typeof item === 'string') return total + (item.length * (patterns[level] ?? 0)) / LETTERS_A_STEP;
     if (typeof item !== 'object' || item === null) return total;
-    for (const inner of Object.values(item)) {
+    const forNames = Array.isArray(item) ? 0 : (patterns[level + 1] ?? 0);
+    for (const key of Object.keys(item)) {
       if (total > limit) return total;
-      total = spend(inner, level + 1, total);
+      if (forNames > 0) total += (key.length * forNames) / LETTERS_A_STEP;
+      total = spend(item[key as keyof object], level + 1, total);
     }
     return total;
   };
   return spend(value, 0, 0) > limit;
 }
 
+function byLevel(
+  places: ReadonlyMap<Node, Place>,
+  schema: JsonSchema,
+  count: (counts: Counts) => number,
+): readonly number[] {
+  let below = new Map([...places].map(([node, { here }]) => [node, count(here)]));
+  const costs = [below.get(schema)!];
+  while (costs.length === 1 || (costs.length <= MAX_LEVELS && Math.max(...below.values()) > 0)) {
+    const above = below;
+    const costOf = (node: Node): number => above.get(node) ?? 0;
+    const ofEach = costs.length === 1 ? count : () => 0;
+    below = new Map(
+      [...places].map(([node, { faces }]) => [node, Math.max(...worstOf(faces, costOf, ofEach))]),
+    );
+    const cost = below.get(schema)!;
+    if (cost > MAX_AT_ONE) return costs;
+    costs.push(cost);
+  }
+  return costs;
+}
+
+interface Counts {
+  readonly steps: number;
+  readonly patterns: number;
+}
+
 /** What a schema asks of the members of an object, or of the items of a list. */
 interface Face {
+  /** For each member, apart from schemas. */
+  readonly each: Counts;
   readonly always: readonly Node[];
   readonly named: readonly (readonly [key: string, schema: Node])[];
   /** For members that are not named. */
@@ -54,9 +101,9 @@ interface Face {
 type Faces = readonly [ofObjects: Repeated<Face>, ofLists: Repeated<Face>];
 type Repeated<T> = readonly (readonly [T, times: number])[];
 
-/** A schema that some value meets first: how many subschemas apply to that value, and what they ask of the values inside it. */
+/** A schema that some value meets first: what all that applies to that value takes, and what it asks of the values inside. */
 interface Place {
-  readonly size: number;
+  readonly here: Counts;
   readonly faces: Faces;
 }
 
@@ -72,10 +119,32 @@ function placesIn(schema: JsonSchema): ReadonlyMap<Node, Place> {
       applied.map(([inner, times]) => [objectFace(inner), times] as const),
       applied.map(([inner, times]) => [listFace(inner), times] as const),
     ] as const;
-    places.set(node, { size: applied.reduce((sum, [, times]) => sum + times, 0), faces });
+    places.set(node, { here: countsOf(applied), faces });
     for (const [face] of faces.flat()) waiting.push(...childrenOf(face));
   }
   return places;
+}
+
+function countsOf(applied: Repeated<Node>): Counts {
+  return {
+    steps: applied.reduce((sum, [node, times]) => sum + times * stepsOf(node), 0),
+    patterns: applied.reduce((sum, [node, times]) => sum + ('pattern' in node ? times : 0), 0),
+  };
+}
+
+// Every name a schema knows is looked for in every object.
+function stepsOf(node: Node): number {
+  const lists = isNode(node['dependentRequired']) ? Object.values(node['dependentRequired']) : [];
+  return (
+    1 +
+    sizeOf(node['properties']) +
+    sizeOf(node['required']) +
+    lists.reduce<number>((sum, list) => sum + 1 + sizeOf(list), 0)
+  );
+}
+
+function sizeOf(value: unknown): number {
+  return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
 }
 
 // Everything that applies to the same value, and how often.
@@ -97,9 +166,15 @@ function applyIn(
 }
 
 function objectFace(node: Node): Face {
+  const patterns = sizeOf(node['patternProperties']);
   return {
-    // Which names a pattern fits is not known, so it counts for all.
-    always: [...schemasIn(node['patternProperties']), node['unevaluatedProperties']].filter(isNode),
+    each: { steps: patterns * STEPS_A_PATTERN, patterns },
+    // Which names a pattern fits is not known, so it counts for all; a name that is checked is another value.
+    always: [
+      ...schemasIn(node['patternProperties']),
+      node['unevaluatedProperties'],
+      node['propertyNames'],
+    ].filter(isNode),
     named: namedIn(node['properties']),
     others: nodeOr(node['additionalProperties']),
   };
@@ -107,6 +182,7 @@ function objectFace(node: Node): Face {
 
 function listFace(node: Node): Face {
   return {
+    each: { steps: 0, patterns: 0 },
     always: [node['contains'], node['unevaluatedItems']].filter(isNode),
     named: namedIn(node['prefixItems']),
     others: nodeOr(node['items']),
@@ -118,13 +194,13 @@ function childrenOf({ always, named, others }: Face): Node[] {
 }
 
 // A value has one name or place, so only what applies to the same one adds up.
-function worstOf(faces: Faces, costOf: (node: Node) => number): number[] {
+function worstOf(faces: Faces, costOf: (node: Node) => number, ofEach: (counts: Counts) => number): number[] {
   return faces.map((repeated) => {
     let everywhere = 0;
     const extra = new Map<string, number>();
-    for (const [{ always, named, others }, times] of repeated) {
+    for (const [{ each, always, named, others }, times] of repeated) {
       const otherwise = others ? costOf(others) : 0;
-      everywhere += times * always.reduce((sum, child) => sum + costOf(child), otherwise);
+      everywhere += times * always.reduce((sum, child) => sum + costOf(child), otherwise + ofEach(each));
       for (const [key, child] of named)
         extra.set(key, (extra.get(key) ?? 0) + times * (costOf(child) - otherwise));
     }

@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import * as fc from 'fast-check';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { JsonSchema } from './schema.ts';
 import { describeIssues, validatorOf } from './validator.ts';
 
@@ -212,7 +212,8 @@ const expression: JsonSchema = {
 
 test('a schema whose branches lead back to it is checked as deep as there is time for', () => {
   expect(complaint(expression, nested(7, { kind: 'any' }))).toBe('');
-  expect(complaint(expression, nested(7, { kind: 'all' }))).toContain('must be "any"');
+  expect(complaint(expression, nested(3, { kind: 'all' }))).toContain('must be "any"');
+  expect(complaint(expression, nested(7, { kind: 'all' }))).toContain('must match a schema in anyOf');
   expect(complaint(expression, nested(8, { kind: 'any' }))).toBe(
     'is nested deeper than the 7 levels this schema can be checked to, or holds too much on them',
   );
@@ -259,6 +260,64 @@ test('a tree may be as deep as a message can be', () => {
     ];
   expect(complaint(tree, value)).toBe('');
   expect(complaint(tree, bad)).toContain('name: must be of type string');
+});
+
+describe('what would take the library the square of the time, or more', () => {
+  const list = <T>(length: number, item: (index: number) => T): T[] =>
+    Array.from({ length }, (_, at) => item(at));
+  const choices = list(5_000, (index) => `choice ${index}`);
+
+  test.each<[what: string, check: [schema: JsonSchema, value: unknown], complaint: string]>([
+    ['objects that must differ', [{ uniqueItems: true }, list(10_000, (a) => ({ a, b: 1, c: [2] }))], ''],
+    [
+      'objects of which the last is there twice',
+      [{ uniqueItems: true }, [...list(9_999, (a) => ({ a, b: 1 })), { b: 1, a: 7 }]],
+      'must NOT have duplicate items (items ## 7 and 9999 are identical)',
+    ],
+    ['texts that must differ', [{ uniqueItems: true }, list(10_000, (a) => `a ${a}`)], ''],
+    ['numbers that must differ', [{ uniqueItems: true }, list(10_000, (a) => a * 65_536)], ''],
+    ['a choice of thousands', [{ items: { enum: choices } }, list(10_000, () => choices.at(-1))], ''],
+    [
+      'something else than a choice of thousands',
+      [{ items: { enum: choices } }, ['choice']],
+      '[0]: must be one of "choice 0"',
+    ],
+    [
+      'objects to choose from',
+      [{ items: { enum: list(900, (a) => ({ a })) } }, list(5_000, () => ({ a: 899 }))],
+      '',
+    ],
+    [
+      'many branches for many values',
+      [{ items: { anyOf: list(500, (a) => ({ const: a })) } }, list(10_000, () => 499)],
+      'holds more than can be checked against this schema; send it in parts',
+    ],
+    [
+      'many members that are missing from many objects',
+      [{ items: { required: list(500, (a) => `r${a}`) } }, list(1_900, () => ({}))],
+      '[0].r0: is required',
+    ],
+  ])('A15 %s: checked or refused at once', (_what, [schema, value], expected) => {
+    complaint(schema, []);
+    const told = timeOf(() => expect(complaint(schema, value).slice(0, 70)).toContain(expected));
+    expect(told).toBeLessThan(500);
+  });
+
+  test('A15 lists in lists that must all differ are compared as often as there is time for', () => {
+    const lists: JsonSchema = { type: 'array', uniqueItems: true, items: { $ref: '#' } };
+    const inside = (levels: number): unknown => {
+      let value: unknown = list(9_000, (a) => list(4, (b) => ((a >> (b * 4)) & 15 ? [[]] : [])));
+      for (let level = 0; level < levels; level++) value = [value];
+      return value;
+    };
+    expect(timeOf(() => complaint(lists, inside(50)))).toBeLessThan(1_000);
+  });
+
+  test('A14 texts like __proto__ that must differ are told apart like any other', () => {
+    const schema = { uniqueItems: true, items: { type: 'string' } };
+    expect(complaint(schema, ['__proto__', 'constructor', 'toString'])).toBe('');
+    expect(complaint(schema, ['__proto__', '__proto__'])).toContain('must NOT have duplicate items');
+  });
 });
 
 test('a value with more problems than anybody would read is told the first of them, at once', () => {

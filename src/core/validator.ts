@@ -5,7 +5,8 @@ import type * as AjvModule from 'ajv/dist/2020.js';
 import type { Ajv2020, ErrorObject, Format, ValidateFunction } from 'ajv/dist/2020.js';
 import type * as FormatsModule from 'ajv-formats/dist/formats.js';
 import { linearPattern } from './linear-pattern.ts';
-import { isCostly, nestingCosts } from './nesting-costs.ts';
+import { checkInLinearTime, leaveNoComplaints } from './linear-keywords.ts';
+import { areHarmless, isCostly, nestingCosts, type Costs } from './nesting-costs.ts';
 import { copierOf } from './copy-for-defaults.ts';
 import type { Issue, JsonSchema, Outcome } from './schema.ts';
 
@@ -15,7 +16,7 @@ const MAX_FORMATTED_LENGTH = 4_096;
 const MAX_ISSUES = 8;
 
 // Finding all problems takes time that grows with the square of their number, so of large values only the first is told.
-const MAX_EXPLAINED = 5_000;
+const MAX_EXPLAINED = 20_000;
 
 /** The check of a JSON Schema: compiled on first use and kept as long as the schema object itself. */
 export function validatorOf(schema: JsonSchema): (value: unknown) => Outcome {
@@ -41,6 +42,9 @@ export function describeIssues(issues: readonly Issue[]): string {
 
 const validators = new WeakMap<JsonSchema, (value: unknown) => Outcome>();
 const libraries: Partial<Record<Thoroughness, Ajv2020>> = {};
+// How much of a value may be compared with other parts of it, in one check.
+const MAX_COMPARED = 500_000;
+const comparing = { steps: MAX_COMPARED };
 
 type Thoroughness = 'first' | 'all';
 
@@ -49,10 +53,12 @@ function compile(schema: JsonSchema): (value: unknown) => Outcome {
   const passes = compileFor('first', schema);
   let explain: ValidateFunction | undefined;
   const check = (value: unknown): Outcome => {
+    comparing.steps = MAX_COMPARED;
     try {
       if (passes(value)) return { value };
       if (isCostly(value, costs, MAX_EXPLAINED)) return { issues: issuesOf(passes) };
       explain ??= compileFor('all', schema);
+      comparing.steps = MAX_COMPARED;
       explain(value);
       return { issues: issuesOf(explain) };
     } catch {
@@ -60,12 +66,15 @@ function compile(schema: JsonSchema): (value: unknown) => Outcome {
       return { issues: [{ message: 'cannot be checked against this schema' }] };
     }
   };
-  return costs ? bound(check, costs) : check;
+  return areHarmless(costs) ? check : bound(check, costs);
 }
 
-function bound(check: (value: unknown) => Outcome, costs: readonly number[]): (value: unknown) => Outcome {
-  const levels = costs.length - 1;
-  const message = `is nested deeper than the ${levels} levels this schema can be checked to, or holds too much on them`;
+function bound(check: (value: unknown) => Outcome, costs: Costs): (value: unknown) => Outcome {
+  const levels = costs.steps.length - 1;
+  const message =
+    costs.beyond === 1
+      ? 'holds more than can be checked against this schema; send it in parts'
+      : `is nested deeper than the ${levels} levels this schema can be checked to, or holds too much on them`;
   return (value) => (isCostly(value, costs) ? { issues: [{ message }] } : check(value));
 }
 
@@ -83,7 +92,7 @@ function issuesOf({ errors }: ValidateFunction): Issue[] {
 
 // Loaded with the first check: it takes as long to load as the rest of a small server.
 function createAjv(problems: Thoroughness): Ajv2020 {
-  const { Ajv2020: Library, fullFormats } = loadLibrary();
+  const { Ajv2020: Library, _: write, fullFormats } = loadLibrary();
   const ajv = new Library({
     strict: false,
     allErrors: problems === 'all',
@@ -95,6 +104,8 @@ function createAjv(problems: Thoroughness): Ajv2020 {
     code: { regExp: Object.assign((source: string) => linearPattern(source), { code: 'linearPattern' }) },
   });
   for (const [name, format] of Object.entries(fullFormats)) ajv.addFormat(name, bounded(format));
+  checkInLinearTime(ajv, write, comparing);
+  if (problems === 'first') leaveNoComplaints(ajv);
   return ajv;
 }
 
@@ -107,9 +118,9 @@ function bounded(format: Format): Format {
   return { type: 'string', validate: (text: string) => text.length <= MAX_FORMATTED_LENGTH && passes(text) };
 }
 
-// "must match then schema" only repeats what the errors inside it already say.
-function isOwnComplaint(error: ErrorObject): boolean {
-  return error.keyword !== 'if';
+// "must match then schema" only repeats what the errors inside it already say; of branches there may be empty ones.
+function isOwnComplaint(error: Partial<ErrorObject>): boolean {
+  return error.keyword !== undefined && error.keyword !== 'if';
 }
 
 function toIssue(error: ErrorObject): Issue {
@@ -149,14 +160,14 @@ function pathOf(issue: Issue): string {
   return text;
 }
 
-type Library = Pick<typeof AjvModule, 'Ajv2020'> & Pick<typeof FormatsModule, 'fullFormats'>;
+type Library = Pick<typeof AjvModule, 'Ajv2020' | '_'> & Pick<typeof FormatsModule, 'fullFormats'>;
 
 // In the bundle it is one file, which takes half as long to load as its seventy.
 function loadLibrary(): Library {
   const require = createRequire(import.meta.url);
   const bundled = new URL('./ajv.cjs', import.meta.url);
   if (existsSync(bundled)) return require(fileURLToPath(bundled)) as Library;
-  const { Ajv2020: library } = require('ajv/dist/2020.js') as typeof AjvModule;
+  const { Ajv2020: library, _ } = require('ajv/dist/2020.js') as typeof AjvModule;
   const { fullFormats } = require('ajv-formats/dist/formats.js') as typeof FormatsModule;
-  return { Ajv2020: library, fullFormats };
+  return { Ajv2020: library, _, fullFormats };
 }

@@ -1,3 +1,5 @@
+import { hashStart, mixHash } from '../core/seeded-hash.ts';
+
 /** Remembers the keys of the objects that are open while the bytes of a JSON text are walked; a key is the same however it is escaped. */
 export class KeyMemory {
   #bytes: Uint8Array = new Uint8Array();
@@ -75,11 +77,11 @@ export class KeyMemory {
 
 /** A hash of the key between two quotes, the same however it is escaped; nobody outside can tell which keys hash alike. */
 export function hashKey(bytes: Uint8Array, start: number, end: number): number {
-  let hash = SEED;
+  let hash = hashStart;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
     if (byte === BACKSLASH) return hashEscaped(bytes, start, end);
-    hash = mix(hash, byte);
+    hash = mixHash(hash, byte);
   }
   return hash;
 }
@@ -107,22 +109,12 @@ const SHORT_ESCAPES: Readonly<Record<number, number>> = { 0x62: 8, 0x66: 12, 0x6
 // From this many on, looking at each takes longer than a table does.
 const MANY = 16;
 
-// Drawn anew for every process: with a known hash, a thousand keys can be sent that all hash alike.
-const [SEED, FACTOR] = crypto.getRandomValues(new Int32Array(2)) as unknown as readonly [number, number];
-const MULTIPLIER = FACTOR | 1;
-
-// A product carries upwards only: without the shift its low bits could be foreseen.
-function mix(hash: number, byte: number): number {
-  const product = Math.imul(hash ^ byte, MULTIPLIER);
-  return product ^ (product >>> 15);
-}
-
 function hashEscaped(bytes: Uint8Array, start: number, end: number): number {
-  let hash = SEED;
+  let hash = hashStart;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
     if (byte !== BACKSLASH) {
-      hash = mix(hash, byte);
+      hash = mixHash(hash, byte);
       continue;
     }
     let code = escapedCode(bytes, at);
@@ -152,13 +144,13 @@ function hexValue(byte: number): number {
 
 // As the same letter would stand in the text without an escape, so that both hash alike; half a character as UTF-8 would write it.
 function mixCode(hash: number, code: number): number {
-  if (code < 0x80) return mix(hash, code);
-  if (code < 0x800) return mix(mix(hash, 0xc0 | (code >> 6)), 0x80 | (code & 63));
+  if (code < 0x80) return mixHash(hash, code);
+  if (code < 0x800) return mixHash(mixHash(hash, 0xc0 | (code >> 6)), 0x80 | (code & 63));
   const before =
     code < 0x1_0000
-      ? mix(hash, 0xe0 | (code >> 12))
-      : mix(mix(hash, 0xf0 | (code >> 18)), 0x80 | ((code >> 12) & 63));
-  return mix(mix(before, 0x80 | ((code >> 6) & 63)), 0x80 | (code & 63));
+      ? mixHash(hash, 0xe0 | (code >> 12))
+      : mixHash(mixHash(hash, 0xf0 | (code >> 18)), 0x80 | ((code >> 12) & 63));
+  return mixHash(mixHash(before, 0x80 | ((code >> 6) & 63)), 0x80 | (code & 63));
 }
 
 function isFirstHalf(code: number): boolean {

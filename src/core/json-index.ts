@@ -1,0 +1,84 @@
+import { hashStart, mixHash } from './seeded-hash.ts';
+
+/** How much may yet be looked at; whoever hands it out fills it. */
+export interface Budget {
+  steps: number;
+}
+
+/** JSON values that are found again without looking at every one of them. */
+export class JsonIndex {
+  readonly #budget: Budget;
+  readonly #values: unknown[] = [];
+  readonly #places = new Map<number, number>();
+
+  constructor(budget: Budget) {
+    this.#budget = budget;
+  }
+
+  /** Whether the same value was added. */
+  has(value: unknown): boolean {
+    return this.#places.has(this.#placeFor(value));
+  }
+
+  /** Adds a value; where the same one is there already, the index that one was added as. */
+  add(value: unknown): number | undefined {
+    const place = this.#placeFor(value);
+    const known = this.#places.get(place);
+    if (known === undefined) this.#places.set(place, this.#values.push(value) - 1);
+    return known;
+  }
+
+  // Where the same value is, or where there is room for it: what hashes alike by chance is next to each other.
+  #placeFor(value: unknown): number {
+    let place = hashJson(value, this.#budget);
+    for (let known = this.#places.get(place); known !== undefined; known = this.#places.get(++place))
+      if (isSameJson(this.#values[known], value)) break;
+    return place;
+  }
+}
+
+const LETTERS_A_STEP = 16;
+const floats = new Float64Array(1);
+const halves = new Int32Array(floats.buffer);
+const KINDS = { true: 1, false: 2, null: 3, number: 4, string: 5, list: 6, object: 7 };
+
+function hashJson(value: unknown, budget: Budget): number {
+  if (--budget.steps < 0) throw new RangeError('This would take too long to look at.');
+  if (typeof value === 'string') return hashText(value, budget);
+  if (typeof value === 'number') return hashNumber(value);
+  if (typeof value !== 'object' || value === null)
+    return mixHash(hashStart, KINDS[String(value) as keyof typeof KINDS] ?? 0);
+  if (Array.isArray(value)) {
+    let hash = mixHash(hashStart, KINDS.list);
+    for (const item of value) hash = mixHash(hash, hashJson(item, budget));
+    return hash;
+  }
+  // Added up, members come to the same in any order.
+  let sum = mixHash(hashStart, KINDS.object);
+  for (const key of Object.keys(value))
+    sum = (sum + mixHash(hashText(key, budget), hashJson(value[key as keyof object], budget))) | 0;
+  return sum;
+}
+
+function hashText(text: string, budget: Budget): number {
+  budget.steps -= text.length / LETTERS_A_STEP;
+  let hash = mixHash(hashStart, KINDS.string);
+  for (let at = 0; at < text.length; at++) hash = mixHash(hash, text.charCodeAt(at));
+  return hash;
+}
+
+function hashNumber(number: number): number {
+  // Both zeros are the same number.
+  floats[0] = number === 0 ? 0 : number;
+  return mixHash(mixHash(mixHash(hashStart, KINDS.number), halves[0]!), halves[1]!);
+}
+
+function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  const keys = Object.keys(one);
+  if (Array.isArray(one) !== Array.isArray(other) || keys.length !== Object.keys(other).length) return false;
+  return keys.every(
+    (key) => Object.hasOwn(other, key) && isSameJson(one[key as keyof object], other[key as keyof object]),
+  );
+}
