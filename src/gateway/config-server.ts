@@ -80,6 +80,13 @@ export const serverSection = z.strictObject({
     .max(67_108_864)
     .default(1_048_576)
     .describe('The largest message taken over HTTP.'),
+  maxConnections: z
+    .int()
+    .min(1)
+    .default(10_000)
+    .describe(
+      'How many connections there may be at once; a few more are taken for `/healthz` and `/readyz` alone.',
+    ),
   requestsPerMinute: z
     .int()
     .min(60)

@@ -126,6 +126,7 @@ class RunningGateway implements Gateway {
       ...server.listen,
       path: server.path,
       sse: server.sse,
+      maxConnections: server.maxConnections,
       routes: operationRoutes({ gateway: this, metrics: this.#lasting.metrics }),
     });
     return this.#listening;

@@ -1,10 +1,11 @@
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { ToolcribError } from '../core/errors.ts';
+import { Connections } from './connections.ts';
 import type { Server } from './create-server.ts';
 import { pathOf } from './endpoint.ts';
 import { Gate } from './gate.ts';
-import { NodeEndpoint } from './node-endpoint.ts';
+import { headOf, NodeEndpoint, refuseWith } from './node-endpoint.ts';
 import { describeResource } from './protected-resource.ts';
 import { answerRoute, checkRoutes, type DeclaredRoute, type Route, type RouteAnswer } from './routes.ts';
 import { SseEndpoint, ssePaths } from './sse-endpoint.ts';
@@ -19,6 +20,8 @@ export interface ListenOptions {
   readonly path?: string;
   /** Also serve clients of 2024-11-05 over HTTP with server-sent events, at `/sse` and `/messages`. */
   readonly sse?: boolean;
+  /** How many connections there may be, 10,000 unless set; a few more are taken for routes that are public. */
+  readonly maxConnections?: number;
   /** What else can be read here with GET; each says who may. */
   readonly routes?: readonly Route[];
 }
@@ -46,12 +49,14 @@ export const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'local
 /** Puts a server on the network, straight on `node:http`. */
 export async function listen(server: Server, options: ListenOptions = {}): Promise<Listening> {
   const { host = '127.0.0.1', port = 8484, path = '/mcp', sse = false, routes = [] } = options;
+  const { maxConnections = 10_000 } = options;
   checkAddress(port, path);
+  checkConnections(maxConnections);
   checkExposure(server, host);
   const all = [...metadataRoutes(server, path), ...routes];
   checkRoutes(all, sse ? [path, ...ssePaths] : [path]);
   const http = createHttpServer(LIMITS);
-  const sockets = socketsOf(http);
+  const connections = new Connections(http, maxConnections);
   await new Promise<void>((resolve, reject) => {
     http.once('error', (cause: NodeJS.ErrnoException) =>
       reject(new ToolcribError('invalid_setup', explain(cause, host, port), { cause })),
@@ -60,10 +65,19 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
   });
   const bound = (http.address() as AddressInfo).port;
   const allowedHosts = server.options.allowedHosts ?? loopbackHosts(bound);
-  const endpoint = new NodeEndpoint(server, new Gate(server.options, { path, tenants: true, allowedHosts }));
+  const gate = new Gate(server.options, { path, tenants: true, allowedHosts });
+  const endpoint = new NodeEndpoint(server, gate);
   const old = sse ? new SseEndpoint(server, allowedHosts) : undefined;
   const places = placesOf(server, { routes: all, allowedHosts, old });
+  const publicPaths = new Set(all.filter(({ access }) => access === 'public').map((route) => route.path));
   const take: RequestListener = (request, response) => {
+    if (connections.isSpare(request.socket)) {
+      response.shouldKeepAlive = false;
+      if (!publicPaths.has(pathOf(request.url!))) {
+        refuseWith(response, gate, { head: headOf(request), error: full(), failure: 503 });
+        return;
+      }
+    }
     // Nearly every request is to the endpoint itself.
     const place = request.url === path ? undefined : places.get(pathOf(request.url!));
     if (place) place(request, response);
@@ -78,7 +92,7 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}${path}`,
     routes: declare(path, sse, all),
     async close(graceMs = 5_000) {
-      const closed = closeGently(http, sockets, graceMs);
+      const closed = closeGently(http, connections.all, graceMs);
       server.close();
       server.dismissals.delete(dismiss);
       old?.close();
@@ -136,6 +150,18 @@ function checkAddress(port: unknown, path: unknown): void {
   }
 }
 
+function checkConnections(maxConnections: unknown): void {
+  if (Number.isInteger(maxConnections) && (maxConnections as number) > 0) return;
+  throw new ToolcribError(
+    'invalid_setup',
+    `maxConnections must be a whole number above 0, not ${String(maxConnections)}.`,
+  );
+}
+
+function full(): ToolcribError {
+  return new ToolcribError('busy', 'This server has as many connections as it takes; try again later.');
+}
+
 function explain({ code }: NodeJS.ErrnoException, host: string, port: number): string {
   if (code === 'EADDRINUSE')
     return `${host}:${port} is in use; choose another port (toolcrib serve --listen 8485).`;
@@ -162,15 +188,6 @@ function checkExposure({ options }: Server, host: string): void {
 function loopbackHosts(port: number): string[] {
   const names = ['localhost', '127.0.0.1', '[::1]'];
   return port === 80 ? names : names.map((name) => `${name}:${port}`);
-}
-
-function socketsOf(http: HttpServer): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  http.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  return sockets;
 }
 
 async function closeGently(http: HttpServer, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
