@@ -15,9 +15,9 @@ type Arguments = Record<string, unknown>;
 const anything = defineTool({ name: 'take', description: 'Takes.', input: { type: 'object' } }, () => 'done');
 
 describe('control characters', () => {
-  test('000-38 NUL and control characters are taken out of text and keys; tabs and line ends stay', async () => {
+  test('000-38 NUL and control characters are taken out of text; tabs and line ends stay', async () => {
     const args = {
-      'na\0me': 'a\0b\u001b[31m\u0085\u007f',
+      name: 'a\0b\u001b[31m\u0085\u007f',
       list: ['x\u0007', { deep: 'y\b' }],
       ok: '\ta\r\nb',
     };
@@ -28,15 +28,57 @@ describe('control characters', () => {
     });
   });
 
-  test('half a character becomes a mark in text and keys; whole ones stay', async () => {
+  test('half a character becomes a mark in text; whole ones stay', async () => {
     const args = {
-      'k\ud800': ['a\udc00b', '\ud83d\ude00'],
+      list: ['a\udc00b', '\ud83d\ude00'],
       deep: { text: '\ude00\ud83d', joined: '\ud83d\0\ude00' },
     };
     expect(await pass(args)).toEqual({
-      'k\ufffd': ['a\ufffdb', '😀'],
+      list: ['a\ufffdb', '😀'],
       deep: { text: '\ufffd\ufffd', joined: '😀' },
     });
+  });
+
+  test.each([
+    ['reg\u0001ion', 'region'],
+    ['__pro\u0001to__', '__proto__'],
+    ['a\0', 'a'],
+    ['a\tb', 'a\tb'],
+    ['a\nb', 'a\nb'],
+    ['a\u0085', 'a'],
+    ['a\u007f', 'a'],
+    ['k\ud800', 'k\ufffd'],
+  ])('A14 %j as a key is refused by place, and never becomes another one', async (key, shown) => {
+    const problem = 'holds a control character or half a character; send it without';
+    for (const [args, place] of [
+      [{ [key]: 1 }, ''],
+      [{ list: [{}, { [key]: 1 }] }, 'list[1].'],
+      [{ a: 1, [key]: 2, deep: { a: 'x\0' } }, ''],
+    ] as const)
+      await expect(pass(args)).rejects.toMatchObject({
+        code: 'invalid_arguments',
+        message: `Invalid arguments for take: ${place}${shown}: ${problem}`,
+      });
+  });
+
+  test('A3 what is repeated in a header is not changed after it was compared, but refused', async () => {
+    const properties = {
+      zone: { type: 'string', 'x-mcp-header': 'Zone' },
+      deep: { type: 'object', properties: { flag: { type: 'boolean', 'x-mcp-header': 'Flag' } } },
+      note: { type: 'string' },
+    };
+    const mirrored = defineTool(
+      { name: 'take', description: 'Takes.', input: { properties } },
+      () => '',
+    ) as Tool;
+    await expect(pass({ zone: 'e\u0001u', note: 'x' }, {}, mirrored)).rejects.toMatchObject({
+      code: 'invalid_arguments',
+      message:
+        'Invalid arguments for take: zone: holds control characters, and is repeated in a header; send it without them',
+    });
+    expect(await pass({ zone: 'eu', note: 'x\u0001' }, {}, mirrored)).toEqual({ zone: 'eu', note: 'x' });
+    const coerced = await pass({ deep: { flag: 'true' } }, { coerce: true }, mirrored);
+    expect(coerced).toEqual({ deep: { flag: true } });
   });
 
   test('000-38 without the stage they arrive', async () => {
@@ -57,19 +99,11 @@ describe('control characters', () => {
       fc.asyncProperty(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), async (args) => {
         const once = await pass(args).catch(() => ({}));
         expect(JSON.stringify(once)).not.toMatch(/\\u00[01]|[\u007f-\u009f]/);
+        expect(Object.keys(once).filter((key) => !Object.hasOwn(args, key))).toEqual([]);
         expect(await pass(once)).toBe(once);
       }),
       { numRuns: propertyRuns() },
     );
-  });
-
-  test('two fields that would become one are refused', async () => {
-    for (const args of [
-      { a: 1, 'a\0': 2 },
-      { 'a\0': 1, 'a\u0001': 2 },
-      { 'a\0': 1, a: 2 },
-    ])
-      await expect(pass(args)).rejects.toThrow('Invalid arguments for take: a: is there twice');
   });
 
   test('a field called __proto__ stays a field', async () => {
@@ -131,9 +165,9 @@ describe('limits', () => {
 
   test('C7 a complaint does not repeat what is hidden in a name', async () => {
     const name = 'na\u001b[31m\u202eme';
-    await expect(pass({ [name]: 'xxxxxxxxxxxx'.repeat(9) }, { maxStringLength: 20 })).rejects.toThrow(
-      'Invalid arguments for take: name: is longer',
-    );
+    await expect(pass({ [name]: 1 })).rejects.toThrow('Invalid arguments for take: name: holds a control');
+    const long = { 'na\u202eme': 'xxxxxxxxxxxx'.repeat(9) };
+    await expect(pass(long, { maxStringLength: 20 })).rejects.toThrow('take: name: is longer');
   });
 });
 

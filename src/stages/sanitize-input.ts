@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Call, Reading, ToolCall } from '../core/call.ts';
 import { ToolcribError } from '../core/errors.ts';
+import { isObject } from '../core/json.ts';
+import { mirrorsOf } from '../core/mirrors.ts';
 import type { JsonSchema } from '../core/schema.ts';
 import type { Next, Stage } from '../core/stage.ts';
 import { describeIssues } from '../core/validator.ts';
@@ -34,7 +36,7 @@ export const sanitizeInputOptions = z.strictObject({
 
 type Settings = z.output<typeof sanitizeInputOptions>;
 
-/** Frees arguments of control characters and of halves of characters, and keeps them within limits, before anything checks or uses them. */
+/** Frees arguments of control characters and of halves of characters, refuses those in keys, and keeps all within limits, before anything checks or uses them. */
 export function sanitizeInput(options: z.input<typeof sanitizeInputOptions> = {}): Stage {
   const settings = sanitizeInputOptions.parse(options, { jitless: true });
   return {
@@ -46,7 +48,14 @@ export function sanitizeInput(options: z.input<typeof sanitizeInputOptions> = {}
         (issue) => refuse(`Invalid arguments for ${tool.name}: ${issue}`),
         schema,
       );
-      return (call) => next(withArguments(call, tidy.arguments(call.arguments)));
+      return (call) => {
+        const args = tidy.arguments(call.arguments);
+        if (args === call.arguments) return next(call);
+        // What a proxy was shown is what was sent: nothing else may take its place.
+        for (const { path } of mirrorsOf(tool.inputSchema))
+          if (textAt(args, path) !== textAt(call.arguments, path)) tidy.refuse(path, CHANGED_MIRROR);
+        return next(withArguments(call, args));
+      };
     },
     wrapReading: (next) => aroundReadings(settings, next),
   };
@@ -75,7 +84,15 @@ function refuse(message: string): never {
   throw new ToolcribError('invalid_arguments', message);
 }
 
+function textAt(args: ToolCall['arguments'], path: readonly string[]): string | undefined {
+  const value = path.reduce<unknown>((node, key) => (isObject(node) ? node[key] : undefined), args);
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+const CHANGED_MIRROR = 'holds control characters, and is repeated in a header; send it without them';
+const CHANGED_KEY = 'holds a control character or half a character; send it without';
 const HARMFUL = /[^\P{Cc}\t\n\r]/u;
+const CONTROL = /\p{Cc}/u;
 const ALL_HARMFUL = /[^\P{Cc}\t\n\r]/gu;
 const MAX_SHOWN = 64;
 
@@ -95,6 +112,12 @@ class Tidier {
   arguments<T extends Readonly<Record<string, unknown>>>(args: T): T {
     this.#path.length = 0;
     return this.#inside(args, this.#root) as T;
+  }
+
+  /** Refuses the arguments for what is at one place. */
+  refuse(path: readonly string[], message: string): never {
+    this.#path.splice(0, Infinity, ...path);
+    return this.#complain(message);
   }
 
   #value(value: unknown, given: unknown): unknown {
@@ -133,30 +156,32 @@ class Tidier {
 
   #object(object: Readonly<Record<string, unknown>>, schema: JsonSchema | undefined): object {
     let entries: [string, unknown][] | undefined;
-    let changed: Set<string> | undefined;
     const keys = Object.keys(object);
     for (let index = 0; index < keys.length; index++) {
       const key = keys[index]!;
       this.#path.push(key);
-      const name = this.#text(key);
-      if (name !== key) {
-        if (Object.hasOwn(object, name) || changed?.has(name))
-          this.#complain('is there twice, once with characters that are taken out');
-        (changed ??= new Set()).add(name);
-      }
-      const member = schema && memberSchema(schema, name);
+      this.#checkKey(key);
+      const member = schema && memberSchema(schema, key);
       const isDropped = this.#settings.dropUnknown && member === false;
       const tidy = isDropped ? undefined : this.#value(object[key], member);
       this.#path.pop();
-      if (!isDropped && name === key && tidy === object[key]) {
+      if (!isDropped && tidy === object[key]) {
         entries?.push([key, tidy]);
         continue;
       }
       entries ??= keys.slice(0, index).map((before) => [before, object[before]]);
-      if (!isDropped) entries.push([name, tidy]);
+      if (!isDropped) entries.push([key, tidy]);
     }
     // Made from entries, a field called __proto__ is a field like any other.
     return entries ? Object.fromEntries(entries) : object;
+  }
+
+  // Never changed: what headers, rules and lists know of it is its name as it was sent.
+  #checkKey(key: string): void {
+    const { maxStringLength } = this.#settings;
+    if (key.length > maxStringLength)
+      this.#complain(`is longer than ${maxStringLength} characters; send less`);
+    if (CONTROL.test(key) || !key.isWellFormed()) this.#complain(CHANGED_KEY);
   }
 
   #text(text: string): string {
