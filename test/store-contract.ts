@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ApprovalDecision, ApprovalRequest } from '../src/core/approval.ts';
 import type { KeyRecord, TenantRecord } from '../src/core/identity.ts';
+import type { SessionRecord, TaskRecord } from '../src/core/memory.ts';
 import type { Reservation } from '../src/core/reservation.ts';
 import type { Awaitable } from '../src/core/source.ts';
 import type { Store } from '../src/store/store.ts';
@@ -29,6 +31,8 @@ export function describeStore<S extends Store>(
     describeKeys(opened);
     describeTenants(opened);
     describeEvents(opened);
+    describeOutcomeShares(opened);
+    describeShares(opened);
     describeJournal(opened, bodiesOf);
   });
 }
@@ -339,23 +343,160 @@ function describeTenants(open: () => Promise<Store>): void {
 function describeEvents(open: () => Promise<Store>): void {
   test('events are found under the name they were kept under, whatever their ids begin with, and under no other', async () => {
     const { events } = (await open()).memory;
-    for (const id of ['a.1', 'a.2', 'b.1']) await events.keep('s/1', { id, text: `event ${id}` });
-    await events.keep('s/2', { id: 'c.1', text: '' });
-    expect(await events.after('s/1', 'a.1')).toEqual([
+    for (const id of ['a.1', 'a.2', 'b.1'])
+      await events.keep('s/1', { id, text: `event ${id}` }, '4:acme/ada');
+    await events.keep('s/2', { id: 'c.1', text: '' }, '4:acme/ada');
+    expect(await events.after('s/1', 'a.1', '4:acme/ada')).toEqual([
       { id: 'a.2', text: 'event a.2' },
       { id: 'b.1', text: 'event b.1' },
     ]);
-    expect(await events.after('s/1', 'b.1')).toEqual([]);
+    expect(await events.after('s/1', 'b.1', '4:acme/ada')).toEqual([]);
     for (const [stream, id] of [
       ['s/2', 'a.1'],
       ['s/1', 'c.1'],
       ['s/', 'a.1'],
       ['s/1', 'a.9'],
     ] as const)
-      expect(await events.after(stream, id)).toBeUndefined();
-    await events.forget('s/1');
-    expect(await events.after('s/1', 'a.1')).toBeUndefined();
-    expect(await events.after('s/2', 'c.1')).toEqual([]);
+      expect(await events.after(stream, id, '4:acme/ada')).toBeUndefined();
+    await events.forget('s/1', '4:acme/ada');
+    expect(await events.after('s/1', 'a.1', '4:acme/ada')).toBeUndefined();
+    expect(await events.after('s/2', 'c.1', '4:acme/ada')).toEqual([]);
+  });
+}
+
+const MIB = 1_048_576;
+const ADA = '4:acme/ada';
+
+async function finished({ journal, reservations }: Store, [owner, key]: [string, string], outcome: string) {
+  await journal.commit({ chain: 'acme', body: INTENT }, reservationOf(owner, key));
+  await reservations.finish(owner, key, outcome);
+}
+
+function digestOf(text: string): { digest: string; bytes: number } {
+  return { digest: createHash('sha256').update(text).digest('base64url'), bytes: Buffer.byteLength(text) };
+}
+
+function describeOutcomeShares(open: () => Promise<Store>): void {
+  test('A8 of an outcome that is too large the digest is kept, and its key stays taken', async () => {
+    const store = await open();
+    const large = 'ü'.repeat(MIB + 1);
+    await finished(store, [ADA, 'large'], large);
+    await finished(store, [ADA, 'fits'], 'x'.repeat(2 * MIB));
+    const { reservations, journal } = store;
+    const left = { subject: 'pay 5', outcome: undefined, notKept: digestOf(large) };
+    expect(await reservations.find(ADA, 'large')).toEqual(left);
+    expect((await reservations.find(ADA, 'fits'))?.outcome).toHaveLength(2 * MIB);
+    await reservations.release(ADA, 'large');
+    expect(await journal.commit({ chain: 'acme', body: INTENT }, reservationOf(ADA, 'large'))).toBe('taken');
+  });
+
+  test('A8 whoever has too many outcomes has digests of its oldest, and nobody else has', async () => {
+    const store = await open();
+    await finished(store, ['5:other/eve', 'first of all'], 'y'.repeat(MIB));
+    const outcome = 'x'.repeat(1.5 * MIB);
+    for (let n = 0; n < 12; n++) await finished(store, [ADA, `k${n}`], outcome);
+    const found = await Promise.all(
+      Array.from({ length: 12 }, async (_, n) => store.reservations.find(ADA, `k${n}`)),
+    );
+    expect(found.map((one) => one?.notKept !== undefined)).toEqual([true, true, ...Array(10).fill(false)]);
+    expect(found[0]).toEqual({ subject: 'pay 5', outcome: undefined, notKept: digestOf(outcome) });
+    expect(found[11]?.outcome).toBe(outcome);
+    expect((await store.reservations.find('5:other/eve', 'first of all'))?.outcome).toHaveLength(MIB);
+  });
+
+  test('A8 a key that ran out and is taken again has no outcome of the call before', async () => {
+    const store = await open();
+    const { journal, reservations } = store;
+    const old = { ...reservationOf(ADA, 'k'), expiresAt: Date.now() + 30 };
+    await journal.commit({ chain: 'acme', body: INTENT }, old);
+    await reservations.finish(ADA, 'k', 'x'.repeat(3 * MIB));
+    await vi.waitFor(async () => expect(await reservations.find(ADA, 'k')).toBeUndefined());
+    await journal.commit({ chain: 'acme', body: INTENT }, reservationOf(ADA, 'k'));
+    expect(await reservations.find(ADA, 'k')).toEqual({ subject: 'pay 5', outcome: undefined });
+  });
+}
+
+function taskOf(id: string, changes: Partial<TaskRecord> = {}): TaskRecord {
+  const now = Date.now();
+  return { id, owner: ADA, status: 'working', createdAt: now, updatedAt: now, ttlMs: HOUR_MS, ...changes };
+}
+
+function sessionOf(id: string, client: Readonly<Record<string, unknown>> = {}): SessionRecord {
+  return { id, owner: ADA, protocolVersion: '2025-11-25', client, createdAt: Date.now() };
+}
+
+function describeShares(open: () => Promise<Store>): void {
+  test('A8 a task whose outcome is too large has ended, with the digest of the outcome', async () => {
+    const { tasks } = (await open()).memory;
+    const result = { content: [{ type: 'text', text: 'x'.repeat(2 * MIB) }] };
+    const ended = taskOf('t', { status: 'completed', result });
+    await tasks.put(taskOf('t'));
+    await tasks.put(ended);
+    const { digest, bytes } = digestOf(JSON.stringify(result));
+    const data = { reason: 'outcome_not_kept', digest, bytes };
+    const { result: _result, ...rest } = ended;
+    const message = expect.stringContaining(`${bytes} bytes, SHA-256 ${digest}`) as unknown;
+    expect(await tasks.get('t')).toEqual({
+      ...rest,
+      status: 'failed',
+      error: { code: -32603, message, data },
+    });
+  });
+
+  test('A8 whoever has too many tasks, or too much in them, loses its own oldest, and nobody else loses any', async () => {
+    const { tasks } = (await open()).memory;
+    await tasks.put(taskOf('first of all', { owner: '5:other/eve' }));
+    await Promise.all(Array.from({ length: 1_001 }, async (_, n) => tasks.put(taskOf(`t${n}`))));
+    expect(await tasks.get('t0')).toBeUndefined();
+    expect(await tasks.get('t1')).toBeDefined();
+    const result = { text: 'x'.repeat(1.5 * MIB) };
+    for (let n = 0; n < 11; n++) await tasks.put(taskOf(`large ${n}`, { status: 'completed', result }));
+    expect(await tasks.get('t1000')).toBeUndefined();
+    expect(await tasks.get('large 0')).toBeUndefined();
+    expect(await tasks.get('large 10')).toMatchObject({ result });
+    expect(await tasks.get('first of all')).toBeDefined();
+  });
+
+  test('A8 sessions are small, and only so many are kept of one caller', async () => {
+    const { sessions } = (await open()).memory;
+    await expect(
+      (async () => sessions.put(sessionOf('s', { name: 'x'.repeat(66_000) })))(),
+    ).rejects.toMatchObject({
+      code: 'too_large',
+    });
+    expect(await sessions.get('s')).toBeUndefined();
+    const record = sessionOf('last', { name: 'a' });
+    await sessions.put(record);
+    expect(await sessions.get('last')).toEqual(record);
+  });
+
+  test('A8 of a stream, and of the streams of a caller, only so much is kept', async () => {
+    const { events } = (await open()).memory;
+    const large = 'x'.repeat(600_000);
+    await events.keep('other', { id: '1', text: large }, '5:other/eve');
+    for (const id of ['1', '2', '3']) await events.keep('s', { id, text: large }, ADA);
+    expect(await events.after('s', '2', ADA)).toBeUndefined();
+    expect(await events.after('s', '3', ADA)).toEqual([]);
+    for (let n = 0; n < 28; n++) await events.keep(`s${n}`, { id: '1', text: large }, ADA);
+    expect(await events.after('s', '3', ADA)).toBeUndefined();
+    expect(await events.after('s27', '1', ADA)).toEqual([]);
+    expect(await events.after('other', '1', '5:other/eve')).toEqual([]);
+    const tooLarge = { id: '2', text: 'x'.repeat(5 * MIB) };
+    await expect((async () => events.keep('s27', tooLarge, ADA))()).rejects.toMatchObject({
+      code: 'too_large',
+    });
+  });
+
+  test('A8 nobody can have people read without end', async () => {
+    const { approvals } = await open();
+    const long = { arguments: JSON.stringify({ text: 'x'.repeat(1_500_000) }) };
+    expect(await approvals.ask(approvalOf({ subject: 'a', ...long }))).toBeDefined();
+    expect(await approvals.ask(approvalOf({ subject: 'b', ...long }))).toBeDefined();
+    expect(await approvals.ask(approvalOf({ subject: 'c', ...long }))).toBeUndefined();
+    expect((await approvals.ask(approvalOf({ subject: 'a', ...long })))?.approval.arguments).toBe(
+      long.arguments,
+    );
+    expect(await approvals.ask(approvalOf({ owner: '5:other/eve', ...long }))).toBeDefined();
   });
 }
 

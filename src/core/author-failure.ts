@@ -35,6 +35,7 @@ const SAYS_WHY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'busy',
   'key_reused',
   'outcome_unknown',
+  'outcome_not_kept',
   'approval_required',
 ]);
 

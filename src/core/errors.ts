@@ -22,6 +22,7 @@ export const errorTable = {
   upstream_unavailable: { reply: 'result' },
   key_reused: { reply: 'result' },
   outcome_unknown: { reply: 'result' },
+  outcome_not_kept: { reply: 'result' },
   approval_required: { reply: 'result' },
   tool_failed: { reply: 'result' },
 

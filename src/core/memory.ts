@@ -43,6 +43,7 @@ export interface TaskRecord {
 
 /** The tasks under way and those still to be fetched. */
 export interface TaskRecords {
+  /** Keeps a task; one whose outcome is too large is kept as failed, with the digest of the outcome. */
   put(record: TaskRecord): Awaitable<void>;
   get(id: string): Awaitable<TaskRecord | undefined>;
 }
@@ -55,11 +56,11 @@ export interface StreamEvent {
 
 /** What was sent on resumable streams, for clients that come back. */
 export interface EventLog {
-  /** Keeps an event after those of the stream it was handed before, also while these are still on their way. */
-  keep(stream: string, event: StreamEvent): Awaitable<void>;
+  /** Keeps an event for its owner, after those of the stream it was handed before, also while these are still on their way. Fails where it is too large or too much. */
+  keep(stream: string, event: StreamEvent, owner: string): Awaitable<void>;
   /** Everything kept of a stream after an event; `undefined` when that event is not known. */
-  after(stream: string, eventId: string): Awaitable<readonly StreamEvent[] | undefined>;
-  forget(stream: string): Awaitable<void>;
+  after(stream: string, eventId: string, owner: string): Awaitable<readonly StreamEvent[] | undefined>;
+  forget(stream: string, owner: string): Awaitable<void>;
 }
 
 /** A session as it is kept: whose it is and what was agreed in the handshake. */

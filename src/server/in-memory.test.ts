@@ -63,36 +63,37 @@ test('A8 whoever begins too many tasks loses its own oldest, and nobody else los
 
 test('the events of a stream are found after any of them, in order, until they are forgotten', () => {
   const { events } = open().memory;
-  for (const id of ['s.1', 's.2', 's.3']) void events.keep('s', { id, text: id });
-  void events.keep('other', { id: 'other.1', text: '' });
-  expect(events.after('s', 's.1')).toEqual([
+  for (const id of ['s.1', 's.2', 's.3']) void events.keep('s', { id, text: id }, 'ada');
+  void events.keep('other', { id: 'other.1', text: '' }, 'ada');
+  expect(events.after('s', 's.1', 'ada')).toEqual([
     { id: 's.2', text: 's.2' },
     { id: 's.3', text: 's.3' },
   ]);
-  expect(events.after('s', 's.3')).toEqual([]);
-  expect(events.after('s', 'other.1')).toBe(undefined);
-  expect(events.after('none', 's.1')).toBe(undefined);
-  void events.forget('s');
-  expect(events.after('s', 's.1')).toBe(undefined);
+  expect(events.after('s', 's.3', 'ada')).toEqual([]);
+  expect(events.after('s', 'other.1', 'ada')).toBe(undefined);
+  expect(events.after('none', 's.1', 'ada')).toBe(undefined);
+  void events.forget('s', 'ada');
+  expect(events.after('s', 's.1', 'ada')).toBe(undefined);
 });
 
 test('A8 only so much of a stream is kept, and what was dropped is not passed over in silence', () => {
   const { events } = open().memory;
-  for (let count = 1; count <= 1_001; count++) void events.keep('many', { id: String(count), text: 'x' });
-  expect(events.after('many', '1')).toBe(undefined);
-  expect(events.after('many', '2')).toHaveLength(999);
+  for (let count = 1; count <= 1_001; count++)
+    void events.keep('many', { id: String(count), text: 'x' }, 'ada');
+  expect(events.after('many', '1', 'ada')).toBe(undefined);
+  expect(events.after('many', '2', 'ada')).toHaveLength(999);
 
   const large = 'x'.repeat(600_000);
-  for (const id of ['1', '2', '3']) void events.keep('large', { id, text: large });
-  expect(events.after('large', '2')).toBe(undefined);
-  expect(events.after('large', '3')).toEqual([]);
+  for (const id of ['1', '2', '3']) void events.keep('large', { id, text: large }, 'ada');
+  expect(events.after('large', '2', 'ada')).toBe(undefined);
+  expect(events.after('large', '3', 'ada')).toEqual([]);
 });
 
 test('A8 only so many streams are kept: the oldest goes first', () => {
   const { events } = open().memory;
-  for (let count = 0; count <= 10_000; count++) void events.keep(`s${count}`, { id: '1', text: '' });
-  expect(events.after('s0', '1')).toBe(undefined);
-  expect(events.after('s1', '1')).toEqual([]);
+  for (let count = 0; count <= 10_000; count++) void events.keep(`s${count}`, { id: '1', text: '' }, 'ada');
+  expect(events.after('s0', '1', 'ada')).toBe(undefined);
+  expect(events.after('s1', '1', 'ada')).toEqual([]);
 });
 
 test('sessions are kept until they are deleted', () => {

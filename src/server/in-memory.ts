@@ -11,15 +11,16 @@ import type {
   TaskRecord,
   TaskRecords,
 } from '../core/memory.ts';
-import { Shelf } from './shelf.ts';
+import { MAX_EVENTS_PER_STREAM, maxKept, shareLimits } from '../core/kept-limits.ts';
+import { eventText, sessionText, taskText } from '../core/kept-text.ts';
+import { parseJson } from '../core/parse-json.ts';
+import { Shelf } from '../core/shelf.ts';
 
 const MAX_SPENT = 100_000;
+const MAX_BYTES = 64 * 1_048_576;
 const MAX_TASKS = 10_000;
-const MAX_TASKS_PER_OWNER = 1_000;
 const MAX_STREAMS = 10_000;
-const MAX_EVENTS_PER_STREAM = 1_000;
-const MAX_CHARACTERS_PER_STREAM = 1_048_576;
-const MAX_CHARACTERS = 64 * 1_048_576;
+const MAX_SESSIONS = 10_000;
 
 /** Remembers everything in this process; what it holds is bounded, the oldest going first. */
 export function createInMemory(clock: Clock = systemClock): Memory {
@@ -54,11 +55,16 @@ function createSpent(clock: Clock): SpentStates {
 }
 
 function createTasks(clock: Clock): TaskRecords {
-  const tasks = new Shelf<TaskRecord>({ total: MAX_TASKS, perOwner: MAX_TASKS_PER_OWNER });
+  const total = { rows: MAX_TASKS, bytes: MAX_BYTES };
+  const tasks = new Shelf<string>({ ...shareLimits.tasks, total });
   return {
-    put: (record) => tasks.set(record.id, record.owner, record),
+    put(record) {
+      const { text, bytes } = taskText(record);
+      tasks.set(record.id, text, { owner: record.owner, bytes });
+    },
     get(id) {
-      const record = tasks.get(id);
+      const text = tasks.get(id);
+      const record = text === undefined ? undefined : (parseJson(text) as TaskRecord);
       if (record && record.createdAt + record.ttlMs > clock.now()) return record;
       tasks.delete(id);
       return undefined;
@@ -66,49 +72,40 @@ function createTasks(clock: Clock): TaskRecords {
   };
 }
 
+interface KeptStream {
+  readonly events: { readonly event: StreamEvent; readonly bytes: number }[];
+  bytes: number;
+}
+
 function createEvents(): EventLog {
-  const streams = new Map<string, { events: StreamEvent[]; size: number }>();
-  let total = 0;
-  const forget = (stream: string): void => {
-    total -= streams.get(stream)?.size ?? 0;
-    streams.delete(stream);
-  };
+  const total = { rows: MAX_STREAMS, bytes: MAX_BYTES };
+  const streams = new Shelf<KeptStream>({ ...shareLimits.events, total });
   return {
-    keep(stream, event) {
-      let kept = streams.get(stream);
-      if (!kept) {
-        streams.set(stream, (kept = { events: [], size: 0 }));
-        if (streams.size > MAX_STREAMS) forget(streams.keys().next().value!);
-      }
-      kept.events.push(event);
-      kept.size += event.text.length;
-      total += event.text.length;
-      while (
-        kept.events.length > MAX_EVENTS_PER_STREAM ||
-        (kept.size > MAX_CHARACTERS_PER_STREAM && kept.events.length > 1)
-      ) {
-        const dropped = kept.events.shift()!.text.length;
-        kept.size -= dropped;
-        total -= dropped;
-      }
-      for (const oldest of streams.keys()) {
-        if (total <= MAX_CHARACTERS || oldest === stream) break;
-        forget(oldest);
-      }
+    keep(stream, event, owner) {
+      const { bytes } = eventText(event);
+      const kept = streams.get(stream) ?? { events: [], bytes: 0 };
+      const { events } = kept;
+      events.push({ event, bytes });
+      kept.bytes += bytes;
+      while (events.length > MAX_EVENTS_PER_STREAM || (kept.bytes > maxKept.stream && events.length > 1))
+        kept.bytes -= events.shift()!.bytes;
+      streams.set(stream, kept, { owner, bytes: kept.bytes });
     },
     after(stream, eventId) {
-      const events = streams.get(stream)?.events ?? [];
+      const events = streams.get(stream)?.events.map(({ event }) => event) ?? [];
       const index = events.findIndex((event) => event.id === eventId);
       return index < 0 ? undefined : events.slice(index + 1);
     },
-    forget,
+    forget: (stream) => void streams.delete(stream),
   };
 }
 
 function createSessions(): SessionRecords {
-  const sessions = new Map<string, SessionRecord>();
+  const total = { rows: MAX_SESSIONS, bytes: MAX_BYTES };
+  const sessions = new Shelf<SessionRecord>({ ...shareLimits.sessions, total });
   return {
-    put: (record) => void sessions.set(record.id, record),
+    put: (record) =>
+      sessions.set(record.id, record, { owner: record.owner, bytes: sessionText(record).bytes }),
     get: (id) => sessions.get(id),
     delete: (id) => void sessions.delete(id),
   };

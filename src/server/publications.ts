@@ -7,14 +7,17 @@ import { ToolcribError } from '../core/errors.ts';
 import { defineResource } from '../core/resource.ts';
 import type { ResourceFace } from '../core/source.ts';
 import type { Publication } from '../core/call.ts';
-import { Shelf } from './shelf.ts';
+import { Shelf } from '../core/shelf.ts';
 
 const SCHEME = 'toolcrib-published://';
 const DEFAULT_TTL_MS = 60 * 60_000;
-const MAX_PUBLICATIONS = 1_000;
-const MAX_PER_OWNER = 100;
-const MAX_LENGTH = 16 * 1_048_576;
-const MAX_TOTAL_LENGTH = 128 * 1_048_576;
+const MIB = 1_048_576;
+const MAX_LENGTH = 16 * MIB;
+const LIMITS = {
+  caller: { rows: 100, bytes: 32 * MIB },
+  tenant: { rows: 400, bytes: 64 * MIB },
+  total: { rows: 1_000, bytes: 128 * MIB },
+};
 // The last moment a date can name.
 const MAX_TIME = 8.64e15;
 
@@ -27,13 +30,7 @@ interface Published extends Publication {
 /** What tools published instead of sending it: each is for its caller alone, behind an address nobody can guess, for a while. */
 export class Publications {
   readonly #clock: Clock;
-  readonly #published = new Shelf<Published>(
-    { total: MAX_PUBLICATIONS, perOwner: MAX_PER_OWNER },
-    (_uri, { data }) => {
-      this.#size -= data.length;
-    },
-  );
-  #size = 0;
+  readonly #published = new Shelf<Published>(LIMITS);
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -48,15 +45,10 @@ export class Publications {
     if (!(ttlMs > 0 && expiresAt <= MAX_TIME))
       throw new ToolcribError('tool_failed', 'ttlMs must say for how many milliseconds it is kept.');
     this.#sweep();
-    if (publication.data.length > MAX_LENGTH || this.#size + publication.data.length > MAX_TOTAL_LENGTH) {
-      throw new ToolcribError(
-        'tool_failed',
-        'This is too large to be published here, or too much is published already.',
-      );
-    }
+    const bytes = publication.data.length;
+    if (bytes > MAX_LENGTH) throw new ToolcribError('tool_failed', 'This is too large to be published here.');
     const owner = ownerOf(caller);
-    this.#published.set(uri, owner, { ...publication, uri, owner, expiresAt });
-    this.#size += publication.data.length;
+    this.#published.set(uri, { ...publication, uri, owner, expiresAt }, { owner, bytes });
     const until = `Available until ${new Date(expiresAt).toISOString()}.`;
     return content.resourceLink({
       uri,
@@ -87,11 +79,9 @@ export class Publications {
   }
 
   #sweep(): void {
-    for (const { uri, data, expiresAt } of this.#published.values()) {
-      if (expiresAt > this.#clock.now()) continue;
-      this.#published.delete(uri);
-      this.#size -= data.length;
-    }
+    const now = this.#clock.now();
+    for (const { uri, expiresAt } of this.#published.values())
+      if (expiresAt <= now) this.#published.delete(uri);
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ClientFacts, ClientLogLevel } from '../core/call.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Cancellation } from '../core/cancellation.ts';
+import { ownerOf } from '../core/digest.ts';
 import { ToolcribError } from '../core/errors.ts';
 import type { EventLog } from '../core/memory.ts';
 import type { JsonObject, ResponseMessage } from '../protocol/json-rpc.ts';
@@ -40,7 +41,7 @@ export class Session {
     this.caller = caller;
     this.#events = events;
     // Under the session's own name, so that it goes on where an earlier process left it; the ids of its events begin anew.
-    this.unasked = new ResumableStream(events, id);
+    this.unasked = new ResumableStream(events, { key: id, owner: ownerOf(caller) });
     this.#streams.set(this.unasked.id, this.unasked);
   }
 
@@ -59,7 +60,7 @@ export class Session {
   /** A stream for one request's messages. */
   openStream(): ResumableStream {
     const id = ResumableStream.newId();
-    const stream = new ResumableStream(this.#events, this.#keyOf(id), id);
+    const stream = new ResumableStream(this.#events, this.#placeOf(id), id);
     this.#streams.set(stream.id, stream);
     for (const old of this.#streams.values()) {
       if (this.#streams.size <= MAX_STREAMS) break;
@@ -74,7 +75,7 @@ export class Session {
     const known = this.#streams.get(id);
     if (known) return [known];
     // Of an earlier process: what nobody asked for goes on, and to what was about one request nobody will add.
-    const former = new ResumableStream(this.#events, this.#keyOf(id), id);
+    const former = new ResumableStream(this.#events, this.#placeOf(id), id);
     former.end();
     return [this.unasked, former];
   }
@@ -138,8 +139,8 @@ export class Session {
   }
 
   // The session is part of it, so that the event ids of one are nothing to another.
-  #keyOf(streamId: string): string {
-    return `${this.id}/${streamId}`;
+  #placeOf(streamId: string): { readonly key: string; readonly owner: string } {
+    return { key: `${this.id}/${streamId}`, owner: ownerOf(this.caller) };
   }
 }
 

@@ -26,7 +26,7 @@ class Connection implements Sink {
 }
 
 const openStream = (log: EventLog = createInMemory(createFakeClock()).events) =>
-  new ResumableStream(log, 'kept');
+  new ResumableStream(log, { key: 'kept', owner: 'ada' });
 
 /** A log that takes a given number of turns for each thing it is asked, and keeps in the order it is handed. */
 function slowLog(delays: readonly number[]): EventLog {
@@ -38,16 +38,16 @@ function slowLog(delays: readonly number[]): EventLog {
   };
   return {
     keep(stream, event) {
-      last = last.then(pause).then(() => events.keep(stream, event));
+      last = last.then(pause).then(() => events.keep(stream, event, 'ada'));
       return last;
     },
     async after(stream, eventId) {
       await pause();
-      const found = await events.after(stream, eventId);
+      const found = await events.after(stream, eventId, 'ada');
       await pause();
       return found;
     },
-    forget: (stream) => events.forget(stream),
+    forget: (stream) => events.forget(stream, 'ada'),
   };
 }
 
@@ -159,7 +159,7 @@ test('a log that fails does not stop the stream, but nobody can come back to it'
     ...events,
     keep: async (id, event) => {
       if (event.text === 'two') throw new Error('disk full');
-      await events.keep(id, event);
+      await events.keep(id, event, 'ada');
     },
     forget: () => Promise.reject(new Error('disk full')),
   });
@@ -223,7 +223,7 @@ test('once a log has failed, nothing is kept that has a hole in it', async () =>
     keep: async (id, event) => {
       await setImmediate();
       if (event.text === 'two') throw new Error('disk full');
-      await events.keep(id, event);
+      await events.keep(id, event, 'ada');
     },
   });
   for (const text of ['one', 'two', 'three']) stream.send(text);
@@ -231,7 +231,7 @@ test('once a log has failed, nothing is kept that has a hole in it', async () =>
   stream.send('four');
   await setImmediate();
   await setImmediate();
-  for (const n of [1, 3, 4]) expect(events.after('kept', `${stream.id}.${n}`)).toBe(undefined);
+  for (const n of [1, 3, 4]) expect(events.after('kept', `${stream.id}.${n}`, 'ada')).toBe(undefined);
 });
 
 type Step = 'send' | 'drop' | 'resume' | 'resume twice' | 'wait';

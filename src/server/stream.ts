@@ -23,6 +23,7 @@ export class ResumableStream {
   readonly id: string;
   readonly #log: EventLog;
   readonly #key: string;
+  readonly #owner: string;
   // Sent while no connection was there, for one that comes without saying where it left off.
   readonly #waiting: StreamEvent[] = [];
   #waitingCharacters = 0;
@@ -37,10 +38,15 @@ export class ResumableStream {
   // What is sent while somebody is coming back.
   readonly #comingBack = new Set<StreamEvent[]>();
 
-  /** What is sent is kept under the key; who goes on with a stream of an earlier process takes the same. */
-  constructor(log: EventLog, key: string, id = ResumableStream.newId()) {
+  /** What is sent is kept under the key, for its owner; who goes on with a stream of an earlier process takes the same key. */
+  constructor(
+    log: EventLog,
+    { key, owner }: { readonly key: string; readonly owner: string },
+    id = ResumableStream.newId(),
+  ) {
     this.#log = log;
     this.#key = key;
+    this.#owner = owner;
     this.id = id;
   }
 
@@ -102,7 +108,7 @@ export class ResumableStream {
     this.#comingBack.add(meanwhile);
     try {
       await this.#kept;
-      const missed = await this.#log.after(this.#key, eventId);
+      const missed = await this.#log.after(this.#key, eventId, this.#owner);
       if (!missed || !this.#keepsAll) return 'unknown';
       if (this.#ended && missed.length + meanwhile.length === 0) return 'over';
       this.close();
@@ -122,7 +128,7 @@ export class ResumableStream {
   /** Drops what was kept, once nobody can come back. */
   forget(): void {
     this.#kept = orElse(
-      () => andThen(this.#kept, () => this.#log.forget(this.#key)),
+      () => andThen(this.#kept, () => this.#log.forget(this.#key, this.#owner)),
       () => {},
     );
   }
@@ -133,7 +139,7 @@ export class ResumableStream {
     const kept = orElse(
       () =>
         andThen(this.#onTheirWay[slot], () =>
-          this.#keepsAll ? this.#log.keep(this.#key, event) : undefined,
+          this.#keepsAll ? this.#log.keep(this.#key, event, this.#owner) : undefined,
         ),
       () => this.#giveUpKeeping(),
     );

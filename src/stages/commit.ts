@@ -55,5 +55,10 @@ const refusals: Record<Exclude<Committed, 'committed'>, () => ToolcribError> = {
       'outcome_unknown',
       'A call under this idempotency key was begun elsewhere, and its outcome is not known yet.',
     ),
+  full: () =>
+    new ToolcribError(
+      'busy',
+      'Too many idempotency keys of this caller or its tenant are kept already; call without one, or again when some have run out.',
+    ),
   unapproved: goneMeanwhile,
 };

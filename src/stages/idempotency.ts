@@ -4,6 +4,7 @@ import { systemClock, type Clock } from '../core/clock.ts';
 import { definitionDigest, digest, ownerOf } from '../core/digest.ts';
 import { errorTable, rowOf, ToolcribError, type ErrorCode } from '../core/errors.ts';
 import { parseJson } from '../core/parse-json.ts';
+import { describeNotKept } from '../core/not-kept.ts';
 import type { Reservation } from '../core/reservation.ts';
 import type { Done, Failed, Result } from '../core/result.ts';
 import type { Next, Stage } from '../core/stage.ts';
@@ -170,6 +171,12 @@ function subjectOf(tool: Tool, args: ToolCall['arguments']): string {
 
 function replay(call: ToolCall, subject: string, found: Reserved): Result {
   if (found.subject !== subject) throw keyReused();
+  if (found.notKept)
+    throw new ToolcribError(
+      'outcome_not_kept',
+      `The call of ${call.tool.name} under this idempotency key has ended, and is not run again. ${describeNotKept(found.notKept)} Look at what it did; do it again under a new key only if it is to be done twice.`,
+      { data: { ...found.notKept } },
+    );
   if (found.outcome === undefined)
     throw new ToolcribError(
       'outcome_unknown',

@@ -9,9 +9,12 @@ import {
   type OperatorRow,
 } from '../core/approval.ts';
 import type { Clock } from '../core/clock.ts';
+import { shareLimits } from '../core/kept-limits.ts';
+import { Shares } from '../core/shares.ts';
 import { newApprovalId } from './approval-id.ts';
 
 const MAX_APPROVALS = 10_000;
+const MAX_BYTES = 64 * 1_048_576;
 
 interface Kept {
   readonly approval: Approval;
@@ -31,11 +34,13 @@ export class InMemoryApprovals implements Approvals {
   }
 
   async ask(request: ApprovalRequest): Promise<Asked | undefined> {
-    const own = this.list().filter(({ owner }) => owner === request.owner);
+    const all = this.list();
+    const own = all.filter(({ owner }) => owner === request.owner);
     const known = own.find(({ subject }) => subject === request.subject);
     if (known) return { approval: known, isNew: false };
     const waiting = own.filter(({ decision }) => !decision).length;
     if (waiting >= MAX_APPROVALS_PER_OWNER || this.#kept.size >= MAX_APPROVALS) return undefined;
+    if (!hasRoom(request, all)) return undefined;
     const approval: Approval = { ...request, id: newApprovalId(), decision: undefined };
     this.#kept.set(approval.id, { approval, isUsed: false, rounds: 0 });
     return { approval, isNew: true };
@@ -91,4 +96,12 @@ export class InMemoryApprovals implements Approvals {
     const kept = this.#kept.get(id);
     return kept && kept.approval.expiresAt > this.#clock.now() ? kept : undefined;
   }
+}
+
+// Counted anew each time: people are asked now and then, not all the time.
+function hasRoom(request: ApprovalRequest, all: readonly Approval[]): boolean {
+  const shares = new Shares({ ...shareLimits.approvals, total: { rows: MAX_APPROVALS, bytes: MAX_BYTES } });
+  for (const { owner, arguments: args } of [...all, request])
+    shares.add(owner, { rows: 1, bytes: Buffer.byteLength(args) });
+  return shares.over(request.owner) === undefined;
 }

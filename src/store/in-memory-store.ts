@@ -4,21 +4,10 @@ import type { KeyRecord, TenantRecord } from '../core/identity.ts';
 import type { Memory } from '../core/memory.ts';
 import type { Reservation } from '../core/reservation.ts';
 import { InMemoryApprovals } from './in-memory-approvals.ts';
-import type {
-  Committed,
-  Entry,
-  IdentityStore,
-  Journal,
-  Quotas,
-  Reservations,
-  Reserved,
-  Store,
-} from './store.ts';
+import { InMemoryReservations } from './in-memory-reservations.ts';
+import type { Committed, Entry, IdentityStore, Journal, Quotas, Store } from './store.ts';
 
 const MAX_ENTRIES = 100_000;
-const MAX_RESERVATIONS = 100_000;
-const MAX_RESERVATIONS_PER_OWNER = 10_000;
-const MAX_OUTCOME_CHARACTERS = 64 * 1_048_576;
 const MAX_WINDOWS = 100_000;
 const MINUTE_MS = 60_000;
 
@@ -79,7 +68,8 @@ class InMemoryJournal implements Journal {
   async commit(entry: Entry, reservation: Reservation | undefined, approval?: string): Promise<Committed> {
     this.#checkReady();
     if (approval !== undefined && !this.#approvals.isGiven(approval)) return 'unapproved';
-    if (reservation && !this.#reservations.take(reservation)) return 'taken';
+    const taken = reservation ? this.#reservations.take(reservation) : 'committed';
+    if (taken !== 'committed') return taken;
     if (approval !== undefined) void this.#approvals.use(approval);
     this.#write(entry);
     return 'committed';
@@ -95,110 +85,6 @@ class InMemoryJournal implements Journal {
   #checkReady(): void {
     if (!this.#isReady) throw new ToolcribError('record_unavailable', 'The store is closed.');
   }
-}
-
-interface Kept {
-  readonly owner: string;
-  readonly subject: string;
-  readonly expiresAt: number;
-  outcome: string | undefined;
-}
-
-class InMemoryReservations implements Reservations {
-  readonly #clock: Clock;
-  readonly #kept = new Map<string, Kept>();
-  readonly #perOwner = new Map<string, number>();
-  // The oldest outcome is the first to be forgotten; its key stays taken.
-  readonly #finished = new Map<string, number>();
-  #characters = 0;
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  find(owner: string, key: string): Reserved | undefined {
-    const kept = this.#current(idOf(owner, key));
-    return kept && { subject: kept.subject, outcome: kept.outcome };
-  }
-
-  /** Takes a key; `false` when it is taken. */
-  take({ owner, key, subject, expiresAt }: Reservation): boolean {
-    const id = idOf(owner, key);
-    if (this.#current(id)) return false;
-    this.#makeRoom(owner);
-    this.#kept.set(id, { owner, subject, expiresAt, outcome: undefined });
-    this.#perOwner.set(owner, this.#countOf(owner) + 1);
-    return true;
-  }
-
-  async finish(owner: string, key: string, outcome: string): Promise<void> {
-    const id = idOf(owner, key);
-    const kept = this.#current(id);
-    if (!kept || outcome.length > MAX_OUTCOME_CHARACTERS) return;
-    this.#forgetOutcome(id);
-    kept.outcome = outcome;
-    this.#finished.set(id, outcome.length);
-    this.#characters += outcome.length;
-    for (const oldest of this.#finished.keys()) {
-      if (this.#characters <= MAX_OUTCOME_CHARACTERS) break;
-      this.#forgetOutcome(oldest);
-    }
-  }
-
-  async release(owner: string, key: string): Promise<void> {
-    const id = idOf(owner, key);
-    // A call that ended did run, whatever anybody says later.
-    if (this.#kept.get(id)?.outcome === undefined) this.#forget(id);
-  }
-
-  #current(id: string): Kept | undefined {
-    const kept = this.#kept.get(id);
-    if (!kept || kept.expiresAt > this.#clock.now()) return kept;
-    this.#forget(id);
-    return undefined;
-  }
-
-  #makeRoom(owner: string): void {
-    if (!this.#isFull(owner)) return;
-    const now = this.#clock.now();
-    for (const [id, { expiresAt }] of this.#kept) if (expiresAt <= now) this.#forget(id);
-    // To forget a key that is still good would let its call run twice.
-    if (this.#isFull(owner))
-      throw new ToolcribError(
-        'record_unavailable',
-        'Too many idempotency keys are kept already; use a database, or call again when some have run out.',
-      );
-  }
-
-  #isFull(owner: string): boolean {
-    return this.#kept.size >= MAX_RESERVATIONS || this.#countOf(owner) >= MAX_RESERVATIONS_PER_OWNER;
-  }
-
-  #countOf(owner: string): number {
-    return this.#perOwner.get(owner) ?? 0;
-  }
-
-  #forget(id: string): void {
-    const kept = this.#kept.get(id);
-    if (!kept) return;
-    this.#forgetOutcome(id);
-    this.#kept.delete(id);
-    const left = this.#countOf(kept.owner) - 1;
-    if (left > 0) this.#perOwner.set(kept.owner, left);
-    else this.#perOwner.delete(kept.owner);
-  }
-
-  #forgetOutcome(id: string): void {
-    this.#characters -= this.#finished.get(id) ?? 0;
-    this.#finished.delete(id);
-    const kept = this.#kept.get(id);
-    if (kept) kept.outcome = undefined;
-  }
-}
-
-// Length first, so that no owner and key can be mistaken for another pair.
-function idOf(owner: string, key: string): string {
-  return `${owner.length}:${owner}/${key}`;
 }
 
 function createQuotas(clock: Clock): Quotas {

@@ -20,9 +20,13 @@ export function settleIntents(db: SqliteDatabase, writer: JournalWriter, own: st
 
 /** Ends the tasks of processes that died. */
 export function settleTasks(db: SqliteDatabase, own: string): void {
-  for (const { id, ...kept } of db.all<Held & { id: string }>('select id, record, holder from tasks')) {
+  for (const { id } of db.all<{ id: string }>('select id from tasks where is_open')) {
+    const kept = db.get<Held>('select record, holder from tasks where id = ?', id)!;
     const { task, hasDied } = settledTask(kept, own);
-    if (hasDied) db.run('update tasks set record = ? where id = ?', JSON.stringify(task), id);
+    if (!hasDied) continue;
+    const text = JSON.stringify(task);
+    const bytes = Buffer.byteLength(text);
+    db.run('update tasks set record = ?, bytes = ?, is_open = 0 where id = ?', text, bytes, id);
   }
 }
 
@@ -33,21 +37,32 @@ export interface Retention {
   readonly key: KeyObject;
 }
 
-/** Cuts off rows older than some days, at a checkpoint and nowhere else, and puts that on record. */
-export function retain(db: SqliteDatabase, writer: JournalWriter, { days, key }: Retention): void {
+// What is removed in one transaction, as far as checkpoints allow: rows wait for it.
+const SLICE_BYTES = 8 * 1_048_576;
+const SLICE_GROUPS = 5_000;
+
+interface Cut {
+  readonly n: number;
+  readonly up_to: number;
+  readonly line: string;
+}
+
+/** Cuts off a slice of the rows older than some days, at a checkpoint and nowhere else, and puts that on record; `true` when there may be more. */
+export function retain(db: SqliteDatabase, writer: JournalWriter, { days, key }: Retention): boolean {
   const dueBefore = Date.now() - days * 24 * 3_600_000;
-  const cut = db.get<{ n: number; up_to: number; line: string }>(
-    'select n, up_to, line from checkpoints where at < ? order by n desc limit 1',
+  const last = db.get<Cut>(
+    'select n, up_to, line from checkpoints where at < ? order by at desc, n desc limit 1',
     dueBefore,
   );
   const oldest = db.get<{ id: number | null }>('select min(id) as id from journal')?.id;
-  if (!cut || oldest === null || oldest === undefined || oldest > cut.up_to) return;
+  if (!last || oldest === null || oldest === undefined || oldest > last.up_to) return false;
+  const cut = sliceOf(db, oldest, last);
   // Whoever can write to the database can give a checkpoint another time or place beside what was signed.
   const signed = openCheckpoint(cut.line, key);
   if (signed?.n !== cut.n || signed.upTo !== cut.up_to || !(Date.parse(signed.at) < dueBefore))
-    throw new Error(
-      `checkpoint ${cut.n} in the database was changed, so old rows are kept; run: toolcrib audit verify`,
-    );
+    throw wasChanged(cut.n);
+  const next = db.get<{ at: number }>('select at from checkpoints where n = ?', last.n + 1);
+  if (next && next.at < dueBefore) throw wasChanged(last.n + 1);
   const facts = { kind: 'cut', at: new Date().toISOString(), checkpoint: cut.n, upTo: cut.up_to, days };
   const rows: Entry[] = [{ chain: OPERATOR_CHAIN, body: JSON.stringify(facts) }];
   db.atOnce(() => {
@@ -55,4 +70,31 @@ export function retain(db: SqliteDatabase, writer: JournalWriter, { days, key }:
     writer.write(rows);
   });
   writer.kept(rows);
+  return cut.n !== last.n;
+}
+
+function wasChanged(n: number): Error {
+  return new Error(
+    `checkpoint ${n} in the database was changed, so old rows are kept; run: toolcrib audit verify`,
+  );
+}
+
+// The last checkpoint whose rows are few enough to be removed at once; the next one where none is.
+function sliceOf(db: SqliteDatabase, oldest: number, last: Cut): Cut {
+  let bytes = 0;
+  let upTo = oldest;
+  for (const group of db.all<{ id: number; bytes: number }>(
+    `select id, octet_length(rows) as bytes from journal where id <= ? order by id limit ${SLICE_GROUPS}`,
+    last.up_to,
+  )) {
+    bytes += group.bytes;
+    if (bytes > SLICE_BYTES) break;
+    upTo = group.id;
+  }
+  const select = 'select n, up_to, line from checkpoints where up_to >= ? and up_to <= ? order by up_to';
+  return (
+    db.get<Cut>(`${select} desc, n desc limit 1`, oldest, upTo) ??
+    db.get<Cut>(`${select}, n limit 1`, oldest, last.up_to) ??
+    last
+  );
 }

@@ -4,11 +4,12 @@ import {
   type Approval,
   type ApprovalDecision,
   type ApprovalRequest,
-  type Asked,
 } from '../core/approval.ts';
 import { parseJson } from '../core/parse-json.ts';
+import { tenantOf } from '../core/digest.ts';
 import { newApprovalId } from './approval-id.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
+import { createShares } from './sqlite-shares.ts';
 
 interface Row {
   readonly id: string;
@@ -16,14 +17,24 @@ interface Row {
   readonly decision: string | null;
 }
 
+/** What is looked for when an approval is asked for; the whole request comes as text. */
+export type AskedFor = Pick<ApprovalRequest, 'owner' | 'subject' | 'expiresAt'>;
+
+/** The name of a new approval, or one that was there already. */
+export interface AskedAnew {
+  readonly id: string;
+  readonly known: Approval | undefined;
+}
+
 // One that was used stays until it runs out, so that it cannot be used again.
 const GOOD = 'used_at is null and expires_at > ?';
 
 /** How approvals are asked for, found and decided; each runs inside the transaction of its group. */
 export function approvals(db: SqliteDatabase) {
+  const shares = createShares(db);
   return {
-    askApproval(request: ApprovalRequest): Asked | undefined {
-      const { owner, subject, expiresAt } = request;
+    /** Asks for an approval; `undefined` when its owner waits for too many, or too much. */
+    askApproval(text: string, { owner, subject, expiresAt }: AskedFor): AskedAnew | undefined {
       const now = Date.now();
       const known = db.get<Row>(
         `select id, record, decision from approvals where owner = ? and subject = ? and ${GOOD}`,
@@ -31,23 +42,27 @@ export function approvals(db: SqliteDatabase) {
         subject,
         now,
       );
-      if (known) return { approval: toApproval(known), isNew: false };
+      if (known) return { id: known.id, known: toApproval(known) };
       const { waiting } = db.get<{ waiting: number }>(
         `select count(*) as waiting from approvals where owner = ? and decision is null and ${GOOD}`,
         owner,
         now,
       )!;
-      if (waiting >= MAX_APPROVALS_PER_OWNER) return undefined;
+      const bytes = Buffer.byteLength(text);
+      if (waiting >= MAX_APPROVALS_PER_OWNER || shares.isOver('approvals', owner, { rows: 1, bytes }))
+        return undefined;
       const id = newApprovalId();
       db.run(
-        'insert into approvals (id, owner, subject, record, expires_at) values (?, ?, ?, ?, ?)',
+        'insert into approvals (id, owner, subject, record, expires_at, tenant, bytes) values (?, ?, ?, ?, ?, ?, ?)',
         id,
         owner,
         subject,
-        JSON.stringify(request),
+        text,
         expiresAt,
+        tenantOf(owner),
+        bytes,
       );
-      return { approval: { ...request, id, decision: undefined }, isNew: true };
+      return { id, known: undefined };
     },
     findApproval(id: string): Approval | undefined {
       const row = db.get<Row>(

@@ -1,19 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { KeyRecord, TenantRecord } from '../core/identity.ts';
-import type { SessionRecord, StreamEvent, TaskRecord } from '../core/memory.ts';
 import { parseJson } from '../core/parse-json.ts';
 import type { Reservation } from '../core/reservation.ts';
-import { settledTask, type Held } from './settled-task.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 import { approvals, approvalUses } from './sqlite-approvals.ts';
-import type { Committed, Reserved } from './store.ts';
-
-const DAY_MS = 24 * 3_600_000;
-const HOUR_MS = 3_600_000;
-const SESSION_MS = DAY_MS;
-// A key seals for so long, and opens what it sealed for as long again: such state is good for minutes.
-const SEALING_KEY_MS = DAY_MS;
-const MAX_EVENTS_PER_STREAM = 1_000;
+import { events, keptBodies } from './sqlite-kept.ts';
+import { reservations } from './sqlite-reservations.ts';
+import { SEALING_KEY_MS } from './sqlite-sweep.ts';
+import type { Committed } from './store.ts';
 
 interface Kept {
   readonly record: string;
@@ -36,47 +30,25 @@ export function createOperations(db: SqliteDatabase, holder: string) {
     ...claims(db),
     ...identities(db),
     ...protocol(db, holder),
-    ...events(db),
-    ...upkeep(db),
   };
 }
 
 function claims(db: SqliteDatabase) {
-  const reserve = ({ owner, key, subject, expiresAt }: Reservation): boolean =>
-    db.run(
-      `insert into reservations values (?, ?, ?, null, ?) on conflict do update
-       set subject = excluded.subject, outcome = null, expires_at = excluded.expires_at where expires_at <= ?`,
-      owner,
-      key,
-      subject,
-      expiresAt,
-      Date.now(),
-    ) === 1;
+  const { reserve, isFull, ...keys } = reservations(db);
   const uses = approvalUses(db);
+  const isTaken = ({ owner, key }: Reservation): boolean => keys.findReserved(owner, key, 0) !== undefined;
   return {
     ...approvals(db),
     ...uses,
+    ...keys,
     /** Takes a key and uses up an approval, or neither. */
     claim(reservation: Reservation | undefined, approval: string | undefined): Committed {
       if (approval !== undefined && !uses.useApproval(approval)) return 'unapproved';
-      if (!reservation || reserve(reservation)) return 'committed';
+      const isRefused = reservation && isFull(reservation.owner) && !isTaken(reservation);
+      if (!reservation || (!isRefused && reserve(reservation))) return 'committed';
       if (approval !== undefined) uses.giveBackApproval(approval);
-      return 'taken';
+      return isRefused ? 'full' : 'taken';
     },
-    findReserved(owner: string, key: string): Reserved | undefined {
-      const row = db.get<{ subject: string; outcome: string | null; expires_at: number }>(
-        'select subject, outcome, expires_at from reservations where owner = ? and key = ?',
-        owner,
-        key,
-      );
-      return row && row.expires_at > Date.now()
-        ? { subject: row.subject, outcome: row.outcome ?? undefined }
-        : undefined;
-    },
-    finish: (owner: string, key: string, outcome: string): void =>
-      void db.run('update reservations set outcome = ? where owner = ? and key = ?', outcome, owner, key),
-    release: (owner: string, key: string): void =>
-      void db.run('delete from reservations where owner = ? and key = ? and outcome is null', owner, key),
     takeQuota: (name: string, startsAt: number, endsAt: number): number =>
       db.get<{ taken: number }>(
         `insert into quotas values (?, ?, ?, 1)
@@ -144,39 +116,9 @@ function toKey({ record, revoked_at: revokedAt, last_used_at: lastUsedAt }: KeyR
 }
 
 function protocol(db: SqliteDatabase, holder: string) {
-  const expiring = (table: 'tasks' | 'sessions') => ({
-    put: (id: string, record: object, expiresAt: number): void =>
-      void db.run(
-        `insert into ${table} values (?, ?, ?, ?)
-         on conflict do update set record = excluded.record, expires_at = excluded.expires_at, holder = excluded.holder`,
-        id,
-        JSON.stringify(record),
-        expiresAt,
-        holder,
-      ),
-    get: (id: string): Held | undefined =>
-      db.get<Held>(`select record, holder from ${table} where id = ? and expires_at > ?`, id, Date.now()),
-  });
-  const tasks = expiring('tasks');
-  const sessions = expiring('sessions');
-  const putTask = (record: TaskRecord): void => tasks.put(record.id, record, record.createdAt + record.ttlMs);
   return {
-    putTask,
-    getTask(id: string): TaskRecord | undefined {
-      const held = tasks.get(id);
-      if (!held) return undefined;
-      // Its process may have died while this one ran, or have been dying when this one started.
-      const { task, hasDied } = settledTask(held, holder);
-      if (hasDied) putTask(task);
-      return task;
-    },
-    putSession: (record: SessionRecord): void =>
-      sessions.put(record.id, record, record.createdAt + SESSION_MS),
-    getSession(id: string): SessionRecord | undefined {
-      const held = sessions.get(id);
-      return held && (parseJson(held.record) as SessionRecord);
-    },
-    deleteSession: (id: string): void => void db.run('delete from sessions where id = ?', id),
+    ...keptBodies(db, holder),
+    ...events(db),
     spend: (id: string, expiresAt: number): boolean =>
       db.run('insert into spent values (?, ?) on conflict do nothing', id, expiresAt) === 1,
     currentSealingKey(): { id: string; bytes: string } {
@@ -191,40 +133,5 @@ function protocol(db: SqliteDatabase, holder: string) {
     },
     findSealingKey: (id: string): string | undefined =>
       db.get<{ bytes: string }>('select bytes from sealing_keys where id = ?', id)?.bytes,
-  };
-}
-
-function events(db: SqliteDatabase) {
-  return {
-    keepEvent(stream: string, { id, text }: StreamEvent): void {
-      const n = db.get<{ n: number }>(
-        'select coalesce(max(n), 0) + 1 as n from events where stream = ?',
-        stream,
-      )!.n;
-      db.run('insert into events values (?, ?, ?, ?, ?)', stream, n, id, text, Date.now());
-      db.run('delete from events where stream = ? and n <= ?', stream, n - MAX_EVENTS_PER_STREAM);
-    },
-    eventsAfter(stream: string, eventId: string): StreamEvent[] | undefined {
-      const from = db.get<{ n: number }>('select n from events where stream = ? and id = ?', stream, eventId);
-      if (!from) return undefined;
-      return db
-        .all<StreamEvent>('select id, text from events where stream = ? and n > ? order by n', stream, from.n)
-        .map(({ id, text }) => ({ id, text }));
-    },
-    forgetEvents: (stream: string): void => void db.run('delete from events where stream = ?', stream),
-  };
-}
-
-function upkeep(db: SqliteDatabase) {
-  return {
-    /** Removes what has run out. */
-    sweep(): void {
-      const now = Date.now();
-      for (const table of ['tasks', 'sessions', 'spent', 'reservations', 'approvals'])
-        db.run(`delete from ${table} where expires_at <= ?`, now);
-      db.run('delete from quotas where ends_at <= ?', now);
-      db.run('delete from events where at <= ?', now - HOUR_MS);
-      db.run('delete from sealing_keys where created_at <= ?', now - 2 * SEALING_KEY_MS);
-    },
   };
 }

@@ -1,10 +1,11 @@
 import type { Kysely } from 'kysely';
+import { tenantOf } from '../core/digest.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
 
 type Step = (db: Kysely<unknown>) => Promise<void>;
 
 // Forward only: a step that was released is never changed, a new one is added.
-const steps: readonly Step[] = [firstTables, approvalTable];
+const steps: readonly Step[] = [firstTables, approvalTable, shareTables];
 
 /** Which step the schema is at when everything has been applied. */
 export const schemaVersion = steps.length;
@@ -90,6 +91,97 @@ async function approvalTable({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('expires_at', 'integer', (column) => column.notNull())
     .execute();
   await schema.createIndex('approvals_owner').on('approvals').columns(['owner', 'subject']).execute();
+}
+
+// What is kept for somebody is counted per caller and per tenant, by triggers, so that no change can be forgotten.
+async function shareTables(db: Kysely<unknown>): Promise<void> {
+  const { sql } = await import('kysely');
+  const run = async (text: string): Promise<void> => void (await sql.raw(text).execute(db));
+  await run(
+    `create table holdings (kind text not null, owner text not null, kept integer not null, bytes integer not null,
+     primary key (kind, owner)) without rowid`,
+  );
+  for (const statement of NEW_COLUMNS) await run(statement);
+  for (const { table, body } of SHARED) {
+    await run(`update ${table} set bytes = coalesce(octet_length(${body}), 0)`);
+    const owners = await sql.raw<{ owner: string }>(`select distinct owner from ${table}`).execute(db);
+    for (const { owner } of owners.rows)
+      await sql`update ${sql.table(table)} set tenant = ${tenantOf(owner)} where owner = ${owner}`.execute(
+        db,
+      );
+    for (const statement of countingOf(table)) await run(statement);
+    for (const column of ['owner', 'tenant'])
+      await run(
+        `insert into holdings select '${table}', ${column}, count(*), sum(bytes) from ${table} group by ${column}`,
+      );
+  }
+  await run("insert into holdings select 'stream', stream, count(*), sum(bytes) from events group by stream");
+  for (const index of NEW_INDEXES) await run(`create index ${index}`);
+}
+
+const SHARED = [
+  { table: 'tasks', body: 'record' },
+  { table: 'sessions', body: 'record' },
+  { table: 'events', body: 'text' },
+  { table: 'reservations', body: 'outcome' },
+  { table: 'approvals', body: 'record' },
+] as const;
+
+const NEW_COLUMNS = [
+  ...['tasks', 'sessions', 'events'].map(
+    (table) => `alter table ${table} add column owner text not null default ''`,
+  ),
+  ...SHARED.flatMap(({ table }) => [
+    `alter table ${table} add column tenant text not null default ''`,
+    `alter table ${table} add column bytes integer not null default 0`,
+  ]),
+  'alter table tasks add column is_open integer not null default 0',
+  'alter table reservations add column not_kept text',
+  "update tasks set owner = coalesce(record ->> 'owner', ''), is_open = record ->> 'status' in ('working', 'input_required')",
+  "update sessions set owner = coalesce(record ->> 'owner', '')",
+  // The name of a stream begins with its session.
+  `update events set owner = coalesce((select owner from sessions
+   where id = substr(stream, 1, instr(stream || '/', '/') - 1)), '')`,
+];
+
+const NEW_INDEXES = [
+  ...['tasks', 'sessions', 'reservations', 'approvals'].map(
+    (table) => `${table}_expiry on ${table} (expires_at, bytes)`,
+  ),
+  'events_age on events (at, bytes)',
+  'spent_expiry on spent (expires_at)',
+  'quotas_end on quotas (ends_at)',
+  ...['tasks', 'sessions', 'events'].flatMap((table) => [
+    `${table}_of_caller on ${table} (owner)`,
+    `${table}_of_tenant on ${table} (tenant)`,
+  ]),
+  'tasks_open on tasks (is_open) where is_open',
+  'outcomes_of_caller on reservations (owner, expires_at) where bytes > 0',
+  'outcomes_of_tenant on reservations (tenant, expires_at) where bytes > 0',
+  'checkpoints_at on checkpoints (at)',
+  'checkpoints_place on checkpoints (up_to)',
+];
+
+function countingOf(table: string): string[] {
+  const counted = (row: 'new' | 'old'): string[][] => [
+    [`'${table}'`, `${row}.owner`],
+    [`'${table}'`, `${row}.tenant`],
+    ...(table === 'events' ? [["'stream'", `${row}.stream`]] : []),
+  ];
+  const where = (row: 'new' | 'old'): string =>
+    `(kind, owner) in (values ${counted(row)
+      .map((pair) => `(${pair.join(', ')})`)
+      .join(', ')})`;
+  const added = counted('new').map((pair) => `(${pair.join(', ')}, 1, new.bytes)`);
+  return [
+    `create trigger ${table}_added after insert on ${table} begin insert into holdings values ${added.join(', ')}
+     on conflict do update set kept = kept + 1, bytes = bytes + excluded.bytes; end`,
+    `create trigger ${table}_changed after update of bytes on ${table} when new.bytes <> old.bytes begin
+     update holdings set bytes = bytes + new.bytes - old.bytes where ${where('new')}; end`,
+    `create trigger ${table}_removed after delete on ${table} begin
+     update holdings set kept = kept - 1, bytes = bytes - old.bytes where ${where('old')};
+     delete from holdings where kept <= 0 and ${where('old')}; end`,
+  ];
 }
 
 async function identityTables({ schema }: Kysely<unknown>): Promise<void> {

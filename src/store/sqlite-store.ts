@@ -1,10 +1,15 @@
 import type { Worker } from 'node:worker_threads';
-import type { Memory, SessionRecord } from '../core/memory.ts';
+import type { ApprovalRequest, Asked } from '../core/approval.ts';
+import { tenantOf } from '../core/digest.ts';
+import { ToolcribError } from '../core/errors.ts';
+import { maxKept } from '../core/kept-limits.ts';
+import { notKept } from '../core/not-kept.ts';
 import { processName } from '../core/record.ts';
+import { ANY_BYTES, askOver, LARGE_BYTES, type Asking } from './asking.ts';
+import { createMemory } from './sqlite-memory.ts';
 import { WorkerLine, type LineEvents } from './worker-line.ts';
 import type { WorkerOptions } from './worker-messages.ts';
-import type { OperationName, Operations } from './sqlite-operations.ts';
-import type { IdentityStore, Store } from './store.ts';
+import type { IdentityStore, Reservations, Reserved, Store } from './store.ts';
 
 /** Where a store is kept, and how its record is secured. */
 export interface SqliteStoreOptions {
@@ -25,11 +30,6 @@ export interface SqliteStoreOptions {
   /** Hears of upkeep that did not work; `onTrouble` unless set. */
   readonly onWarning?: LineEvents['onWarning'];
 }
-
-type Ask = <N extends OperationName>(
-  name: N,
-  ...args: Parameters<Operations[N]>
-) => Promise<ReturnType<Operations[N]>>;
 
 const WATCH_MS = 1_000;
 
@@ -60,7 +60,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     onWarning: (reason) => (options.onWarning ?? options.onTrouble)?.(reason),
   };
   const line = await WorkerLine.open(workerOptions, events, options.worker);
-  const ask: Ask = (name, ...args) => line.ask({ name, args });
+  const asking = askOver(line);
+  const { ask } = asking;
   return {
     journal: {
       append: (entry) => line.append(entry),
@@ -74,13 +75,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
         return line.isReady;
       },
     },
-    reservations: {
-      find: (owner, key) => ask('findReserved', owner, key),
-      finish: (owner, key, outcome) => ask('finish', owner, key, outcome),
-      release: (owner, key) => ask('release', owner, key),
-    },
+    reservations: createReservations(asking),
     approvals: {
-      ask: (request) => ask('askApproval', request),
+      ask: (request) => askApproval(asking, request),
       find: (id) => ask('findApproval', id),
       decide: (id, decision, row) => line.ask({ name: 'decideApproval', args: [id, decision], row }),
       use: (id) => ask('useApproval', id),
@@ -89,9 +86,44 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     },
     quotas: { take: (name, { startsAt, endsAt }) => ask('takeQuota', name, startsAt, endsAt) },
     identities: createIdentities(ask, { tell, listeners, confirmedAt: () => lookedAt }),
-    memory: createMemory(ask),
+    memory: createMemory(asking),
     close: () => line.close(),
   };
+}
+
+function createReservations({ ask, askBody }: Asking): Reservations {
+  return {
+    async find(owner, key) {
+      const found = await ask('findReserved', owner, key, LARGE_BYTES);
+      if (!found || 'outcome' in found) return found;
+      const body = { share: tenantOf(owner), bytes: found.bytes };
+      const whole = await askBody(body, 'findReserved', owner, key, ANY_BYTES);
+      return whole as Reserved | undefined;
+    },
+    async finish(owner, key, text) {
+      const bytes = Buffer.byteLength(text);
+      const finishWithout = (): Promise<void> => ask('finishWithout', owner, key, notKept(text));
+      if (bytes > maxKept.outcome) return finishWithout();
+      try {
+        await askBody({ share: tenantOf(owner), bytes }, 'finish', owner, key, { text, bytes });
+      } catch (error) {
+        // Where too much waits to be written, that the call ended must be known all the same.
+        if (!(error instanceof ToolcribError) || error.code !== 'busy') throw error;
+        await finishWithout();
+      }
+    },
+    release: (owner, key) => ask('release', owner, key),
+  };
+}
+
+async function askApproval({ askBody }: Asking, request: ApprovalRequest): Promise<Asked | undefined> {
+  const { owner, subject, expiresAt } = request;
+  const text = JSON.stringify(request);
+  const body = { share: tenantOf(owner), bytes: Buffer.byteLength(text) };
+  const asked = await askBody(body, 'askApproval', text, { owner, subject, expiresAt });
+  if (!asked) return undefined;
+  const { id, known } = asked;
+  return { approval: known ?? { ...request, id, decision: undefined }, isNew: known === undefined };
 }
 
 interface Watchers {
@@ -100,7 +132,7 @@ interface Watchers {
   readonly confirmedAt: () => number;
 }
 
-function createIdentities(ask: Ask, { tell, listeners, confirmedAt }: Watchers): IdentityStore {
+function createIdentities(ask: Asking['ask'], { tell, listeners, confirmedAt }: Watchers): IdentityStore {
   const change = async <T>(work: Promise<T>): Promise<T> => {
     const value = await work;
     tell();
@@ -119,76 +151,6 @@ function createIdentities(ask: Ask, { tell, listeners, confirmedAt }: Watchers):
     watch(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
-    },
-  };
-}
-
-// Every request of a session asks for its record: it is fetched once, and again when it could have been ended elsewhere.
-const SESSION_FRESH_MS = 5_000;
-const MAX_SESSIONS = 10_000;
-const SEALING_KEY_FRESH_MS = 3_600_000;
-
-function createMemory(ask: Ask): Memory {
-  const sessions = new Map<string, { record: SessionRecord; until: number }>();
-  // The last reading of each session that is under way, unless the session was ended since.
-  const readings = new Map<string, object>();
-  const remember = (record: SessionRecord): SessionRecord => {
-    if (sessions.size >= MAX_SESSIONS) sessions.delete(sessions.keys().next().value!);
-    sessions.set(record.id, { record, until: performance.now() + SESSION_FRESH_MS });
-    return record;
-  };
-  return {
-    keys: createSealingKeys(ask),
-    spent: { spend: (id, expiresAt) => ask('spend', id, expiresAt) },
-    tasks: { put: (record) => ask('putTask', record), get: (id) => ask('getTask', id) },
-    events: {
-      keep: (stream, event) => ask('keepEvent', stream, event),
-      after: (stream, eventId) => ask('eventsAfter', stream, eventId),
-      forget: (stream) => ask('forgetEvents', stream),
-    },
-    sessions: {
-      async put(record) {
-        remember(record);
-        await ask('putSession', record);
-      },
-      async get(id) {
-        const known = sessions.get(id);
-        if (known && known.until > performance.now()) return known.record;
-        sessions.delete(id);
-        const reading = {};
-        readings.set(id, reading);
-        try {
-          const record = await ask('getSession', id);
-          return record && readings.get(id) === reading ? remember(record) : record;
-        } finally {
-          if (readings.get(id) === reading) readings.delete(id);
-        }
-      },
-      async delete(id) {
-        sessions.delete(id);
-        readings.delete(id);
-        await ask('deleteSession', id);
-      },
-    },
-  };
-}
-
-function createSealingKeys(ask: Ask): Memory['keys'] {
-  let current: { key: { id: string; bytes: Uint8Array }; until: number } | undefined;
-  return {
-    async current() {
-      if (current && current.until > performance.now()) return current.key;
-      const { id, bytes } = await ask('currentSealingKey');
-      current = {
-        key: { id, bytes: Buffer.from(bytes, 'base64url') },
-        until: performance.now() + SEALING_KEY_FRESH_MS,
-      };
-      return current.key;
-    },
-    async find(id) {
-      if (current?.key.id === id) return current.key;
-      const bytes = await ask('findSealingKey', id);
-      return bytes === undefined ? undefined : { id, bytes: Buffer.from(bytes, 'base64url') };
     },
   };
 }

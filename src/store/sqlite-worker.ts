@@ -8,11 +8,13 @@ import { proveRoom } from './prove-room.ts';
 import { retain, settleIntents, settleTasks } from './journal-upkeep.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 import { createOperations, type Operations } from './sqlite-operations.ts';
+import { sweepSlice } from './sqlite-sweep.ts';
 import { migrate, schemaVersion } from './sqlite-schema.ts';
 import type { Entry } from './store.ts';
 import type { Batch, Operation, Reply, WorkerOptions } from './worker-messages.ts';
 
 const SWEEP_MS = 60_000;
+const PAUSE_MS = 1;
 const REOPEN_MS = 200;
 const MAX_REOPEN_MS = 5_000;
 const STEADY_MS = 60_000;
@@ -178,6 +180,22 @@ function keepUp(work: (store: Opened) => void): void {
   }
 }
 
+let isCleaning = false;
+
+// Slice by slice, each a transaction of its own: what others ask for meanwhile comes between them.
+function cleanUp(): void {
+  if (!isCleaning) cleanSlice();
+}
+
+function cleanSlice(): void {
+  isCleaning = false;
+  keepUp(({ db, writer, key }) => {
+    const { retentionDays: days } = options;
+    isCleaning = db.atOnce(() => sweepSlice(db)) || (days !== undefined && retain(db, writer, { days, key }));
+  });
+  if (isCleaning) setTimeout(cleanSlice, PAUSE_MS).unref();
+}
+
 function lookForForeignWrites({ db }: Opened): void {
   const writes = db.foreignWrites;
   port.postMessage({ changed: writes !== foreignWrites });
@@ -207,15 +225,7 @@ try {
   port.postMessage({ ready: true });
   setInterval(() => keepUp(lookForForeignWrites), options.watchMs).unref();
   setInterval(() => keepUp(({ writer }) => writer.checkpointInTurn()), options.checkpointMs).unref();
-  setInterval(
-    () =>
-      keepUp(({ db, writer, operations, key }) => {
-        db.atOnce(() => operations.sweep());
-        const { retentionDays: days } = options;
-        if (days !== undefined) retain(db, writer, { days, key });
-      }),
-    SWEEP_MS,
-  ).unref();
+  setInterval(cleanUp, SWEEP_MS).unref();
 } catch (error) {
   port.postMessage({ failed: (error as Error).message });
   port.close();

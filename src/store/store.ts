@@ -1,6 +1,7 @@
 import type { Approvals } from '../core/approval.ts';
 import type { Identities, KeyRecord, TenantRecord } from '../core/identity.ts';
 import type { Memory } from '../core/memory.ts';
+import type { NotKept } from '../core/not-kept.ts';
 import type { Reservation } from '../core/reservation.ts';
 import type { Awaitable } from '../core/source.ts';
 
@@ -35,20 +36,22 @@ export interface Journal {
   readonly isReady: boolean;
 }
 
-/** Whether an intent was written, or why not: the key is `taken`, or the call is `unapproved`. */
-export type Committed = 'committed' | 'taken' | 'unapproved';
+/** Whether an intent was written, or why not: the key is `taken`, too many keys are kept (`full`), or the call is `unapproved`. */
+export type Committed = 'committed' | 'taken' | 'full' | 'unapproved';
 
 /** How a call under a reservation ended: its result as JSON, or nothing yet. */
 export interface Reserved {
   readonly subject: string;
-  /** `undefined` while it runs, and for ever if the process died meanwhile. */
+  /** `undefined` while it runs, for ever if the process died meanwhile, and where it is not kept. */
   readonly outcome: string | undefined;
+  /** Set where the call has ended and its outcome was too large to keep, or made room for later ones. */
+  readonly notKept?: NotKept | undefined;
 }
 
 /** Which keys of idempotent calls are taken, and how those calls ended. */
 export interface Reservations {
   find(owner: string, key: string): Awaitable<Reserved | undefined>;
-  /** Keeps how a reserved call ended; durable when it resolves. */
+  /** Keeps how a reserved call ended, of a large outcome its digest; durable when it resolves. Of an owner with too much its oldest outcomes become digests. */
   finish(owner: string, key: string, outcome: string): Promise<void>;
   /** Gives a key back: the call is known not to have run. */
   release(owner: string, key: string): Promise<void>;

@@ -62,16 +62,9 @@ export function collectCheckpoints(
   const checkpoints = lines.map((line, index) => openNext(line, lines[index - 1], { n: index + 1, key }));
   const moved = kept.find(({ up_to: upTo }, index) => checkpoints[index]!.upTo !== upTo);
   if (moved) throw new Found({ what: `The place of checkpoint ${moved.n} in the database was changed.` });
-  const shifted = kept.find(({ at }, index) => !isTimeOf(checkpoints[index]!, at));
+  const shifted = kept.find(({ at }, index) => Date.parse(checkpoints[index]!.at) !== at);
   if (shifted) throw new Found({ what: `The time of checkpoint ${shifted.n} in the database was changed.` });
   return { checkpoints, inside: kept.length };
-}
-
-const MOMENT_MS = 1_000;
-
-// It is there to find a checkpoint by: a moment more or less changes nothing.
-function isTimeOf({ at }: Checkpoint, kept: number | null): boolean {
-  return kept !== null && Math.abs(Date.parse(at) - kept) < MOMENT_MS;
 }
 
 // A copy that was only just configured is not there yet, nor is any after a crash between the first checkpoint and its copies; but otherwise, without any copy, nothing outside the database shows what it held.

@@ -6,6 +6,7 @@ import { endIntent, intentIn } from './intent.ts';
 import { recordUnavailable } from './record-unavailable.ts';
 import { failureOf, startStoreWorker } from './start-worker.ts';
 import type { Entry } from './store.ts';
+import { refuseParcel, WorkQueue, type Body, type Parcel, type Waiting } from './work-queue.ts';
 import type { Batch, News, Operation, Reply, WorkerOptions } from './worker-messages.ts';
 
 /** What the line tells of the thread behind it. */
@@ -23,37 +24,21 @@ export interface LineEvents {
 const LOOKS = 9;
 const LOOK_MS = 100;
 const CLOSE_MS = 5_000;
-const MAX_QUEUED = 20_000;
 
-interface Waiting {
-  readonly resolve: (value: never) => void;
-  readonly reject: (error: Error) => void;
-  /** The intent of a call that runs only when it is written in time. */
-  readonly intent?: Entry | undefined;
-}
-
-/** A batch, and who waits for what in it. */
-interface Asked {
-  readonly batch: Batch;
-  readonly rows: readonly Waiting[];
-  readonly operations: readonly Waiting[];
-}
-
-interface Sent extends Asked {
+interface Sent {
+  readonly id: number;
+  readonly parcel: Parcel;
   /** How often it was still under way when somebody looked. */
   looks: number;
   /** Whether everybody was told that it takes too long. */
   isLate: boolean;
 }
 
-/** The way to the thread that owns the database: what is asked for in one turn, or while it is at work, goes as one group. */
+/** The way to the thread that owns the database: what is asked for in one turn, or while it is at work, goes as one group, as far as it is small. */
 export class WorkerLine {
   readonly #worker: Worker;
   readonly #events: LineEvents;
-  #rows = '';
-  #rowsWaiting: Waiting[] = [];
-  #operations: Operation[] = [];
-  #operationsWaiting: Waiting[] = [];
+  readonly #queue = new WorkQueue();
   #sent: Sent | undefined;
   #lastId = 0;
   #isScheduled = false;
@@ -111,26 +96,33 @@ export class WorkerLine {
   }
 
   #queueRow(entry: Entry, intent: Entry | undefined): Promise<void> {
-    if (!this.isReady || this.#rowsWaiting.length >= MAX_QUEUED) return this.#refuseRow();
+    if (!this.isReady || !this.#queue.hasRoomForRow) return this.#refuseRow();
     if (!isOneRow(entry)) return Promise.reject(new TypeError(NOT_ONE_ROW));
-    const line = `${entry.chain}\t${entry.body}`;
-    this.#rows = this.#rows === '' ? line : `${this.#rows}\n${line}`;
     return new Promise((resolve, reject) => {
-      this.#rowsWaiting.push({ resolve, reject, intent });
+      this.#queue.addRow(`${entry.chain}\t${entry.body}`, { resolve, reject, intent });
       this.#schedule();
     });
   }
 
   /** Does something in the next transaction; resolves with its answer once that is on the disk. */
-  ask<T>(operation: Operation): Promise<T> {
+  ask<T>(operation: Operation, bytes = 0): Promise<T> {
     const { row } = operation;
     if (row && !this.isReady) return this.#refuseRow();
     if (this.#closing || this.#hasEnded) return Promise.reject(recordUnavailable());
-    if (this.#operations.length >= MAX_QUEUED) return Promise.reject(recordUnavailable());
+    if (!this.#queue.hasRoomForOperation) return Promise.reject(recordUnavailable());
     if (row && !isOneRow(row)) return Promise.reject(new TypeError(NOT_ONE_ROW));
     return new Promise<T>((resolve, reject) => {
-      this.#operations.push(operation);
-      this.#operationsWaiting.push({ resolve, reject });
+      this.#queue.addOperation(operation, { resolve, reject }, bytes);
+      this.#schedule();
+    });
+  }
+
+  /** The same for what brings or fetches a body: apart from rows, those of each share in their order. Fails with `busy` where too much waits. */
+  askApart<T>(operation: Operation, body: Body): Promise<T> {
+    if (this.#closing || this.#hasEnded) return Promise.reject(recordUnavailable());
+    if (!this.#queue.hasRoomFor(body)) return Promise.reject(new ToolcribError('busy', TOO_MUCH));
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.addBody(operation, { resolve, reject }, body);
       this.#schedule();
     });
   }
@@ -164,7 +156,7 @@ export class WorkerLine {
   }
 
   #isBusy(): boolean {
-    return this.#sent !== undefined || this.#rowsWaiting.length > 0 || this.#operations.length > 0;
+    return this.#sent !== undefined || !this.#queue.isEmpty;
   }
 
   #schedule(): void {
@@ -177,34 +169,25 @@ export class WorkerLine {
     this.#isScheduled = false;
     const refused = this.#refusedRows;
     this.#refusedRows = 0;
-    const batch: Batch = { id: ++this.#lastId, rows: this.#rows, operations: this.#operations, refused };
-    const waiting = { rows: this.#rowsWaiting, operations: this.#operationsWaiting };
-    this.#clearQueues();
     this.#watchdog ??= setInterval(() => this.#watch(), LOOK_MS).unref();
     this.#worker.ref();
-    this.#sent = { looks: 0, isLate: false, ...this.#post({ batch, ...waiting }) };
+    const id = ++this.#lastId;
+    this.#sent = { id, parcel: this.#post(id, refused, this.#queue.next()), looks: 0, isLate: false };
   }
 
   // What cannot be copied to the thread, such as a function, fails the request it is part of and no other.
-  #post(asked: Asked): Asked {
+  #post(id: number, refused: number, parcel: Parcel): Parcel {
+    const { text: rows, work } = parcel;
     try {
-      this.#worker.postMessage(asked.batch);
-      return asked;
+      this.#worker.postMessage({ id, rows, operations: work, refused } satisfies Batch);
+      return parcel;
     } catch {
-      const copied = asked.batch.operations.map((operation, index) =>
-        copyOf(operation, asked.operations[index]!),
-      );
-      const batch = { ...asked.batch, operations: copied.filter((operation) => operation !== undefined) };
-      this.#worker.postMessage(batch);
-      return { ...asked, batch, operations: asked.operations.filter((_, index) => copied[index]) };
+      const copied = work.map((operation, index) => copyOf(operation, parcel.operations[index]!));
+      const operations = copied.filter((operation) => operation !== undefined);
+      this.#worker.postMessage({ id, rows, operations, refused } satisfies Batch);
+      const waiting = parcel.operations.filter((_, index) => copied[index]);
+      return { ...parcel, work: operations, operations: waiting };
     }
-  }
-
-  #clearQueues(): void {
-    this.#rows = '';
-    this.#rowsWaiting = [];
-    this.#operations = [];
-    this.#operationsWaiting = [];
   }
 
   #hear(news: News): void {
@@ -217,24 +200,25 @@ export class WorkerLine {
 
   #settle({ id, results, error }: Reply): void {
     const sent = this.#sent;
-    if (sent?.batch.id !== id) return;
+    if (sent?.id !== id) return;
+    const { parcel } = sent;
     this.#sent = undefined;
     this.#worker.unref();
-    if (error !== undefined) refuse(sent, recordUnavailable(error));
+    if (error !== undefined) refuseParcel(parcel, recordUnavailable(error));
     else {
-      for (const { resolve } of sent.rows) resolve(undefined as never);
-      for (const [index, { resolve }] of sent.operations.entries()) resolve(results![index] as never);
+      for (const { resolve } of parcel.rows) resolve(undefined as never);
+      for (const [index, { resolve }] of parcel.operations.entries()) resolve(results![index] as never);
       // Late is better than never: whoever waited has given up, but the next can be served.
       if (!this.#isReady) this.#recover();
-      if (sent.isLate) this.#takeBack(sent, results!);
+      if (sent.isLate) this.#takeBack(parcel, results!);
     }
-    if (this.#rowsWaiting.length > 0 || this.#operations.length > 0) this.#schedule();
+    if (!this.#queue.isEmpty) this.#schedule();
   }
 
   // Calls that were refused meanwhile have not run, although their intents got written: the record says so, and their keys and approvals are good again.
-  #takeBack({ rows, batch }: Sent, results: readonly unknown[]): void {
+  #takeBack({ rows, work }: Parcel, results: readonly unknown[]): void {
     for (const { intent } of rows) if (intent) this.#closeUnrun(intent);
-    for (const [index, { name, args, row }] of batch.operations.entries()) {
+    for (const [index, { name, args, row }] of work.entries()) {
       if (name !== 'claim' || results[index] !== 'committed') continue;
       const [reservation, approval] = args as [Reservation | undefined, string | undefined];
       if (reservation) this.#undo({ name: 'release', args: [reservation.owner, reservation.key] });
@@ -263,14 +247,12 @@ export class WorkerLine {
     }
     if (++sent.looks < LOOKS) return;
     sent.isLate = true;
-    refuse(sent, recordUnavailable('The disk does not answer.'));
+    refuseParcel(sent.parcel, recordUnavailable('The disk does not answer.'));
     this.#fail('The disk does not answer.');
   }
 
   #fail(reason: string): void {
-    this.#refusedRows += this.#rowsWaiting.length + this.#operations.filter(({ row }) => row).length;
-    refuse({ rows: this.#rowsWaiting, operations: this.#operationsWaiting }, recordUnavailable(reason));
-    this.#clearQueues();
+    this.#refusedRows += this.#queue.refuse(recordUnavailable(reason));
     if (!this.#isReady) return;
     this.#isReady = false;
     this.#events.onTrouble(reason);
@@ -280,10 +262,9 @@ export class WorkerLine {
     this.#hasEnded = true;
     clearInterval(this.#watchdog);
     const reason = 'The thread of the store has ended.';
-    if (this.#sent) refuse(this.#sent, recordUnavailable(reason));
+    if (this.#sent) refuseParcel(this.#sent.parcel, recordUnavailable(reason));
     this.#sent = undefined;
-    if (this.#closing)
-      refuse({ rows: this.#rowsWaiting, operations: this.#operationsWaiting }, recordUnavailable());
+    if (this.#closing) this.#queue.refuse(recordUnavailable());
     else this.#fail(reason);
   }
 
@@ -294,6 +275,7 @@ export class WorkerLine {
   }
 }
 
+const TOO_MUCH = 'Too much of this tenant waits to be written; try again shortly.';
 const NOT_ONE_ROW = 'A row is one line of text without tabs, on a chain whose name has neither.';
 
 function copyOf(operation: Operation, { reject }: Waiting): Operation | undefined {
@@ -303,10 +285,4 @@ function copyOf(operation: Operation, { reject }: Waiting): Operation | undefine
     reject(new TypeError(`${operation.name} was handed something that cannot be kept.`, { cause }));
     return undefined;
   }
-}
-
-// A promise that is settled stays as it is, so refusing twice does no harm.
-function refuse({ rows, operations }: Pick<Sent, 'rows' | 'operations'>, refusal: ToolcribError): void {
-  for (const { reject } of rows) reject(refusal);
-  for (const { reject } of operations) reject(refusal);
 }

@@ -23,6 +23,7 @@ const worded = new Set<ErrorCode>([
   'busy',
   'key_reused',
   'outcome_unknown',
+  'outcome_not_kept',
   'approval_required',
 ]);
 const reads = { annotations: { readOnlyHint: true } };
