@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Cancellation } from '../core/cancellation.ts';
 import type { Clock } from '../core/clock.ts';
 import { ownerOf } from '../core/digest.ts';
-import { rowOf, ToolcribError } from '../core/errors.ts';
+import { accident, rowOf, ToolcribError } from '../core/errors.ts';
 import { readAnswer, type Asker } from '../core/interview.ts';
 import type { TaskRecord, TaskRecords } from '../core/memory.ts';
 import type { Question } from '../core/question.ts';
@@ -111,7 +111,7 @@ export class RunningTask implements Asker {
 
   /** Asks through the task and waits until every question has its answer; a call never asks twice under one key. */
   async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
-    const encoded = encodeQuestions(questions, this.#settled);
+    const encoded = asJson(encodeQuestions(questions, this.#settled));
     const answers = Promise.all(
       [...questions].map(async ([key, question]) => {
         const answer = new Promise<unknown>((resolve) => {
@@ -168,6 +168,15 @@ export class RunningTask implements Asker {
     const save = (): Promise<void> => this.#controls.save(record);
     this.#saved = this.#saved.then(save, save);
     return this.#saved;
+  }
+}
+
+// What a tool asks is kept and sent by others, later; that it is not JSON is told to the tool, now.
+function asJson(questions: Record<string, JsonObject>): Record<string, JsonObject> {
+  try {
+    return JSON.parse(JSON.stringify(questions)) as Record<string, JsonObject>;
+  } catch (cause) {
+    throw accident('tool_failed', 'The tool asked something that is not JSON', cause);
   }
 }
 

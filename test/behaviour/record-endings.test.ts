@@ -61,6 +61,34 @@ test('a question that is not JSON is a failure of the tool, and its only ending'
   ]);
 });
 
+test.each<[string, object]>([
+  ['a function', { onDone: () => 1 }],
+  ['a number that JSON cannot hold', { seed: 10n ** 30n }],
+])(
+  'a task that asks something with %s in it spoils nobody else, and ends like any other',
+  async (_what, more) => {
+    const tasks = { extensions: { 'io.modelcontextprotocol/tasks': {} }, sampling: {} };
+    const offers = [
+      defineTool({ name: 'asks', description: 'Asks.', ...readOnly }, async (_args, { detach, sample }) => {
+        detach();
+        await sample({ messages: [], maxTokens: 1, ...more });
+      }),
+      defineTool({ name: 'acts', description: 'Acts.' }, () => 'done'),
+    ];
+    const crib = await openCrib({ offers });
+    const [peer, other] = await Promise.all([
+      crib.connect('ada', { capabilities: tasks }),
+      crib.connect('cyn'),
+    ]);
+    const { taskId } = await peer.result('tools/call', { name: 'asks' });
+    const others = Array.from({ length: 10 }, () => other.call('acts'));
+    for (const { content } of await Promise.all(others)) expect(content[0]!.text).toBe('done');
+    await expect
+      .poll(async () => (await peer.result('tasks/get', { taskId }))['status'])
+      .toMatch(/^(input_required|completed)$/);
+  },
+);
+
 test('what is kept from a tool or prompt is refused, with the code of a call that ran and failed', async () => {
   const offers = [
     defineTool({ name: 'far', description: 'Is out.', ...readOnly }, () => {
