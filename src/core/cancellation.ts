@@ -2,11 +2,17 @@
 export class Cancellation {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
+  #isWithdrawn = false;
   #listeners: ((reason: Error) => void)[] | undefined;
 
   /** Why the call was stopped, once it was. */
   get reason(): Error | undefined {
     return this.#reason;
+  }
+
+  /** Whether it was the client that stopped the call, and so wants to hear nothing more of it. */
+  get isWithdrawn(): boolean {
+    return this.#isWithdrawn;
   }
 
   /** The standard signal, for handlers and what they call. */
@@ -22,6 +28,13 @@ export class Cancellation {
     this.#reason = reason;
     this.#controller?.abort(reason);
     for (const listener of this.#listeners ?? []) listener(reason);
+  }
+
+  /** Stops the call for a client that cancelled or left. */
+  withdraw(reason: Error): void {
+    if (this.#reason) return;
+    this.#isWithdrawn = true;
+    this.abort(reason);
   }
 
   /** Settles as `work` does, or fails with the reason as soon as the call is stopped. */

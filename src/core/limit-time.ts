@@ -17,6 +17,8 @@ export function limitTime({ msFor, deadlines }: TimeLimits): Stage {
     wrap(tool, next) {
       const ms = msFor(tool.name);
       return (call) => {
+        // Stopped while the stages before this one waited for something.
+        if (call.cancellation.reason) throw call.cancellation.reason;
         const work = next(call);
         return work instanceof Promise ? bound(work, call, { ms, name: tool.name, deadlines }) : work;
       };

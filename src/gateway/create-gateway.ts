@@ -202,16 +202,17 @@ class RunningGateway implements Gateway {
     this.#stop.abort(new ToolcribError('invalid_setup', 'The server is stopping.'));
     const drainMs = graceMs ?? this.#generation.loaded.config.server.drainSeconds * 1000;
     const stopAt = performance.now() + drainMs;
-    // Before anything is waited for, so that no more calls come.
-    const closed = this.#listening?.close(drainMs);
-    await this.#reloaded(drainMs);
+    // Before anything is waited for, so that no more calls come; what is stopped after the drain still has a connection to be told on.
+    const closed = this.#listening?.close(drainMs + LAST_WORDS_MS) ?? Promise.resolve();
+    await within(drainMs, this.#reloading);
     this.#unwatch?.();
-    await closed;
+    await within(stopAt - performance.now(), closed);
     this.server.close();
     // Tasks, and calls of older clients, go on without a connection.
     await this.#settled(stopAt);
     this.server.stopCalls();
     await this.#settled(performance.now() + LAST_WORDS_MS);
+    await closed;
     this.#generation.authentication?.signIn.close();
     const all = [this.#generation, ...this.#retiring];
     for (const { line } of all) line.close();
@@ -220,16 +221,6 @@ class RunningGateway implements Gateway {
     await new Promise((resolve) => setImmediate(resolve));
     await Promise.all(all.map((generation) => generation.close()));
     await this.#lasting.store.close();
-  }
-
-  // A reload gives up when the server stops; should one not, the drain is all it gets.
-  async #reloaded(drainMs: number): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const drained = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, drainMs);
-    });
-    await Promise.race([this.#reloading, drained]);
-    clearTimeout(timer);
   }
 
   async #settled(until: number): Promise<void> {
@@ -285,6 +276,16 @@ class RunningGateway implements Gateway {
       this.log('error', `That there was a ${kind} could not be put on record.`, { cause });
     }
   }
+}
+
+// A reload gives up when the server stops, and connections close with their last answer; should one not, the drain is all it gets.
+async function within(ms: number, work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const drained = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([work, drained]);
+  clearTimeout(timer);
 }
 
 function measure({ metrics, store, buckets, slots, breakers, results }: Lasting): void {

@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { isThenable } from '../core/source.ts';
 
 /** How bad a log entry is. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
@@ -12,6 +13,25 @@ export const stderrLog: Log = (level, message, facts) => {
     `${JSON.stringify({ time: new Date().toISOString(), level, message, ...flatten(facts) })}\n`,
   );
 };
+
+/** The same log, for those who must not fail because it does: what it cannot take goes to standard error, without its facts. */
+export function steadyLog(log: Log): Log {
+  const fallBack = (level: LogLevel, message: string): void => {
+    try {
+      stderrLog(level, message, { log: 'The log failed, so the facts of this entry are missing.' });
+    } catch {
+      // Nothing is left to say it with.
+    }
+  };
+  return (level, message, facts) => {
+    try {
+      const written = log(level, message, facts) as unknown;
+      if (isThenable(written)) written.then(undefined, () => fallBack(level, message));
+    } catch {
+      fallBack(level, message);
+    }
+  };
+}
 
 /** Facts as plain values: whatever is not one becomes text, with its causes. */
 export function flatten(facts: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {

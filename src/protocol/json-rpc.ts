@@ -84,12 +84,18 @@ export function encodeError(
   error: ToolcribError,
   number = rowOf(error.code).number,
 ): string {
-  const body = {
-    code: number ?? -32603,
-    message: error.message,
-    ...(error.data && { data: error.data }),
-  };
-  return `{"jsonrpc":"2.0",${idText === undefined ? '' : `"id":${idText},`}"error":${JSON.stringify(body)}}`;
+  const facts = { code: number ?? -32603, message: error.message };
+  return `{"jsonrpc":"2.0",${idText === undefined ? '' : `"id":${idText},`}"error":${withData(facts, error.data)}}`;
+}
+
+// What is not JSON is left out: a refusal must not fail because of what it says beside its text.
+function withData(facts: JsonObject, data: JsonObject | undefined): string {
+  if (!data) return JSON.stringify(facts);
+  try {
+    return JSON.stringify({ ...facts, data });
+  } catch {
+    return JSON.stringify(facts);
+  }
 }
 
 /** The bytes of a notification. */

@@ -6,7 +6,10 @@ import { defineResource } from '../core/resource.ts';
 import { withStages, type Stage } from '../core/stage.ts';
 import type { Change, ToolSource } from '../core/source.ts';
 import { defineTool } from '../core/tool.ts';
+import { Accidents } from './accidents.ts';
 import { Announcer, type Listener } from './announcer.ts';
+
+const accidents = new Accidents(() => {});
 
 const named = (name: string) => defineTool({ name, description: 'One of several.' }, () => name);
 const hideSecrets: Stage = {
@@ -40,7 +43,7 @@ function slowly(source: ToolSource): ToolSource {
 
 test('a listener hears of what it can see, until it leaves', async () => {
   const source = new ToolRegistry().registerTool(named('first'));
-  const announcer = new Announcer(withStages(source, [hideSecrets]));
+  const announcer = new Announcer(withStages(source, [hideSecrets]), accidents);
   const ear = listener();
   const leave = announcer.join(ear);
   source.registerTool(named('secret'));
@@ -58,13 +61,16 @@ test('a listener hears of what it can see, until it leaves', async () => {
 test('a source is watched once, and only while somebody listens', () => {
   let watching = 0;
   const source = new ToolRegistry();
-  const announcer = new Announcer({
-    ...slowly(source),
-    watch: () => {
-      watching++;
-      return () => void watching--;
+  const announcer = new Announcer(
+    {
+      ...slowly(source),
+      watch: () => {
+        watching++;
+        return () => void watching--;
+      },
     },
-  });
+    accidents,
+  );
   expect([announcer.works, watching]).toEqual([true, 0]);
   const leave = [announcer.join(listener()), announcer.join(listener())];
   expect(watching).toBe(1);
@@ -75,12 +81,12 @@ test('a source is watched once, and only while somebody listens', () => {
   announcer.join(listener())();
   expect(watching).toBe(0);
   const { watch: _watch, ...still } = slowly(source);
-  expect(new Announcer(still).works).toBe(false);
+  expect(new Announcer(still, accidents).works).toBe(false);
 });
 
 test('a change that is hidden stays unheard even before a slow source has listed anything', async () => {
   const source = new ToolRegistry().registerTool(named('first'));
-  const announcer = new Announcer(slowly(withStages(source, [hideSecrets])));
+  const announcer = new Announcer(slowly(withStages(source, [hideSecrets])), accidents);
   const ear = listener();
   announcer.join(ear);
   source.registerTool(named('secret'));
@@ -93,7 +99,7 @@ test('a change that is hidden stays unheard even before a slow source has listed
 
 test('whoever left while a slow source was looking hears nothing', async () => {
   const source = new ToolRegistry();
-  const announcer = new Announcer(slowly(source));
+  const announcer = new Announcer(slowly(source), accidents);
   const ear = listener();
   const leave = announcer.join(ear);
   for (let turn = 0; turn < 3; turn++) await setImmediate();
@@ -115,10 +121,13 @@ test.each<[string, ToolSource['list']]>([
 ])('a source whose list %s ends nothing, and other listeners hear', async (_how, fail) => {
   const source = new ToolRegistry();
   const failing: Caller = { ...localCaller, id: 'failing' };
-  const announcer = new Announcer({
-    ...slowly(source),
-    list: (caller) => (caller === failing ? fail(caller) : source.list()),
-  });
+  const announcer = new Announcer(
+    {
+      ...slowly(source),
+      list: (caller) => (caller === failing ? fail(caller) : source.list()),
+    },
+    accidents,
+  );
   const [broken, fine] = [listener([], failing), listener()];
   announcer.join(broken);
   announcer.join(fine);
@@ -134,14 +143,17 @@ test('A9 an update is told to who follows the resource and can read it', async (
   );
   await setImmediate();
   const stranger: Caller = { ...localCaller, id: 'stranger' };
-  const announcer = new Announcer({
-    ...slowly(source),
-    resources: {
-      list: () => source.resources!.list(),
-      templates: () => source.resources!.templates(),
-      find: async (uri, caller) => (caller === stranger ? undefined : source.resources!.find(uri)),
+  const announcer = new Announcer(
+    {
+      ...slowly(source),
+      resources: {
+        list: () => source.resources!.list(),
+        templates: () => source.resources!.templates(),
+        find: async (uri, caller) => (caller === stranger ? undefined : source.resources!.find(uri)),
+      },
     },
-  });
+    accidents,
+  );
   const ears = {
     follows: listener(['note://one']),
     other: listener(['note://two']),

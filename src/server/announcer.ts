@@ -10,6 +10,7 @@ import {
   type ToolSource,
 } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
+import type { Accidents } from './accidents.ts';
 
 /** Somebody who wants to hear of changes. */
 export interface Listener {
@@ -28,12 +29,14 @@ type View = Record<ListKind, Awaitable<readonly Listed[]>>;
 /** Tells listeners what changed in the source, each only what its caller can see. */
 export class Announcer {
   readonly #source: ToolSource;
+  readonly #accidents: Accidents;
   // What each listener saw last, so that a change hidden from it stays unheard.
   readonly #listeners = new Map<Listener, View>();
   #unwatch: (() => void) | undefined;
 
-  constructor(source: ToolSource) {
+  constructor(source: ToolSource, accidents: Accidents) {
     this.#source = source;
+    this.#accidents = accidents;
   }
 
   /** Whether the source tells of changes at all. */
@@ -53,8 +56,9 @@ export class Announcer {
     return () => {
       this.#listeners.delete(listener);
       if (this.#listeners.size > 0) return;
-      this.#unwatch?.();
+      const unwatch = this.#unwatch;
       this.#unwatch = undefined;
+      if (unwatch) this.#accidents.contain(unwatch);
     };
   }
 
@@ -66,10 +70,16 @@ export class Announcer {
     );
   }
 
+  // Neither the source that changed nor another listener suffers for one that cannot be told.
   #tell(change: Change): void {
     for (const [listener, view] of this.#listeners) {
-      if (change.kind === 'resource') void this.#tellResource(listener, change);
-      else void this.#tellList(listener, change, view);
+      void orElse<void>(
+        () =>
+          change.kind === 'resource'
+            ? this.#tellResource(listener, change)
+            : this.#tellList(listener, change, view),
+        (error) => void this.#accidents.report(error),
+      );
     }
   }
 

@@ -8,8 +8,9 @@ import { permit } from '../core/permit.ts';
 import { withInnerStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
 import { validateInputWithin, validateOutputWithin } from '../core/validate.ts';
-import { stderrLog, type Log } from '../observe/log.ts';
+import { stderrLog, steadyLog } from '../observe/log.ts';
 import { revisionOf } from '../protocol/revisions.ts';
+import { Accidents } from './accidents.ts';
 import { Announcer } from './announcer.ts';
 import { Exchange } from './exchange.ts';
 import { answerFetch } from './fetch.ts';
@@ -48,7 +49,7 @@ export interface HandleOptions {
 /** A source behind an endpoint: `listen` and `serveStdio` put it on the network, `fetch` and `handle` into another program. */
 export interface Server {
   readonly source: ToolSource;
-  readonly options: ServerOptions & { readonly maxBodyBytes: number };
+  readonly options: Defaulted;
   /** What every transport calls; the place to start for one of your own. */
   readonly exchange: Exchange;
   /** What transports with GET and DELETE call beside it. */
@@ -72,19 +73,21 @@ export interface Server {
 /** Makes a server of a source; arguments and results are always validated. */
 export function createServer(options: ServerOptions): Server {
   checkOptions(options);
-  const { maxBodyBytes = 1_048_576, requestsPerMinute = 6_000, log = stderrLog } = options;
-  const parts = createParts({ ...options, log });
+  const settled = withDefaults(options);
+  const { log, accidents, maxBodyBytes } = settled;
+  const parts = createParts(settled);
   const subscriptions = new Subscriptions(parts.announcer, parts.pulse);
   parts.tasks.onChange = (record) => subscriptions.tellTask(record);
   const { sessions, announcer, delivery } = parts;
   sessions.onRestore = (session) => announceTo(session, announcer);
-  const rates = new RequestRates(requestsPerMinute, parts.clock);
+  const rates = new RequestRates(options.requestsPerMinute ?? 6_000, parts.clock);
   const exchange = new Exchange({
     methods: createMethods(parts, subscriptions),
     sessions,
     rates,
     delivery,
     log,
+    accidents,
     onRefusal: options.onRefusal,
     onReady: (session) => announceTo(session, announcer),
   });
@@ -98,10 +101,10 @@ export function createServer(options: ServerOptions): Server {
     },
   ]);
   const metadata = options.resource && describeResource(options.resource);
-  const gate = new Gate({ ...options, log }, { path: undefined, allowedHosts: options.allowedHosts });
+  const gate = new Gate(settled, { path: undefined, allowedHosts: options.allowedHosts });
   return {
     source: parts.source,
-    options: { ...options, log, maxBodyBytes },
+    options: settled,
     exchange,
     sessionRequests,
     rates,
@@ -114,7 +117,7 @@ export function createServer(options: ServerOptions): Server {
         metadata,
         clock: parts.clock,
       }),
-    handle: (message, handling) => answerMessage(exchange, message, handling),
+    handle: (message, handling) => answerMessage({ exchange, accidents }, message, handling),
     dismissals,
     dismiss: (isGone) => dismissals.forEach((dismiss) => dismiss(isGone)),
     close() {
@@ -129,7 +132,15 @@ export function createServer(options: ServerOptions): Server {
   };
 }
 
-function createParts(options: ServerOptions & { readonly log: Log }): ServerParts {
+type Defaulted = ServerOptions &
+  Required<Pick<ServerOptions, 'log' | 'maxBodyBytes'>> & { readonly accidents: Accidents };
+
+function withDefaults(options: ServerOptions): Defaulted {
+  const log = steadyLog(options.log ?? stderrLog);
+  return { ...options, log, maxBodyBytes: options.maxBodyBytes ?? 1_048_576, accidents: new Accidents(log) };
+}
+
+function createParts(options: Defaulted): ServerParts {
   const { name = 'toolcrib', version = '0.0.0', title, instructions, clock = systemClock } = options;
   const publications = options.publish ? new Publications(clock) : undefined;
   const source = withPublications(withEssentials(options.source, options), publications);
@@ -145,8 +156,8 @@ function createParts(options: ServerOptions & { readonly log: Log }): ServerPart
     seal: new Seal({ keys: memory.keys, spent: memory.spent, clock }),
     sessions: new Sessions(memory, clock),
     tasks: new Tasks(memory.tasks, clock),
-    announcer: new Announcer(source),
-    pulse: new Pulse(clock),
+    announcer: new Announcer(source, options.accidents),
+    pulse: new Pulse(clock, options.accidents),
     publications,
     delivery: options.delivery ?? 'direct',
   };
@@ -196,20 +207,21 @@ function sessionOf(caller: Caller, protocolVersion: string): Session {
 }
 
 async function answerMessage(
-  exchange: Exchange,
+  { exchange, accidents }: { exchange: Exchange; accidents: Accidents },
   message: JsonRpcMessage,
   options: HandleOptions,
 ): Promise<JsonRpcMessage | undefined> {
   const { caller, notify, signal, protocolVersion } = options;
   if (signal?.aborted) return undefined;
-  const say = (text: string): void => notify?.(parseJson(text) as JsonRpcMessage);
+  // A listener that fails is no failure of the tool that has something to say.
+  const say = (text: string): void => accidents.contain(() => notify?.(parseJson(text) as JsonRpcMessage));
   const link = createLink(
     caller,
     say,
     protocolVersion === undefined ? undefined : sessionOf(caller, protocolVersion),
   );
   const cancel = (): void =>
-    link.cancellation.abort(new ToolcribError('cancelled', 'The caller cancelled the request.'));
+    link.cancellation.withdraw(new ToolcribError('cancelled', 'The caller cancelled the request.'));
   signal?.addEventListener('abort', cancel, { once: true });
   const { body } = await exchange.answer(Buffer.from(JSON.stringify(message)), link);
   signal?.removeEventListener('abort', cancel);

@@ -1,7 +1,6 @@
-import { knownError, rowOf, ToolcribError } from '../core/errors.ts';
+import { rowOf, ToolcribError } from '../core/errors.ts';
 import { orElse, andThen, type Awaitable } from '../core/source.ts';
 import { Roster } from '../core/roster.ts';
-import type { Log } from '../observe/log.ts';
 import { eraOf, type Era } from '../protocol/era.ts';
 import { headerValue } from '../protocol/headers.ts';
 import {
@@ -16,7 +15,8 @@ import {
 } from '../protocol/json-rpc.ts';
 import { JsonScanner } from '../protocol/json-scan.ts';
 import { metaKeys, metaOf } from '../protocol/meta.ts';
-import { besideLink, textOf, type Answer, type Link } from './link.ts';
+import type { Accidents } from './accidents.ts';
+import { besideLink, hungUp, type Answer, type Link } from './link.ts';
 import type { Method } from './methods.ts';
 import { noteRefusal, type RefusalOptions } from './refusals.ts';
 import type { RequestRates } from './request-rates.ts';
@@ -32,7 +32,7 @@ export interface ExchangeOptions extends RefusalOptions {
   readonly sessions: Sessions;
   readonly rates: RequestRates;
   readonly delivery: 'direct' | 'queued';
-  readonly log: Log;
+  readonly accidents: Accidents;
   /** Called for every session whose handshake is complete. */
   readonly onReady: (session: Session) => void;
 }
@@ -41,7 +41,9 @@ const LARGE_BYTES = 65_536;
 const MAX_BATCH = 50;
 const ACCEPTED: Answer = { status: 202, body: undefined };
 // A client that cancelled wants to hear nothing more of the request.
-const CANCELLED: Answer = { status: 202, body: undefined };
+const WITHDRAWN: Answer = { status: 202, body: undefined };
+// A notification has no answer that could tell what failed; over HTTP its status does.
+const FAILED: Answer = { status: 500, body: undefined };
 const QUEUED: Answer = { status: 202, body: '{"status":"queued"}' };
 
 /** One message in, one answer out: the same function behind every transport. */
@@ -56,11 +58,15 @@ export class Exchange {
     this.#options = options;
   }
 
-  /** Answers a message, at once where it can; never fails, and answers a notification with nothing. */
+  /** Answers a message, at once where it can; never fails, whatever does, and answers a notification with nothing. */
   answer(bytes: Uint8Array, link: Link): Awaitable<Answer> {
     // One client alone has nobody to wait for, and counts on the order of its messages.
     if (bytes.length > LARGE_BYTES && link.headers) return this.#answerInTurn(bytes, link);
-    return this.#answerMessage(parseMessage(bytes, this.#scanner), link);
+    try {
+      return this.#answerMessage(parseMessage(bytes, this.#scanner), link);
+    } catch (error) {
+      return this.#refuse(error, { message: UNREAD, link });
+    }
   }
 
   /** Stops every request that is being answered. */
@@ -70,10 +76,14 @@ export class Exchange {
 
   // Reading a large message takes about as long as all the rest, so it has a turn of its own.
   async #answerInTurn(bytes: Uint8Array, link: Link): Promise<Answer> {
-    await this.#turns.next();
-    const message = parseMessage(bytes, this.#scanner);
-    await this.#turns.next();
-    return this.#answerMessage(message, link);
+    try {
+      await this.#turns.next();
+      const message = parseMessage(bytes, this.#scanner);
+      await this.#turns.next();
+      return await this.#answerMessage(message, link);
+    } catch (error) {
+      return this.#refuse(error, { message: UNREAD, link });
+    }
   }
 
   #answerMessage(message: Message | Batch, link: Link): Awaitable<Answer> {
@@ -87,15 +97,30 @@ export class Exchange {
     });
     return orElse(
       () => opened.then(() => this.#route(message, link)),
-      // A client that lost its session starts over, often with the old id still in its headers.
-      (error) =>
-        isHandshake(message)
-          ? this.#route(message, link)
-          : this.#refuse(rates.refuse(link.caller) ?? error, { message, link }),
+      (error) => this.#routeLost(message, link, error),
     );
   }
 
+  // A client that lost its session starts over, often with the old id still in its headers.
+  #routeLost(message: Message | Batch, link: Link, lost: unknown): Awaitable<Answer> {
+    if (isHandshake(message)) return this.#route(message, link);
+    try {
+      return this.#refuse(this.#options.rates.refuse(link.caller) ?? lost, { message, link });
+    } catch (error) {
+      return this.#refuse(error, { message, link });
+    }
+  }
+
+  // Every message of a batch comes here by itself, so what one throws is answered to that one.
   #route(message: Message | Batch, link: Link): Awaitable<Answer> {
+    try {
+      return this.#take(message, link);
+    } catch (error) {
+      return this.#refuse(error, { message, link });
+    }
+  }
+
+  #take(message: Message | Batch, link: Link): Awaitable<Answer> {
     switch (message.kind) {
       case 'request':
         return this.#queues(message, link)
@@ -106,7 +131,9 @@ export class Exchange {
       case 'response':
         return this.#takeResponse(message, link);
       case 'batch':
-        return this.#answerBatch(message, link);
+        return this.#answerBatch(message, link).catch((error: unknown) =>
+          this.#refuse(error, { message, link }),
+        );
       case 'invalid':
         return this.#refuse(message.error, { message, link });
     }
@@ -115,11 +142,14 @@ export class Exchange {
   #answerRequest(message: RequestMessage, link: Link): Awaitable<Answer> {
     const { idText } = message;
     let era: Era | undefined;
+    link.idText = idText;
     const place = this.#underWay.add(link);
     return orElse(
       () => {
         era = eraOf(message, versionHeader(link));
         link.hangUpCancels = era === 'modern';
+        if (link.isGone && link.hangUpCancels) link.cancellation.withdraw(hungUp());
+        if (link.cancellation.reason) throw link.cancellation.reason;
         const settled = era === 'modern' ? settleModern(message, link) : settleLegacy(message, link);
         return andThen(this.#perform(settled), (result) => {
           link.answered = true;
@@ -165,7 +195,9 @@ export class Exchange {
   #takeNotification(message: NotificationMessage, { session }: Link): Answer {
     if (message.method === 'notifications/cancelled') {
       const id = message.params?.['requestId'] as string | number;
-      session?.underWay.get(id)?.abort(new ToolcribError('cancelled', 'The client cancelled the request.'));
+      session?.underWay
+        .get(id)
+        ?.withdraw(new ToolcribError('cancelled', 'The client cancelled the request.'));
     }
     if (message.method === 'notifications/initialized' && session?.revision && !session.ready) {
       session.ready = true;
@@ -193,17 +225,15 @@ export class Exchange {
       );
       return this.#refuse(error, { message: batch, link });
     }
+    const links = messages.map(() => besideLink(link, (text) => link.notify(text)));
     const answers = await Promise.all(
-      messages.map(async (message) =>
-        this.#route(
-          message,
-          besideLink(link, (text) => link.notify(text)),
-        ),
-      ),
+      messages.map(async (message, index) => this.#route(message, links[index]!)),
     );
-    const bodies = answers.flatMap((answer) =>
-      answer.body === undefined || answer === QUEUED ? [] : [textOf(answer.body)],
-    );
+    const bodies: string[] = [];
+    for (const [index, answer] of answers.entries()) {
+      if (answer !== QUEUED)
+        this.#options.accidents.deliver(answer.body, links[index]!.idText, (text) => bodies.push(text));
+    }
     if (bodies.length > 0) return { status: 200, body: `[${bodies.join(',')}]` };
     return answers.includes(QUEUED) ? QUEUED : ACCEPTED;
   }
@@ -220,8 +250,10 @@ export class Exchange {
 
   #queue(message: RequestMessage, session: Session, link: Link): Answer {
     const background = besideLink(link, (text) => session.unasked.send(text));
+    session.owe();
     void andThen(this.#answerRequest(message, background), ({ body }) => {
-      if (body !== undefined) session.unasked.send(textOf(body));
+      this.#options.accidents.deliver(body, message.idText, (text) => session.unasked.send(text));
+      session.settle();
     });
     return QUEUED;
   }
@@ -235,10 +267,13 @@ export class Exchange {
     return this.#refuse(error, { message, link });
   }
 
+  // Never throws: it is where everything that was thrown ends up.
   #refuse(error: unknown, { message, link, era }: Refusing): Answer {
-    const known = error instanceof ToolcribError ? error : this.#report(error);
-    if (known.code === 'cancelled' && link.cancellation.reason) return CANCELLED;
-    noteRefusal(this.#options, known, { caller: link.caller, message });
+    const known = this.#options.accidents.known(error);
+    if (known.code === 'cancelled' && link.cancellation.isWithdrawn) return WITHDRAWN;
+    const isStopped = known.code === 'cancelled' && link.cancellation.reason !== undefined;
+    if (!isStopped) noteRefusal(this.#options, known, { caller: link.caller, message });
+    if (message.kind === 'notification' && known.code === 'internal') return FAILED;
     const idText = 'idText' in message ? message.idText : undefined;
     if (era !== 'legacy') return refuse(idText, known);
     // Clients of these revisions take a 404 or 400 for the loss of their session, and know an own number for resources.
@@ -248,16 +283,13 @@ export class Exchange {
       body: encodeError(idText, known, known.code === 'unknown_resource' ? -32002 : undefined),
     };
   }
-
-  #report(error: unknown): ToolcribError {
-    const known = knownError(error);
-    this.#options.log('error', known.message, { incident: known.incident, cause: error });
-    return known;
-  }
 }
 
+// What failed before it was known what it is; nothing of it can be answered but that.
+const UNREAD = { kind: 'unread' } as const;
+
 interface Refusing {
-  readonly message: Message | Batch;
+  readonly message: Message | Batch | typeof UNREAD;
   readonly link: Link;
   readonly era?: Era | undefined;
 }

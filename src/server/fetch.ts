@@ -2,10 +2,11 @@ import type { Caller } from '../core/caller.ts';
 import type { Clock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { andThen } from '../core/source.ts';
+import type { Accidents } from './accidents.ts';
 import { corsHeaders, pathOf, type Head } from './endpoint.ts';
 import type { Exchange } from './exchange.ts';
 import { LONG_BODY_MS, type Gate } from './gate.ts';
-import { HttpLink, type Port } from './http-link.ts';
+import { HttpLink, type Port, type Sender } from './http-link.ts';
 import { textOf, type Body } from './link.ts';
 import type { ResourceMetadata } from './protected-resource.ts';
 import { ReadingPace } from './reading-pace.ts';
@@ -36,10 +37,13 @@ export async function answerFetch(request: Request, face: FetchFace): Promise<Re
     if (face.clock.ticks() - startedAt >= LONG_BODY_MS) caller = await face.gate.enter(head);
     const known = caller;
     return await new Promise<Response>((resolve, reject) => {
-      const port = new FetchPort(resolve);
+      const port = new FetchPort(resolve, face.gate.accidents);
       const link = new HttpLink(head, port, known);
       port.onCancel = () => link.hangUp();
-      request.signal.addEventListener('abort', () => port.abort(request.signal.reason), { once: true });
+      const { signal } = request;
+      // Given up while its caller was looked up or its body was read: nothing else will say so.
+      if (signal.aborted) port.cancel();
+      else signal.addEventListener('abort', () => port.abort(signal.reason), { once: true });
       if (bytes) void andThen(face.exchange.answer(bytes, link), (answer) => link.finish(answer));
       else face.sessionRequests.answer(head, link).catch(reject);
     });
@@ -61,14 +65,17 @@ async function answerMetadata(head: Head, { gate, metadata }: FetchFace): Promis
 
 /** A web-standard response. */
 class FetchPort implements Port {
+  readonly accidents: Accidents;
+  sender: Sender | undefined = undefined;
   readonly #resolve: (response: Response) => void;
   #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
   readonly #pace = new ReadingPace(() => -this.#stream!.desiredSize!);
   isOpen = true;
   onCancel: () => void = () => {};
 
-  constructor(resolve: (response: Response) => void) {
+  constructor(resolve: (response: Response) => void, accidents: Accidents) {
     this.#resolve = resolve;
+    this.accidents = accidents;
   }
 
   startStream(headers: Readonly<Record<string, string>>): void {
@@ -102,6 +109,14 @@ class FetchPort implements Port {
     this.isOpen = false;
     if (body !== undefined) headers['content-type'] = 'application/json';
     this.#resolve(new Response(body === undefined ? null : textOf(body), { status, headers }));
+  }
+
+  replace(text: string): void {
+    const headers = { 'content-type': 'application/json' };
+    this.isOpen = false;
+    // Of two responses the first counts, so this does nothing where a stream has begun.
+    this.#resolve(new Response(text, { headers }));
+    this.#stream?.error(new ToolcribError('internal', 'The stream broke off.'));
   }
 
   /** The reader is gone. Whoever called `fetch` is still owed a response, unless it has one. */

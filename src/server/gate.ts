@@ -1,7 +1,8 @@
 import { localCaller, type Caller } from '../core/caller.ts';
 import { isNamed } from '../core/caller-memory.ts';
-import { knownError, ToolcribError } from '../core/errors.ts';
+import { ToolcribError } from '../core/errors.ts';
 import { andThen, isThenable, type Awaitable } from '../core/source.ts';
+import type { Accidents } from './accidents.ts';
 import {
   admit,
   corsHeaders,
@@ -37,12 +38,15 @@ export class Gate {
   readonly #endpoint: EndpointOptions;
   readonly #metadata: ResourceMetadata | undefined;
   readonly #allow: string;
+  /** Where what fails behind this way in is reported. */
+  readonly accidents: Accidents;
 
   constructor(
-    options: ServerOptions,
+    options: ServerOptions & { readonly accidents: Accidents },
     { allow = 'POST', ...endpoint }: Pick<EndpointOptions, 'path' | 'tenants' | 'allowedHosts'> & GateOptions,
   ) {
     this.#options = options;
+    this.accidents = options.accidents;
     this.#allow = allow;
     this.#metadata = options.resource && describeResource(options.resource);
     this.#endpoint = {
@@ -90,7 +94,7 @@ export class Gate {
 
   /** The answer to a request that was not let in, or was refused on the way; `caller` is who sent it, once that is known. */
   refuse(head: Head, error: unknown, caller?: Caller): HttpAnswer {
-    const known = error instanceof ToolcribError ? error : this.#report(error);
+    const known = this.accidents.known(error);
     if (caller) noteRefusal(this.#options, known, { caller });
     else noteUnknown(this.#options, known);
     // A page that may not call may not read why, either.
@@ -140,12 +144,6 @@ export class Gate {
     if (cause instanceof ToolcribError && cause.code === 'insufficient_scope') throw cause;
     this.#options.log?.('error', 'authenticate failed, so its caller was refused.', { cause });
     return undefined;
-  }
-
-  #report(error: unknown): ToolcribError {
-    const known = knownError(error);
-    this.#options.log?.('error', known.message, { incident: known.incident, cause: error });
-    return known;
   }
 }
 

@@ -1,10 +1,11 @@
 import type { Caller } from '../core/caller.ts';
 import { Cancellation } from '../core/cancellation.ts';
-import { ToolcribError } from '../core/errors.ts';
 import { encodeEvent, encodePriming, KEEP_ALIVE } from '../protocol/event-stream.ts';
 import type { Headers } from '../protocol/headers.ts';
+import { encodeError } from '../protocol/json-rpc.ts';
+import type { Accidents } from './accidents.ts';
 import { acceptedForms, corsHeaders, STREAM_HEADERS, type Head } from './endpoint.ts';
-import { textOf, type Answer, type Body, type Link } from './link.ts';
+import { hungUp, textOf, type Answer, type Body, type Link } from './link.ts';
 import type { Pulse } from './pulse.ts';
 import type { Session } from './session.ts';
 import type { ResumableStream, Sink } from './stream.ts';
@@ -19,30 +20,42 @@ export interface Port {
   end(): void;
   /** Sends a whole answer. */
   send(status: number, headers: Record<string, string>, body: Body | undefined): void;
+  /** Sends this in place of what could not be sent, or cuts the connection where something was; never throws. */
+  replace(text: string): void;
+  /** Who hears of what could not be sent after `send` has returned. */
+  sender: Sender | undefined;
+  readonly accidents: Accidents;
+}
+
+/** Whoever handed an answer to a port. */
+export interface Sender {
+  fail(error: unknown): void;
 }
 
 const RETRY_MS = 500;
 
 /** One HTTP request's way back: a JSON body, or an event stream once anything is said first. */
-export class HttpLink implements Link, Sink {
+export class HttpLink implements Link, Sink, Sender {
   readonly caller: Caller;
   readonly cancellation = new Cancellation();
   readonly headers: Headers;
   session: Session | undefined = undefined;
   hangUpCancels = false;
   answered = false;
+  idText: string | undefined = undefined;
+  isGone = false;
   readonly #head: Head;
   readonly #port: Port;
   #streaming = false;
   #stream: ResumableStream | undefined;
   #still: (() => void) | undefined;
-  #gone = false;
 
   constructor(head: Head, port: Port, caller: Caller) {
     this.caller = caller;
     this.headers = head.headers;
     this.#head = head;
     this.#port = port;
+    port.sender = this;
   }
 
   get canStream(): boolean {
@@ -71,14 +84,14 @@ export class HttpLink implements Link, Sink {
   end(): void {
     this.#still?.();
     this.#write('');
-    if (this.#port.isOpen) this.#port.end();
+    this.#close();
   }
 
   /** Becomes the connection of a stream that is there already. */
   follow(stream: ResumableStream, pulse: Pulse): void {
     this.#stream = stream;
     this.#write('');
-    if (this.#port.isOpen && !this.#gone) this.#still = pulse.add(() => this.keepAlive());
+    if (this.#port.isOpen && !this.isGone) this.#still = pulse.add(() => this.keepAlive());
     else {
       // Gone while its session was looked up: nothing else will say so.
       stream.detach(this);
@@ -86,8 +99,32 @@ export class HttpLink implements Link, Sink {
     }
   }
 
-  /** Sends the answer: on the stream if there is one, otherwise as the body. */
-  finish({ status, body, headers }: Answer): void {
+  /** Sends the answer: on the stream if there is one, otherwise as the body. Never throws. */
+  finish(answer: Answer): void {
+    try {
+      this.#send(answer);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Answers with an internal error in place of what could not be sent. */
+  fail(error: unknown): void {
+    const text = encodeError(this.idText, this.#port.accidents.report(error));
+    try {
+      if (this.#stream) {
+        this.#stream.send(text);
+        this.#stream.end();
+      } else if (this.#streaming) {
+        this.#write(encodeEvent(text));
+        this.#close();
+      } else this.#port.replace(text);
+    } catch {
+      this.#port.replace(text);
+    }
+  }
+
+  #send({ status, body, headers }: Answer): void {
     if (this.#stream) {
       if (body !== undefined) this.#stream.send(textOf(body));
       this.#stream.end();
@@ -96,16 +133,16 @@ export class HttpLink implements Link, Sink {
     if (!this.#port.isOpen) return;
     if (this.#streaming || (status === 200 && body !== undefined && !acceptedForms(this.headers).json)) {
       if (body !== undefined) this.#write(encodeEvent(textOf(body)), headers);
-      this.#port.end();
+      this.#close();
     } else this.#port.send(status, { ...this.#cors(), ...headers }, body);
   }
 
   /** The connection is gone; what a session's client may come back to goes on. */
   hangUp(): void {
-    this.#gone = true;
+    this.isGone = true;
     this.#still?.();
     this.#stream?.detach(this);
-    if (this.hangUpCancels) this.cancellation.abort(new ToolcribError('cancelled', 'The client hung up.'));
+    if (this.hangUpCancels) this.cancellation.withdraw(hungUp());
   }
 
   #resumable(session: Session): ResumableStream {
@@ -118,13 +155,23 @@ export class HttpLink implements Link, Sink {
     return this.#stream;
   }
 
+  // Whoever sends on a stream, such as a source that changed, must not fail because this client's connection does.
   #write(text: string, headers: Answer['headers'] = {}): void {
     if (!this.#port.isOpen) return;
-    if (!this.#streaming) {
-      this.#streaming = true;
-      this.#port.startStream({ ...this.#cors(), ...headers, ...STREAM_HEADERS });
+    try {
+      if (!this.#streaming) {
+        this.#streaming = true;
+        this.#port.startStream({ ...this.#cors(), ...headers, ...STREAM_HEADERS });
+      }
+      this.#port.write(text);
+    } catch (error) {
+      this.#port.replace(encodeError(this.idText, this.#port.accidents.report(error)));
     }
-    this.#port.write(text);
+  }
+
+  // Writing may have cut the connection of a client that does not read.
+  #close(): void {
+    if (this.#port.isOpen) this.#port.end();
   }
 
   #cors(): Record<string, string> {

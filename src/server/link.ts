@@ -1,5 +1,6 @@
 import type { Caller } from '../core/caller.ts';
 import { Cancellation } from '../core/cancellation.ts';
+import { ToolcribError } from '../core/errors.ts';
 import type { Headers } from '../protocol/headers.ts';
 import type { Session } from './session.ts';
 
@@ -17,6 +18,10 @@ export interface Link {
   hangUpCancels: boolean;
   /** Set with the answer: nothing may be said of the request after it. */
   answered: boolean;
+  /** The id of the request, as it was written, once that is known; an answer that cannot be sent is replaced by an error under it. */
+  idText: string | undefined;
+  /** Whether the client hung up, which may be before anybody knew what it wanted. */
+  readonly isGone: boolean;
   /** Whether the client takes messages before the answer. */
   readonly canStream: boolean;
   /** Sends a message about this request before its answer. */
@@ -42,6 +47,11 @@ export function textOf(body: Body): string {
   return typeof body === 'string' ? body : body.map(String).join('');
 }
 
+/** Why a request is stopped whose client hung up. */
+export function hungUp(): ToolcribError {
+  return new ToolcribError('cancelled', 'The client hung up.');
+}
+
 /** A link for another message of the same client, with its own way back. */
 export function besideLink({ caller, headers, session }: Link, notify: (message: string) => void): Link {
   const beside = createLink(caller, notify, session);
@@ -56,6 +66,8 @@ export function createLink(caller: Caller, notify: (message: string) => void, se
     session,
     hangUpCancels: false,
     answered: false,
+    idText: undefined,
+    isGone: false,
     canStream: true,
     notify,
   };

@@ -4,6 +4,7 @@ import type { Caller } from '../core/caller.ts';
 import { systemClock, type Clock } from '../core/clock.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { andThen, orElse } from '../core/source.ts';
+import { encodeError } from '../protocol/json-rpc.ts';
 import type { Server } from './create-server.ts';
 import { checkFraming, checkRawHeaders, type Head } from './endpoint.ts';
 import { LONG_BODY_MS, type Gate } from './gate.ts';
@@ -53,16 +54,27 @@ export class NodeEndpoint {
     // What was sent behind a refused request is not run: its client was told that the connection ends there.
     if (isClosing(request)) return;
     const refuse = (error: unknown): void => refuseWith(response, this.#gate, { head, error, caller });
-    if (head.method !== 'POST') {
-      const link = openLink(head, request, { response, caller });
-      // A connection is kept for many requests, so not the end of the connection but that of the answer counts.
-      response.once('close', () => {
-        closeLink(request.socket, link);
-        link.hangUp();
-      });
-      this.#server.sessionRequests.answer(head, link).catch(refuse);
-      return;
+    try {
+      if (head.method === 'POST') this.#readMessage(request, response, { head, caller, refuse });
+      else {
+        const link = this.#openLink(head, request, { response, caller });
+        // A connection is kept for many requests, so not the end of the connection but that of the answer counts.
+        response.once('close', () => {
+          closeLink(request.socket, link);
+          link.hangUp();
+        });
+        this.#server.sessionRequests.answer(head, link).catch(refuse);
+      }
+    } catch (error) {
+      refuse(error);
     }
+  }
+
+  #readMessage(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { head, caller, refuse }: { head: Head; caller: Caller; refuse: (error: unknown) => void },
+  ): void {
     readBody(request, response, {
       maxBytes: this.#server.options.maxBodyBytes,
       refuse,
@@ -70,13 +82,36 @@ export class NodeEndpoint {
       head,
       clock: this.#clock,
       use: (bytes, again) => {
-        const link = openLink(head, request, { response, caller: again ?? caller });
+        const link = this.#openLink(head, request, { response, caller: again ?? caller });
+        // Neither answering nor finishing throws.
         void andThen(this.#server.exchange.answer(bytes, link), (answer) => {
           closeLink(request.socket, link);
           link.finish(answer);
         });
       },
     });
+  }
+
+  /** A link that hears when its connection is gone. One listener per connection, not per request: a listener costs more than the rest. */
+  #openLink(
+    head: Head,
+    request: IncomingMessage,
+    { response, caller }: { response: ServerResponse; caller: Caller },
+  ): HttpLink {
+    const { accidents } = this.#gate;
+    const link = new HttpLink(head, new NodePort(response, accidents), caller);
+    const socket: LinkedSocket = request.socket;
+    let links = socket[openLinks];
+    if (!links) {
+      links = socket[openLinks] = new Set();
+      socket.once('close', () => {
+        for (const open of links!) accidents.contain(() => open.hangUp());
+      });
+    }
+    links.add(link);
+    // Gone while its caller was looked up: nothing else will say so.
+    if (socket.destroyed) link.hangUp();
+    return link;
   }
 }
 
@@ -123,15 +158,13 @@ export function readBody(
     else first = chunk;
   });
   request.on('end', () => {
-    const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
-    // The request may be open for long after its body was read.
-    chunks = first = undefined;
-    if (clock.ticks() - startedAt < LONG_BODY_MS) use(bytes, undefined);
-    else
-      void orElse<void>(
-        () => andThen(gate.enter(head), (caller) => use(bytes, caller)),
-        (error) => refuse(error),
-      );
+    void orElse<void>(() => {
+      const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
+      // The request may be open for long after its body was read.
+      chunks = first = undefined;
+      if (clock.ticks() - startedAt < LONG_BODY_MS) return use(bytes, undefined);
+      return andThen(gate.enter(head), (caller) => use(bytes, caller));
+    }, refuse);
   });
 }
 
@@ -143,19 +176,20 @@ interface Refused {
   readonly failure?: number;
 }
 
-/** Sends a refusal; the rest of a refused body is not read, so the connection ends with the answer. */
+/** Sends a refusal; the rest of a refused body is not read, so the connection ends with the answer. Never throws. */
 export function refuseWith(
   response: ServerResponse,
   gate: Gate,
   { head, error, caller, failure }: Refused,
 ): void {
-  const { status, body, headers } = gate.refuse(head, error, caller);
+  const port = new NodePort(response, gate.accidents);
   closing.add(response.req.socket);
-  new NodePort(response).send(
-    status === 200 ? (failure ?? 200) : status,
-    { ...headers, connection: 'close' },
-    body,
-  );
+  try {
+    const { status, body, headers } = gate.refuse(head, error, caller);
+    port.send(status === 200 ? (failure ?? 200) : status, { ...headers, connection: 'close' }, body);
+  } catch (cause) {
+    port.replace(encodeError(undefined, gate.accidents.report(cause)));
+  }
 }
 
 /** Whether an earlier request on the same connection was refused. */
@@ -166,25 +200,6 @@ export function isClosing({ socket }: IncomingMessage): boolean {
 const closing = new WeakSet<Socket>();
 const openLinks = Symbol('openLinks');
 type LinkedSocket = Socket & { [openLinks]?: Set<HttpLink> };
-
-/** A link that hears when its connection is gone. One listener per connection, not per request: a listener costs more than the rest. */
-function openLink(
-  head: Head,
-  request: IncomingMessage,
-  { response, caller }: { response: ServerResponse; caller: Caller },
-): HttpLink {
-  const link = new HttpLink(head, new NodePort(response), caller);
-  const socket: LinkedSocket = request.socket;
-  let links = socket[openLinks];
-  if (!links) {
-    links = socket[openLinks] = new Set();
-    socket.once('close', () => {
-      for (const open of links!) open.hangUp();
-    });
-  }
-  links.add(link);
-  return link;
-}
 
 function closeLink(socket: LinkedSocket, link: HttpLink): void {
   socket[openLinks]?.delete(link);

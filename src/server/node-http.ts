@@ -63,6 +63,10 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
     );
     http.listen(port, host, resolve);
   });
+  // A connection that cannot be taken, such as when descriptors run out, is no reason to end those that were.
+  http.removeAllListeners('error').on('error', (cause) => {
+    server.options.log?.('error', 'A connection could not be taken.', { cause });
+  });
   const bound = (http.address() as AddressInfo).port;
   const allowedHosts = server.options.allowedHosts ?? loopbackHosts(bound);
   const gate = new Gate(server.options, { path, tenants: true, allowedHosts });

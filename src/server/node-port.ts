@@ -1,15 +1,23 @@
 import type { ServerResponse } from 'node:http';
-import type { Port } from './http-link.ts';
+import { encodeError } from '../protocol/json-rpc.ts';
+import type { Accidents } from './accidents.ts';
+import type { Port, Sender } from './http-link.ts';
 import type { Body } from './link.ts';
 import { ReadingPace } from './reading-pace.ts';
 
 /** A `node:http` response. */
 export class NodePort implements Port {
+  readonly accidents: Accidents;
+  sender: Sender | undefined = undefined;
   readonly #response: ServerResponse;
   #pace: ReadingPace | undefined;
+  #status = 0;
+  #headers: Record<string, string | number> | undefined;
+  #body: Body | undefined;
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, accidents: Accidents) {
     this.#response = response;
+    this.accidents = accidents;
   }
 
   get isOpen(): boolean {
@@ -31,27 +39,50 @@ export class NodePort implements Port {
   }
 
   send(status: number, headers: Record<string, string | number>, body: Body | undefined): void {
-    if (outbox.push({ response: this.#response, status, headers, body }) === 1) setImmediate(sendAll);
+    this.#status = status;
+    this.#headers = headers;
+    this.#body = body;
+    if (outbox.push(this) === 1) setImmediate(sendAll);
+  }
+
+  replace(text: string): void {
+    const response = this.#response;
+    try {
+      if (response.headersSent) response.destroy();
+      else if (!response.destroyed) writeWhole(response, { status: 200, headers: {}, body: text });
+    } catch {
+      response.destroy();
+    }
+  }
+
+  /** Sends what it was handed; called once for all answers of a turn. Never throws, or the others would be lost. */
+  flush(): void {
+    if (this.#response.destroyed) return;
+    try {
+      writeWhole(this.#response, { status: this.#status, headers: this.#headers!, body: this.#body });
+    } catch (error) {
+      if (this.sender) this.sender.fail(error);
+      else this.replace(encodeError(undefined, this.accidents.report(error)));
+    }
   }
 }
 
-interface Sending {
-  readonly response: ServerResponse;
+let outbox: NodePort[] = [];
+
+// Answers of one turn go out together: a write between two reads wakes the other side each time, which costs as much as the call.
+function sendAll(): void {
+  const ports = outbox;
+  outbox = [];
+  for (const port of ports) port.flush();
+}
+
+interface Whole {
   readonly status: number;
   readonly headers: Record<string, string | number>;
   readonly body: Body | undefined;
 }
 
-let outbox: Sending[] = [];
-
-// Answers of one turn go out together: a write between two reads wakes the other side each time, which costs as much as the call.
-function sendAll(): void {
-  const sendings = outbox;
-  outbox = [];
-  for (const sending of sendings) if (!sending.response.destroyed) sendOne(sending);
-}
-
-function sendOne({ response, status, headers, body }: Sending): void {
+function writeWhole(response: ServerResponse, { status, headers, body }: Whole): void {
   if (body === undefined) {
     response.writeHead(status, headers).end();
     return;

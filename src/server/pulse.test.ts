@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../core/clock.ts';
 import { createFakeClock } from '../testing.ts';
+import { Accidents } from './accidents.ts';
 import { KEEP_ALIVE_MS, Pulse } from './pulse.ts';
+
+const accidents = new Accidents(() => {});
 
 /** A clock that counts the timers that are set. */
 function countingClock() {
@@ -27,7 +30,7 @@ function countingClock() {
 
 test('everything that was added beats together, until it is taken away', () => {
   const { clock, advance } = countingClock();
-  const pulse = new Pulse(clock);
+  const pulse = new Pulse(clock, accidents);
   const beats: string[] = [];
   const stop = pulse.add(() => beats.push('first'));
   pulse.add(() => beats.push('second'));
@@ -42,7 +45,7 @@ test('everything that was added beats together, until it is taken away', () => {
 
 test('A8 there is one timer for all, and none when nothing is left', () => {
   const { clock, advance, timers } = countingClock();
-  const pulse = new Pulse(clock);
+  const pulse = new Pulse(clock, accidents);
   const stops = Array.from({ length: 100 }, () => pulse.add(() => {}));
   expect(timers()).toBe(1);
   advance(KEEP_ALIVE_MS * 3);
@@ -55,7 +58,7 @@ test('A8 there is one timer for all, and none when nothing is left', () => {
 
 test('a beat may take itself away', () => {
   const { clock, advance, timers } = countingClock();
-  const pulse = new Pulse(clock);
+  const pulse = new Pulse(clock, accidents);
   let beats = 0;
   const stop: () => void = pulse.add(() => {
     beats++;

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts';
+import type { Accidents } from './accidents.ts';
 
 /** How often a quiet stream is kept open. */
 export const KEEP_ALIVE_MS = 15_000;
@@ -6,11 +7,13 @@ export const KEEP_ALIVE_MS = 15_000;
 /** Keeps quiet streams open, with one timer for all of them. */
 export class Pulse {
   readonly #clock: Clock;
+  readonly #accidents: Accidents;
   readonly #beats = new Set<() => void>();
   #stop: (() => void) | undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, accidents: Accidents) {
     this.#clock = clock;
+    this.#accidents = accidents;
   }
 
   /** Calls `beat` regularly until the returned function is called. */
@@ -28,7 +31,7 @@ export class Pulse {
   #schedule(): void {
     this.#stop ??= this.#clock.after(KEEP_ALIVE_MS, () => {
       this.#stop = undefined;
-      for (const beat of this.#beats) beat();
+      for (const beat of this.#beats) this.#accidents.contain(beat);
       if (this.#beats.size > 0) this.#schedule();
     });
   }

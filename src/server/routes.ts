@@ -68,6 +68,8 @@ export async function answerRoute(
     const { access } = route;
     caller = await gate.enterRoute(head, access === 'public' ? undefined : access.scope);
     const { status, headers, body } = await route.answer(head, caller);
+    // Writing to somebody who left meanwhile is an error that nobody would hear.
+    if (response.destroyed) return;
     const length = { 'content-length': Buffer.byteLength(body) };
     response.writeHead(status, { ...DEFAULT_HEADERS, ...corsHeaders(head), ...headers, ...length }).end(body);
   } catch (error) {

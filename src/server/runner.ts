@@ -100,6 +100,8 @@ export class Runner {
     { interview, round }: { interview: Interview; round: number },
   ): Awaitable<Ended> {
     const { link, client, message, revision } = settled;
+    // Whoever left meanwhile has no use for what the tool does.
+    if (link.cancellation.reason) throw link.cancellation.reason;
     const voice = new LinkVoice(settled);
     const { caller, cancellation } = link;
     const { publications } = this.#parts;

@@ -35,6 +35,9 @@ export class Session {
   readonly #events: EventLog;
   readonly #asked = new Map<string, Asked>();
   #lastAsked = 0;
+  #owed = 0;
+  #isEnding = false;
+  #isOver = false;
 
   constructor(id: string, caller: Caller, events: EventLog) {
     this.id = id;
@@ -45,10 +48,15 @@ export class Session {
     this.#streams.set(this.unasked.id, this.unasked);
   }
 
+  /** Whether it has ended, so that nothing may begin on it. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   /** Follows a resource, for which `take` makes room. */
   follow(uri: string, take: () => () => void): void {
     // Nobody would give it back for a session that has ended meanwhile.
-    if (!this.unasked.ended && !this.subscriptions.has(uri)) this.subscriptions.set(uri, take());
+    if (!this.#isOver && !this.subscriptions.has(uri)) this.subscriptions.set(uri, take());
   }
 
   /** Follows a resource no longer. */
@@ -93,10 +101,11 @@ export class Session {
     cancellation: Cancellation,
   ): Promise<unknown> {
     const id = `${this.askedAs}-${++this.#lastAsked}`;
+    const text = JSON.stringify({ jsonrpc: '2.0', id, ...request });
     const answer = new Promise<unknown>((resolve, reject) => {
       this.#asked.set(id, { resolve, reject });
     });
-    send(JSON.stringify({ jsonrpc: '2.0', id, ...request }));
+    send(text);
     return cancellation.race(answer).finally(() => this.#asked.delete(id));
   }
 
@@ -125,17 +134,33 @@ export class Session {
     for (const stream of this.#streams.values()) stream.dismiss(isGone);
   }
 
-  /** Ends everything that is under way. */
+  /** Notes that an answer will come on the session's own stream, which stays open for it. */
+  owe(): void {
+    this.#owed++;
+  }
+
+  /** Notes that such an answer was sent. */
+  settle(): void {
+    this.#owed--;
+    if (this.#isEnding) this.endStream();
+  }
+
+  /** Ends the session's own stream, as soon as every answer that belongs on it was sent. */
+  endStream(): void {
+    this.#isEnding = true;
+    if (this.#owed === 0) this.unasked.end();
+  }
+
+  /** Stops everything that is under way; each request is still answered, with an error, and its stream ends with that. */
   end(): void {
+    this.#isOver = true;
     this.onEnd();
     for (const uri of this.subscriptions.keys()) this.unfollow(uri);
-    const reason = new ToolcribError('cancelled', 'The session has ended.');
+    const reason = new ToolcribError('cancelled', 'The session has ended, and with it everything under way.');
     for (const cancellation of this.underWay.values()) cancellation.abort(reason);
     for (const { reject } of this.#asked.values()) reject(reason);
-    for (const stream of this.#streams.values()) {
-      stream.end();
-      stream.forget();
-    }
+    this.endStream();
+    for (const stream of this.#streams.values()) stream.forget();
   }
 
   // The session is part of it, so that the event ids of one are nothing to another.

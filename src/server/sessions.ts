@@ -121,7 +121,8 @@ export class Sessions {
     const gone = [...this.#live].filter(([, { session }]) => isGone(session.caller));
     // First, because a memory that is slow or fails must hold nothing open.
     for (const [, { session }] of gone) session.end();
-    for (const { session } of this.#live.values()) session.dismiss(isGone);
+    // The streams of those that ended still carry the errors of what was under way.
+    for (const { session } of this.#live.values()) if (!isGone(session.caller)) session.dismiss(isGone);
     for (const [id] of gone) await this.#drop(id);
   }
 

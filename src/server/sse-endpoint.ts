@@ -6,6 +6,7 @@ import { ownerOf } from '../core/digest.ts';
 import { ToolcribError } from '../core/errors.ts';
 import { andThen } from '../core/source.ts';
 import { encodeEvent, KEEP_ALIVE } from '../protocol/event-stream.ts';
+import { encodeError } from '../protocol/json-rpc.ts';
 import type { Server } from './create-server.ts';
 import {
   checkFraming,
@@ -17,7 +18,7 @@ import {
   type Head,
 } from './endpoint.ts';
 import { Gate } from './gate.ts';
-import { createLink, textOf } from './link.ts';
+import { createLink } from './link.ts';
 import { headOf, isClosing, readBody, refuseWith } from './node-endpoint.ts';
 import { NodePort } from './node-port.ts';
 import { Seats } from './seats.ts';
@@ -38,11 +39,10 @@ export class SseEndpoint {
   readonly #sessions = new Map<string, Session>();
   readonly #seats = new Seats('streams');
   readonly #pulse: Pulse;
-  #closing = false;
 
   constructor(server: Server, allowedHosts: readonly string[]) {
     this.#server = server;
-    this.#pulse = new Pulse(server.options.clock ?? systemClock);
+    this.#pulse = new Pulse(server.options.clock ?? systemClock, server.options.accidents);
     this.#gates = Object.fromEntries(
       [...ssePaths].map((path) => [
         path,
@@ -88,17 +88,12 @@ export class SseEndpoint {
 
   /** Ends the streams of callers who are gone. */
   dismiss(isGone: (caller: Caller) => boolean): void {
-    for (const session of this.#sessions.values()) if (isGone(session.caller)) session.unasked.end();
+    for (const session of this.#sessions.values()) if (isGone(session.caller)) session.end();
   }
 
   /** Ends every stream as soon as nothing is under way on it. */
   close(): void {
-    this.#closing = true;
-    for (const session of this.#sessions.values()) this.#endIfIdle(session);
-  }
-
-  #endIfIdle({ underWay, unasked }: Session): void {
-    if (this.#closing && underWay.size === 0) unasked.end();
+    for (const session of this.#sessions.values()) session.endStream();
   }
 
   #open(response: ServerResponse, head: Head, caller: Caller): void {
@@ -108,9 +103,14 @@ export class SseEndpoint {
     const leave = this.#seats.take(caller);
     const id = randomUUID();
     const session = new Session(id, caller, keepsNothing);
-    const port = new NodePort(response);
+    const { accidents } = this.#server.options;
+    const port = new NodePort(response, accidents);
     const write = (text: string): void => {
-      if (port.isOpen) port.write(text);
+      try {
+        if (port.isOpen) port.write(text);
+      } catch (error) {
+        port.replace(encodeError(undefined, accidents.report(error)));
+      }
     };
     this.#sessions.set(id, session);
     const still = this.#pulse.add(() => write(KEEP_ALIVE));
@@ -118,7 +118,7 @@ export class SseEndpoint {
       still();
       leave();
       this.#sessions.delete(id);
-      session.end();
+      accidents.contain(() => session.end());
     });
     port.startStream({ ...corsHeaders(head), ...STREAM_HEADERS });
     write(`event: endpoint\ndata: ${MESSAGES}?sessionId=${id}\n\n`);
@@ -129,7 +129,7 @@ export class SseEndpoint {
     requireJsonPost({ method, target, headers });
     const id = new URLSearchParams(target.split('?')[1]).get('sessionId');
     const session = id === null ? undefined : this.#sessions.get(id);
-    if (session && ownerOf(session.caller) === ownerOf(caller)) return session;
+    if (session && !session.isOver && ownerOf(session.caller) === ownerOf(caller)) return session;
     throw new ToolcribError('unknown_session', 'There is no such stream; open one with GET first.');
   }
 
@@ -146,13 +146,13 @@ export class SseEndpoint {
       clock: this.#server.options.clock ?? systemClock,
       use: (bytes, again) => {
         response.writeHead(202, corsHeaders(head)).end();
-        const link = {
-          ...createLink(again ?? caller, (message) => session.unasked.send(message), session),
-          handshakeOnly: true,
-        };
+        const say = (text: string): void => session.unasked.send(text);
+        const link = { ...createLink(again ?? caller, say, session), handshakeOnly: true };
+        session.owe();
+        // Answering never throws.
         void andThen(this.#server.exchange.answer(bytes, link), ({ body }) => {
-          if (body !== undefined) session.unasked.send(textOf(body));
-          this.#endIfIdle(session);
+          this.#server.options.accidents.deliver(body, link.idText, say);
+          session.settle();
         });
       },
     });

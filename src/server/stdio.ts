@@ -1,9 +1,11 @@
 import type { Readable, Writable } from 'node:stream';
 import { localCaller, type Caller } from '../core/caller.ts';
 import { ToolcribError } from '../core/errors.ts';
+import { encodeError } from '../protocol/json-rpc.ts';
 import type { Server } from './create-server.ts';
 import { refuse } from './exchange.ts';
 import { LineReader } from './line-reader.ts';
+import type { Accidents } from './accidents.ts';
 import { createLink, textOf, type Answer } from './link.ts';
 import { noteRefusal } from './refusals.ts';
 import { Session } from './session.ts';
@@ -23,14 +25,13 @@ const MAX_LINE_BYTES = 4_194_304;
 export async function serveStdio(server: Server, options: StdioOptions = {}): Promise<void> {
   const { input = process.stdin, output = process.stdout, caller = localCaller } = options;
   const session = new Session('stdio', caller, keepsNothing);
-  const out = new LineWriter(output);
+  const { accidents } = server.options;
+  const out = new LineWriter(output, accidents);
   const working = new Set<Promise<void>>();
 
   const answer = (line: Buffer): void => {
     const link = createLink(caller, (message) => out.write(message), session);
-    const say = ({ body }: Answer): void => {
-      if (body !== undefined) out.write(textOf(body));
-    };
+    const say = ({ body }: Answer): void => accidents.deliver(body, link.idText, (text) => out.write(text));
     const work = server.exchange.answer(line, link);
     if (!(work instanceof Promise)) {
       say(work);
@@ -64,6 +65,7 @@ export async function serveStdio(server: Server, options: StdioOptions = {}): Pr
 /** Writes lines in batches: one write per turn of the event loop. */
 class LineWriter {
   readonly #output: Writable;
+  readonly #accidents: Accidents;
   #pending: string[] = [];
   #broken = false;
   #release: () => void = () => {};
@@ -71,8 +73,9 @@ class LineWriter {
   /** Settles once the client has read on; absent while it keeps up. */
   backlog: Promise<void> | undefined;
 
-  constructor(output: Writable) {
+  constructor(output: Writable, accidents: Accidents) {
     this.#output = output;
+    this.#accidents = accidents;
     const end = (): void => {
       this.#broken = true;
       this.#release();
@@ -96,11 +99,33 @@ class LineWriter {
     });
   }
 
+  // Together, because every write costs; where that fails one by one, so that only what cannot be written is lost.
+  #put(lines: readonly string[]): boolean {
+    try {
+      return this.#output.write(`${lines.join('\n')}\n`);
+    } catch (error) {
+      if (lines.length > 1) return lines.map((line) => this.#put([line])).every(Boolean);
+      this.#replace(lines[0]!, error);
+      return true;
+    }
+  }
+
+  #replace(line: string, error: unknown): void {
+    const known = this.#accidents.report(error);
+    try {
+      const { id, method } = JSON.parse(line) as { id?: unknown; method?: unknown };
+      // A notification has nobody who waits for it.
+      if (method === undefined) this.#output.write(`${encodeError(JSON.stringify(id), known)}\n`);
+    } catch {
+      // The way to the client is broken, and the log says why.
+    }
+  }
+
   #flush(): void {
     if (this.#pending.length === 0 || this.#broken) return;
-    const text = `${this.#pending.join('\n')}\n`;
+    const lines = this.#pending;
     this.#pending = [];
-    if (this.#output.write(text)) return;
+    if (this.#put(lines)) return;
     this.backlog ??= new Promise((resolve) => {
       this.#release = () => {
         this.backlog = undefined;

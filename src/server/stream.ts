@@ -125,8 +125,9 @@ export class ResumableStream {
     }
   }
 
-  /** Drops what was kept, once nobody can come back. */
+  /** Drops what was kept and keeps nothing more, once nobody can come back. */
   forget(): void {
+    this.#keepsAll = false;
     this.#kept = orElse(
       () => andThen(this.#kept, () => this.#log.forget(this.#key, this.#owner)),
       () => {},
@@ -149,9 +150,7 @@ export class ResumableStream {
 
   // A stream whose log failed goes on, but nobody is led to believe that it can be resumed, now or after a restart.
   #giveUpKeeping(): void {
-    if (!this.#keepsAll) return;
-    this.#keepsAll = false;
-    this.forget();
+    if (this.#keepsAll) this.forget();
   }
 
   // The oldest go first; the newest stays, however large it is.

@@ -8,7 +8,9 @@ const MAX_UNDER_WAY = 1_000;
 /** Performs a request of a session while it is kept by its id, under which its client cancels. */
 export function tracked(settled: Settled, method: Method): Awaitable<string | Buffer> {
   const { message, link } = settled;
-  const { underWay } = link.session!;
+  const { underWay, isOver } = link.session!;
+  // Found before it ended: nothing would stop what begins on it now.
+  if (isOver) throw new ToolcribError('unknown_session', 'The session has ended.');
   if (underWay.has(message.id))
     throw new ToolcribError('invalid_request', 'A request with this id is still under way.');
   if (underWay.size >= MAX_UNDER_WAY) {

@@ -6,6 +6,7 @@ import {
   type Prompt,
   type Resource,
   type ResourceTemplate,
+  type Server,
   type ServerOptions,
   type Tool,
 } from '../../src/index.ts';
@@ -135,6 +136,8 @@ export type Setup = Partial<ServerOptions> & {
 export interface ClientSetup {
   /** What the client says it can do; nothing unless told. */
   readonly capabilities?: Json;
+  /** Is handed the server, for what a client cannot do to it. */
+  readonly onServer?: (server: Server) => void;
 }
 
 /** One revision over one transport. */
@@ -198,12 +201,14 @@ interface Connection {
   readonly open: OpenWire;
 }
 
-async function connectTo({ setup, client, revision, open }: Connection): Promise<Peer> {
+async function connectTo({ setup, client: who, revision, open }: Connection): Promise<Peer> {
+  const { onServer, ...client } = who;
   const logged: Peer['logged'] = [];
   const server = createServer({
     log: (level, message, facts) => logged.push({ level, message, facts }),
     ...toServerOptions(setup),
   });
+  onServer?.(server);
   const { version, era } = revision;
   const wire = await open(server, { version, era, caller: ada });
   onTestFinished(() => wire.close());

@@ -91,7 +91,7 @@ describeDoors((open) => {
     const stream = await session.stream();
     expect((await session.end()).status).toBe(204);
     expect(signal.aborted).toBe(true);
-    expect((await underWay).status).toBe(202);
+    expect(await (await underWay).json()).toMatchObject({ id: 101, error: { code: -32603 } });
     expect(await stream.rest()).toEqual([]);
     expect((await session.request('ping')).status).toBe(404);
     expect((await session.end()).status).toBe(404);

@@ -138,12 +138,12 @@ test('after the drain every call is on record as cancelled, whether it listens o
   child.process.stdout.resume();
   const headers = { authorization: `Bearer ${keys.ada}` };
   const calls = names.map((name) =>
-    sendTo(url)(legacyPost('tools/call', { name, arguments: {} }, headers)).catch(() => 'cut off'),
+    sendTo(url)(legacyPost('tools/call', { name, arguments: {} }, headers)).then((answer) => answer.json()),
   );
   for (const name of names) await said(child, `${name} has started`);
   child.process.kill('SIGTERM');
   expect(await child.exit).toEqual({ code: 0, signal: null });
-  expect(await Promise.all(calls)).toEqual(names.map(() => 'cut off'));
+  expect(await Promise.all(calls)).toMatchObject(names.map(() => ({ error: { code: -32603 } })));
   expect(rowsByTool(folder)).toEqual(cancelled);
   expect(readAllRows(folder).at(-1)).toMatchObject({ kind: 'stop' });
   expect(child.complaints()).toContain('read has heard');
@@ -183,11 +183,11 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
 test('over standard input and output calls are cancelled after the drain too', async () => {
   const config = { ...open, server: { drainSeconds: 1 } };
   const { child, peer, folder } = await talkTo(prepare({ files: waiting, config }));
-  const calls = names.map((name) => peer.request('tools/call', { name, arguments: {} }).catch(() => {}));
+  const calls = names.map((name) => peer.request('tools/call', { name, arguments: {} }));
   for (const name of names) await said(child, `${name} has started`);
   child.process.kill('SIGTERM');
   expect(await child.exit).toEqual({ code: 0, signal: null });
-  expect(await Promise.all(calls)).toEqual(names.map(() => undefined));
+  expect(await Promise.all(calls)).toMatchObject(names.map(() => ({ error: { code: -32603 } })));
   expect(rowsByTool(folder)).toEqual(cancelled);
   expect(readAllRows(folder).at(-1)).toMatchObject({ kind: 'stop' });
 });

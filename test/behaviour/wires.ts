@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import type { Caller, JsonRpcMessage, Server } from '../../src/index.ts';
 import { listen, serveStdio } from '../../src/node.ts';
@@ -104,8 +105,8 @@ export const openSse: OpenWire = async (server) => {
   const heardAll = (async () => {
     for await (const text of events) if (text !== '') hear(text);
   })();
-  // The stream ends when the client hangs up, which is how the test ends.
-  const over = heardAll.catch(() => {}).then(end);
+  // The stream ends when the client hangs up, which is how the test ends; one that had just ended never says that it was aborted.
+  const over = Promise.race([heardAll.catch(() => {}), once(hangUp.signal, 'abort')]).then(end);
   return {
     ...talk,
     close: async () => {

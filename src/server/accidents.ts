@@ -1,0 +1,50 @@
+import { accident, ToolcribError } from '../core/errors.ts';
+import type { Log } from '../observe/log.ts';
+import { encodeError } from '../protocol/json-rpc.ts';
+import { textOf, type Body } from './link.ts';
+
+/** What becomes of anything thrown where nothing should be: one entry in the log, and one answer that carries its id. */
+export class Accidents {
+  readonly #log: Log;
+
+  /** The log must not throw. */
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** The error to answer with: one of ours as it is, anything else as an accident. */
+  known(error: unknown): ToolcribError {
+    return error instanceof ToolcribError ? error : this.report(error);
+  }
+
+  /** Logs what failed, and returns the error to answer with. */
+  report(cause: unknown): ToolcribError {
+    const error = accident('internal', 'The server failed unexpectedly', cause);
+    this.#log('error', error.message, { incident: error.incident, cause });
+    return error;
+  }
+
+  /** Does something that nobody waits for. */
+  contain(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.report(error);
+    }
+  }
+
+  /** Says an answer; one that cannot be said becomes the internal error of its message. */
+  deliver(body: Body | undefined, idText: string | undefined, say: (text: string) => void): void {
+    if (body === undefined) return;
+    try {
+      say(textOf(body));
+    } catch (error) {
+      const instead = encodeError(idText, this.report(error));
+      try {
+        say(instead);
+      } catch {
+        // The way to this client is broken, and the log says why.
+      }
+    }
+  }
+}

@@ -1,0 +1,158 @@
+import { once } from 'node:events';
+import { connect as connectSocket } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { createServer, defineTool, ToolRegistry, type ServerOptions } from '../../src/index.ts';
+import { listen } from '../../src/node.ts';
+import { createFakeClock } from '../../src/testing.ts';
+import { deferred } from './deferred.ts';
+import { ada, describeMatrix, type Cell } from './matrix.ts';
+import { modernMeta } from './peer.ts';
+import { headersFor } from './wires.ts';
+
+/** A tool that works until it is stopped, and the signal of each of its runs. */
+function working() {
+  const runs: AbortSignal[] = [];
+  const input = { properties: { filler: { type: 'string' } } } as const;
+  const tool = defineTool({ name: 'work', description: 'Works.', input }, async (_args, { signal }) => {
+    runs.push(signal);
+    if (!signal.aborted) await once(signal, 'abort');
+  });
+  return { tool, runs };
+}
+
+const modern = { version: '2026-07-28', era: 'modern' } as const;
+
+/** A call, with as many bytes in it as it takes. */
+function callOf(bytes = 0): string {
+  const params = { name: 'work', arguments: { filler: 'x'.repeat(bytes) }, _meta: modernMeta() };
+  return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+}
+
+async function serve(options: Partial<ServerOptions> = {}) {
+  const { tool, runs } = working();
+  const source = new ToolRegistry().registerTool(tool);
+  const server = createServer({ source, authenticate: () => ada, log: () => {}, ...options });
+  const listening = await listen(server, { port: 0 });
+  onTestFinished(() => listening.close(0));
+  const { host, port } = new URL(listening.url);
+  /** Sends the head and a part of the body; the rest is sent by `send`. */
+  const open = async (body: string, part = body.length) => {
+    const socket = connectSocket(Number(port), '127.0.0.1');
+    const headers = { ...headersFor(body, modern), host, 'content-length': body.length };
+    const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    const send = (text: string) => new Promise((sent) => socket.write(text, sent));
+    await send(`POST /mcp HTTP/1.1\r\n${head.join('')}\r\n${body.slice(0, part)}`);
+    return { send: () => send(body.slice(part)), hangUp: () => socket.destroy() };
+  };
+  return { server, runs, open };
+}
+
+/** Whoever left is noticed: what was begun for nobody has stopped, and nothing else begins. */
+async function expectNoneWorksOn(runs: readonly AbortSignal[]): Promise<void> {
+  await expect.poll(() => runs.filter(({ aborted }) => !aborted)).toEqual([]);
+  for (let turn = 0; turn < 20; turn++) await setImmediate();
+  expect(runs.filter(({ aborted }) => !aborted)).toEqual([]);
+}
+
+test('a client that leaves before the turn of its large message is noticed, each of thirty', async () => {
+  const { runs, open } = await serve();
+  const calls = await Promise.all(Array.from({ length: 30 }, () => open(callOf(100_000))));
+  for (const { hangUp } of calls) hangUp();
+  // One that stays shows that the turns of those before it have come.
+  const last = await open(callOf(100_000));
+  await expect.poll(() => runs.some(({ aborted }) => !aborted)).toBe(true);
+  last.hangUp();
+  await expectNoneWorksOn(runs);
+});
+
+test('a client that leaves while its slow body is signed in again is noticed', async () => {
+  const clock = createFakeClock();
+  const again = deferred();
+  const entered = deferred();
+  let times = 0;
+  const { runs, open } = await serve({
+    clock,
+    authenticate: () => {
+      if (++times === 1) return ada;
+      entered.resolve();
+      return again.promise.then(() => ada);
+    },
+  });
+  const { send, hangUp } = await open(callOf(10), 100);
+  await expect.poll(() => times).toBe(1);
+  clock.advance(5_000);
+  await send();
+  await entered.promise;
+  hangUp();
+  for (let turn = 0; turn < 20; turn++) await setImmediate();
+  again.resolve();
+  await expectNoneWorksOn(runs);
+});
+
+test('a client that leaves while it is signed in is noticed', async () => {
+  const known = deferred();
+  const entered = deferred();
+  const authenticate = () => {
+    entered.resolve();
+    return known.promise.then(() => ada);
+  };
+  const { runs, open } = await serve({ authenticate });
+  const { hangUp } = await open(callOf());
+  await entered.promise;
+  hangUp();
+  for (let turn = 0; turn < 20; turn++) await setImmediate();
+  known.resolve();
+  await expectNoneWorksOn(runs);
+});
+
+test('over fetch, a request that is given up while it is signed in, or read, is not run', async () => {
+  const known = deferred();
+  const { server, runs } = await serve({ authenticate: () => known.promise.then(() => ada) });
+  const controller = new AbortController();
+  const { signal } = controller;
+  const body = callOf();
+  const init = { method: 'POST', headers: headersFor(body, modern), body, signal };
+  const answer = server.fetch(new Request('http://localhost/mcp', init));
+  controller.abort();
+  known.resolve();
+  expect((await answer.catch(() => undefined))?.status ?? 202).toBe(202);
+  expect(runs).toEqual([]);
+});
+
+// Hanging up on the older revisions cancels nothing, and without a session they have no other way.
+const cancels = ({ transport }: Cell): boolean => transport !== 'fetch without a session';
+
+describeMatrix(({ connect, era, transport }) => {
+  test('a client that cancels while its tool is still looked up has nothing run', async () => {
+    const { tool, runs } = working();
+    const quick = defineTool({ name: 'quick', description: 'Answers at once.' }, () => 'quick');
+    const registry = new ToolRegistry().registerTool(tool, quick);
+    const asked = deferred();
+    const found = deferred();
+    const source = {
+      list: () => registry.list(),
+      call: (call: Parameters<typeof registry.call>[0]) => registry.call(call),
+      async find(name: string) {
+        if (name !== 'work') return registry.find(name);
+        asked.resolve();
+        await found.promise;
+        return registry.find(name);
+      },
+    };
+    const peer = await connect({ source });
+    const controller = new AbortController();
+    const answer = peer.request('tools/call', { name: 'work' }, { signal: controller.signal });
+    await asked.promise;
+    controller.abort();
+    // Answered after the cancellation has come, however it comes.
+    await peer.call('quick');
+    for (let turn = 0; turn < 20; turn++) await setImmediate();
+    found.resolve();
+    expect(await answer).toBeUndefined();
+    await peer.call('quick');
+    // On a socket nobody can tell when the other side has noticed.
+    const isSure = era === 'legacy' || transport !== 'HTTP';
+    expect(runs.filter(({ aborted }) => isSure || !aborted)).toEqual([]);
+  });
+}, cancels);
