@@ -40,9 +40,9 @@ export const propertyFiles: readonly PropertyFiles[] = [
 export async function tryFiles({ runs, files }: PropertyFiles): Promise<string[]> {
   const root = join(import.meta.dirname, '../..');
   const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-  const args = [vitest, 'run', '--reporter=json', `--testTimeout=${HOUR_MS}`, ...files];
+  const args = [vitest, 'run', '--project=quick', '--reporter=json', `--testTimeout=${HOUR_MS}`, ...files];
   const env = { ...process.env, TOOLCRIB_PROPERTY_RUNS: String(runs) };
-  const options = { cwd: root, env, maxBuffer: 64 * 1_048_576 };
+  const options = { cwd: root, env, maxBuffer: 64 * 1_048_576, timeout: HOUR_MS };
   const stdout = await new Promise<string>((resolve) => {
     // A run with failures ends with an error, too; what failed is in its report.
     execFile(process.execPath, args, options, (_error, text) => resolve(text));

@@ -1,12 +1,14 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { propertyRuns } from '../property-runs.ts';
 import { deliver, goodCall, versions, withBody, type Version } from '../security/attack.ts';
 import { talk, toBytes } from '../security/raw-http.ts';
 import { careless, product, type Target } from '../security/target.ts';
 import { headPieces, jsonPieces, mutate, mutations, problemsOf, type Mutation } from './mutations.ts';
 
 // The handshake revisions share all of this.
-const runsOf = (version: Version): number => (['2026-07-28', '2025-06-18'].includes(version) ? 1_000 : 300);
+const runsOf = (version: Version): number =>
+  propertyRuns(['2026-07-28', '2025-06-18'].includes(version) ? 1_000 : 300);
 
 for (const version of versions) {
   test(`A4 ${runsOf(version)} broken bodies of ${version} each get one well-formed answer, and a good call works afterwards`, async () => {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { propertyRuns } from '../property-runs.ts';
 import { handshakeVersions, measured } from '../security/attack.ts';
 import { Client, Events, type RequestOptions } from '../security/client.ts';
 import { leaksIn } from '../security/leaks.ts';
@@ -10,7 +11,7 @@ import { richTarget } from '../security/rich-target.ts';
 import { careless } from '../security/target.ts';
 import { headPieces, jsonPieces, mutate, mutations, problemsOf } from './mutations.ts';
 
-const RUNS = 2_000;
+const RUNS = propertyRuns(2_000);
 // Stands for a stream that was opened, which is no answer yet.
 const OPENED = 202;
 const pieces = [

@@ -15,7 +15,8 @@ import { leakedAnswers, type JsonRpcAnswer } from './raw-http.ts';
 import { product, type Target } from './target.ts';
 
 const CLIENTS = 50;
-const CALLS = 100;
+// Calls of each; A10 of the fault tests makes more of them.
+const CALLS = 30;
 const people = [ada, bob, cyn, otherAda];
 
 // Always the same, so that a failure can be looked at again.

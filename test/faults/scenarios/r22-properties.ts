@@ -1,7 +1,6 @@
 import canonicalize from 'canonicalize';
 import * as fc from 'fast-check';
 import { modernMeta } from '../client.ts';
-import { propertyRuns } from '../../property-runs.ts';
 import { openGoverned } from '../governed.ts';
 import { propertyFiles, tryFiles } from '../property-files.ts';
 import type { Outcome, RunOptions, Scenario } from '../scenario.ts';
@@ -47,7 +46,7 @@ interface Subject {
 }
 
 async function check({ seed, counts, report }: RunOptions, { canonical, ask }: Subject): Promise<Outcome> {
-  const numRuns = propertyRuns(counts === 'full' ? 100_000 : 1_000);
+  const numRuns = counts === 'full' ? 100_000 : 1_000;
   const stable = fc.property(
     fc.jsonValue(),
     fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),

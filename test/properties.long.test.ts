@@ -1,0 +1,17 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { tryFiles } from './faults/property-files.ts';
+
+const root = join(import.meta.dirname, '..');
+const files = ['src', 'test'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => path.endsWith('.test.ts') && !path.endsWith('.long.test.ts'))
+    .filter((path) => readFileSync(join(root, path), 'utf8').includes('propertyRuns(')),
+);
+
+test('every property holds on as many cases as it asks for', { timeout: 900_000 }, async () => {
+  expect(files.length).toBeGreaterThan(40);
+  expect(await tryFiles({ runs: 1, files })).toEqual([]);
+});
