@@ -24,6 +24,8 @@ export interface ClientOptions {
   readonly key?: string;
   /** How many connections it keeps open. */
   readonly connections?: number;
+  /** Whether a request is sent again when the server closed its kept connection meanwhile, as usual clients do. */
+  readonly sendsAgain?: boolean;
 }
 
 interface Sent {
@@ -36,10 +38,12 @@ interface Sent {
 export class Client {
   readonly #port: number;
   readonly #agent: Agent;
+  readonly #sendsAgain: boolean;
   readonly #credential: Readonly<Record<string, string>>;
   #lastId = 0;
 
-  constructor({ port, key, connections = 16 }: ClientOptions) {
+  constructor({ port, key, connections = 16, sendsAgain = false }: ClientOptions) {
+    this.#sendsAgain = sendsAgain;
     this.#port = port;
     this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
     this.#credential = key === undefined ? {} : { authorization: `Bearer ${key}` };
@@ -120,7 +124,11 @@ export class Client {
         },
         resolve,
       );
-      outgoing.on('error', reject);
+      outgoing.on('error', (error: NodeJS.ErrnoException) => {
+        const isKept = outgoing.reusedSocket && error.code === 'ECONNRESET';
+        if (this.#sendsAgain && isKept) resolve(this.#send({ method, headers, body }, signal));
+        else reject(error);
+      });
       outgoing.end(body);
     });
   }

@@ -7,6 +7,8 @@ import { definePrompt, defineResource, defineResourceTemplate, defineTool } from
 
 const nonce = { type: 'string', maxLength: 200 };
 const reads = { annotations: { readOnlyHint: true } };
+// Going on with such a call after a question is free, because its state is good for one use.
+const acts = { annotations: { destructiveHint: false } };
 const yes = { type: 'object', properties: { yes: { type: 'boolean' } } };
 const tool = (name, properties, run, rest = reads) =>
   defineTool({ name, description: 'For trying out.', input: { type: 'object', properties: { nonce, load: {}, ...properties } }, ...rest }, run);
@@ -23,7 +25,7 @@ ${ASKING}
 
 export const mirror = tool('mirror', {}, ({ load }) => load);
 
-export const kept = tool('kept', {}, ({ nonce }) => nonce ?? '', { annotations: { destructiveHint: false } });
+export const kept = tool('kept', {}, ({ nonce }) => nonce ?? '', acts);
 
 ${VITALS}
 
@@ -39,7 +41,7 @@ export const ask = tool('ask', {}, async ({ nonce }, { elicit }) => {
   // A name that changes makes every round ask something new.
   const { action } = await elicit({ message: 'Really?', schema: yes, key: 'sure' + runs });
   return action + ' ' + (nonce ?? '');
-});
+}, acts);
 let runs = 0;
 export const asked = tool('asked', {}, () => String(runs));
 

@@ -47,7 +47,8 @@ for (const { scenario, outcome, seconds } of results) {
 }
 const isMissing =
   process.env['TOOLCRIB_REQUIRE'] === 'all' && results.some(({ outcome }) => outcome.notRun !== undefined);
-process.exitCode = isMissing || results.some(({ outcome }) => outcome.failures.length > 0) ? 1 : 0;
+// Whatever a scenario that failed has left behind keeps nobody waiting.
+process.exit(isMissing || results.some(({ outcome }) => outcome.failures.length > 0) ? 1 : 0);
 
 async function attempt(scenario: Scenario, startedAt: number): Promise<Outcome> {
   const report = (line: string): void => {

@@ -15,6 +15,7 @@ import { revocation } from './scenarios/r18-revocation.ts';
 import { limiter } from './scenarios/r19-limiter.ts';
 import { isolation } from './scenarios/r21-isolation.ts';
 import { properties } from './scenarios/r22-properties.ts';
+import { soak } from './scenarios/soak-hostile.ts';
 import type { Scenario } from './scenario.ts';
 
 /** Every scenario, in the order they are run. */
@@ -36,4 +37,5 @@ export const scenarios: readonly Scenario[] = [
   rightClient,
   hoardedSessions,
   runaway,
+  soak,
 ];

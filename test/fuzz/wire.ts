@@ -14,6 +14,8 @@ export class Wire {
   begun: Reply | undefined;
   isStream = false;
   isClosed = false;
+  /** Whether the server took no connection, or took it away before anything was said. */
+  isRefused = false;
   /** Why what came cannot be read, when it cannot. */
   garbage: string | undefined;
   readonly #socket: Socket;
@@ -28,7 +30,9 @@ export class Wire {
       this.#read();
       this.#look();
     });
-    this.#socket.on('error', () => {});
+    this.#socket.on('error', () => {
+      this.isRefused = this.replies.length === 0;
+    });
     this.#socket.on('end', () => this.#socket.end());
     this.#socket.on('close', () => {
       this.isClosed = true;
@@ -48,6 +52,17 @@ export class Wire {
   /** Takes no more until told otherwise, as a client that does not read. */
   pause(): void {
     this.#socket.pause();
+  }
+
+  /** The newest whole answer. */
+  get last(): Reply | undefined {
+    return this.replies.at(-1);
+  }
+
+  /** Waits until all that was written has been handed on, or the connection is closed. */
+  async flushed(): Promise<void> {
+    // A connection that is gone says so in the same way.
+    await new Promise<void>((resolve) => void this.#socket.write('', () => resolve()));
   }
 
   hangUp(): void {

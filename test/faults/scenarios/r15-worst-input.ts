@@ -93,17 +93,17 @@ async function oneByOne(client: Client, inputs: readonly WorstInput[]): Promise<
   return blocks;
 }
 
-async function allAtOnce(
-  serving: Serving,
-  client: Client,
-  { rounds, inputs }: Press,
-): Promise<{ times: number[]; missed: number }> {
+async function allAtOnce(serving: Serving, client: Client, { rounds, inputs }: Press): Promise<Watch> {
   const watch = watchHealth(serving);
-  for (let round = 0; round < rounds; round++) {
-    const long = client.call('big', { nonce: 'x', bytes: 900_000 });
-    await Promise.all([...inputs.map((input) => send(client, input)), long]);
+  try {
+    for (let round = 0; round < rounds; round++) {
+      const long = client.call('big', { nonce: 'x', bytes: 900_000 });
+      await Promise.all([...inputs.map((input) => send(client, input)), long]);
+    }
+  } finally {
+    await watch.stop();
   }
-  return watch();
+  return watch;
 }
 
 // A stream is answered when it begins.
@@ -112,21 +112,29 @@ async function send(client: Client, { kind, body, headers }: WorstInput): Promis
   return within(PATIENCE_MS, `an answer to ${kind}`, status);
 }
 
-function watchHealth(serving: Serving): () => Promise<{ times: number[]; missed: number }> {
-  const times: number[] = [];
-  let missed = 0;
+interface Watch {
+  readonly times: number[];
+  missed: number;
+  stop(): Promise<void>;
+}
+
+function watchHealth(serving: Serving): Watch {
   const over = { isSo: false };
+  const watch: Watch = {
+    times: [],
+    missed: 0,
+    async stop() {
+      over.isSo = true;
+      await watching;
+    },
+  };
   const watching = (async () => {
     while (!over.isSo) {
       const startedAt = performance.now();
-      if ((await serving.look('/healthz', 30_000)) !== 200) missed++;
-      times.push(performance.now() - startedAt);
+      if ((await serving.look('/healthz', 30_000)) !== 200) watch.missed++;
+      watch.times.push(performance.now() - startedAt);
       await pause(10);
     }
   })();
-  return async () => {
-    over.isSo = true;
-    await watching;
-    return { times, missed };
-  };
+  return watch;
 }

@@ -1,5 +1,7 @@
+import { besideHostile } from '../beside-hostile.ts';
 import { Client } from '../client.ts';
 import { Crib, type Serving } from '../crib.ts';
+import { phases } from '../hostile.ts';
 import { Load } from '../load.ts';
 import {
   against,
@@ -15,8 +17,17 @@ import {
 /** A tenant that calls far too often is alone with the consequences. */
 export const isolation: Scenario = {
   id: 'R21',
-  title: 'a tenant a hundred times above its limit causes no refusal of the others',
-  run: (options) => disturb(options, { groups: options.counts === 'full' ? 20 : 1, isShared: false }),
+  title:
+    'a tenant a hundred times above its limit, or hostile in every other way, causes no refusal of the others',
+  async run(options) {
+    const isFull = options.counts === 'full';
+    const loud = await disturb(options, { groups: isFull ? 20 : 1, isShared: false });
+    const hostile = await harm(options, isFull ? 10 : 1.5);
+    return {
+      counts: `${loud.counts}; ${hostile.counts}`,
+      failures: [...loud.failures, ...hostile.failures],
+    };
+  },
   // All of them are one tenant, which has one allowance.
   control: (options) => disturb(options, { groups: 1, isShared: true }),
 };
@@ -68,6 +79,18 @@ async function disturb(
   } finally {
     await crib.close();
   }
+}
+
+// Everything else a tenant can do to others, each for so long.
+async function harm({ report }: RunOptions, seconds: number): Promise<Outcome> {
+  const found = await besideHostile({ phases, rotations: 1, seconds, aloneSeconds: 2, report });
+  const heard = [...found.phases.values()];
+  const calls = heard.reduce((sum, { times }) => sum + times.length, 0);
+  const refused = heard.flatMap((each) => each.refused);
+  return {
+    counts: `${calls} calls of another beside ${phases.length} kinds of harm, ${refused.length} refused`,
+    failures: [...summarise('calls beside a hostile tenant refused', refused), ...found.failures],
+  };
 }
 
 interface Noise {

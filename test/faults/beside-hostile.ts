@@ -1,0 +1,221 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ConfigInput } from '../../src/gateway/config.ts';
+import { SqliteDatabase } from '../../src/store/sqlite-database.ts';
+import { within } from '../within.ts';
+import { Client } from './client.ts';
+import { Crib, type Serving } from './crib.ts';
+import type { Order, Told } from './hostile-child.ts';
+import type { Phase } from './hostile.ts';
+import type { Level } from './level.ts';
+import { Neighbour } from './neighbour.ts';
+import { oddTools } from './odd-tools.ts';
+import { pause } from './scenario.ts';
+
+/** What is done, and for how long. */
+export interface Siege {
+  readonly phases: readonly Phase[];
+  readonly rotations: number;
+  /** How long each phase takes, and how long the other tenant is alone before and after. */
+  readonly seconds: number;
+  readonly aloneSeconds: number;
+  /** Whether both are one tenant, with one allowance: the defence is off. */
+  readonly isShared?: boolean;
+  readonly report: (line: string) => void;
+}
+
+/** What the other tenant heard, and what the hostile one did meanwhile. */
+export interface Heard {
+  readonly times: number[];
+  readonly refused: string[];
+  told: Told;
+}
+
+/** What came of it. */
+export interface Besieged {
+  readonly before: Heard;
+  readonly after: Heard;
+  readonly phases: ReadonlyMap<string, Heard>;
+  /** What the server held while nobody attacked, after each rotation. */
+  readonly levels: readonly Level[];
+  /** What is wrong at the end: the process is gone, the record does not verify. */
+  readonly failures: readonly string[];
+  /** How large the database was at the beginning and at the end, with the rows of the record that it got. */
+  readonly database: string;
+}
+
+const OTHERS = 3;
+const HOSTILES = 4;
+const PER_SECOND = 8;
+const REST_MS = 1_000;
+// What is under way when a phase ends may take that long.
+const ENDING_MS = 60_000;
+const nothing: Told = { sent: 0, limited: 0, statuses: [] };
+
+/** Runs the built command with every stage on, and two tenants: one calls steadily, one does what the phases say. */
+export async function besideHostile(siege: Siege): Promise<Besieged> {
+  const crib = new Crib(configuration(siege));
+  writeFileSync(crib.path('tools/odd-tools.mjs'), oddTools());
+  const hostile = startHostile();
+  let neighbour: Neighbour | undefined;
+  try {
+    const keys = (await crib.admit(people(siege))).map(({ key }) => key);
+    const serving = await crib.start();
+    const watcher = new Client({ port: serving.port, key: keys[0]!, connections: 1 });
+    neighbour = new Neighbour(serving.port, keys.slice(1, 1 + OTHERS), PER_SECOND);
+    order(hostile, { port: serving.port, keys: keys.slice(1 + OTHERS) });
+    // The first calls of a process are slow, whoever makes them.
+    await pause(Math.min(siege.aloneSeconds, 10) * 1000);
+    neighbour.take();
+    const sizeBefore = databaseMb(crib);
+    const before = await alone(neighbour, siege);
+    const { phases, levels } = await rotate({ siege, hostile, neighbour, serving, watcher, crib });
+    const after = await alone(neighbour, siege);
+    await neighbour.stop();
+    watcher.close();
+    const failures = await endOf(serving, crib);
+    const database = `${sizeBefore.toFixed(1)} to ${databaseMb(crib).toFixed(1)} MB`;
+    return { before, after, phases, levels, failures, database };
+  } finally {
+    hostile.kill();
+    neighbour?.close();
+    await crib.close();
+  }
+}
+
+function configuration({ isShared = false }: Siege): ConfigInput {
+  return {
+    // As it is unless set; the deployments of other scenarios have no limit.
+    server: { requestsPerMinute: 6_000 },
+    auth: { keys: {} },
+    access: [{ roles: ['tester'], tools: ['*'], prompts: ['*'], resources: ['*'] }],
+    stages: {
+      audit: { arguments: 'hashed' },
+      rateLimit: isShared ? { perTenant: 600 } : {},
+      circuitBreak: {},
+      concurrency: {},
+      approve: {},
+      trace: {},
+    },
+  };
+}
+
+function people({ isShared = false }: Siege): { tenant: string; caller: string }[] {
+  const named = (tenant: string, count: number): { tenant: string; caller: string }[] =>
+    Array.from({ length: count }, (_, index) => ({
+      tenant: isShared ? 'all' : tenant,
+      caller: `${tenant}${index}`,
+    }));
+  return [{ tenant: 'watch', caller: 'watch' }, ...named('steady', OTHERS), ...named('hostile', HOSTILES)];
+}
+
+async function alone(neighbour: Neighbour, { aloneSeconds }: Siege): Promise<Heard> {
+  neighbour.take();
+  await pause(aloneSeconds * 1000);
+  const { times, refused } = neighbour.take();
+  return { times: [...times], refused: [...refused], told: nothing };
+}
+
+interface Site {
+  readonly siege: Siege;
+  readonly hostile: ChildProcess;
+  readonly neighbour: Neighbour;
+  readonly serving: Serving;
+  readonly watcher: Client;
+  readonly crib: Crib;
+}
+
+async function rotate(site: Site): Promise<Pick<Besieged, 'phases' | 'levels'>> {
+  const { siege, hostile, neighbour } = site;
+  const phases = new Map<string, Heard>();
+  const levels: Level[] = [];
+  for (let rotation = 0; rotation < siege.rotations; rotation++) {
+    for (const { name } of siege.phases) {
+      const told = once(hostile, 'message') as Promise<[Told]>;
+      order(hostile, { phase: name });
+      await pause(siege.seconds * 1000);
+      order(hostile, { isOver: true });
+      const [news] = await within(ENDING_MS, `the end of ${name}`, told);
+      await pause(REST_MS);
+      const heard = phases.get(name) ?? { times: [], refused: [], told: nothing };
+      const { times, refused } = neighbour.take();
+      heard.times.push(...times);
+      heard.refused.push(...refused);
+      heard.told = together(heard.told, news);
+      phases.set(name, heard);
+      const level = await levelOf(site);
+      siege.report(`${name}: ${JSON.stringify(news)}; ${refused.length} refused; ${JSON.stringify(level)}`);
+    }
+    // What is let go of with time needs some.
+    await pause(REST_MS * 3);
+    levels.push(await levelOf(site));
+  }
+  return { phases, levels };
+}
+
+async function levelOf({ serving, watcher, crib }: Site): Promise<Level> {
+  const { text } = await within(ENDING_MS, 'the vital signs', watcher.call('vitals', {}));
+  const { heapUsed } = text.startsWith('{') ? (JSON.parse(text) as { heapUsed: number }) : { heapUsed: NaN };
+  const pages = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${serving.pid}/status`, 'utf8'))![1]);
+  return {
+    rssMb: Math.round(pages / 1024),
+    heapMb: Math.round(heapUsed / 1_048_576),
+    descriptors: serving.descriptors,
+    keptMb: Math.round(keptBytes(crib) / 1_048_576),
+  };
+}
+
+const KEPT = ['sessions', 'tasks', 'events', 'reservations', 'spent', 'approvals', 'intents'];
+
+function keptBytes(crib: Crib): number {
+  const db = new SqliteDatabase(crib.path('toolcrib.db'), 'existing');
+  try {
+    return KEPT.reduce((sum, table) => {
+      const columns = db.all<{ name: string }>(`select name from pragma_table_info('${table}')`);
+      const lengths = columns.map(({ name }) => `ifnull(length("${name}"), 0)`).join(' + ');
+      return (
+        sum + (db.get<{ bytes: number | null }>(`select sum(${lengths}) as bytes from ${table}`)?.bytes ?? 0)
+      );
+    }, 0);
+  } finally {
+    db.close();
+  }
+}
+
+function databaseMb(crib: Crib): number {
+  const files = ['toolcrib.db', 'toolcrib.db-wal'].map((name) => crib.path(name));
+  return files.filter(existsSync).reduce((sum, file) => sum + statSync(file).size, 0) / 1_048_576;
+}
+
+async function endOf(serving: Serving, crib: Crib): Promise<string[]> {
+  const failures: string[] = [];
+  const { exitCode, signalCode } = serving.child;
+  if (exitCode !== null || signalCode !== null)
+    return [`the server ended with ${exitCode ?? signalCode}: ${serving.log.slice(-1_000)}`];
+  if (serving.log.includes('failed outside of any call'))
+    failures.push('something failed outside of any call');
+  serving.signal('SIGTERM');
+  const { code } = await within(ENDING_MS, 'the end of the server', serving.exit);
+  if (code !== 0) failures.push(`the server ended with ${code}`);
+  return [...failures, ...(await crib.verify()).failures];
+}
+
+function startHostile(): ChildProcess {
+  const script = join(import.meta.dirname, 'hostile-child.ts');
+  return fork(script, {
+    execArgv: ['--import', 'jiti/register'],
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+}
+
+function order(hostile: ChildProcess, what: Order): void {
+  hostile.send(what);
+}
+
+function together(a: Told, b: Told): Told {
+  const statuses = new Map(a.statuses);
+  for (const [status, times] of b.statuses) statuses.set(status, (statuses.get(status) ?? 0) + times);
+  return { sent: a.sent + b.sent, limited: a.limited + b.limited, statuses: [...statuses] };
+}

@@ -1,0 +1,35 @@
+import { Attack } from './attack.ts';
+import { hogging, phases } from './hostile.ts';
+
+/** What the hostile tenant is told: where and as whom it attacks, and then which phase, or that it is over. */
+export type Order =
+  | { readonly port: number; readonly keys: readonly string[] }
+  | { readonly phase: string }
+  | { readonly isOver: true };
+
+/** What it tells after each phase. */
+export interface Told {
+  readonly sent: number;
+  readonly limited: number;
+  readonly statuses: readonly (readonly [status: number, times: number])[];
+}
+
+// A process of its own, so that what it does costs whoever measures nothing but the processor.
+let target: { readonly port: number; readonly keys: readonly string[] } | undefined;
+let attack: Attack | undefined;
+
+process.on('message', (order: Order) => {
+  if ('port' in order) target = order;
+  else if ('phase' in order) void begin(order.phase);
+  else attack?.stop();
+});
+// Whoever started it is gone.
+process.on('disconnect', () => process.exit(0));
+
+async function begin(name: string): Promise<void> {
+  const current = new Attack(target!.port, target!.keys);
+  attack = current;
+  await [...phases, hogging].find((phase) => phase.name === name)!.run(current);
+  const { sent, limited, statuses } = current;
+  process.send!({ sent, limited, statuses: [...statuses] } satisfies Told);
+}

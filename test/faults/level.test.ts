@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest';
+import { growing, type Level } from './level.ts';
+
+const flat: Level = { rssMb: 200, heapMb: 60, descriptors: 40, keptMb: 10 };
+const levels = (of: (index: number) => Partial<Level>): Level[] =>
+  Array.from({ length: 12 }, (_, index) => ({ ...flat, ...of(index) }));
+
+test('what fills up at first and then stays is level', () => {
+  expect(growing(levels((index) => ({ rssMb: Math.min(400, 100 + index * 100) })))).toEqual([]);
+});
+
+test.each(['rssMb', 'heapMb', 'descriptors', 'keptMb'] as const)(
+  '%s that goes on growing is found',
+  (what) => {
+    const found = growing(levels((index) => ({ [what]: flat[what] + index * flat[what] })));
+    expect(found).toEqual([expect.stringContaining(what)]);
+  },
+);
+
+test('a single peak is no growth', () => {
+  expect(growing(levels((index) => (index === 10 ? { heapMb: 500 } : {})))).toEqual([]);
+});

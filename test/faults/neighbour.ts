@@ -1,0 +1,76 @@
+import { within } from '../within.ts';
+import { Client } from './client.ts';
+import { pause } from './scenario.ts';
+
+const PATIENCE_MS = 30_000;
+// Of every so many calls one has an effect, which takes two rows of the record and two syncs.
+const EFFECT_EVERY = 8;
+
+/** A tenant that calls steadily, at a modest rate: a call that is late delays none of those after it. */
+export class Neighbour {
+  /** How long the answers since the last look took. */
+  #times: number[] = [];
+  /** What was refused, or never answered, since the last look. */
+  #refused: string[] = [];
+  readonly #clients: readonly Client[];
+  readonly #calling: Promise<void>[];
+  #isOver = false;
+  #made = 0;
+
+  constructor(port: number, keys: readonly string[], perSecond: number) {
+    this.#clients = keys.map((key) => new Client({ port, key, connections: 64, sendsAgain: true }));
+    this.#calling = this.#clients.map((client, index) =>
+      this.#keepCalling(client, { everyMs: 1000 / perSecond, offset: index / keys.length }),
+    );
+  }
+
+  /** What was heard since the last look. */
+  take(): { readonly times: readonly number[]; readonly refused: readonly string[] } {
+    const taken = { times: this.#times, refused: this.#refused };
+    this.#times = [];
+    this.#refused = [];
+    return taken;
+  }
+
+  /** Waits for the last answers. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    await Promise.all(this.#calling);
+    this.close();
+  }
+
+  /** Hangs up, whatever is under way. */
+  close(): void {
+    this.#isOver = true;
+    for (const client of this.#clients) client.close();
+  }
+
+  async #keepCalling(
+    client: Client,
+    { everyMs, offset }: { everyMs: number; offset: number },
+  ): Promise<void> {
+    const startedAt = performance.now() + offset * everyMs;
+    const underWay = new Set<Promise<void>>();
+    for (let due = 0; !this.#isOver; due++) {
+      const early = startedAt + due * everyMs - performance.now();
+      if (early > 0) await pause(early);
+      const call = this.#call(client).finally(() => underWay.delete(call));
+      underWay.add(call);
+    }
+    await Promise.all(underWay);
+  }
+
+  async #call(client: Client): Promise<void> {
+    const number = this.#made++;
+    const nonce = `n${number}`;
+    const tool = number % EFFECT_EVERY === 0 ? 'kept' : 'echo';
+    const startedAt = performance.now();
+    try {
+      const { isDone, text } = await within(PATIENCE_MS, 'an answer', client.call(tool, { nonce }));
+      this.#times.push(performance.now() - startedAt);
+      if (!isDone || text !== nonce) this.#refused.push(`${tool} ${text.slice(0, 200)}`);
+    } catch (error) {
+      this.#refused.push(`${tool} ${String(error)}`);
+    }
+  }
+}
