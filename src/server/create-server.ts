@@ -88,17 +88,17 @@ export function createServer(options: ServerOptions): Server {
     delivery,
     log,
     accidents,
+    clock: parts.clock,
     onRefusal: options.onRefusal,
     onReady: (session) => announceTo(session, announcer),
   });
   const sessionRequests = new SessionRequests(sessions, parts.pulse, rates);
   const dismissals: Server['dismissals'] = new Set([
     (isGone) => subscriptions.dismiss(isGone),
-    (isGone) => {
-      sessions
+    (isGone) =>
+      void sessions
         .dismiss(isGone)
-        .catch((cause: unknown) => log('error', 'Ended sessions could not be forgotten.', { cause }));
-    },
+        .catch((cause: unknown) => log('error', 'Ended sessions could not be forgotten.', { cause })),
   ]);
   const metadata = options.resource && describeResource(options.resource);
   const gate = new Gate(settled, { path: undefined, allowedHosts: options.allowedHosts });

@@ -165,6 +165,11 @@ export function acceptedForms(headers: Headers): { readonly json: boolean; reado
 
 const BOTH = { json: true, stream: true };
 
+/** Whether the client says in so many words that it takes event streams. */
+export function namesStreams(headers: Headers): boolean {
+  return headerValue(headers, 'accept')?.includes('text/event-stream') === true;
+}
+
 /** The head of an event stream; proxies are asked not to hold it back. */
 export const STREAM_HEADERS = {
   'content-type': 'text/event-stream',

@@ -1,3 +1,4 @@
+import type { Clock } from '../core/clock.ts';
 import { rowOf, ToolcribError } from '../core/errors.ts';
 import { orElse, andThen, type Awaitable } from '../core/source.ts';
 import { Roster } from '../core/roster.ts';
@@ -22,6 +23,7 @@ import { noteRefusal, type RefusalOptions } from './refusals.ts';
 import type { RequestRates } from './request-rates.ts';
 import type { Session } from './session.ts';
 import type { Sessions } from './sessions.ts';
+import { NO_LOOKS, Silence } from './silence.ts';
 import { settleLegacy, settleModern, versionHeader, type Settled } from './settled.ts';
 import { tracked } from './tracked.ts';
 import { Turns } from './turns.ts';
@@ -33,6 +35,7 @@ export interface ExchangeOptions extends RefusalOptions {
   readonly rates: RequestRates;
   readonly delivery: 'direct' | 'queued';
   readonly accidents: Accidents;
+  readonly clock: Clock;
   /** Called for every session whose handshake is complete. */
   readonly onReady: (session: Session) => void;
 }
@@ -53,9 +56,11 @@ export class Exchange {
   readonly #turns = new Turns();
   /** What is being answered, whoever asked and however. */
   readonly #underWay = new Roster<Link>();
+  readonly #silence: Silence;
 
   constructor(options: ExchangeOptions) {
     this.#options = options;
+    this.#silence = new Silence(this.#underWay, options);
   }
 
   /** Answers a message, at once where it can; never fails, whatever does, and answers a notification with nothing. */
@@ -144,6 +149,7 @@ export class Exchange {
     let era: Era | undefined;
     link.idText = idText;
     const place = this.#underWay.add(link);
+    this.#silence.watch();
     return orElse(
       () => {
         era = eraOf(message, versionHeader(link));
@@ -179,7 +185,11 @@ export class Exchange {
         'unknown_method',
         `${revision.version} has no method "${message.method.slice(0, 80)}".`,
       );
-    if (message.method === 'initialize') return this.#shakeHands(settled).then(() => method(settled));
+    if (message.method === 'initialize') {
+      // The head of its answer names the session, so no stream may begin before that is known.
+      link.looks = NO_LOOKS;
+      return this.#shakeHands(settled).then(() => method(settled));
+    }
     return link.session ? tracked(settled, method) : method(settled);
   }
 
@@ -225,7 +235,10 @@ export class Exchange {
       );
       return this.#refuse(error, { message: batch, link });
     }
-    const links = messages.map(() => besideLink(link, (text) => link.notify(text)));
+    const links = messages.map(() => ({
+      ...besideLink(link, (text) => link.notify(text)),
+      breakSilence: () => link.breakSilence?.(),
+    }));
     const answers = await Promise.all(
       messages.map(async (message, index) => this.#route(message, links[index]!)),
     );

@@ -4,7 +4,7 @@ import { encodeEvent, encodePriming, KEEP_ALIVE } from '../protocol/event-stream
 import type { Headers } from '../protocol/headers.ts';
 import { encodeError } from '../protocol/json-rpc.ts';
 import type { Accidents } from './accidents.ts';
-import { acceptedForms, corsHeaders, STREAM_HEADERS, type Head } from './endpoint.ts';
+import { acceptedForms, corsHeaders, namesStreams, STREAM_HEADERS, type Head } from './endpoint.ts';
 import { hungUp, textOf, type Answer, type Body, type Link } from './link.ts';
 import type { Pulse } from './pulse.ts';
 import type { Session } from './session.ts';
@@ -44,6 +44,7 @@ export class HttpLink implements Link, Sink, Sender {
   answered = false;
   idText: string | undefined = undefined;
   isGone = false;
+  looks = 0;
   readonly #head: Head;
   readonly #port: Port;
   #streaming = false;
@@ -75,6 +76,13 @@ export class HttpLink implements Link, Sink, Sender {
 
   keepAlive(): void {
     if (this.#streaming) this.#write(KEEP_ALIVE);
+  }
+
+  breakSilence(): void {
+    // A client that did not name event streams may read nothing but one body.
+    if (this.isGone || !this.#port.isOpen || !namesStreams(this.headers)) return;
+    if (this.session && !this.#streaming) this.#resumable(this.session);
+    this.#write(KEEP_ALIVE);
   }
 
   event(text: string, id: string): void {

@@ -30,6 +30,10 @@ export interface Link {
   closeStream?(): void;
   /** Keeps a quiet stream open. */
   keepAlive?(): void;
+  /** Begins the stream of a request that takes long, or keeps it open. */
+  breakSilence?(): void;
+  /** How often its request was found unanswered. */
+  looks: number;
 }
 
 /** What goes back: a status and headers for HTTP, and the text of one message, or none. */
@@ -68,6 +72,7 @@ export function createLink(caller: Caller, notify: (message: string) => void, se
     answered: false,
     idText: undefined,
     isGone: false,
+    looks: 0,
     canStream: true,
     notify,
   };

@@ -12,6 +12,7 @@ import { addressLimits, roomFor } from './followed.ts';
 import type { Link } from './link.ts';
 import type { Pulse } from './pulse.ts';
 import { Seats } from './seats.ts';
+import { NO_LOOKS } from './silence.ts';
 import type { Settled } from './settled.ts';
 import { encodeTask } from './tasks.ts';
 
@@ -55,6 +56,8 @@ export class Subscriptions {
     const { id } = settled.message;
     const leave = this.#takeSeats(link.caller, filter);
     dropParams(settled.message);
+    // The pulse keeps it open.
+    link.looks = NO_LOOKS;
     const subscription = new Subscription(id, link, filter);
     this.#open.add(subscription);
     link.session?.onHangUp.add(subscription.end);

@@ -1,0 +1,42 @@
+import type { Clock } from '../core/clock.ts';
+import type { Roster } from '../core/roster.ts';
+import type { Accidents } from './accidents.ts';
+import type { Link } from './link.ts';
+
+const LOOK_MS = 5_000;
+const LOOKS = 3;
+
+/** Where the looks of a request start that must not begin a stream by itself. */
+export const NO_LOOKS = -1_000_000_000;
+
+/** Begins the streams of requests that take long and keeps them open, so that no proxy gives up on them; one timer looks at all. */
+export class Silence {
+  readonly #underWay: Roster<Link>;
+  readonly #clock: Clock;
+  readonly #accidents: Accidents;
+  #isLooking = false;
+
+  constructor(
+    underWay: Roster<Link>,
+    { clock, accidents }: { readonly clock: Clock; readonly accidents: Accidents },
+  ) {
+    this.#underWay = underWay;
+    this.#clock = clock;
+    this.#accidents = accidents;
+  }
+
+  /** Looks from now on until nothing is under way. */
+  watch(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    this.#clock.after(LOOK_MS, () => this.#look());
+  }
+
+  // Counting looks instead of reading a clock with every request: the first is somewhere within the first seconds, so it counts for nothing.
+  #look(): void {
+    this.#isLooking = false;
+    for (const link of this.#underWay.all())
+      if (link.looks++ > 0 && link.looks % LOOKS === 1) this.#accidents.contain(() => link.breakSilence?.());
+    if (this.#underWay.size > 0) this.watch();
+  }
+}
