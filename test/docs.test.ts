@@ -82,6 +82,7 @@ function complaintsOf(command: string, args: readonly string[]): string {
   try {
     execFileSync(join(root, 'node_modules', '.bin', command), args, {
       cwd: root,
+      timeout: 120_000,
       encoding: 'utf8',
       stdio: 'pipe',
     });

@@ -47,9 +47,9 @@ test.skipIf(mountingObstacle())(
 
 function mountSmallDisk({ file }: StoreFolder): string {
   const disk = dirname(file);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk]);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk], { timeout: 30_000 });
   // The store is still open then: the disk goes when nobody uses it any more.
-  onTestFinished(() => void execFileSync('umount', ['--lazy', disk]));
+  onTestFinished(() => void execFileSync('umount', ['--lazy', disk], { timeout: 30_000 }));
   return disk;
 }
 

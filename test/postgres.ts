@@ -5,6 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
+import { within } from './within.ts';
 
 /** A PostgreSQL server of its own, in a folder that is gone afterwards. */
 export interface PostgresServer {
@@ -35,6 +36,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '-N'], {
     ...options,
     stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: READY_MS,
   });
   const port = await freePort();
   const settings = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'fsync=off'];
@@ -51,7 +53,7 @@ export async function startPostgres(): Promise<PostgresServer> {
   const stop = async (): Promise<void> => {
     if (server.exitCode === null && server.signalCode === null) {
       server.kill('SIGQUIT');
-      await once(server, 'exit');
+      await within(READY_MS, 'PostgreSQL stops', once(server, 'exit'));
     }
     rmSync(folder, { recursive: true, force: true });
   };
@@ -78,7 +80,11 @@ async function untilReady(server: ChildProcess, url: string): Promise<void> {
 }
 
 async function runOnce(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new Client({ connectionString: url });
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: READY_MS,
+    query_timeout: READY_MS,
+  });
   await client.connect();
   try {
     const answer: unknown = await client.query(sql);

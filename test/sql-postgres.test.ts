@@ -273,7 +273,10 @@ async function switchOnTls(server: PostgresServer): Promise<string> {
     '2',
   ];
   const facts = ['-subj', '/CN=database', '-addext', 'subjectAltName=IP:127.0.0.1'];
-  execFileSync('openssl', [...kind, ...facts, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+  execFileSync('openssl', [...kind, ...facts, '-keyout', key, '-out', certificate], {
+    stdio: 'ignore',
+    timeout: 30_000,
+  });
   const [row] = await server.run('show data_directory');
   const data = String(row!['data_directory']);
   const { uid, gid } = statSync(data);

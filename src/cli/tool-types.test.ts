@@ -367,7 +367,7 @@ function complaintsAbout(files: Readonly<Record<string, string>>): string {
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
   const tsc = join(import.meta.dirname, '../../node_modules/.bin/tsc');
   try {
-    execFileSync(tsc, ['-p', folder], { encoding: 'utf8', stdio: 'pipe' });
+    execFileSync(tsc, ['-p', folder], { encoding: 'utf8', stdio: 'pipe', timeout: 120_000 });
     return '';
   } catch (error) {
     return (error as { stdout: string }).stdout;

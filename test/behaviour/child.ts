@@ -2,8 +2,10 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { within } from '../within.ts';
 
 const root = join(import.meta.dirname, '../..');
+const OUTPUT_MS = 30_000;
 
 /** Where the command is once it is built. */
 export const cli = join(root, 'dist/cli/main.js');
@@ -39,18 +41,19 @@ export function runNode(args: readonly string[], env: Readonly<Record<string, st
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     complaints += text;
   });
+  const outputUntil = async (end: string): Promise<string> => {
+    let output = '';
+    for await (const chunk of child.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+      output += chunk;
+      if (output.includes(end)) return output;
+    }
+    throw new Error(`The output ended before "${end}": ${output}${complaints}`);
+  };
   return {
     process: child,
     exit,
     complaints: () => complaints,
-    async outputUntil(end) {
-      let output = '';
-      for await (const chunk of child.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
-        output += chunk;
-        if (output.includes(end)) return output;
-      }
-      throw new Error(`The output ended before "${end}": ${output}${complaints}`);
-    },
+    outputUntil: (end) => within(OUTPUT_MS, `"${end}" from ${args.join(' ')}`, outputUntil(end)),
     async kill() {
       child.kill('SIGKILL');
       await exit;

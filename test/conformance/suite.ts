@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { within } from '../within.ts';
 
 /** One thing the suite looked at. */
 export interface Check {
@@ -104,7 +105,8 @@ async function startFixture(): Promise<{ readonly url: string; stop(): void }> {
     throw new Error('The fixture server ended before it listened.');
   });
   ended.catch(() => {});
-  const [url] = await Promise.race([once(lines, 'line'), ended]);
+  const begun = Promise.race([once(lines, 'line'), ended]);
+  const [url] = await within(30_000, 'the fixture server listens', begun);
   return { url, stop: () => child.kill() };
 }
 
@@ -115,7 +117,8 @@ async function runCommand(args: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, ['--import', hook, entry, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
-  return text(child.stdout);
+  const what = `the suite ends with ${args.join(' ')}`;
+  return within(120_000, what, text(child.stdout)).finally(() => child.kill('SIGKILL'));
 }
 
 async function listRequired(revision: string): Promise<readonly string[]> {

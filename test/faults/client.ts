@@ -1,4 +1,5 @@
 import { Agent, request, type IncomingMessage } from 'node:http';
+import { within } from '../within.ts';
 
 /** How a call is made. */
 export interface CallOptions {
@@ -51,8 +52,8 @@ export class Client {
 
   /** Calls a tool; fails when the connection does. */
   async call(name: string, args: object, options: CallOptions = {}): Promise<Answer> {
-    const response = await this.#send(this.#toolCall(name, args, options), options.signal);
-    const text = await readAll(response);
+    const sent = this.#toolCall(name, args, options);
+    const { response, text } = await this.#ask(sent, options.signal);
     return readAnswer(response.statusCode ?? 0, text);
   }
 
@@ -60,7 +61,7 @@ export class Client {
   async listen(): Promise<IncomingMessage> {
     const params = { _meta: modernMeta, notifications: { toolsListChanged: true } };
     const sent = this.#message('subscriptions/listen', params, ++this.#lastId);
-    return this.#send(sent);
+    return this.#within(sent, this.#send(sent));
   }
 
   /** Sends any bytes as a request of some revision, and returns the status with the whole answer. */
@@ -73,16 +74,16 @@ export class Client {
       body: body as string,
       headers: { ...common, ...this.#credential, ...headers },
     };
-    const response = await this.#send(sent);
-    return { response, text: await readAll(response) };
+    return this.#ask(sent);
   }
 
   /** Sends any bytes, and returns the status; of a stream, which may never end, no more is read. */
   async begin(body: Buffer, headers: Readonly<Record<string, string>>): Promise<number> {
     const all = { ...common, ...this.#credential, ...headers };
-    const response = await this.#send({ method: 'POST', body: body as unknown as string, headers: all });
+    const sent = { method: 'POST', body: body as unknown as string, headers: all };
+    const response = await this.#within(sent, this.#send(sent));
     if (response.headers['content-type'] === 'text/event-stream') response.destroy();
-    else await readAll(response);
+    else await this.#within(sent, readAll(response));
     return response.statusCode ?? 0;
   }
 
@@ -108,6 +109,19 @@ export class Client {
       'mcp-method': method,
     };
     return { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', id, method, params }) };
+  }
+
+  #ask(sent: Sent, signal?: AbortSignal): Promise<{ response: IncomingMessage; text: string }> {
+    const answer = async (): Promise<{ response: IncomingMessage; text: string }> => {
+      const response = await this.#send(sent, signal);
+      return { response, text: await readAll(response) };
+    };
+    return this.#within(sent, answer());
+  }
+
+  // Whoever sent something gets an answer; that there is none is told with what was sent.
+  #within<T>({ body }: Sent, answer: Promise<T>): Promise<T> {
+    return within(ANSWER_MS, `an answer to ${body.slice(0, 300)}`, answer);
   }
 
   #send({ method, headers, body }: Sent, signal?: AbortSignal): Promise<IncomingMessage> {
@@ -156,6 +170,9 @@ function readAnswer(status: number, text: string): Answer {
     isDone: status === 200 && result !== undefined && result.isError !== true,
   };
 }
+
+// Longer than any tool of the fault tests takes, however many wait before it.
+const ANSWER_MS = 120_000;
 
 const common = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
 

@@ -15,10 +15,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConfigInput } from '../../src/gateway/config.ts';
 import { faultTools } from './fault-tools.ts';
+import { within } from '../within.ts';
 import { eventually } from './scenario.ts';
 
 /** The command that is tried: the built one, unless another is named. */
 export const cli = process.env['TOOLCRIB_CLI'] ?? join(import.meta.dirname, '../../dist/cli/main.js');
+
+// A full record takes minutes to be verified.
+const COMMAND_MS = 600_000;
+// The drain takes 30 seconds.
+const END_MS = 90_000;
 
 /** A row of the record, as `toolcrib audit export` writes it. */
 export interface Row {
@@ -135,7 +141,8 @@ export class Crib {
     const complaints: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => complaints.push(chunk));
-    const [code] = (await once(child, 'close')) as [number | null];
+    const ended = within(COMMAND_MS, `toolcrib ${args.join(' ')}`, once(child, 'close'));
+    const [code] = (await ended.finally(() => child.kill('SIGKILL'))) as [number | null];
     return {
       code,
       output: Buffer.concat(output).toString(),
@@ -262,13 +269,18 @@ export class Serving {
     process.kill(this.pid, name);
   }
 
+  /** How it ended, which it has to do by itself. */
+  ended(): Promise<{ readonly code: number | null; readonly signal: string | null }> {
+    return within(END_MS, `the server ends: ${this.#log.slice(-500)}`, this.exit);
+  }
+
   /** Ends it without warning, and waits until it is gone. */
   async kill(): Promise<void> {
     if (this.child.exitCode === null && this.child.signalCode === null) {
       if (this.pid !== 0) tryKill(this.pid);
       tryKill(this.child.pid!);
     }
-    await this.exit;
+    await this.ended();
   }
 }
 

@@ -10,10 +10,11 @@ for (const scenario of scenarios) {
   test(`${scenario.id} ${scenario.title}`, { timeout: 600_000 }, async (context) => {
     const timeline: string[] = [];
     const report: RunOptions['report'] = (line) => void timeline.push(line);
+    const replay = `npm run faults -- --only ${scenario.id} --seed ${seed}`;
+    // However it fails, what is thrown and what takes too long included.
+    context.onTestFailed(() => console.log([replay, ...timeline].join('\n')));
     const { failures, notRun } = await scenario.run({ seed, counts: 'short', report });
     if (notRun !== undefined) context.skip(notRun);
-    const replay = `npm run faults -- --only ${scenario.id} --seed ${seed}`;
-    if (failures.length > 0) console.log([replay, ...timeline].join('\n'));
     expect(failures).toEqual([]);
   });
 }

@@ -1,6 +1,7 @@
 import { Client, type Answer, type ClientOptions } from './client.ts';
 import type { Row } from './crib.ts';
 import { pause, summarise } from './scenario.ts';
+import { InVain } from '../within.ts';
 
 /** One call of a load: a tool, and arguments with the nonce by which it is found again. */
 export interface LoadCall {
@@ -45,12 +46,15 @@ export class Load {
           this.answered++;
           if (answer.isDone && answer.text === args.nonce) this.acknowledged.set(args.nonce, tool);
           else this.refused.push(answer);
-        } catch {
+        } catch (error) {
+          if (error instanceof InVain) throw error;
           this.lost++;
           if (options.goesOn !== true) return;
         }
       }
     });
+    // Told by stop(), which waits for them.
+    for (const lane of this.#lanes) lane.catch(() => {});
   }
 
   /** How many calls were answered a second, in whatever way. */
@@ -63,7 +67,7 @@ export class Load {
     if (early > 0) await pause(early);
   }
 
-  /** Waits until no call is under way. */
+  /** Waits until no call is under way; fails when one got no answer though its connection lasted. */
   async stop(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#lanes);

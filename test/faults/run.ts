@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { scenarios } from './scenarios.ts';
 import { findings, type Outcome, type Scenario } from './scenario.ts';
+import { within } from '../within.ts';
 
 const ids = scenarios.map(({ id }) => id).join(', ');
 const help = `npm run faults [-- options]
@@ -62,8 +63,9 @@ async function attempt(scenario: Scenario, startedAt: number): Promise<Outcome> 
     ...(values.minutes !== undefined && { minutes: Number(values.minutes) }),
   };
   try {
-    if (!values.controls) return await scenario.run(options);
-    const outcome = await scenario.control(options);
+    const what = `${scenario.id} ends, with seed ${seed}`;
+    if (!values.controls) return await within(limitMs(), what, scenario.run(options));
+    const outcome = await within(limitMs(), what, scenario.control(options));
     const { counts, notRun } = outcome;
     const found = findings(outcome);
     report(`the control found: ${found.join('; ') || 'nothing'}`);
@@ -79,6 +81,11 @@ async function attempt(scenario: Scenario, startedAt: number): Promise<Outcome> 
       failures: [error instanceof Error ? (error.stack ?? error.message) : String(error)],
     };
   }
+}
+
+// In full the longest takes hours.
+function limitMs(): number {
+  return (values.full ? 6 * 60 : 15 + Number(values.minutes ?? 0)) * 60_000;
 }
 
 interface Options {

@@ -3,6 +3,8 @@ import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import type { ConfigInput } from '../../src/gateway/config.ts';
 import { Crib, type Serving } from './crib.ts';
 
+const AT_ONCE = { timeout: 30_000 };
+
 /** A deployment with a small disk, and what fills it. */
 export interface SmallDisk {
   readonly crib: Crib;
@@ -19,7 +21,7 @@ export async function onSmallDisk<T>(
   const crib = new Crib();
   const disk = crib.path('disk');
   mkdirSync(disk);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', disk]);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=48m', 'tmpfs', disk], AT_ONCE);
   const filler = new Filler(crib.path('disk/filler'));
   try {
     const checkpoints = ['./disk/toolcrib.checkpoints', './toolcrib.checkpoints'];
@@ -33,7 +35,7 @@ export async function onSmallDisk<T>(
     filler.remove();
     // The server has to let go of the disk first; the folder goes last.
     await crib.stop();
-    execFileSync('umount', [disk]);
+    execFileSync('umount', [disk], AT_ONCE);
     await crib.close();
   }
 }
@@ -44,8 +46,8 @@ export function mountingObstacle(): string | undefined {
   try {
     const disk = crib.path('disk');
     mkdirSync(disk);
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk], { stdio: 'pipe' });
-    execFileSync('umount', [disk]);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk], { ...AT_ONCE, stdio: 'pipe' });
+    execFileSync('umount', [disk], AT_ONCE);
     return undefined;
   } catch {
     return 'a small disk cannot be mounted here: it takes root and the mount command';

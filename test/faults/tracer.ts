@@ -1,11 +1,13 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { within } from '../within.ts';
 import { eventually } from './scenario.ts';
 
 /** Why processes cannot be traced here; `undefined` when they can. */
 export function tracingObstacle(): string | undefined {
   const { error, status, stderr } = spawnSync('strace', ['-f', '-e', 'trace=none', 'true'], {
     encoding: 'utf8',
+    timeout: 30_000,
   });
   if (error) return 'strace is not installed';
   return status === 0 ? undefined : `strace cannot trace here: ${stderr.slice(0, 200)}`;
@@ -47,6 +49,6 @@ export class Interference {
     if (this.#tracer.exitCode !== null || this.#tracer.signalCode !== null) return;
     const ended = once(this.#tracer, 'exit');
     this.#tracer.kill('SIGINT');
-    await ended;
+    await within(30_000, 'the tracer detaches', ended).finally(() => this.#tracer.kill('SIGKILL'));
   }
 }

@@ -6,9 +6,10 @@ import { handshakeVersions, measured } from '../security/attack.ts';
 import { Client, Events, type RequestOptions } from '../security/client.ts';
 import { leaksIn } from '../security/leaks.ts';
 import { ada, tokenOf } from '../security/people.ts';
-import { leakedAnswers, toBytes, type RawAnswer, type RawRequest } from '../security/raw-http.ts';
+import { leakedAnswers, shown, toBytes, type RawAnswer, type RawRequest } from '../security/raw-http.ts';
 import { richTarget } from '../security/rich-target.ts';
 import { careless } from '../security/target.ts';
+import { within } from '../within.ts';
 import { headPieces, jsonPieces, mutate, mutations, problemsOf } from './mutations.ts';
 
 const RUNS = propertyRuns(2_000);
@@ -194,7 +195,7 @@ async function glance(
   { end = false } = {},
 ): Promise<RawAnswer> {
   const bytes = request instanceof Uint8Array ? request : toBytes(measured(request));
-  const text = await new Promise<string>((resolve) => {
+  const over = new Promise<string>((resolve) => {
     let received = '';
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true }, () =>
       end ? socket.end(bytes) : socket.write(bytes),
@@ -211,6 +212,7 @@ async function glance(
     socket.on('end', () => socket.end());
     socket.on('close', () => resolve(received));
   });
+  const text = await within(15_000, `an answer to ${shown(bytes)}`, over);
   if (leaksIn(text).length > 0) leakedAnswers.push(text);
   return readFirst(text);
 }

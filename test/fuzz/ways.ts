@@ -1,6 +1,6 @@
 import { openGoverned } from '../faults/governed.ts';
 import type { Random } from '../faults/scenario.ts';
-import { within } from '../within.ts';
+import { InVain, within } from '../within.ts';
 import { CASE_MS, single, type FuzzCase, type Problem, type Reply, type Step, type Way } from './case.ts';
 import { handshake, handshakes, mutated } from './messages.ts';
 import { judge } from './verdict.ts';
@@ -53,8 +53,11 @@ export async function byFetch(): Promise<Way> {
       try {
         return judge(step.body, await within(CASE_MS, 'an answer', ask(step)));
       } catch (error) {
-        const isLate = (error as Error).message.startsWith('Waited');
-        return [isLate ? unanswered : { kind: 'fetch failed', text: String((error as Error).stack) }];
+        return [
+          error instanceof InVain
+            ? unanswered
+            : { kind: 'fetch failed', text: String((error as Error).stack) },
+        ];
       }
     },
     accidents: () => failed.splice(0),

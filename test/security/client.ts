@@ -3,12 +3,15 @@ import { text as readText } from 'node:stream/consumers';
 import { TASKS_EXTENSION } from '../../src/core/requirement.ts';
 import type { Caller } from '../../src/core/caller.ts';
 import { metaKeys } from '../../src/protocol/meta.ts';
+import { within } from '../within.ts';
 import type { Version } from './attack.ts';
 import { leaksIn } from './leaks.ts';
 import { ada, tokenOf } from './people.ts';
 import { leakedAnswers, type JsonRpcAnswer } from './raw-http.ts';
 
 const agent = new Agent({ keepAlive: true });
+// Less than a test may take, so that a failure says what was not answered.
+const ANSWER_MS = 15_000;
 
 /** Everything a client can say it can do. */
 export const ableClient = {
@@ -54,11 +57,13 @@ export class Client {
   async send({ method = 'POST', path = '/mcp', body, ...options }: RequestOptions): Promise<Reply> {
     const headers = this.#headers({ body, ...options });
     // Not with fetch, which takes several times as long.
-    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    const begun = new Promise<IncomingMessage>((resolve, reject) => {
       const target = { host: '127.0.0.1', port: this.port, method, path, headers, agent };
       request(target, resolve).on('error', reject).end(body);
     });
-    const text = await readText(response);
+    const what = `${method} ${path} ${body?.slice(0, 600) ?? ''}`;
+    const response = await within(ANSWER_MS, `an answer to ${what}`, begun);
+    const text = await within(ANSWER_MS, `the end of the answer to ${what}`, readText(response));
     if (leaksIn(text).length > 0) leakedAnswers.push(text);
     return { status: response.statusCode!, body: text, json: parse(text), headers: response.headers };
   }

@@ -12,11 +12,14 @@ function onSmallDisk(context: TestContext): { readonly disk: string; readonly ru
   const disk = join(root, 'disk');
   mkdirSync(disk);
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk], { stdio: 'pipe' });
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk], {
+      stdio: 'pipe',
+      timeout: 30_000,
+    });
   } catch {
     context.skip('a small disk cannot be mounted here: it takes root and the mount command');
   }
-  onTestFinished(() => void execFileSync('umount', [disk]));
+  onTestFinished(() => void execFileSync('umount', [disk], { timeout: 30_000 }));
   return { disk, run };
 }
 

@@ -123,7 +123,10 @@ export function makeCertificate(): { key: string; cert: string } {
   try {
     const kind = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
     const facts = ['-days', '2', '-subj', '/CN=outbound test', '-addext', names];
-    execFileSync('openssl', [...kind, ...facts, '-keyout', key, '-out', cert], { stdio: 'ignore' });
+    execFileSync('openssl', [...kind, ...facts, '-keyout', key, '-out', cert], {
+      stdio: 'ignore',
+      timeout: 30_000,
+    });
     return { key: readFileSync(key, 'utf8'), cert: readFileSync(cert, 'utf8') };
   } finally {
     rmSync(folder, { recursive: true });

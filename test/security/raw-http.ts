@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import { within } from '../within.ts';
 import { leaksIn } from './leaks.ts';
 
 /** A request as it goes over the wire, every byte chosen by the test. */
@@ -47,7 +48,7 @@ export async function send(port: number, request: RawRequest): Promise<RawAnswer
  */
 export async function talk(port: number, bytes: Uint8Array, { end = false } = {}): Promise<RawAnswer[]> {
   const received: Buffer[] = [];
-  await new Promise<void>((resolve) => {
+  const over = new Promise<void>((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     socket.on('data', (chunk: Buffer) => received.push(chunk));
     socket.on('error', () => {});
@@ -61,17 +62,25 @@ export async function talk(port: number, bytes: Uint8Array, { end = false } = {}
     };
     write(0);
   });
+  await within(ANSWER_MS, `the end of the answers to ${shown(bytes)}`, over);
   return readAnswers(Buffer.concat(received));
 }
 
 const SLICE = 65_536;
+// Less than a test may take, so that a failure says what was not answered.
+const ANSWER_MS = 15_000;
+
+/** The beginning of a message, for a complaint about it. */
+export function shown(bytes: Uint8Array): string {
+  return JSON.stringify(Buffer.from(bytes).toString('latin1', 0, 600));
+}
 
 /** Sends a request and hangs up as soon as the first answer has begun: for streams, which do not end of themselves. */
 export async function peek(
   port: number,
   bytes: Uint8Array,
 ): Promise<{ status: number; type: string | undefined }> {
-  const head = await new Promise<string>((resolve) => {
+  const begun = new Promise<string>((resolve) => {
     let text = '';
     const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(bytes));
     socket.on('data', (chunk: Buffer) => {
@@ -81,6 +90,7 @@ export async function peek(
     socket.on('error', () => {});
     socket.on('close', () => resolve(text));
   });
+  const head = await within(ANSWER_MS, `an answer to ${shown(bytes)}`, begun);
   if (leaksIn(head).length > 0) leakedAnswers.push(head);
   const type = /^content-type: (.*?)\r?$/im.exec(head)?.[1];
   return { status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]), type };

@@ -28,7 +28,7 @@ async function trace({ report }: RunOptions, calls: number, { withoutSyncs = fal
     const nonces = Array.from({ length: calls }, (_, index) => `nonce-${index}-`);
     await callAll(serving.port, nonces);
     serving.signal('SIGTERM');
-    await serving.exit;
+    await serving.ended();
     const lines = readFileSync(log, 'utf8').split('\n');
     report(`${calls} calls, ${lines.length} system calls`);
     const kept = withoutSyncs ? lines.filter((line) => !/f(?:data)?sync\(/.test(line)) : lines;

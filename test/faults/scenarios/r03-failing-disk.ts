@@ -233,7 +233,7 @@ async function recovers(
   const { descriptors } = serving;
   await load.stop();
   serving.signal('SIGTERM');
-  const { code } = await serving.exit;
+  const { code } = await serving.ended();
   const next = await crib.start();
   await next.kill();
   const rows = await crib.rows();

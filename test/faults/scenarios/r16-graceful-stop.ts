@@ -74,7 +74,7 @@ async function stopUnderLoad(
     );
     report(`${how}; not ready ${Math.round(unreadyMs)} ms later`);
     await Promise.all(answers);
-    const { code } = await serving.exit;
+    const { code } = await serving.ended();
     const exitMs = performance.now() - signalledAt;
     const cut = (await ends).filter(({ status }) => status === 'rejected').length;
     report(
@@ -116,7 +116,7 @@ async function stopTwice({ report }: RunOptions): Promise<{ failures: string[]; 
     await eventually('it is stopping', () => serving.output.includes('Stopping'));
     const startedAt = performance.now();
     serving.signal('SIGTERM');
-    const { code } = await serving.exit;
+    const { code } = await serving.ended();
     const ms = performance.now() - startedAt;
     await answer;
     client.close();

@@ -60,7 +60,7 @@ async function reloadOften(
     await load.stop();
     report(`${reloads} reloads, ${invalid} of them invalid, ${load.acknowledged.size} calls meanwhile`);
     serving.signal('SIGTERM');
-    await serving.exit;
+    await serving.ended();
     crib.configure(settings(30));
     const rows = await crib.rows();
     const failures = [
