@@ -23,23 +23,26 @@ const CLOSE_ON_EXEC = 0o2_000_000;
 
 // Only Linux tells; macOS hands on nothing that is not asked for.
 function findInherited(): number[] {
-  try {
-    return readdirSync('/proc/self/fd')
-      .map(Number)
-      .filter(isHandedOn)
-      .toSorted((a, b) => a - b);
-  } catch {
-    return [];
-  }
+  return (unlessAbsent(() => readdirSync('/proc/self/fd')) ?? [])
+    .map(Number)
+    .filter(isHandedOn)
+    .toSorted((a, b) => a - b);
 }
 
 function isHandedOn(descriptor: number): boolean {
+  // The one the list was read through is closed already.
+  const text = unlessAbsent(() => readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1'));
+  const flags = text?.split('\n').find((line) => line.startsWith('flags:'));
+  if (flags === undefined) return false;
+  return (Number.parseInt(flags.slice('flags:'.length).trim(), 8) & CLOSE_ON_EXEC) === 0;
+}
+
+// What cannot be read for another reason, such as that descriptors have run out, must not pass for there being none.
+function unlessAbsent<T>(read: () => T): T | undefined {
   try {
-    const lines = readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1').split('\n');
-    const flags = lines.find((line) => line.startsWith('flags:'))?.slice('flags:'.length);
-    return flags !== undefined && (Number.parseInt(flags.trim(), 8) & CLOSE_ON_EXEC) === 0;
-  } catch {
-    // The one the list was read through is closed already.
-    return false;
+    return read();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
   }
 }

@@ -39,6 +39,11 @@ const FLOOD_BYTES = 16 * 1024 * 1024;
 export async function runProcess(plan: ProcessPlan, signal: AbortSignal): Promise<ProcessEnd> {
   signal.throwIfAborted();
   const child = start(plan);
+  // Heard from the start: a program that could not be started, or later not be ended, says so in an event of its own.
+  child.on('error', () => {});
+  const [exited, closed] = [once(child, 'exit'), once(child, 'close')];
+  // Each rejects when it could not be started; whoever hears of one has no use for the other.
+  for (const ended of [exited, closed]) ended.catch(() => {});
   const { pid } = child;
   let stopped: Stopped | undefined;
   let ending: Promise<void> | undefined;
@@ -48,16 +53,13 @@ export async function runProcess(plan: ProcessPlan, signal: AbortSignal): Promis
     void end();
   };
   const flood = (): void => stop('flooded');
-  const outputs = [child.stdout, child.stderr].map((stream) => keep(stream!, plan.maxOutputBytes, flood));
+  const outputs = outputsOf(child).map((stream) => keep(stream, plan.maxOutputBytes, flood));
   const cancel = (): void => stop('cancelled');
   signal.addEventListener('abort', cancel);
   const stopTimer = systemClock.after(plan.timeoutMs, () => stop('timed_out'));
   const forget = pid === undefined ? undefined : endWithThisProcess(pid);
   try {
-    const closed = once(child, 'close');
-    // Rejects when it could not be started; whoever hears of the exit first has no use for the rest.
-    closed.catch(() => {});
-    const [exitCode, signalName] = (await once(child, 'exit')) as [number | null, string | null];
+    const [exitCode, signalName] = (await exited) as [number | null, string | null];
     await end();
     await Promise.race([closed, pause(GRACE_MS, undefined, { ref: false })]);
     const [stdout, stderr] = outputs.map((output) => output.text());
@@ -83,6 +85,11 @@ function start({ file, args, folder, env }: ProcessPlan): ChildProcess {
     detached: true,
     stdio: coverInherited(['ignore', 'pipe', 'pipe']),
   });
+}
+
+// Without descriptors there are no pipes either, whatever the types say.
+function outputsOf({ stdout, stderr }: Partial<Pick<ChildProcess, 'stdout' | 'stderr'>>): Readable[] {
+  return [stdout, stderr].filter((stream) => stream !== undefined && stream !== null);
 }
 
 interface Kept {

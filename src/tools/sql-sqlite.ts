@@ -164,7 +164,8 @@ class Child {
         const cause = new Error('The process of the database ended.');
         refuse(sqlError(signal === OUT_OF_MEMORY ? 'too_large' : 'failed', { cause }));
       });
-      this.#process.once('error', (cause) => refuse(sqlError('unavailable', { cause })));
+      // Not once: one that could not be started may say so again when it cannot be ended.
+      this.#process.on('error', (cause) => refuse(sqlError('unavailable', { cause })));
     });
     this.#isGone.catch(nothing);
     this.#ready = this.#next().then(nothing, (cause: unknown) => {
