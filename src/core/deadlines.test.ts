@@ -64,6 +64,21 @@ test('work may start when other work is ended', () => {
   expect(ended).toEqual(['first', 'second']);
 });
 
+test('work that cannot be ended keeps no other work from its end, now or later', () => {
+  const clock = createFakeClock();
+  const deadlines = new Deadlines(clock);
+  const ended: string[] = [];
+  deadlines.start(1_000, () => ended.push('before'));
+  deadlines.start(1_000, () => {
+    throw new Error('No.');
+  });
+  deadlines.start(1_000, () => ended.push('after'));
+  deadlines.start(2_000, () => ended.push('later'));
+  expect(() => clock.advance(1_000)).toThrow('No.');
+  clock.advance(1_000);
+  expect(ended).toEqual(['before', 'after', 'later']);
+});
+
 test('one timer serves all work', () => {
   const { clock, timers } = counting(createFakeClock());
   const deadlines = new Deadlines(clock);

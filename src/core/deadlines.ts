@@ -40,15 +40,22 @@ export class Deadlines {
   #sweep(): void {
     const now = this.#clock.ticks();
     let next = Infinity;
+    const failures: unknown[] = [];
     for (const entry of this.#waiting) {
       if (entry.due > now) {
         next = Math.min(next, entry.due);
         continue;
       }
       this.#waiting.delete(entry);
-      entry.expire();
+      try {
+        entry.expire();
+      } catch (error) {
+        failures.push(error);
+      }
     }
     this.#armedFor = Infinity;
     if (next < Infinity) this.#arm(next);
+    // Last, so that nobody else who is due, now or later, suffers for it.
+    if (failures.length > 0) throw failures[0];
   }
 }

@@ -119,7 +119,8 @@ export function createServer(options: ServerOptions): Server {
       }),
     handle: (message, handling) => answerMessage({ exchange, accidents }, message, handling),
     dismissals,
-    dismiss: (isGone) => dismissals.forEach((dismiss) => dismiss(isGone)),
+    // Each by itself: one that fails must not let those who are gone stay elsewhere.
+    dismiss: (isGone) => dismissals.forEach((dismiss) => accidents.contain(() => dismiss(isGone))),
     close() {
       subscriptions.end();
       sessions.endStreams();

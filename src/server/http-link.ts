@@ -119,17 +119,13 @@ export class HttpLink implements Link, Sink, Sender {
   /** Answers with an internal error in place of what could not be sent. */
   fail(error: unknown): void {
     const text = encodeError(this.idText, this.#port.accidents.report(error));
-    try {
-      if (this.#stream) {
-        this.#stream.send(text);
-        this.#stream.end();
-      } else if (this.#streaming) {
-        this.#write(encodeEvent(text));
-        this.#close();
-      } else this.#port.replace(text);
-    } catch {
-      this.#port.replace(text);
-    }
+    if (this.#stream) {
+      this.#stream.send(text);
+      this.#stream.end();
+    } else if (this.#streaming) {
+      this.#write(encodeEvent(text));
+      this.#close();
+    } else this.#port.replace(text);
   }
 
   #send({ status, body, headers }: Answer): void {
@@ -179,7 +175,11 @@ export class HttpLink implements Link, Sink, Sender {
 
   // Writing may have cut the connection of a client that does not read.
   #close(): void {
-    if (this.#port.isOpen) this.#port.end();
+    try {
+      if (this.#port.isOpen) this.#port.end();
+    } catch (error) {
+      this.#port.replace(encodeError(this.idText, this.#port.accidents.report(error)));
+    }
   }
 
   #cors(): Record<string, string> {

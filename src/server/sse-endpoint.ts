@@ -122,7 +122,10 @@ export class SseEndpoint {
     });
     port.startStream({ ...corsHeaders(head), ...STREAM_HEADERS });
     write(`event: endpoint\ndata: ${MESSAGES}?sessionId=${id}\n\n`);
-    session.unasked.attach({ event: (text) => write(encodeEvent(text)), end: () => port.end() });
+    session.unasked.attach({
+      event: (text) => write(encodeEvent(text)),
+      end: () => accidents.contain(() => port.end()),
+    });
   }
 
   #find({ target, method, headers }: Head, caller: Caller): Session {

@@ -251,6 +251,30 @@ describe('over HTTP, of the answers of one turn', () => {
   });
 });
 
+test('a dismissal that fails lets nobody stay who is gone', async () => {
+  const { entries, log } = logbook();
+  const door = await openHttpDoor({ source: registry, log });
+  const session = await openSession(door);
+  const stream = await session.stream();
+  const others = [...door.server.dismissals];
+  door.server.dismissals.clear();
+  for (const dismiss of [fail, ...others]) door.server.dismissals.add(dismiss);
+  door.server.dismiss(() => true);
+  expect(await stream.rest()).toEqual([]);
+  expect(entries).toMatchObject([{ level: 'error', cause: fault }]);
+});
+
+test.each([String.raw`{"jsonrpc":"2.0","id":1,"method":"tools/call","pme` + '\\', '{"a\\'])(
+  'a body that ends in a backslash is refused, and others are answered: %s',
+  async (body) => {
+    const door = await openHttpDoor({ source: registry });
+    const headers = { authorization: 'Bearer ada', 'content-type': 'application/json', accept: '*/*' };
+    const failing = door.send({ headers, body });
+    await expectOthersServed(door, failing);
+    expect((await failing).status).toBe(400);
+  },
+);
+
 test('a route whose reader has left before its answer harms nobody', async () => {
   const asked = deferred();
   const release = deferred();
