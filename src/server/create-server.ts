@@ -8,7 +8,7 @@ import { permit } from '../core/permit.ts';
 import { withInnerStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
 import { validateInputWithin, validateOutputWithin } from '../core/validate.ts';
-import { stderrLog, steadyLog } from '../observe/log.ts';
+import { stderrLog, steadyLog, type Log } from '../observe/log.ts';
 import { revisionOf } from '../protocol/revisions.ts';
 import { Accidents } from './accidents.ts';
 import { Announcer } from './announcer.ts';
@@ -26,6 +26,7 @@ import { Publications } from './publications.ts';
 import { Pulse } from './pulse.ts';
 import { RequestRates } from './request-rates.ts';
 import { Seal } from './seal.ts';
+import { bodyLimits, questionLimits, Seats } from './seats.ts';
 import { Session } from './session.ts';
 import { announceTo } from './session-listener.ts';
 import { SessionRequests } from './session-requests.ts';
@@ -54,6 +55,8 @@ export interface Server {
   readonly exchange: Exchange;
   /** What transports with GET and DELETE call beside it. */
   readonly sessionRequests: SessionRequests;
+  /** What transports hold of messages that did not come in one piece. */
+  readonly inPieces: Seats;
   /** What transports ask before they open streams of their own. */
   readonly rates: RequestRates;
   /** Answers a web-standard request; needs `authenticate`, because a request does not tell where it came from. */
@@ -81,6 +84,7 @@ export function createServer(options: ServerOptions): Server {
   const { sessions, announcer, delivery } = parts;
   sessions.onRestore = (session) => announceTo(session, announcer);
   const rates = new RequestRates(options.requestsPerMinute ?? 6_000, parts.clock);
+  const inPieces = new Seats('bytes of messages that come in pieces', bodyLimits);
   const exchange = new Exchange({
     methods: createMethods(parts, subscriptions),
     sessions,
@@ -95,10 +99,7 @@ export function createServer(options: ServerOptions): Server {
   const sessionRequests = new SessionRequests(sessions, parts.pulse, rates);
   const dismissals: Server['dismissals'] = new Set([
     (isGone) => subscriptions.dismiss(isGone),
-    (isGone) =>
-      void sessions
-        .dismiss(isGone)
-        .catch((cause: unknown) => log('error', 'Ended sessions could not be forgotten.', { cause })),
+    (isGone) => void dismissFrom(sessions, isGone, log),
   ]);
   const metadata = options.resource && describeResource(options.resource);
   const gate = new Gate(settled, { path: undefined, allowedHosts: options.allowedHosts });
@@ -108,12 +109,14 @@ export function createServer(options: ServerOptions): Server {
     exchange,
     sessionRequests,
     rates,
+    inPieces,
     fetch: async (request) =>
       answerFetch(request, {
         exchange,
         sessionRequests,
         gate: requireSignIn(gate, options),
         maxBodyBytes,
+        inPieces,
         metadata,
         clock: parts.clock,
       }),
@@ -131,6 +134,14 @@ export function createServer(options: ServerOptions): Server {
       parts.tasks.stop(reason);
     },
   };
+}
+
+async function dismissFrom(sessions: Sessions, isGone: (caller: Caller) => boolean, log: Log): Promise<void> {
+  try {
+    await sessions.dismiss(isGone);
+  } catch (cause) {
+    log('error', 'Ended sessions could not be forgotten.', { cause });
+  }
 }
 
 type Defaulted = ServerOptions &
@@ -159,6 +170,7 @@ function createParts(options: Defaulted): ServerParts {
     tasks: new Tasks(memory.tasks, clock),
     announcer: new Announcer(source, options.accidents),
     pulse: new Pulse(clock, options.accidents),
+    waiting: new Seats('questions', questionLimits, 'cannot_ask'),
     publications,
     delivery: options.delivery ?? 'direct',
   };

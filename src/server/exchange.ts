@@ -80,15 +80,18 @@ export class Exchange {
   }
 
   // Reading a large message takes about as long as all the rest, so it has a turn of its own.
-  async #answerInTurn(bytes: Uint8Array, link: Link): Promise<Answer> {
-    try {
-      await this.#turns.next();
-      const message = parseMessage(bytes, this.#scanner);
-      await this.#turns.next();
-      return await this.#answerMessage(message, link);
-    } catch (error) {
-      return this.#refuse(error, { message: UNREAD, link });
-    }
+  // Its bytes go when it is read: what waits for its answer may do so for hours.
+  #answerInTurn(bytes: Uint8Array, link: Link): Promise<Answer> {
+    return this.#readInTurn(bytes)
+      .then((message) => this.#answerMessage(message, link))
+      .catch((error: unknown) => this.#refuse(error, { message: UNREAD, link }));
+  }
+
+  async #readInTurn(bytes: Uint8Array): Promise<Message | Batch> {
+    await this.#turns.next();
+    const message = parseMessage(bytes, this.#scanner);
+    await this.#turns.next();
+    return message;
   }
 
   #answerMessage(message: Message | Batch, link: Link): Awaitable<Answer> {

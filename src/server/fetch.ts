@@ -10,6 +10,7 @@ import { HttpLink, type Port, type Sender } from './http-link.ts';
 import { textOf, type Body } from './link.ts';
 import type { ResourceMetadata } from './protected-resource.ts';
 import { ReadingPace } from './reading-pace.ts';
+import type { Seats } from './seats.ts';
 import type { SessionRequests } from './session-requests.ts';
 
 /** What the web-standard face works with. */
@@ -18,6 +19,7 @@ export interface FetchFace {
   readonly sessionRequests: SessionRequests;
   readonly gate: Gate;
   readonly maxBodyBytes: number;
+  readonly inPieces: Seats;
   /** What clients read to find out where to get tokens. */
   readonly metadata: ResourceMetadata | undefined;
   readonly clock: Clock;
@@ -33,7 +35,7 @@ export async function answerFetch(request: Request, face: FetchFace): Promise<Re
     if (face.metadata?.paths.includes(pathOf(head.target))) return await answerMetadata(head, face);
     caller = await face.gate.enter(head);
     const startedAt = face.clock.ticks();
-    const bytes = head.method === 'POST' ? await readBody(request, face.maxBodyBytes) : undefined;
+    const bytes = head.method === 'POST' ? await readBody(request, face, caller) : undefined;
     if (face.clock.ticks() - startedAt >= LONG_BODY_MS) caller = await face.gate.enter(head);
     const known = caller;
     return await new Promise<Response>((resolve, reject) => {
@@ -146,15 +148,24 @@ function toHead(request: Request): Head {
   };
 }
 
-async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+async function readBody(
+  request: Request,
+  { maxBodyBytes: maxBytes, inPieces }: FetchFace,
+  caller: Caller,
+): Promise<Uint8Array> {
   const tooLarge = new ToolcribError('too_large', `A message may have at most ${maxBytes} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += (chunk as Uint8Array).byteLength;
-    if (size > maxBytes) throw tooLarge;
-    chunks.push(chunk as Uint8Array);
+  let leave: (() => void) | undefined;
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += (chunk as Uint8Array).byteLength;
+      if (size > maxBytes) throw tooLarge;
+      if (chunks.push(chunk as Uint8Array) > 1) leave ??= inPieces.take(caller, maxBytes);
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    leave?.();
   }
-  return Buffer.concat(chunks);
 }

@@ -10,6 +10,7 @@ import { checkFraming, checkRawHeaders, type Head } from './endpoint.ts';
 import { LONG_BODY_MS, type Gate } from './gate.ts';
 import { HttpLink } from './http-link.ts';
 import { NodePort } from './node-port.ts';
+import type { Seats } from './seats.ts';
 
 /** Takes requests off `node:http` and brings answers back. */
 export class NodeEndpoint {
@@ -80,6 +81,8 @@ export class NodeEndpoint {
       refuse,
       gate: this.#gate,
       head,
+      caller,
+      inPieces: this.#server.inPieces,
       clock: this.#clock,
       use: (bytes, again) => {
         const link = this.#openLink(head, request, { response, caller: again ?? caller });
@@ -129,6 +132,8 @@ interface BodyOptions {
   /** Where the sender is let in once more, after a body that took its time. */
   readonly gate: Gate;
   readonly head: Head;
+  readonly caller: Caller;
+  readonly inPieces: Seats;
   readonly clock: Clock;
 }
 
@@ -136,12 +141,13 @@ interface BodyOptions {
 export function readBody(
   request: IncomingMessage,
   response: ServerResponse,
-  { maxBytes, use, refuse, gate, head, clock }: BodyOptions,
+  { maxBytes, use, refuse, gate, head, caller, inPieces, clock }: BodyOptions,
 ): void {
   const startedAt = clock.ticks();
   const tooLarge = (): ToolcribError =>
     new ToolcribError('too_large', `A message may have at most ${maxBytes} bytes.`);
-  if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
+  const length = Number(request.headers['content-length'] ?? maxBytes);
+  if (length > maxBytes) {
     refuse(tooLarge());
     return;
   }
@@ -151,11 +157,18 @@ export function readBody(
   let size = 0;
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (size > maxBytes) {
+    try {
+      if (size > maxBytes) throw tooLarge();
+      if (first) (chunks ??= [first]).push(chunk);
+      else {
+        first = chunk;
+        // Until it is answered: large messages wait for their turn.
+        if (size !== length) response.once('close', inPieces.take(caller, length));
+      }
+    } catch (error) {
       request.removeAllListeners('data').removeAllListeners('end');
-      refuse(tooLarge());
-    } else if (first) (chunks ??= [first]).push(chunk);
-    else first = chunk;
+      refuse(error);
+    }
   });
   request.on('end', () => {
     void orElse<void>(() => {
@@ -163,7 +176,7 @@ export function readBody(
       // The request may be open for long after its body was read.
       chunks = first = undefined;
       if (clock.ticks() - startedAt < LONG_BODY_MS) return use(bytes, undefined);
-      return andThen(gate.enter(head), (caller) => use(bytes, caller));
+      return andThen(gate.enter(head), (again) => use(bytes, again));
     }, refuse);
   });
 }

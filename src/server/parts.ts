@@ -6,6 +6,7 @@ import type { Announcer } from './announcer.ts';
 import type { Publications } from './publications.ts';
 import type { Pulse } from './pulse.ts';
 import type { Seal } from './seal.ts';
+import type { Seats } from './seats.ts';
 import type { Sessions } from './sessions.ts';
 import type { Tasks } from './tasks.ts';
 
@@ -23,6 +24,8 @@ export interface ServerParts {
   readonly tasks: Tasks;
   readonly announcer: Announcer;
   readonly pulse: Pulse;
+  /** The questions that wait for their answers. */
+  readonly waiting: Seats;
   /** Absent unless the server publishes. */
   readonly publications: Publications | undefined;
   /** Whether results of session requests come on the session's own stream instead of with the request. */

@@ -13,6 +13,7 @@ import { readResumption, type Resumption } from '../protocol/params.ts';
 import { askOnStream, encodeQuestions } from './asking.ts';
 import type { ServerParts } from './parts.ts';
 import { MAX_ROUNDS, type Binding, type Opened } from './seal.ts';
+import { questionLimits } from './seats.ts';
 import type { Settled } from './settled.ts';
 import type { RunningTask } from './tasks.ts';
 import { LinkVoice } from './voice.ts';
@@ -218,10 +219,14 @@ class Run implements Asker, QuestionCheck {
   /** Asks through the task, where the call became one, or on the call's own stream; a person gets more time than a handler. */
   async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
     if (this.#detached) return (await this.#detached).ask(questions);
+    const { link } = this.#settled;
+    const size = Number(link.headers?.['content-length'] ?? 0);
+    const leave = this.#parts.waiting.take(link.caller, 1 + Math.floor(size / questionLimits.bytesPerSeat));
     if (this.#waiting++ === 0) this.#startDeadline(ANSWER_MS);
     try {
       return await askOnStream(questions, this.#settled);
     } finally {
+      leave();
       if (--this.#waiting === 0) this.#stopDeadline();
     }
   }

@@ -20,3 +20,14 @@ test('a stream that has not ended is kept, however many follow', () => {
   for (let count = 0; count < 200; count++) session.openStream().end();
   expect(session.streamsOf(`${open.id}.1`)).toEqual([open]);
 });
+
+test('A8 what is sent on the stream of one request waits for nobody: who comes back to it asks the log', () => {
+  const session = new Session('s', localCaller, keepsNothing);
+  const seen: string[] = [];
+  const sink = { event: (text: string) => void seen.push(text), end: () => {} };
+  for (const stream of [session.openStream(), session.unasked]) {
+    stream.send(stream === session.unasked ? 'unasked' : 'asked');
+    stream.attach(sink);
+  }
+  expect(seen).toEqual(['unasked']);
+});

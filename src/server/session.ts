@@ -69,6 +69,8 @@ export class Session {
   openStream(): ResumableStream {
     const id = ResumableStream.newId();
     const stream = new ResumableStream(this.#events, this.#placeOf(id), id);
+    // Who comes back to it names an event, and gets what the log has.
+    stream.waits = false;
     this.#streams.set(stream.id, stream);
     for (const old of this.#streams.values()) {
       if (this.#streams.size <= MAX_STREAMS) break;

@@ -146,6 +146,8 @@ export class SseEndpoint {
       refuse,
       gate,
       head,
+      caller,
+      inPieces: this.#server.inPieces,
       clock: this.#server.options.clock ?? systemClock,
       use: (bytes, again) => {
         response.writeHead(202, corsHeaders(head)).end();

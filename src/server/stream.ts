@@ -35,6 +35,8 @@ export class ResumableStream {
   // The last events handed to the log, each in the place of the one it had to wait for.
   readonly #onTheirWay: Awaitable<void>[] = [];
   #keepsAll = true;
+  /** Whether what is sent while no connection is there waits for one that does not say where it left off. */
+  waits = true;
   // What is sent while somebody is coming back.
   readonly #comingBack = new Set<StreamEvent[]>();
 
@@ -93,7 +95,7 @@ export class ResumableStream {
     this.#keep(event);
     for (const events of this.#comingBack) events.push(event);
     if (this.#sink) this.#sink.event(text, event.id);
-    else this.#wait(event);
+    else if (this.waits) this.#wait(event);
   }
 
   /** Nothing more will come; the connection ends. */

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { bodyLimits } from '../../src/server/seats.ts';
+import { openHttpDoor, serve, type Person } from '../behaviour/session-client.ts';
+
+const SIZE = 60_000;
+
+/** Begins a message of a known size and sends a part of it. */
+async function begin(port: number, as: Person, isChunked = false): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1').setEncoding('utf8');
+  onTestFinished(() => void socket.destroy());
+  const length = isChunked ? 'transfer-encoding: chunked' : `content-length: ${SIZE}`;
+  const head = `POST /mcp HTTP/1.1\r\nhost: localhost:${port}\r\nauthorization: Bearer ${as}\r\ncontent-type: application/json\r\n${length}\r\n\r\n`;
+  socket.write(head + (isChunked ? '1\r\n{\r\n' : '{'));
+  await once(socket, 'connect');
+  return socket;
+}
+
+const statusOf = async (socket: Socket): Promise<string> =>
+  String((await once(socket, 'data'))[0]).slice(9, 12);
+
+function limitTo(perCaller: number): void {
+  const before = bodyLimits.perCaller;
+  onTestFinished(() => void (bodyLimits.perCaller = before));
+  bodyLimits.perCaller = perCaller;
+}
+
+test.each([false, true])(
+  'A8 messages that one caller begins and does not finish take only so much room (chunked: %j)',
+  async (isChunked) => {
+    limitTo(isChunked ? 1_048_576 : SIZE);
+    const door = await openHttpDoor();
+    const port = Number(new URL(door.listening!.url).port);
+    const first = await begin(port, 'ada', isChunked);
+    expect(await statusOf(await begin(port, 'ada', isChunked))).toBe('429');
+    // Whoever else sends is not held up, nor is what comes in one piece.
+    const others = await begin(port, 'bob', isChunked);
+    others.end();
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const headers = { 'content-type': 'application/json', authorization: 'Bearer ada' };
+    expect((await door.send({ headers, body: ping })).status).toBe(200);
+    first.destroy();
+    await expect
+      .poll(async () => {
+        const next = await begin(port, 'ada', isChunked);
+        next.write(isChunked ? '1\r\nx\r\n0\r\n\r\n' : 'x'.repeat(SIZE));
+        return statusOf(next);
+      })
+      .toBe('400');
+  },
+);
+
+test('A8 the same goes for web-standard requests', async () => {
+  limitTo(1_048_576);
+  const server = serve();
+  const send = (as: Person) => {
+    const body = new TransformStream<Uint8Array, Uint8Array>();
+    const writer = body.writable.getWriter();
+    const headers = { 'content-type': 'application/json', authorization: `Bearer ${as}` };
+    const init = { method: 'POST', headers, body: body.readable, duplex: 'half' } as const;
+    const response = server.fetch(new Request('http://localhost/mcp', init));
+    return { response, write: (text: string) => writer.write(Buffer.from(text)), end: () => writer.close() };
+  };
+  const first = send('ada');
+  await first.write('{');
+  await first.write(' ');
+  const second = send('ada');
+  void second.write('{').catch(() => {});
+  void second.write(' ').catch(() => {});
+  expect((await second.response).status).toBe(429);
+  await first.write('}');
+  await first.end();
+  expect((await first.response).status).toBe(400);
+});
