@@ -7,26 +7,23 @@ const MAX_NAME_LENGTH = 100;
 const MAX_SETTINGS_LENGTH = 2_000;
 const NONE: JsonObject = Object.freeze({});
 
-const PARTS = [
-  ['elicitation', ['form', 'url']],
-  ['sampling', ['context', 'tools']],
-  ['roots', ['listChanged']],
-] as const;
-
 /** What is understood of the capabilities a client declares; it is kept with sessions, tasks and calls, so it is always small. */
 export function knownCapabilities(declared: unknown): JsonObject {
   if (!isObject(declared)) return NONE;
-  let known: Record<string, unknown> | undefined;
-  for (const [name, members] of PARTS) {
-    const part = declared[name];
-    if (isObject(part)) (known ??= {})[name] = membersOf(part, members);
-  }
-  const { extensions } = declared;
-  if (isObject(extensions)) (known ??= {})['extensions'] = knownExtensions(extensions);
-  return known ?? NONE;
+  const { elicitation, sampling, roots, extensions } = declared;
+  const isSilent =
+    elicitation === undefined && sampling === undefined && roots === undefined && extensions === undefined;
+  // Made for every request of the newest revision, most of which declare nothing.
+  if (isSilent) return NONE;
+  const known: Record<string, unknown> = {};
+  if (isObject(elicitation)) known['elicitation'] = membersOf(elicitation, 'form', 'url');
+  if (isObject(sampling)) known['sampling'] = membersOf(sampling, 'context', 'tools');
+  if (isObject(roots)) known['roots'] = membersOf(roots, 'listChanged');
+  if (isObject(extensions)) known['extensions'] = knownExtensions(extensions);
+  return known;
 }
 
-function membersOf(part: JsonObject, members: readonly string[]): JsonObject {
+function membersOf(part: JsonObject, ...members: readonly string[]): JsonObject {
   let known: Record<string, unknown> | undefined;
   for (const member of members) {
     if (!Object.hasOwn(part, member)) continue;
