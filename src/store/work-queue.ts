@@ -5,8 +5,8 @@ import type { Operation } from './worker-messages.ts';
 const MIB = 1_048_576;
 // What is written in one transaction: little enough for any disk to be done with it in time.
 const MAX_PARCEL_BYTES = MIB;
-// What is small takes its time too.
-const MIN_BYTES = 512;
+// What is small takes its time too: a tenth of a millisecond for an operation, far less for a row.
+const MIN_BYTES = { row: 512, operation: 4_096 };
 const MAX_BODIES_BYTES_PER_SHARE = 16 * MIB;
 const MAX_BODIES_BYTES = 128 * MIB;
 const MAX_QUEUED = 20_000;
@@ -79,14 +79,14 @@ export class WorkQueue {
   }
 
   addRow(line: string, waiting: Waiting): void {
-    const parcel = this.#open(Math.max(line.length, MIN_BYTES));
+    const parcel = this.#open(Math.max(line.length, MIN_BYTES.row));
     parcel.text = parcel.text === '' ? line : `${parcel.text}\n${line}`;
     parcel.rows.push(waiting);
     this.#rows++;
   }
 
   addOperation(operation: Operation, waiting: Waiting, bytes: number): void {
-    const parcel = this.#open(Math.max(bytes, MIN_BYTES) + (operation.row?.body.length ?? 0));
+    const parcel = this.#open(Math.max(bytes, MIN_BYTES.operation) + (operation.row?.body.length ?? 0));
     parcel.work.push(operation);
     parcel.operations.push(waiting);
     this.#operations++;
@@ -135,14 +135,15 @@ export class WorkQueue {
     const parcel = newParcel();
     for (const [name, share] of this.#shares) {
       const { operation, waiting, bytes } = share.bodies[0]!;
-      if (parcel.bytes > 0 && parcel.bytes + bytes > MAX_PARCEL_BYTES) break;
+      const cost = Math.max(bytes, MIN_BYTES.operation);
+      if (parcel.bytes > 0 && parcel.bytes + cost > MAX_PARCEL_BYTES) break;
       share.bodies.shift();
       share.bytes -= bytes;
       this.#bodyBytes -= bytes;
       this.#bodies--;
       parcel.work.push(operation);
       parcel.operations.push(waiting);
-      parcel.bytes += bytes;
+      parcel.bytes += cost;
       // Behind all others, and met again there while there is room.
       this.#shares.delete(name);
       if (share.bodies.length > 0) this.#shares.set(name, share);
