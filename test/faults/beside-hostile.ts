@@ -134,6 +134,7 @@ async function rotate(site: Site): Promise<Pick<Besieged, 'phases' | 'levels'>> 
   for (let rotation = 0; rotation < siege.rotations; rotation++) {
     for (const { name } of siege.phases) {
       const told = once(hostile, 'message') as Promise<[Told]>;
+      const busyBefore = busySeconds(site.serving);
       order(hostile, { phase: name });
       await pause(siege.seconds * 1000);
       order(hostile, { isOver: true });
@@ -146,7 +147,10 @@ async function rotate(site: Site): Promise<Pick<Besieged, 'phases' | 'levels'>> 
       heard.told = together(heard.told, news);
       phases.set(name, heard);
       const level = await levelOf(site);
-      siege.report(`${name}: ${JSON.stringify(news)}; ${refused.length} refused; ${JSON.stringify(level)}`);
+      const busy = (busySeconds(site.serving) - busyBefore).toFixed(1);
+      siege.report(
+        `${name}: ${JSON.stringify(news)}; ${refused.length} refused; ${busy} s of the processor; ${JSON.stringify(level)}`,
+      );
     }
     // What is let go of with time needs some.
     await pause(REST_MS * 3);
@@ -165,6 +169,12 @@ async function levelOf({ serving, watcher, crib }: Site): Promise<Level> {
     descriptors: serving.descriptors,
     keptMb: Math.round(keptBytes(crib) / 1_048_576),
   };
+}
+
+// Time of the processor, in its own process and in the kernel for it.
+function busySeconds({ pid }: Serving): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 const KEPT = ['sessions', 'tasks', 'events', 'reservations', 'spent', 'approvals', 'intents'];
