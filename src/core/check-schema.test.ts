@@ -95,7 +95,9 @@ test.each([
 test('data nested deeper than the stack is refused', () => {
   let deep: unknown = [];
   for (let level = 0; level < 30_000; level++) deep = [deep];
-  expect(refusalOf({ default: deep })?.message).toContain('must be plain JSON data');
+  expect(refusalOf({ default: deep })?.message).toMatch(
+    /must be plain JSON data|holds data nested deeper than 128 levels/,
+  );
 });
 
 test('a schema of over 2,000 subschemas is refused', () => {

@@ -57,6 +57,6 @@ test('whatever the schema, what was sent stays as it was', () => {
       validatorOf({ ...rest, properties: { ...(properties as object), a: filled } })(value);
       expect(value).toEqual(before);
     }),
-    { numRuns: propertyRuns() },
+    { numRuns: propertyRuns(300) },
   );
 });

@@ -9,6 +9,7 @@ import { encodeBlock, writeToolResult, type ResultStyle } from './encode-result.
 import { JsonScanner } from './json-scan.ts';
 import { metaKeys } from './meta.ts';
 import { revisionOf, revisions } from './revisions.ts';
+import { readJson } from '../core/parse-json.ts';
 
 type Ended = Done | Failed;
 
@@ -182,7 +183,7 @@ describe('what is written is JSON', () => {
           isError: result.kind === 'failed',
           _meta: { ...meta, [metaKeys.serverInfo]: info },
         };
-        expect(JSON.parse(written)).toEqual(JSON.parse(JSON.stringify(expected)));
+        expect(readJson(written)).toEqual(readJson(JSON.stringify(expected)));
       }),
       { numRuns: propertyRuns() },
     );

@@ -12,6 +12,7 @@ import {
   type Message,
 } from './json-rpc.ts';
 import { JsonScanner } from './json-scan.ts';
+import { readJson } from '../core/parse-json.ts';
 
 const scanner = new JsonScanner();
 const parse = (text: string | Uint8Array): Message | Batch =>
@@ -183,7 +184,7 @@ describe('agreement with JSON.parse', () => {
           indent,
         );
         const message = parse(text);
-        const expected = { ...JSON.parse(text), jsonrpc: undefined, kind: 'request', idText: '1' };
+        const expected = { ...(readJson(text) as object), jsonrpc: undefined, kind: 'request', idText: '1' };
         if (holdsKey(value, '__proto__')) expect(message.kind).toBe('invalid');
         else expect(message).toEqual(expected);
       }),
@@ -218,7 +219,7 @@ describe('agreement with JSON.parse', () => {
         bytes[at] = byte;
         const message = parse(bytes);
         if (message.kind !== 'request') return;
-        const { method, params, id } = JSON.parse(strictText(bytes)) as Record<string, unknown>;
+        const { method, params, id } = readJson(strictText(bytes)) as Record<string, unknown>;
         expect({ method: message.method, params: message.params, id: message.id }).toEqual({
           method,
           params,

@@ -86,7 +86,7 @@ async function clientOf(folder: string) {
 describe.each(kinds)('a project for %s', (template) => {
   test('passes its own test', async () => {
     const tested = await runScript(await make({ template }), 'test');
-    expect(tested).toMatchObject({ code: 0, output: expect.stringMatching(/# pass [23]\n# fail 0/) });
+    expect(tested).toMatchObject({ code: 0, output: expect.stringMatching(/. pass [23]\n. fail 0/) });
   });
 
   test('passes its own type check', async () => {
@@ -109,7 +109,7 @@ describe.each(kinds)('a project for %s', (template) => {
   test('passes its own test in JavaScript', async () => {
     const folder = await make({ template, language: 'javascript' });
     const tested = await runScript(folder, 'test');
-    expect(tested).toMatchObject({ code: 0, output: expect.stringMatching(/# pass [23]\n# fail 0/) });
+    expect(tested).toMatchObject({ code: 0, output: expect.stringMatching(/. pass [23]\n. fail 0/) });
     expect(existsSync(join(folder, 'tsconfig.json'))).toBe(false);
     expect(await toolOf(folder)).toHaveProperty('handler');
   });
@@ -132,7 +132,7 @@ describe.each(kinds)('a project for %s', (template) => {
     );
     writeFileSync(path, loose);
     const broken = await runScript(folder, 'test');
-    expect(broken).toMatchObject({ code: 1, output: expect.stringMatching(/# pass [12]\n# fail [12]/) });
+    expect(broken).toMatchObject({ code: 1, output: expect.stringMatching(/. pass [12]\n. fail [12]/) });
   });
 });
 
