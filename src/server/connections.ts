@@ -7,14 +7,12 @@ const SWEEP_MS = 1_000;
 
 /** The connections of a server: so many and no more, with a few to spare on which only what is public is answered. */
 export class Connections {
-  readonly #http: HttpServer;
   readonly #max: number;
   readonly #all = new Set<Socket>();
   readonly #spare = new Set<Socket>();
   #sweptAt = -Infinity;
 
   constructor(http: HttpServer, max: number) {
-    this.#http = http;
     this.#max = max;
     http.on('connection', (socket) => this.#take(socket));
   }
@@ -54,6 +52,11 @@ export class Connections {
     const now = performance.now();
     if (now - this.#sweptAt < SWEEP_MS) return;
     this.#sweptAt = now;
-    this.#http.closeIdleConnections();
+    for (const socket of this.#all) if (isKept(socket)) socket.destroy();
   }
+}
+
+// Asked of the connection itself: some versions of Node would also close those whose first request is yet to come.
+function isKept(socket: Socket & { readonly _httpMessage?: unknown }): boolean {
+  return socket.bytesRead > 0 && (socket._httpMessage ?? undefined) === undefined;
 }

@@ -78,19 +78,20 @@ test('E2 a log that writes down what it is told would be forged by the same payl
 
 async function inject(served: Served, payload: string): Promise<void> {
   const meta = { ...modernMeta(), 'io.modelcontextprotocol/clientInfo': { name: payload, version: payload } };
-  const call = (name: string, extra: Readonly<Record<string, string>> = {}): Promise<number> =>
+  const call = (name: string, agent = 'x', more: object = {}): Promise<number> =>
     post(served, {
-      headers: { 'mcp-method': 'tools/call', 'mcp-name': encoded(name), ...extra },
+      headers: { 'mcp-method': 'tools/call', 'mcp-name': encoded(name), 'user-agent': agent },
       message: {
         jsonrpc: '2.0',
         id: 1,
         method: 'tools/call',
-        params: { name, arguments: { text: payload, [payload]: payload }, _meta: meta },
+        params: { name, arguments: { text: payload, ...more }, _meta: meta },
       },
     });
-  expect(await call('echo', { 'user-agent': encodeURIComponent(payload).slice(0, 900) })).toBe(200);
+  expect(await call('echo', encodeURIComponent(payload).slice(0, 900))).toBe(200);
   expect(await call('fail')).toBe(200);
-  await call(payload);
+  // Names with control characters in them are refused; others come this far.
+  await call(payload, 'x', { [payload]: payload });
   await post(served, {
     headers: { 'mcp-method': encoded(payload) },
     message: { jsonrpc: '2.0', id: 1, method: payload, params: { _meta: meta } },
