@@ -26,7 +26,7 @@ import type { Sessions } from './sessions.ts';
 import { NO_LOOKS, Silence } from './silence.ts';
 import { settleLegacy, settleModern, versionHeader, type Settled } from './settled.ts';
 import { tracked } from './tracked.ts';
-import { Turns } from './turns.ts';
+import { Turns } from '../core/turns.ts';
 
 /** What an exchange needs to know about the server. */
 export interface ExchangeOptions extends RefusalOptions {

@@ -650,3 +650,20 @@ function numbersIn(list: string | undefined): string {
     .map((code) => String.fromCharCode(Number(code)))
     .join('');
 }
+
+test('of many large results that are ready at once, one is cleaned in a turn of the event loop, and small ones do not wait', async () => {
+  const line = sanitize().wrap!(tool, ({ arguments: { text } }) => ({ kind: 'done', data: { text } }));
+  const ended: string[] = [];
+  const clean = async (name: string, text: string): Promise<void> => {
+    await line(createTestCall(tool, { arguments: { text } }));
+    ended.push(name);
+  };
+  const large = ['a', 'b', 'c', 'd', 'e'].map((name) => clean(name, name.repeat(200_000)));
+  const small = clean('small', 'x');
+  await new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+  expect(ended).toEqual(['a', 'small']);
+  await Promise.all([...large, small]);
+  expect(ended).toEqual(['a', 'small', 'b', 'c', 'd', 'e']);
+});

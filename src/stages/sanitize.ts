@@ -13,6 +13,7 @@ import type { Next, Stage } from '../core/stage.ts';
 import { cleanText } from '../observe/clean-text.ts';
 import { redactPatterns, Secrets, type Redact } from '../observe/secrets.ts';
 import { Cleaner, tooLarge } from './cleaner.ts';
+import { LargeResults } from './large-results.ts';
 
 /** What the `sanitize` stage can be told. */
 export const sanitizeOptions = z.strictObject({
@@ -72,9 +73,9 @@ export function sanitize(options: z.input<typeof sanitizeOptions> = {}, parts: S
       } catch (error) {
         throw answers.error(error);
       }
-      if (!(ended instanceof Promise)) return answers.clean(ended, call);
+      if (!(ended instanceof Promise)) return answers.cleanInTurn(ended, call);
       return ended.then(
-        (result) => answers.clean(result, call),
+        (result) => answers.cleanInTurn(result, call),
         (error: unknown) => {
           throw answers.error(error);
         },
@@ -123,13 +124,20 @@ const TOO_LARGE = '[left out: larger than this server sends]';
 class Answers {
   readonly #cleaner: Cleaner;
   readonly #maxBytes: number;
+  readonly #large = new LargeResults();
 
   constructor(cleaner: Cleaner, maxBytes: number) {
     this.#cleaner = cleaner;
     this.#maxBytes = maxBytes;
   }
 
-  clean(result: Result, call: Call): Result {
+  /** Cleans a result now, or in its turn where many large ones are ready. */
+  cleanInTurn(result: Result, call: Call): Awaitable<Result> {
+    const turn = this.#large.turnFor(result);
+    return turn ? turn.then(() => this.#clean(result, call)) : this.#clean(result, call);
+  }
+
+  #clean(result: Result, call: Call): Result {
     this.#cleaner.bytes = 0;
     try {
       if (result.kind === 'needs_input') return this.#needsInput(result);
@@ -139,6 +147,8 @@ class Answers {
       if (error instanceof ToolcribError) throw authorFailure(error, call, name);
       // Here, and not where it would be written: the record is to say what the client hears.
       throw accident('tool_failed', `${name} returned something that is not JSON`, error);
+    } finally {
+      this.#large.note(this.#cleaner.bytes);
     }
   }
 

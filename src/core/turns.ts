@@ -3,6 +3,11 @@ export class Turns {
   readonly #waiting: (() => void)[] = [];
   #isUnderWay = false;
 
+  /** Whether any work waits for its turn. */
+  get isUnderWay(): boolean {
+    return this.#isUnderWay;
+  }
+
   /** Resolves when it is the caller's turn. */
   next(): Promise<void> {
     return new Promise((resolve) => {

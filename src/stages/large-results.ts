@@ -1,0 +1,50 @@
+import type { Result } from '../core/result.ts';
+import { Turns } from '../core/turns.ts';
+
+const LARGE_BYTES = 65_536;
+const SHARE_BYTES = 2 * LARGE_BYTES;
+
+/** Spreads the cleaning of large results over turns of the event loop: many at once would hold up every other call. */
+export class LargeResults {
+  readonly #turns = new Turns();
+  #bytesInTurn = 0;
+
+  /** Counts a result that was cleaned in this turn of the event loop. */
+  note(bytes: number): void {
+    if (bytes < LARGE_BYTES) return;
+    if (this.#bytesInTurn === 0) setImmediate(() => (this.#bytesInTurn = 0));
+    this.#bytesInTurn += bytes;
+  }
+
+  /** What a result has to wait for before it is cleaned; nothing, as long as there is little to do. */
+  turnFor(result: Result): Promise<void> | undefined {
+    if (this.#bytesInTurn < SHARE_BYTES && !this.#turns.isUnderWay) return undefined;
+    return isLarge(result) ? this.#turns.next() : undefined;
+  }
+}
+
+function isLarge(result: Result): boolean {
+  try {
+    return bytesLeft(result, LARGE_BYTES) < 0;
+  } catch {
+    // A value that cannot be read is reported by the cleaning.
+    return false;
+  }
+}
+
+// Stops as soon as the value is known to be large, so a look costs little, whatever the value.
+function bytesLeft(value: unknown, bytes: number): number {
+  if (typeof value === 'string') return bytes - value.length;
+  if (typeof value !== 'object' || value === null) return bytes - 8;
+  if (ArrayBuffer.isView(value)) return bytes - value.byteLength;
+  let left = bytes - 8;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && left >= 0; index++) left = bytesLeft(value[index], left);
+    return left;
+  }
+  for (const key in value) {
+    if (left < 0) break;
+    left = bytesLeft((value as Record<string, unknown>)[key], left - key.length);
+  }
+  return left;
+}
