@@ -72,7 +72,7 @@ export function readOutputSchema(schema: SchemaLike): ReadSchema {
 /** Completes a partial schema (`properties` and `required` are enough) to an object schema, losing no keyword. */
 export function toObjectSchema(schema: JsonSchema): ObjectSchema {
   const { type = 'object', ...rest } = schema;
-  // Many clients count on `properties` where a tool takes nothing; what says its members otherwise stays as it was written.
+  // Many clients count on `properties` where a tool takes nothing; what says its members otherwise stays as written.
   const complete = MEMBERS.some((keyword) => keyword in rest)
     ? { type, ...rest }
     : { type, properties: {}, ...rest };

@@ -32,7 +32,7 @@ export class Silence {
     this.#clock.after(LOOK_MS, () => this.#look());
   }
 
-  // Counting looks instead of reading a clock with every request: the first is somewhere within the first seconds, so it counts for nothing.
+  // Looks are counted, because reading a clock with every request costs; the first may come at once, so it does not count.
   #look(): void {
     this.#isLooking = false;
     for (const link of this.#underWay.all())

@@ -10,6 +10,7 @@ import {
   type ServerOptions,
   type Tool,
 } from '../../src/index.ts';
+import { withSchemaCheck } from './schema-check.ts';
 import { openPeer, type Json, type Peer } from './peer.ts';
 import {
   openFetch,
@@ -210,7 +211,8 @@ async function connectTo({ setup, client: who, revision, open }: Connection): Pr
   });
   onServer?.(server);
   const { version, era } = revision;
-  const wire = await open(server, { version, era, caller: ada });
-  onTestFinished(() => wire.close());
+  const opened = await open(server, { version, era, caller: ada });
+  onTestFinished(() => opened.close());
+  const wire = withSchemaCheck(opened, { version });
   return openPeer(wire, { version, era, logged, ...client });
 }
