@@ -53,7 +53,7 @@ test('everything survives a close and a reopen', async () => {
   await first.memory.tasks.put(task);
   await first.memory.sessions.put(session);
   const sealing = await first.memory.keys.current();
-  await first.memory.spent.spend('state', Date.now() + HOUR_MS);
+  await first.memory.spent.spend('state', Date.now() + HOUR_MS, 'ada');
   for (const id of ['1', '2', '3'])
     await first.memory.events.keep('stream', { id, text: `event ${id}` }, '4:acme/ada');
   await first.close();
@@ -71,7 +71,7 @@ test('everything survives a close and a reopen', async () => {
   expect(await memory.sessions.get('s1')).toEqual(session);
   expect(await memory.keys.current()).toEqual(sealing);
   expect(await memory.keys.find(sealing.id)).toEqual(sealing);
-  expect(await memory.spent.spend('state', Date.now() + HOUR_MS)).toBe(false);
+  expect(await memory.spent.spend('state', Date.now() + HOUR_MS, 'ada')).toBe(false);
   expect(await memory.events.after('stream', '1', '4:acme/ada')).toEqual([
     { id: '2', text: 'event 2' },
     { id: '3', text: 'event 3' },
@@ -159,7 +159,7 @@ test('a state is spent once, by 100 parallel attempts through two stores', async
   const folder = createStoreFolder();
   const stores = [await folder.open(), await folder.open()];
   const attempts = Array.from({ length: 100 }, async (_, n) =>
-    stores[n % 2]!.memory.spent.spend('state', Date.now() + HOUR_MS),
+    stores[n % 2]!.memory.spent.spend('state', Date.now() + HOUR_MS, 'ada'),
   );
   expect((await Promise.all(attempts)).filter(Boolean)).toHaveLength(1);
 });

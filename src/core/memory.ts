@@ -23,8 +23,8 @@ export interface SealingKeys {
 
 /** Which single-use states have been used. */
 export interface SpentStates {
-  /** Uses a state up; `false` when it was used before. May forget it after `expiresAt`. */
-  spend(id: string, expiresAt: number): Awaitable<boolean>;
+  /** Uses a state of an owner up; `false` when it was used before. May forget it after `expiresAt`. */
+  spend(id: string, expiresAt: number, owner: string): Awaitable<boolean>;
 }
 
 /** A task as it is kept: who may see it, and the protocol's own account of it. */

@@ -14,9 +14,15 @@ import type {
 import { MAX_EVENTS_PER_STREAM, maxKept, shareLimits } from '../core/kept-limits.ts';
 import { eventText, sessionText, taskText } from '../core/kept-text.ts';
 import { parseJson } from '../core/parse-json.ts';
+import { Shares } from '../core/shares.ts';
 import { Shelf } from '../core/shelf.ts';
 
-const MAX_SPENT = 100_000;
+const ONE = { rows: 1, bytes: 0 };
+const MAX_SPENT = {
+  caller: { rows: 10_000, bytes: Infinity },
+  tenant: { rows: 40_000, bytes: Infinity },
+  total: { rows: 100_000, bytes: Infinity },
+};
 const MAX_BYTES = 64 * 1_048_576;
 const MAX_TASKS = 10_000;
 const MAX_STREAMS = 10_000;
@@ -39,16 +45,19 @@ function createKeys(): SealingKeys {
 }
 
 function createSpent(clock: Clock): SpentStates {
-  const spent = new Map<string, number>();
+  const spent = new Map<string, { readonly until: number; readonly owner: string }>();
+  const shares = new Shares(MAX_SPENT);
   return {
-    spend(id, expiresAt) {
-      for (const [old, until] of spent) {
+    spend(id, expiresAt, owner) {
+      for (const [old, { until, owner: former }] of spent) {
         if (until > clock.now()) break;
         spent.delete(old);
+        shares.add(former, { rows: -1, bytes: 0 });
       }
       // Full of states that are still good: to forget one would let it be used again.
-      if (spent.has(id) || spent.size >= MAX_SPENT) return false;
-      spent.set(id, expiresAt);
+      if (spent.has(id) || shares.over(owner, ONE)) return false;
+      spent.set(id, { until: expiresAt, owner });
+      shares.add(owner, ONE);
       return true;
     },
   };

@@ -77,6 +77,23 @@ test('A8 whoever publishes too much loses its own oldest, and nobody else loses 
   expect(await read(others.uri, ada)).toBe('x');
 });
 
+test('A8 callers of one tenant who publish all they can take no room from another tenant', async () => {
+  const { publications, read } = open();
+  const others = publications.publish({ name: 'other', data: 'x' }, eve);
+  const data = 'x'.repeat(15 * 1_048_576);
+  const links = Array.from({ length: 12 }, (_, n) => {
+    const caller = { ...ada, id: `caller ${n % 4}` };
+    return { caller, uri: publications.publish({ name: 'large', data }, caller).uri };
+  });
+  const left = await Promise.all(links.map(({ uri, caller }) => read(uri, caller)));
+  expect(left.map((found) => found !== undefined)).toEqual([
+    ...Array<boolean>(8).fill(false),
+    ...Array<boolean>(4).fill(true),
+  ]);
+  expect(await read(others.uri, eve)).toBe('x');
+  expect(publications.publish({ name: 'more', data }, eve)).toMatchObject({ name: 'more' });
+});
+
 test('A8 something too large to be kept is refused instead of being linked to in vain', () => {
   const { publications } = open();
   const large = 'x'.repeat(17 * 1_048_576);

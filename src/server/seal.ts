@@ -79,7 +79,7 @@ export class Seal {
       sealed.target === target &&
       sealed.arguments === args;
     if (!matches || sealed.expiresAt <= this.#options.clock.now()) throw invalidState();
-    if (use === 'once' && !(await this.#options.spent.spend(sealed.nonce, sealed.expiresAt)))
+    if (use === 'once' && !(await this.#options.spent.spend(sealed.nonce, sealed.expiresAt, owner)))
       throw invalidState();
     return { answers: new Map(sealed.answers), round: sealed.round };
   }

@@ -82,6 +82,22 @@ describe('000-39 a tool with effects is on record before it runs', () => {
     expect(rows()).toMatchObject([{ kind: 'intent' }, { kind: 'outcome', outcome: 'cancelled' }]);
   });
 
+  test('A8 one key too many runs nothing, and says so', async () => {
+    const { store, clock } = recordInMemory();
+    const { source, pay, seen } = setUp(store.journal, () => 1);
+    const keyOf = (n: number) => ({
+      owner: 'ada',
+      key: `${n}`,
+      subject: 'pay',
+      expiresAt: clock.now() + 1_000,
+    });
+    for (let n = 0; n < 10_000; n++) await store.journal.commit({ chain: 'acme', body: '{}' }, keyOf(n));
+    const call = callOf(pay);
+    call.record.reservation = keyOf(10_000);
+    await expect(Promise.resolve(source.call(call))).rejects.toMatchObject({ code: 'busy' });
+    expect(seen).toEqual([]);
+  });
+
   test('a key that is taken already runs nothing and writes no intent', async () => {
     const { store, rows, clock } = recordInMemory();
     const { source, pay, seen } = setUp(store.journal, () => 1);

@@ -246,6 +246,24 @@ describe('outcomes', () => {
   });
 });
 
+test('A8 a retry of a call whose outcome was too large to keep hears that it ended, and runs nothing', async () => {
+  const { registry, store, runs, processOf } = setUp();
+  const archive = defineTool({ name: 'export', description: 'Exports.', input: z.looseObject({}) }, () => {
+    runs.push(1);
+    return 'x'.repeat(3 * 1_048_576);
+  });
+  registry.registerTool(archive);
+  const source = processOf(store);
+  expect(await source.call(callOf(archive))).toMatchObject({ kind: 'done' });
+  const error = await expectRefusal(source, callOf(archive), 'outcome_not_kept');
+  expect(error.message).toMatch(
+    /has ended, and is not run again\. Its outcome \(3145\d{3} bytes, SHA-256 [\w-]{43}\)/,
+  );
+  expect(error.data).toMatchObject({ bytes: expect.any(Number), digest: expect.any(String) });
+  await expectRefusal(source, callOf(archive, { args: { other: 1 } }), 'key_reused');
+  expect(runs).toHaveLength(1);
+});
+
 describe('what is not stored', () => {
   test('a refusal before the intent leaves the key free', async () => {
     const { pay, registry, store, runs, clock } = setUp();

@@ -57,10 +57,10 @@ export class InMemoryReservations implements Reservations {
   async finish(owner: string, key: string, outcome: string): Promise<void> {
     const id = idOf(owner, key);
     const kept = this.#current(id);
-    if (!kept) return;
+    // How a call ended is said once.
+    if (!kept || kept.notKept || this.#outcomes.get(id) !== undefined) return;
     const bytes = Buffer.byteLength(outcome);
-    kept.notKept = bytes > maxKept.outcome ? notKept(outcome) : undefined;
-    if (kept.notKept) this.#outcomes.delete(id);
+    if (bytes > maxKept.outcome) kept.notKept = notKept(outcome);
     else this.#outcomes.set(id, outcome, { owner, bytes });
   }
 

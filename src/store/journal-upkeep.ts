@@ -24,9 +24,7 @@ export function settleTasks(db: SqliteDatabase, own: string): void {
     const kept = db.get<Held>('select record, holder from tasks where id = ?', id)!;
     const { task, hasDied } = settledTask(kept, own);
     if (!hasDied) continue;
-    const text = JSON.stringify(task);
-    const bytes = Buffer.byteLength(text);
-    db.run('update tasks set record = ?, bytes = ?, is_open = 0 where id = ?', text, bytes, id);
+    db.run('update tasks set record = ?, is_open = 0 where id = ?', JSON.stringify(task), id);
   }
 }
 

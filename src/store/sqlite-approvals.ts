@@ -9,7 +9,7 @@ import { parseJson } from '../core/parse-json.ts';
 import { tenantOf } from '../core/digest.ts';
 import { newApprovalId } from './approval-id.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
-import { createShares } from './sqlite-shares.ts';
+import type { SqliteShares } from './sqlite-shares.ts';
 
 interface Row {
   readonly id: string;
@@ -30,8 +30,7 @@ export interface AskedAnew {
 const GOOD = 'used_at is null and expires_at > ?';
 
 /** How approvals are asked for, found and decided; each runs inside the transaction of its group. */
-export function approvals(db: SqliteDatabase) {
-  const shares = createShares(db);
+export function approvals(db: SqliteDatabase, shares: SqliteShares) {
   return {
     /** Asks for an approval; `undefined` when its owner waits for too many, or too much. */
     askApproval(text: string, { owner, subject, expiresAt }: AskedFor): AskedAnew | undefined {
@@ -62,6 +61,7 @@ export function approvals(db: SqliteDatabase) {
         tenantOf(owner),
         bytes,
       );
+      shares.add('approvals', owner, { rows: 1, bytes });
       return { id, known: undefined };
     },
     findApproval(id: string): Approval | undefined {

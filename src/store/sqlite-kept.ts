@@ -4,7 +4,7 @@ import type { KeptText } from '../core/kept-text.ts';
 import type { StreamEvent } from '../core/memory.ts';
 import { settledTask } from './settled-task.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
-import { createShares } from './sqlite-shares.ts';
+import type { Removed, SqliteShares } from './sqlite-shares.ts';
 
 // As many as there can be of a caller and a tenant together.
 const MAX_TRIMMED = 10_000;
@@ -33,9 +33,10 @@ interface TaskRow {
 }
 
 /** How tasks and sessions are kept; each runs inside the transaction of its group. */
-export function keptBodies(db: SqliteDatabase, holder: string) {
-  const shares = createShares(db);
+export function keptBodies(db: SqliteDatabase, shares: SqliteShares, holder: string) {
   const put = (table: 'tasks' | 'sessions', { id, owner, text, bytes, expiresAt }: KeptBody): void => {
+    const before = db.get<{ bytes: number }>(`select bytes from ${table} where id = ?`, id);
+    shares.add(table, owner, { rows: before ? 0 : 1, bytes: bytes - (before?.bytes ?? 0) });
     db.run(
       `insert into ${table} (id, record, expires_at, holder, owner, tenant, bytes) values (?, ?, ?, ?, ?, ?, ?)
        on conflict do update set record = excluded.record, bytes = excluded.bytes, expires_at = excluded.expires_at,
@@ -70,12 +71,7 @@ export function keptBodies(db: SqliteDatabase, holder: string) {
       const settled = row.is_open === 1 ? settledTask({ record, holder: row.holder }, holder) : undefined;
       if (!settled?.hasDied) return { text: record, owner, bytes };
       const text = JSON.stringify(settled.task);
-      db.run(
-        'update tasks set record = ?, bytes = ?, is_open = 0 where id = ?',
-        text,
-        Buffer.byteLength(text),
-        id,
-      );
+      db.run('update tasks set record = ?, is_open = 0 where id = ?', text, id);
       return { text, owner, bytes };
     },
     putSession: (body: KeptBody): void => put('sessions', body),
@@ -85,13 +81,21 @@ export function keptBodies(db: SqliteDatabase, holder: string) {
         id,
         Date.now(),
       )?.record,
-    deleteSession: (id: string): void => void db.run('delete from sessions where id = ?', id),
+    deleteSession: (id: string): void =>
+      shares.remove(
+        'sessions',
+        db.all<Removed>('delete from sessions where id = ? returning owner, bytes', id),
+      ),
   };
 }
 
 /** How events are kept; each runs inside the transaction of its group. */
-export function events(db: SqliteDatabase) {
-  const shares = createShares(db);
+export function events(db: SqliteDatabase, shares: SqliteShares) {
+  const remove = (which: string, ...values: readonly (string | number)[]): void =>
+    shares.remove(
+      'events',
+      db.all<Removed>(`delete from events where ${which} returning owner, bytes, stream`, ...values),
+    );
   return {
     /** Keeps an event; `false` where its owner has too much for that. */
     keepEvent(stream: string, { id, text, bytes }: StreamEvent & KeptText, owner: string): boolean {
@@ -110,17 +114,13 @@ export function events(db: SqliteDatabase) {
         tenantOf(owner),
         bytes,
       );
-      db.run('delete from events where stream = ? and n <= ?', stream, n - MAX_EVENTS_PER_STREAM);
-      for (let held = shares.held('stream', stream); held.bytes > maxKept.stream && held.rows > 1;) {
-        db.run(
-          'delete from events where stream = ? and n = (select min(n) from events where stream = ?)',
-          stream,
-          stream,
-        );
-        held = shares.held('stream', stream);
-      }
+      shares.addEvent(stream, owner, bytes);
+      remove('stream = ? and n <= ?', stream, n - MAX_EVENTS_PER_STREAM);
+      const held = shares.held('stream', stream);
+      while (held.bytes > maxKept.stream && held.rows > 1)
+        remove('stream = ?1 and n = (select min(n) from events where stream = ?1)', stream);
       if (shares.trim('events', owner, MAX_TRIMMED_EVENTS)) return true;
-      db.run('delete from events where stream = ? and n = ?', stream, n);
+      remove('stream = ? and n = ?', stream, n);
       return false;
     },
     eventsAfter(stream: string, eventId: string): StreamEvent[] | undefined {
@@ -130,6 +130,6 @@ export function events(db: SqliteDatabase) {
         .all<StreamEvent>('select id, text from events where stream = ? and n > ? order by n', stream, from.n)
         .map(({ id, text }) => ({ id, text }));
     },
-    forgetEvents: (stream: string): void => void db.run('delete from events where stream = ?', stream),
+    forgetEvents: (stream: string): void => remove('stream = ?', stream),
   };
 }

@@ -6,6 +6,7 @@ import type { SqliteDatabase } from './sqlite-database.ts';
 import { approvals, approvalUses } from './sqlite-approvals.ts';
 import { events, keptBodies } from './sqlite-kept.ts';
 import { reservations } from './sqlite-reservations.ts';
+import { SqliteShares } from './sqlite-shares.ts';
 import { SEALING_KEY_MS } from './sqlite-sweep.ts';
 import type { Committed } from './store.ts';
 
@@ -24,21 +25,23 @@ export type Operations = ReturnType<typeof createOperations>;
 /** The name of an operation. */
 export type OperationName = keyof Operations;
 
-/** Makes the operations for a database. */
-export function createOperations(db: SqliteDatabase, holder: string) {
+/** Makes the operations for a database; whoever lets them change it writes down what `shares` has counted, too. */
+export function createOperations(db: SqliteDatabase, holder: string, shares = new SqliteShares(db)) {
   return {
-    ...claims(db),
+    ...claims(db, shares),
     ...identities(db),
-    ...protocol(db, holder),
+    ...keptBodies(db, shares, holder),
+    ...events(db, shares),
+    ...protocol(db),
   };
 }
 
-function claims(db: SqliteDatabase) {
-  const { reserve, isFull, ...keys } = reservations(db);
+function claims(db: SqliteDatabase, shares: SqliteShares) {
+  const { reserve, isFull, ...keys } = reservations(db, shares);
   const uses = approvalUses(db);
   const isTaken = ({ owner, key }: Reservation): boolean => keys.findReserved(owner, key, 0) !== undefined;
   return {
-    ...approvals(db),
+    ...approvals(db, shares),
     ...uses,
     ...keys,
     /** Takes a key and uses up an approval, or neither. */
@@ -115,10 +118,8 @@ function toKey({ record, revoked_at: revokedAt, last_used_at: lastUsedAt }: KeyR
   };
 }
 
-function protocol(db: SqliteDatabase, holder: string) {
+function protocol(db: SqliteDatabase) {
   return {
-    ...keptBodies(db, holder),
-    ...events(db),
     spend: (id: string, expiresAt: number): boolean =>
       db.run('insert into spent values (?, ?) on conflict do nothing', id, expiresAt) === 1,
     currentSealingKey(): { id: string; bytes: string } {

@@ -5,7 +5,7 @@ import { notKept, type NotKept } from '../core/not-kept.ts';
 import { parseJson } from '../core/parse-json.ts';
 import type { Reservation } from '../core/reservation.ts';
 import type { SqliteDatabase } from './sqlite-database.ts';
-import { createShares, KEYS } from './sqlite-shares.ts';
+import { KEYS, type Removed, type SqliteShares } from './sqlite-shares.ts';
 import type { Reserved } from './store.ts';
 
 // To make room for a large outcome many small ones may have to go; each costs a write.
@@ -22,6 +22,7 @@ interface Outcome {
   readonly owner: string;
   readonly key: string;
   readonly outcome: string;
+  readonly bytes: number;
 }
 
 /** A reservation whose outcome is too large to come with small answers. */
@@ -31,23 +32,36 @@ export interface Elsewhere {
 }
 
 /** How keys are taken and given back, and outcomes found; each runs inside the transaction of its group. */
-export function reservations(db: SqliteDatabase) {
-  const shares = createShares(db);
+export function reservations(db: SqliteDatabase, shares: SqliteShares) {
+  const insert = ({ owner, key, subject, expiresAt }: Reservation): boolean =>
+    db.run(
+      'insert into reservations (owner, key, subject, expires_at, tenant) values (?, ?, ?, ?, ?) on conflict do nothing',
+      owner,
+      key,
+      subject,
+      expiresAt,
+      tenantOf(owner),
+    ) === 1;
+  const remove = (owner: string, key: string, which: string): boolean => {
+    const removed = db.all<Removed>(
+      `delete from reservations where owner = ? and key = ? and ${which} returning owner, bytes`,
+      owner,
+      key,
+    );
+    shares.remove('reservations', removed);
+    return removed.length > 0;
+  };
   return {
-    ...outcomes(db),
+    ...outcomes(db, shares),
     /** Takes a key; `false` when it is taken. */
-    reserve: ({ owner, key, subject, expiresAt }: Reservation): boolean =>
-      db.run(
-        `insert into reservations (owner, key, subject, expires_at, tenant) values (?, ?, ?, ?, ?)
-         on conflict do update set subject = excluded.subject, outcome = null, bytes = 0, not_kept = null,
-         expires_at = excluded.expires_at where expires_at <= ?`,
-        owner,
-        key,
-        subject,
-        expiresAt,
-        tenantOf(owner),
-        Date.now(),
-      ) === 1,
+    reserve: (reservation: Reservation): boolean => {
+      const { owner, key } = reservation;
+      const isTaken = !insert(reservation);
+      if (isTaken && !(remove(owner, key, `expires_at <= ${Date.now()}`) && insert(reservation)))
+        return false;
+      shares.add('reservations', owner, { rows: 1, bytes: 0 });
+      return true;
+    },
     /** Whether there is no room for one more key of an owner. */
     isFull: (owner: string): boolean =>
       shares.held('reservations', owner).rows >= KEYS.caller ||
@@ -69,32 +83,21 @@ export function reservations(db: SqliteDatabase) {
       return { subject, outcome: outcome ?? undefined, ...(gone && { notKept: gone }) };
     },
     release: (owner: string, key: string): void =>
-      void db.run(
-        'delete from reservations where owner = ? and key = ? and outcome is null and not_kept is null',
-        owner,
-        key,
-      ),
+      void remove(owner, key, 'outcome is null and not_kept is null'),
   };
 }
 
-function outcomes(db: SqliteDatabase) {
-  const shares = createShares(db);
-  const finishWithout = (owner: string, key: string, left: NotKept): void =>
-    void db.run(
+function outcomes(db: SqliteDatabase, shares: SqliteShares) {
+  const drop = ({ owner, key, outcome, bytes }: Outcome): void => {
+    db.run(
       'update reservations set outcome = null, bytes = 0, not_kept = ? where owner = ? and key = ?',
-      JSON.stringify(left),
+      JSON.stringify(notKept(outcome)),
       owner,
       key,
     );
-  // The oldest outcome of a caller or tenant becomes its digest; `false` when none is left.
-  const dropOldest = (column: 'owner' | 'tenant', name: string): boolean => {
-    const oldest = db.get<Outcome>(
-      `select owner, key, outcome from reservations where ${column} = ? and bytes > 0 order by expires_at limit 1`,
-      name,
-    );
-    if (oldest) finishWithout(oldest.owner, oldest.key, notKept(oldest.outcome));
-    return oldest !== undefined;
+    shares.add('reservations', owner, { rows: 0, bytes: -bytes });
   };
+  // The oldest outcomes of a caller or tenant become digests; `false` when that is not enough.
   const makeRoom = (owner: string): boolean => {
     const { caller, tenant } = shareLimits.outcomes;
     const parts = [
@@ -103,22 +106,38 @@ function outcomes(db: SqliteDatabase) {
     ] as const;
     let left = MAX_DROPPED;
     for (const [column, name, { bytes }] of parts)
-      while (shares.held('reservations', name).bytes > bytes)
-        if (left-- <= 0 || !dropOldest(column, name)) return false;
+      while (shares.held('reservations', name).bytes > bytes) {
+        const oldest = db.get<Outcome>(
+          `select owner, key, outcome, bytes from reservations where ${column} = ? and bytes > 0 order by expires_at limit 1`,
+          name,
+        );
+        if (left-- <= 0 || !oldest) return false;
+        drop(oldest);
+      }
     return true;
   };
   return {
-    finishWithout,
-    /** Keeps how a call ended. */
+    /** Keeps that a call ended, and of its outcome no more than the digest. */
+    finishWithout: (owner: string, key: string, left: NotKept): void =>
+      void db.run(
+        'update reservations set not_kept = ? where owner = ? and key = ? and outcome is null',
+        JSON.stringify(left),
+        owner,
+        key,
+      ),
+    /** Keeps how a call ended; what was kept before stays. */
     finish(owner: string, key: string, { text, bytes }: KeptText): void {
-      db.run(
-        'update reservations set outcome = ?, bytes = ?, not_kept = null where owner = ? and key = ?',
+      const isKept = db.run(
+        `update reservations set outcome = ?, bytes = ? where owner = ? and key = ?
+         and outcome is null and not_kept is null`,
         text,
         bytes,
         owner,
         key,
       );
-      if (!makeRoom(owner)) finishWithout(owner, key, notKept(text));
+      if (isKept === 0) return;
+      shares.add('reservations', owner, { rows: 0, bytes });
+      if (!makeRoom(owner)) drop({ owner, key, outcome: text, bytes });
     },
   };
 }

@@ -93,7 +93,7 @@ async function approvalTable({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('approvals_owner').on('approvals').columns(['owner', 'subject']).execute();
 }
 
-// What is kept for somebody is counted per caller and per tenant, by triggers, so that no change can be forgotten.
+// What is kept for somebody is counted per caller and per tenant.
 async function shareTables(db: Kysely<unknown>): Promise<void> {
   const { sql } = await import('kysely');
   const run = async (text: string): Promise<void> => void (await sql.raw(text).execute(db));
@@ -109,7 +109,6 @@ async function shareTables(db: Kysely<unknown>): Promise<void> {
       await sql`update ${sql.table(table)} set tenant = ${tenantOf(owner)} where owner = ${owner}`.execute(
         db,
       );
-    for (const statement of countingOf(table)) await run(statement);
     for (const column of ['owner', 'tenant'])
       await run(
         `insert into holdings select '${table}', ${column}, count(*), sum(bytes) from ${table} group by ${column}`,
@@ -161,28 +160,6 @@ const NEW_INDEXES = [
   'checkpoints_at on checkpoints (at)',
   'checkpoints_place on checkpoints (up_to)',
 ];
-
-function countingOf(table: string): string[] {
-  const counted = (row: 'new' | 'old'): string[][] => [
-    [`'${table}'`, `${row}.owner`],
-    [`'${table}'`, `${row}.tenant`],
-    ...(table === 'events' ? [["'stream'", `${row}.stream`]] : []),
-  ];
-  const where = (row: 'new' | 'old'): string =>
-    `(kind, owner) in (values ${counted(row)
-      .map((pair) => `(${pair.join(', ')})`)
-      .join(', ')})`;
-  const added = counted('new').map((pair) => `(${pair.join(', ')}, 1, new.bytes)`);
-  return [
-    `create trigger ${table}_added after insert on ${table} begin insert into holdings values ${added.join(', ')}
-     on conflict do update set kept = kept + 1, bytes = bytes + excluded.bytes; end`,
-    `create trigger ${table}_changed after update of bytes on ${table} when new.bytes <> old.bytes begin
-     update holdings set bytes = bytes + new.bytes - old.bytes where ${where('new')}; end`,
-    `create trigger ${table}_removed after delete on ${table} begin
-     update holdings set kept = kept - 1, bytes = bytes - old.bytes where ${where('old')};
-     delete from holdings where kept <= 0 and ${where('old')}; end`,
-  ];
-}
 
 async function identityTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema

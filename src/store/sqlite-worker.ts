@@ -8,6 +8,7 @@ import { proveRoom } from './prove-room.ts';
 import { retain, settleIntents, settleTasks } from './journal-upkeep.ts';
 import { SqliteDatabase } from './sqlite-database.ts';
 import { createOperations, type Operations } from './sqlite-operations.ts';
+import { SqliteShares } from './sqlite-shares.ts';
 import { sweepSlice } from './sqlite-sweep.ts';
 import { migrate, schemaVersion } from './sqlite-schema.ts';
 import type { Entry } from './store.ts';
@@ -24,6 +25,7 @@ interface Opened {
   readonly db: SqliteDatabase;
   readonly writer: JournalWriter;
   readonly operations: Operations;
+  readonly shares: SqliteShares;
   /** Checks the checkpoints. */
   readonly key: KeyObject;
 }
@@ -65,15 +67,17 @@ async function prepare(db: SqliteDatabase): Promise<Opened> {
     everyRows: options.checkpointRows,
   });
   foreignWrites = db.foreignWrites;
-  return { db, writer, operations: createOperations(db, options.holder), key: checking };
+  const shares = new SqliteShares(db);
+  return { db, writer, shares, operations: createOperations(db, options.holder, shares), key: checking };
 }
 
 function perform(batch: Batch): Reply {
-  const { db, writer, operations } = opened!;
+  const { db, writer, shares, operations } = opened!;
   const entries = readRows(batch.rows);
   const results: unknown[] = [];
   db.atOnce(() => {
     for (const operation of batch.operations) results.push(runOne(operation, operations, entries));
+    shares.flush();
     if (entries.length > 0) writer.write(entries);
   });
   if (entries.length > 0) writer.kept(entries);
@@ -105,6 +109,7 @@ function answer(batch: Batch): Reply {
     return perform(batch);
   } catch (error) {
     opened.writer.lost();
+    opened.shares.forget();
     const { code = 'SQLITE_UNKNOWN' } = error as { code?: string };
     if (isDiskTrouble(code)) {
       refusedRows += rowsIn(batch);
@@ -189,9 +194,9 @@ function cleanUp(): void {
 
 function cleanSlice(): void {
   isCleaning = false;
-  keepUp(({ db, writer, key }) => {
+  keepUp(({ db, writer, shares, key }) => {
     const { retentionDays: days } = options;
-    isCleaning = db.atOnce(() => sweepSlice(db)) || (days !== undefined && retain(db, writer, { days, key }));
+    isCleaning = sweepSlice(db, shares) || (days !== undefined && retain(db, writer, { days, key }));
   });
   if (isCleaning) setTimeout(cleanSlice, PAUSE_MS).unref();
 }
