@@ -69,8 +69,8 @@ test('E1 whatever is changed in the database, either the check finds it or nothi
     }),
     { numRuns: propertyRuns(150) },
   );
-  // Most changes are found, so the property is not about nothing.
-  expect(found.length).toBeGreaterThan(50);
+  // Many changes are found, so the property is not about nothing.
+  expect(found.length).toBeGreaterThan(propertyRuns(150) / 5);
 });
 
 type Change =

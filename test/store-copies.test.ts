@@ -3,8 +3,12 @@ import { createStoreFolder } from './store-folder.ts';
 import type { TaskRecord } from '../src/core/memory.ts';
 
 const uncopied: Readonly<Record<string, () => unknown>> = {
-  'a function': () => () => 1,
-  'a symbol': () => Symbol('x'),
+  'a number without end': () => 1n,
+  'a value that holds itself': () => {
+    const value: Record<string, unknown> = {};
+    value['itself'] = value;
+    return value;
+  },
   'a member that throws when it is read': () => ({
     get x(): never {
       throw new Error('no');

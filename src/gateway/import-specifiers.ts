@@ -12,10 +12,8 @@ export function specifiersIn(source: string): Specifier[] {
     text: double ?? single ?? '',
     isWhole: true,
   }));
-  for (const { 0: opening, index } of source.matchAll(openings(source))) {
-    const argument = argumentAt(source, index + opening.length);
-    // A thread or a process may have a file of any kind, so only what is written down counts.
-    const isCode = !/(?:Worker|fork)\s*\($/.test(opening);
+  for (const { index, end, isCode } of openings(source)) {
+    const argument = argumentAt(source, end);
     if (argument && (isCode || argument.text !== '') && !(argument.text === '' && isComment(source, index)))
       found.push(argument);
   }
@@ -23,23 +21,32 @@ export function specifiersIn(source: string): Specifier[] {
 }
 
 const STATIC = /(?<![\w$.])(?:from|import)\s*(?:"([^"\n]*)"|'([^'\n]*)')/g;
-const LOADERS = [
-  '(?<![\\w$.])import',
-  'import\\.meta\\.resolve',
-  '(?<![\\w$.]|function\\s)(?:module\\.)?require(?:\\.resolve)?',
-  'createRequire\\([^()]*(?:\\([^()]*\\)[^()]*)?\\)',
-  '\\b(?:Worker|fork)',
-];
-const ALIAS = /([\w$]+)\s*=\s*(?:\w+\.)?createRequire\(/g;
+const LOADER =
+  /(?:(?<![\w$.])import|import\.meta\.resolve|(?<![\w$.]|function\s)(?:module\.)?require(?:\.resolve)?|createRequire\([^()]*(?:\([^()]*\)[^()]*)?\)|\b(?:Worker|fork))\s*\(/g;
+const ALIAS = /(?<![\w$])([\w$]+)\s*=\s*(?:\w+\.)?createRequire\(/g;
+const NAMED_CALL = /(?<![\w$.])([\w$]+)(?:\.resolve)?\s*\(/g;
+const NEW_URL = /new\s+URL\s*\(/y;
 
-// Whatever name a function that loads was given, its calls are found by it.
-function openings(source: string): RegExp {
-  const aliases = Array.from(source.matchAll(ALIAS), ([, name = '']) => name.replaceAll('$', '\\$'));
-  const names = aliases.map((name) => `(?<![\\w$.])${name}(?:\\.resolve)?`);
-  return new RegExp(`(?:${[...LOADERS, ...names].join('|')})\\s*\\(`, 'g');
+interface Opening {
+  readonly index: number;
+  readonly end: number;
+  /** A thread or a process may have a file of any kind, so only what is written down counts there. */
+  readonly isCode: boolean;
 }
 
-const BLANK = /(?:\s|\/\*[^]*?\*\/|\/\/[^\n]*\n|new\s+URL\s*\()*/y;
+// Whatever name a function that loads was given, its calls are found by it.
+function openings(source: string): Opening[] {
+  const aliases = new Set(Array.from(source.matchAll(ALIAS), ([, name]) => name));
+  const found = Array.from(source.matchAll(LOADER), ({ 0: text, index }) => ({
+    index,
+    end: index + text.length,
+    isCode: !text.startsWith('Worker') && !text.startsWith('fork'),
+  }));
+  if (aliases.size === 0) return found;
+  for (const { 0: text, 1: name, index } of source.matchAll(NAMED_CALL))
+    if (aliases.has(name)) found.push({ index, end: index + text.length, isCode: true });
+  return found;
+}
 
 function argumentAt(source: string, start: number): Specifier | undefined {
   const at = afterBlank(source, start);
@@ -47,16 +54,34 @@ function argumentAt(source: string, start: number): Specifier | undefined {
   if (quote === ')' || quote === undefined) return undefined;
   if (!`"'\``.includes(quote)) return { text: '', isWhole: false };
   const rest = source.slice(at + 1);
-  const end = rest.search(quote === '`' ? /`|\$\{/ : new RegExp(`${quote}|\n`));
-  const text = end < 0 ? rest : rest.slice(0, end);
+  const end = firstOf(rest, quote, quote === '`' ? '${' : '\n');
+  const text = rest.slice(0, end);
   const next = source[afterBlank(source, at + text.length + 2)];
   return { text, isWhole: rest[end] === quote && (next === ')' || next === ',') };
 }
 
+function firstOf(text: string, one: string, other: string): number {
+  return Math.min(indexIn(text, one, 0), indexIn(text, other, 0));
+}
+
 function afterBlank(source: string, from: number): number {
-  BLANK.lastIndex = from;
-  BLANK.test(source);
-  return BLANK.lastIndex;
+  let at = from;
+  for (;;) {
+    if (/\s/.test(source[at] ?? '')) at++;
+    else if (source.startsWith('/*', at)) at = indexIn(source, '*/', at + 2) + 2;
+    else if (source.startsWith('//', at)) at = indexIn(source, '\n', at + 2);
+    else {
+      NEW_URL.lastIndex = at;
+      if (!NEW_URL.test(source)) return at;
+      at = NEW_URL.lastIndex;
+    }
+  }
+}
+
+/** Where a text stands, or the end of the source. */
+function indexIn(source: string, text: string, from: number): number {
+  const index = source.indexOf(text, from);
+  return index < 0 ? source.length : index;
 }
 
 function isComment(source: string, index: number): boolean {

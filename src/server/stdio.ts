@@ -1,6 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { localCaller, type Caller } from '../core/caller.ts';
 import { ToolcribError } from '../core/errors.ts';
+import { parseJson } from '../core/parse-json.ts';
 import { encodeError } from '../protocol/json-rpc.ts';
 import type { Server } from './create-server.ts';
 import { refuse } from './exchange.ts';
@@ -113,7 +114,7 @@ class LineWriter {
   #replace(line: string, error: unknown): void {
     const known = this.#accidents.report(error);
     try {
-      const { id, method } = JSON.parse(line) as { id?: unknown; method?: unknown };
+      const { id, method } = parseJson(line) as { id?: unknown; method?: unknown };
       // A notification has nobody who waits for it.
       if (method === undefined) this.#output.write(`${encodeError(JSON.stringify(id), known)}\n`);
     } catch {

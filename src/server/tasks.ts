@@ -7,6 +7,7 @@ import { readAnswer, type Asker } from '../core/interview.ts';
 import type { TaskRecord, TaskRecords } from '../core/memory.ts';
 import type { Question } from '../core/question.ts';
 import type { Caller } from '../core/caller.ts';
+import { parseJson } from '../core/parse-json.ts';
 import type { JsonObject } from '../protocol/json-rpc.ts';
 import { encodeQuestions } from './asking.ts';
 import type { Settled } from './settled.ts';
@@ -174,7 +175,7 @@ export class RunningTask implements Asker {
 // What a tool asks is kept and sent by others, later; that it is not JSON is told to the tool, now.
 function asJson(questions: Record<string, JsonObject>): Record<string, JsonObject> {
   try {
-    return JSON.parse(JSON.stringify(questions)) as Record<string, JsonObject>;
+    return parseJson(JSON.stringify(questions)) as Record<string, JsonObject>;
   } catch (cause) {
     throw accident('tool_failed', 'The tool asked something that is not JSON', cause);
   }

@@ -354,7 +354,7 @@ test('whatever the id, nothing but pages is ever asked for', async () => {
     }),
     { numRuns: propertyRuns() },
   );
-  expect(paths.length).toBeGreaterThan(100);
+  expect(paths.length).toBeGreaterThan(propertyRuns() / 10);
   for (const path of paths) expect(path).toMatch(/^https:\/\/api\.notion\.com\/v1\/pages\/[\w-]+$/);
 });
 

@@ -229,6 +229,7 @@ test('a question nobody answers ends the call after ten minutes', async () => {
 test('A8 a caller that opens too many sessions loses its own, and nobody else loses any', async () => {
   const callers = new Map<string, Caller>(['ada', 'bob'].map((id) => [id, { ...localCaller, id }] as const));
   const server = serve(new ToolRegistry(), {
+    requestsPerMinute: 100_000,
     authenticate: ({ headers }) => callers.get(String(headers['x-caller'])),
   });
   const open = async (id: string): Promise<string> => {

@@ -164,7 +164,9 @@ describe('inside what is there', () => {
     const client = new Client(target);
     const notifications = { taskIds: [name], resourceSubscriptions: [name, 'note://shared'] };
     const events = new Events(await client.open(client.modern('subscriptions/listen', { notifications })));
-    expect(await events.next()).toMatchObject({ params: { notifications } });
+    expect(await events.next()).toMatchObject({
+      params: { notifications: { taskIds: [name], resourceSubscriptions: ['note://shared'] } },
+    });
     target.registry.resourceUpdated(name);
     target.registry.resourceUpdated('note://shared');
     expect(await events.next()).toMatchObject({ params: { uri: 'note://shared' } });

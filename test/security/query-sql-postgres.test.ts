@@ -414,8 +414,8 @@ describe.skipIf(!hasPostgres())('D1 what the planner of PostgreSQL says', () => 
       const relations = await relationsOf(sql).catch(() => new Set<string>());
       if (relations.has('public.secret')) tally.missed++;
     }
-    expect(tally.explained).toBeGreaterThan(100);
-    expect(tally.refused).toBeGreaterThan(100);
+    expect(tally.explained).toBeGreaterThan(propertyRuns() / 10);
+    expect(tally.refused).toBeGreaterThan(propertyRuns() / 10);
     expect(tally.missed).toBeGreaterThan(0);
   }, 60_000);
 

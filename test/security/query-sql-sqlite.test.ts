@@ -240,9 +240,9 @@ describe('D1 query_sql on SQLite', () => {
       }),
       { numRuns: propertyRuns() },
     );
-    expect(tally.answered).toBeGreaterThan(100);
-    expect(tally.refused).toBeGreaterThan(100);
-    expect(tally.read).toBeGreaterThan(50);
+    expect(tally.answered).toBeGreaterThan(propertyRuns() / 10);
+    expect(tally.refused).toBeGreaterThan(propertyRuns() / 10);
+    expect(tally.read).toBeGreaterThan(propertyRuns() / 20);
   }, 60_000);
 });
 
