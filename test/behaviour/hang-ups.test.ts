@@ -55,7 +55,7 @@ async function expectNoneWorksOn(runs: readonly AbortSignal[]): Promise<void> {
   expect(runs.filter(({ aborted }) => !aborted)).toEqual([]);
 }
 
-test('a client that leaves before the turn of its large message is noticed, each of thirty', async () => {
+test('D5 a client that leaves before the turn of its large message is noticed, each of thirty', async () => {
   const { runs, open } = await serve();
   const calls = await Promise.all(Array.from({ length: 30 }, () => open(callOf(100_000))));
   for (const { hangUp } of calls) hangUp();
@@ -66,7 +66,7 @@ test('a client that leaves before the turn of its large message is noticed, each
   await expectNoneWorksOn(runs);
 });
 
-test('a client that leaves while its slow body is signed in again is noticed', async () => {
+test('D5 a client that leaves while its slow body is signed in again is noticed', async () => {
   const clock = createFakeClock();
   const again = deferred();
   const entered = deferred();
@@ -90,7 +90,7 @@ test('a client that leaves while its slow body is signed in again is noticed', a
   await expectNoneWorksOn(runs);
 });
 
-test('a client that leaves while it is signed in is noticed', async () => {
+test('D5 a client that leaves while it is signed in is noticed', async () => {
   const known = deferred();
   const entered = deferred();
   const authenticate = () => {
@@ -106,7 +106,7 @@ test('a client that leaves while it is signed in is noticed', async () => {
   await expectNoneWorksOn(runs);
 });
 
-test('over fetch, a request that is given up while it is signed in, or read, is not run', async () => {
+test('D5 over fetch, a request that is given up while it is signed in, or read, is not run', async () => {
   const known = deferred();
   const { server, runs } = await serve({ authenticate: () => known.promise.then(() => ada) });
   const controller = new AbortController();
@@ -124,7 +124,7 @@ test('over fetch, a request that is given up while it is signed in, or read, is 
 const cancels = ({ transport }: Cell): boolean => transport !== 'fetch without a session';
 
 describeMatrix(({ connect, era, transport }) => {
-  test('a client that cancels while its tool is still looked up has nothing run', async () => {
+  test('D5 a client that cancels while its tool is still looked up has nothing run', async () => {
     const { tool, runs } = working();
     const quick = defineTool({ name: 'quick', description: 'Answers at once.' }, () => 'quick');
     const registry = new ToolRegistry().registerTool(tool, quick);
