@@ -32,19 +32,14 @@ export async function startPostgres(): Promise<PostgresServer> {
   const owner = unprivileged();
   if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
   const data = join(folder, 'data');
-  const options = { ...owner, cwd: folder, env: { LC_ALL: 'C.UTF-8', PATH: process.env['PATH'] } };
-  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '-N'], {
-    ...options,
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: READY_MS,
-  });
+  execFileSync('cp', ['-a', modelOf(bin), data], { timeout: READY_MS });
   const port = await freePort();
   const settings = ['listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'fsync=off'];
   const server = spawn(
     join(bin, 'postgres'),
     ['-D', data, '-p', String(port), ...settings.flatMap((one) => ['-c', one])],
     {
-      ...options,
+      ...settingOf(folder),
       stdio: 'ignore',
     },
   );
@@ -64,6 +59,30 @@ export async function startPostgres(): Promise<PostgresServer> {
     throw error;
   }
   return { port, url, stop, run: (sql, database) => runOnce(url('postgres', database), sql) };
+}
+
+let model: string | undefined;
+
+// Made once and copied, which takes a tenth of the time.
+function modelOf(bin: string): string {
+  if (model !== undefined) return model;
+  const folder = mkdtempSync(join(tmpdir(), 'toolcrib-postgres-model-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const owner = unprivileged();
+  if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
+  const data = join(folder, 'data');
+  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '-N'], {
+    ...settingOf(folder),
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: READY_MS,
+  });
+  model = data;
+  return data;
+}
+
+/** In which a program of PostgreSQL is run: as nobody special, in a folder it may enter. */
+function settingOf(folder: string) {
+  return { ...unprivileged(), cwd: folder, env: { LC_ALL: 'C.UTF-8', PATH: process.env['PATH'] } };
 }
 
 async function untilReady(server: ChildProcess, url: string): Promise<void> {

@@ -67,7 +67,7 @@ test('E1 whatever is changed in the database, either the check finds it or nothi
       if (after.problem === undefined) expect(after).toEqual(before);
       else found.push(change);
     }),
-    { numRuns: propertyRuns(150) },
+    { numRuns: propertyRuns(150, 150) },
   );
   // Many changes are found, so the property is not about nothing.
   expect(found.length).toBeGreaterThan(propertyRuns(150) / 5);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { ConfigInput } from '../src/gateway/config.ts';
 import { cli, startNode, type Child } from './behaviour/child.ts';
-import { runProcess } from './behaviour/run-command-line.ts';
+import { runCommandLine } from './behaviour/run-command-line.ts';
 import { openPeer, type Json, type Peer } from './behaviour/peer.ts';
 import { openWeb } from './behaviour/wires.ts';
 import { admitAll, everythingForStaff, revisionOf, type Holder } from './gateway.ts';
@@ -57,7 +57,7 @@ export async function serve(setup: ServedSetup = {}): Promise<Served> {
       return openPeer(wire, { version, era, capabilities });
     },
     async command(...args) {
-      const { output, complaints } = await runProcess([...args, '--config', file], setup.env);
+      const { output, complaints } = await runCommandLine([...args, '--config', file], setup.env);
       return output + complaints;
     },
   };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { cli, startNode, type Child } from '../behaviour/child.ts';
 import { talkInLines } from '../behaviour/lines.ts';
+import { runCommandLine } from '../behaviour/run-command-line.ts';
 import { openPeer } from '../behaviour/peer.ts';
 import { everythingForStaff, readRows } from '../gateway.ts';
 import { prepare, serve, type Served } from '../served.ts';
@@ -189,8 +190,6 @@ function placesWith(secret: string, places: Readonly<Record<string, string>>): s
 }
 
 async function verify({ folder }: Served, secret: string): Promise<number | null> {
-  const file = join(folder, 'toolcrib.yaml');
-  const child = startNode([cli, 'audit', 'verify', '--config', file], { CANARY: secret });
-  child.process.stdout.resume();
-  return (await child.exit).code;
+  const args = ['audit', 'verify', '--config', join(folder, 'toolcrib.yaml')];
+  return (await runCommandLine(args, { CANARY: secret })).code;
 }

@@ -255,7 +255,7 @@ describe.each(databases)('D1 query_database on %s', (kind) => {
         expect(['orders', 'customers']).toContain(table);
         expect(JSON.stringify(answer)).not.toContain('laser');
       }),
-      { numRuns: propertyRuns() },
+      { numRuns: propertyRuns(1_000, 500) },
     );
     expect(answered).toBeGreaterThan(5);
   });

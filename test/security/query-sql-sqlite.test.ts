@@ -238,7 +238,7 @@ describe('D1 query_sql on SQLite', () => {
           // Not every query of the grammar means something.
         }
       }),
-      { numRuns: propertyRuns() },
+      { numRuns: propertyRuns(1_000, 1_000) },
     );
     expect(tally.answered).toBeGreaterThan(propertyRuns() / 10);
     expect(tally.refused).toBeGreaterThan(propertyRuns() / 10);
