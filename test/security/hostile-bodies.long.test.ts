@@ -11,7 +11,7 @@ const RUN_MS = 75_000;
 
 test(
   'A8 nothing that one tenant has kept, or that runs out, refuses a call of another',
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async () => {
     const keep = defineTool({ name: 'keep', description: 'Has its outcome kept.' }, () => LARGE);
     const later = defineTool(
@@ -35,7 +35,11 @@ test(
       config: { server: { requestsPerMinute: 100_000 }, stages: { rateLimit: false, circuitBreak: false } },
     });
     // As much as calls of an earlier day may have left; the sweep of the first minute removes it.
-    await leave(crib, 1_200);
+    await crib.gateway.close();
+    leave(crib, 1_200);
+    await crib.restart();
+    // It was closed twice, which it says.
+    crib.logged.length = 0;
     const flood = new Flood(crib);
     const work = flood.keepUp();
     const answers = await callsOf(crib);
@@ -108,17 +112,15 @@ class Flood {
   }
 }
 
-async function leave(crib: Crib, outcomes: number): Promise<void> {
-  for (let n = 0; n < outcomes; n++) {
-    inside(crib, (db) =>
+function leave(crib: Crib, outcomes: number): void {
+  inside(crib, (db) => {
+    for (let n = 0; n < outcomes; n++)
       db.run(
         `insert into reservations (owner, key, subject, outcome, expires_at, tenant, bytes)
          values ('old', ?, 's', hex(zeroblob(495000)), 1, ':old', 990000)`,
         `k${n}`,
-      ),
-    );
-    await pause(1);
-  }
+      );
+  });
 }
 
 function inside<T>(crib: Crib, use: (db: SqliteDatabase) => T): T {
