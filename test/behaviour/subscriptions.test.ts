@@ -267,33 +267,40 @@ describeDoors((open) => {
     },
   );
 
-  test('A8 what one caller follows takes only so much room, on streams and in sessions together', async () => {
-    const { perCaller } = addressLimits;
-    onTestFinished(() => void (addressLimits.perCaller = perCaller));
-    const uri = 'note://one';
-    // Room for three.
-    addressLimits.perCaller = 3 * (uri.length + 100);
-    const door = await open({ source: stocked() });
-    const follow = (uris: readonly string[], options?: ModernOptions): Promise<Response> =>
-      sendModern(door, ['subscriptions/listen', { notifications: { resourceSubscriptions: uris } }], options);
-    const stream = await follow([uri, uri]);
-    expect(stream.status).toBe(200);
-    expect((await follow([uri, uri])).status).toBe(429);
-    expect((await follow([uri, uri], { as: 'bob' })).status).toBe(200);
+  sourceTest(
+    'A8 what one caller follows takes only so much room, on streams and in sessions together',
+    async () => {
+      const { perCaller } = addressLimits;
+      onTestFinished(() => void (addressLimits.perCaller = perCaller));
+      const uri = 'note://one';
+      // Room for three.
+      addressLimits.perCaller = 3 * (uri.length + 100);
+      const door = await open({ source: stocked() });
+      const follow = (uris: readonly string[], options?: ModernOptions): Promise<Response> =>
+        sendModern(
+          door,
+          ['subscriptions/listen', { notifications: { resourceSubscriptions: uris } }],
+          options,
+        );
+      const stream = await follow([uri, uri]);
+      expect(stream.status).toBe(200);
+      expect((await follow([uri, uri])).status).toBe(429);
+      expect((await follow([uri, uri], { as: 'bob' })).status).toBe(200);
 
-    const session = await openSession(door);
-    const other = await openSession(door);
-    const [done, refused] = [{ result: {} }, { error: { code: -32600 } }];
-    expect(await session.answer('resources/subscribe', { uri })).toMatchObject(done);
-    // Once is enough.
-    expect(await session.answer('resources/subscribe', { uri })).toMatchObject(done);
-    expect(await other.answer('resources/subscribe', { uri })).toMatchObject(refused);
-    expect(await session.answer('resources/unsubscribe', { uri })).toMatchObject(done);
-    expect(await other.answer('resources/subscribe', { uri })).toMatchObject(done);
-    expect(await session.answer('resources/subscribe', { uri })).toMatchObject(refused);
-    await other.end();
-    expect(await session.answer('resources/subscribe', { uri })).toMatchObject(done);
-  });
+      const session = await openSession(door);
+      const other = await openSession(door);
+      const [done, refused] = [{ result: {} }, { error: { code: -32600 } }];
+      expect(await session.answer('resources/subscribe', { uri })).toMatchObject(done);
+      // Once is enough.
+      expect(await session.answer('resources/subscribe', { uri })).toMatchObject(done);
+      expect(await other.answer('resources/subscribe', { uri })).toMatchObject(refused);
+      expect(await session.answer('resources/unsubscribe', { uri })).toMatchObject(done);
+      expect(await other.answer('resources/subscribe', { uri })).toMatchObject(done);
+      expect(await session.answer('resources/subscribe', { uri })).toMatchObject(refused);
+      await other.end();
+      expect(await session.answer('resources/subscribe', { uri })).toMatchObject(done);
+    },
+  );
 
   test('A8 nobody watches the source once everybody has hung up', async () => {
     const source = stocked();
