@@ -10,7 +10,7 @@ import { Crib, type Serving } from './crib.ts';
 import type { Order, Told } from './hostile-child.ts';
 import type { Phase } from './hostile.ts';
 import type { Level } from './level.ts';
-import { Neighbour } from './neighbour.ts';
+import { Neighbour, type Answers } from './neighbour.ts';
 import { oddTools } from './odd-tools.ts';
 import { pause } from './scenario.ts';
 
@@ -27,10 +27,8 @@ export interface Siege {
 }
 
 /** What the other tenant heard, and what the hostile one did meanwhile. */
-export interface Heard {
-  readonly times: number[];
-  readonly refused: string[];
-  told: Told;
+export interface Heard extends Answers {
+  readonly told: Told;
 }
 
 /** What came of it. */
@@ -67,17 +65,22 @@ export async function besideHostile(siege: Siege): Promise<Besieged> {
     neighbour = new Neighbour(serving.port, keys.slice(1, 1 + OTHERS), PER_SECOND);
     order(hostile, { port: serving.port, keys: keys.slice(1 + OTHERS) });
     // The first calls of a process are slow, whoever makes them.
+    neighbour.enter('at first');
     await pause(Math.min(siege.aloneSeconds, 10) * 1000);
-    neighbour.take();
     const sizeBefore = databaseMb(crib);
-    const before = await alone(neighbour, siege);
-    const { phases, levels } = await rotate({ siege, hostile, neighbour, serving, watcher, crib });
-    const after = await alone(neighbour, siege);
+    neighbour.enter('before');
+    await pause(siege.aloneSeconds * 1000);
+    const { told, levels } = await rotate({ siege, hostile, neighbour, serving, watcher, crib });
+    neighbour.enter('after');
+    await pause(siege.aloneSeconds * 1000);
     await neighbour.stop();
     watcher.close();
     const failures = await endOf(serving, crib);
     const database = `${sizeBefore.toFixed(1)} to ${databaseMb(crib).toFixed(1)} MB`;
-    return { before, after, phases, levels, failures, database };
+    const { heard } = neighbour;
+    const during = (name: string): Heard => ({ ...heard.get(name)!, told: told.get(name) ?? nothing });
+    const phases = new Map(siege.phases.map(({ name }) => [name, during(name)]));
+    return { before: during('before'), after: during('after'), phases, levels, failures, database };
   } finally {
     hostile.kill();
     neighbour?.close();
@@ -111,13 +114,6 @@ function people({ isShared = false }: Siege): { tenant: string; caller: string }
   return [{ tenant: 'watch', caller: 'watch' }, ...named('steady', OTHERS), ...named('hostile', HOSTILES)];
 }
 
-async function alone(neighbour: Neighbour, { aloneSeconds }: Siege): Promise<Heard> {
-  neighbour.take();
-  await pause(aloneSeconds * 1000);
-  const { times, refused } = neighbour.take();
-  return { times: [...times], refused: [...refused], told: nothing };
-}
-
 interface Site {
   readonly siege: Siege;
   readonly hostile: ChildProcess;
@@ -127,36 +123,33 @@ interface Site {
   readonly crib: Crib;
 }
 
-async function rotate(site: Site): Promise<Pick<Besieged, 'phases' | 'levels'>> {
+async function rotate(site: Site): Promise<{ told: Map<string, Told>; levels: Level[] }> {
   const { siege, hostile, neighbour } = site;
-  const phases = new Map<string, Heard>();
+  const told = new Map<string, Told>();
   const levels: Level[] = [];
   for (let rotation = 0; rotation < siege.rotations; rotation++) {
     for (const { name } of siege.phases) {
-      const told = once(hostile, 'message') as Promise<[Told]>;
+      const news = once(hostile, 'message') as Promise<[Told]>;
       const busyBefore = busySeconds(site.serving);
+      neighbour.enter(name);
       order(hostile, { phase: name });
       await pause(siege.seconds * 1000);
       order(hostile, { isOver: true });
-      const [news] = await within(ENDING_MS, `the end of ${name}`, told);
+      const [done] = await within(ENDING_MS, `the end of ${name}`, news);
       await pause(REST_MS);
-      const heard = phases.get(name) ?? { times: [], refused: [], told: nothing };
-      const { times, refused } = neighbour.take();
-      heard.times.push(...times);
-      heard.refused.push(...refused);
-      heard.told = together(heard.told, news);
-      phases.set(name, heard);
+      told.set(name, together(told.get(name) ?? nothing, done));
+      const { refused } = neighbour.heard.get(name)!;
       const level = await levelOf(site);
       const busy = (busySeconds(site.serving) - busyBefore).toFixed(1);
       siege.report(
-        `${name}: ${JSON.stringify(news)}; ${refused.length} refused; ${busy} s of the processor; ${JSON.stringify(level)}`,
+        `${name}: ${JSON.stringify(done)}; ${refused.length} refused; ${busy} s of the processor; ${JSON.stringify(level)}`,
       );
     }
     // What is let go of with time needs some.
     await pause(REST_MS * 3);
     levels.push(await levelOf(site));
   }
-  return { phases, levels };
+  return { told, levels };
 }
 
 async function levelOf({ serving, watcher, crib }: Site): Promise<Level> {

@@ -6,12 +6,17 @@ const PATIENCE_MS = 30_000;
 // Of every so many calls one has an effect, which takes two rows of the record and two syncs.
 const EFFECT_EVERY = 8;
 
+/** How long answers took, and what was refused or never answered. */
+export interface Answers {
+  readonly times: number[];
+  readonly refused: string[];
+}
+
 /** A tenant that calls steadily, at a modest rate: a call that is late delays none of those after it. */
 export class Neighbour {
-  /** How long the answers since the last look took. */
-  #times: number[] = [];
-  /** What was refused, or never answered, since the last look. */
-  #refused: string[] = [];
+  /** What became of its calls, by the time they were made in: what is answered later belongs there, too. */
+  readonly heard = new Map<string, Answers>();
+  #now: Answers = { times: [], refused: [] };
   readonly #clients: readonly Client[];
   readonly #calling: Promise<void>[];
   #isOver = false;
@@ -24,12 +29,11 @@ export class Neighbour {
     );
   }
 
-  /** What was heard since the last look. */
-  take(): { readonly times: readonly number[]; readonly refused: readonly string[] } {
-    const taken = { times: this.#times, refused: this.#refused };
-    this.#times = [];
-    this.#refused = [];
-    return taken;
+  /** From now on calls belong to a time of that name. */
+  enter(name: string): void {
+    const known = this.heard.get(name);
+    this.#now = known ?? { times: [], refused: [] };
+    if (!known) this.heard.set(name, this.#now);
   }
 
   /** Waits for the last answers. */
@@ -64,13 +68,14 @@ export class Neighbour {
     const number = this.#made++;
     const nonce = `n${number}`;
     const tool = number % EFFECT_EVERY === 0 ? 'kept' : 'echo';
+    const { times, refused } = this.#now;
     const startedAt = performance.now();
     try {
       const { isDone, text } = await within(PATIENCE_MS, 'an answer', client.call(tool, { nonce }));
-      this.#times.push(performance.now() - startedAt);
-      if (!isDone || text !== nonce) this.#refused.push(`${tool} ${text.slice(0, 200)}`);
+      times.push(performance.now() - startedAt);
+      if (!isDone || text !== nonce) refused.push(`${tool} ${text.slice(0, 200)}`);
     } catch (error) {
-      this.#refused.push(`${tool} ${String(error)}`);
+      refused.push(`${tool} ${String(error)}`);
     }
   }
 }
