@@ -61,7 +61,7 @@ export async function besideHostile(siege: Siege): Promise<Besieged> {
   try {
     const keys = (await crib.admit(people(siege))).map(({ key }) => key);
     const serving = await crib.start();
-    const watcher = new Client({ port: serving.port, key: keys[0]!, connections: 1 });
+    const watcher = new Client({ port: serving.port, key: keys[0]!, connections: 1, sendsAgain: true });
     neighbour = new Neighbour(serving.port, keys.slice(1, 1 + OTHERS), PER_SECOND);
     order(hostile, { port: serving.port, keys: keys.slice(1 + OTHERS) });
     // The first calls of a process are slow, whoever makes them.
@@ -142,7 +142,7 @@ async function rotate(site: Site): Promise<{ told: Map<string, Told>; levels: Le
       const level = await levelOf(site);
       const busy = (busySeconds(site.serving) - busyBefore).toFixed(1);
       siege.report(
-        `${name}: ${JSON.stringify(done)}; ${refused.length} refused; ${busy} s of the processor; ${JSON.stringify(level)}`,
+        `${name}: ${JSON.stringify(done)}; ${refused.length} refused${refused.length > 0 ? ` (${refused.at(-1)})` : ''}; ${busy} s of the processor; ${JSON.stringify(level)}`,
       );
     }
     // What is let go of with time needs some.
