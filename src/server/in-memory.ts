@@ -65,15 +65,15 @@ function createSpent(clock: Clock): SpentStates {
 
 function createTasks(clock: Clock): TaskRecords {
   const total = { rows: MAX_TASKS, bytes: MAX_BYTES };
-  const tasks = new Shelf<string>({ ...shareLimits.tasks, total });
+  const tasks = new Shelf<TaskRecord>({ ...shareLimits.tasks, total });
   return {
     put(record) {
       const { text, bytes } = taskText(record);
-      tasks.set(record.id, text, { owner: record.owner, bytes });
+      // Read now, not when it is asked for: how long that takes would tell strangers that the task exists.
+      tasks.set(record.id, parseJson(text) as TaskRecord, { owner: record.owner, bytes });
     },
     get(id) {
-      const text = tasks.get(id);
-      const record = text === undefined ? undefined : (parseJson(text) as TaskRecord);
+      const record = tasks.get(id);
       if (record && record.createdAt + record.ttlMs > clock.now()) return record;
       tasks.delete(id);
       return undefined;
