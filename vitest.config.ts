@@ -3,6 +3,7 @@ import { builtModules } from './test/built-modules.ts';
 import { TallyReporter } from './test/reporter.ts';
 
 const LONG = '**/*.long.test.ts';
+const TIMING = 'test/security/access-timing.long.test.ts';
 const NODES = 'test/nodes/*.long.test.ts';
 const NEVER = [...configDefaults.exclude, '**/*.browser.test.ts'];
 
@@ -27,11 +28,16 @@ export default defineConfig({
           exclude: [...NEVER, LONG],
         },
       },
-      { extends: true, test: { name: 'long', include: [LONG], exclude: [...NEVER, NODES] } },
+      { extends: true, test: { name: 'long', include: [LONG], exclude: [...NEVER, NODES, TIMING] } },
+      // Differences of microseconds show only while nothing else runs.
+      {
+        extends: true,
+        test: { name: 'timing', include: [TIMING], exclude: NEVER, sequence: { groupOrder: 1 } },
+      },
       // The quick tests on other versions of Node, after everything else: each run needs the whole machine.
       {
         extends: true,
-        test: { name: 'nodes', include: [NODES], exclude: NEVER, sequence: { groupOrder: 1 } },
+        test: { name: 'nodes', include: [NODES], exclude: NEVER, sequence: { groupOrder: 2 } },
       },
       // What was built, held to what was written: the same statements of behaviour, about `dist`.
       {
