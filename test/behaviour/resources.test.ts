@@ -199,6 +199,23 @@ describeMatrix(({ era, titles, icons, connect }) => {
   });
 });
 
+describeMatrix(
+  ({ connect }) => {
+    test.each(['note://nothing', 'note://day/%zz', 'note://day/%E0%A4'])(
+      'nobody follows %s, which is unknown',
+      async (uri) => {
+        const peer = await connect({ resources });
+        expect(await peer.error('resources/subscribe', { uri })).toMatchObject({
+          code: -32002,
+          data: { uri },
+        });
+        expect(peer.logged).toEqual([]);
+      },
+    );
+  },
+  ({ hasSession }) => hasSession,
+);
+
 describeMatrix(({ connect }) => {
   test.each(['resources/list', 'resources/templates/list', 'resources/read'])(
     '%s is no method of a server without resources',
