@@ -19,3 +19,20 @@ export function copyJson<T>(value: T): T {
 function define(copy: object, key: string, value: unknown): void {
   Object.defineProperty(copy, key, { value, enumerable: true, writable: true, configurable: true });
 }
+
+/** About how much of `room` a value leaves, below 0 where it is too large; it stops there, so a look is cheap. */
+export function roomAfter(value: unknown, room: number): number {
+  if (typeof value === 'string') return room - value.length;
+  if (typeof value !== 'object' || value === null) return room - 8;
+  if (ArrayBuffer.isView(value)) return room - value.byteLength;
+  let left = room - 8;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length && left >= 0; index++) left = roomAfter(value[index], left);
+    return left;
+  }
+  for (const key in value) {
+    if (left < 0) break;
+    left = roomAfter((value as Record<string, unknown>)[key], left - key.length);
+  }
+  return left;
+}

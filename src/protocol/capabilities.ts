@@ -1,4 +1,4 @@
-import { isObject } from '../core/json.ts';
+import { isObject, roomAfter } from '../core/json.ts';
 import { TASKS_EXTENSION } from '../core/requirement.ts';
 import type { JsonObject } from './json-rpc.ts';
 
@@ -45,15 +45,4 @@ function knownExtensions(extensions: JsonObject): JsonObject {
   }
   if (Object.hasOwn(extensions, TASKS_EXTENSION)) known[TASKS_EXTENSION] = NONE;
   return known;
-}
-
-// Stops early, so that a long value costs no more than a short one.
-function roomAfter(value: unknown, room: number): number {
-  let left = room - (typeof value === 'string' ? value.length : 8);
-  if (typeof value !== 'object' || value === null) return left;
-  for (const key in value) {
-    if (left < 0) break;
-    left = roomAfter((value as JsonObject)[key], left - key.length);
-  }
-  return left;
 }

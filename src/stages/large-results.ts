@@ -1,3 +1,4 @@
+import { roomAfter } from '../core/json.ts';
 import type { Result } from '../core/result.ts';
 import { Turns } from '../core/turns.ts';
 
@@ -25,26 +26,9 @@ export class LargeResults {
 
 function isLarge(result: Result): boolean {
   try {
-    return bytesLeft(result, LARGE_BYTES) < 0;
+    return roomAfter(result, LARGE_BYTES) < 0;
   } catch {
     // A value that cannot be read is reported by the cleaning.
     return false;
   }
-}
-
-// Stops as soon as the value is known to be large, so a look costs little, whatever the value.
-function bytesLeft(value: unknown, bytes: number): number {
-  if (typeof value === 'string') return bytes - value.length;
-  if (typeof value !== 'object' || value === null) return bytes - 8;
-  if (ArrayBuffer.isView(value)) return bytes - value.byteLength;
-  let left = bytes - 8;
-  if (Array.isArray(value)) {
-    for (let index = 0; index < value.length && left >= 0; index++) left = bytesLeft(value[index], left);
-    return left;
-  }
-  for (const key in value) {
-    if (left < 0) break;
-    left = bytesLeft((value as Record<string, unknown>)[key], left - key.length);
-  }
-  return left;
 }
