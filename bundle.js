@@ -16,8 +16,8 @@ const entries = {
   stages: 'src/stages.ts',
   trace: 'src/trace.ts',
   gateway: 'src/gateway.ts',
-  'store-worker': 'src/store/sqlite-worker.ts',
-  'sql-child': 'src/tools/sql-child.ts',
+  'store-worker': 'src/store/sqlite/worker.ts',
+  'sql-child': 'src/tools/sql/child.ts',
   'cli/main': 'src/cli/main.ts',
 };
 
@@ -57,11 +57,14 @@ const { output } = await build({
     // What is always loaded together is one file: opening a file takes longer than reading it.
     codeSplitting: {
       groups: [
-        { name: 'core', test: /src\/core\// },
+        { name: 'core', test: /src\/(?:base|schema|core)\// },
         { name: 'server', test: /src\/(?:server|protocol)\// },
         // What comes before a server's own code, and what it shares with the thread of its store.
-        { name: 'first', test: /src\/(?:cli\/(?:default-file|package-version)|store\/start-worker)\.ts/ },
-        { name: 'record', test: /src\/store\/(?:chain|intent|operator-chain)\.ts/ },
+        {
+          name: 'first',
+          test: /src\/(?:cli\/(?:default-file|package-version)|store\/sqlite\/start-worker)\.ts/,
+        },
+        { name: 'record', test: /src\/store\/journal\/(?:chain|intent|operator-chain)\.ts/ },
         // Somebody who imports one part of the library does not load the others.
         servedGroup('tools', /node_modules\/zod\/|src\/tools\//),
         servedGroup('auth', /src\/auth\//),

@@ -10,12 +10,12 @@ export type {
   ToolCache,
   ToolDefinition,
 } from './core/tool.ts';
-export { AbstractTool } from './core/abstract-tool.ts';
-export { requireConfirmation } from './core/confirmation.ts';
-export type { Confirmation, ConfirmationOptions } from './core/confirmation.ts';
-export { tool, toolsFrom } from './core/decorator.ts';
-export type { MethodToolOptions } from './core/decorator.ts';
-export type { JsonSchema, ObjectSchema, SchemaLike } from './core/schema.ts';
+export { AbstractTool } from './core/authoring/abstract-tool.ts';
+export { requireConfirmation } from './core/authoring/confirmation.ts';
+export type { Confirmation, ConfirmationOptions } from './core/authoring/confirmation.ts';
+export { tool, toolsFrom } from './core/authoring/decorator.ts';
+export type { MethodToolOptions } from './core/authoring/decorator.ts';
+export type { JsonSchema, ObjectSchema, SchemaLike } from './schema/schema.ts';
 export type {
   ContextData,
   FormRequest,
@@ -27,15 +27,15 @@ export type {
 export type { ElicitAnswer, Root, SampleAnswer } from './core/question.ts';
 
 // Resources and prompts
-export { defineResource, defineResourceTemplate } from './core/resource.ts';
+export { defineResource, defineResourceTemplate } from './core/resources/resource.ts';
 export type {
   ReadValue,
   Resource,
   ResourceDefinition,
   ResourceTemplate,
   ResourceTemplateDefinition,
-} from './core/resource.ts';
-export { definePrompt } from './core/prompt.ts';
+} from './core/resources/resource.ts';
+export { definePrompt } from './core/prompts/prompt.ts';
 export type {
   Complete,
   CompletionContext,
@@ -44,7 +44,7 @@ export type {
   PromptDefinition,
   PromptMessage,
   PromptValue,
-} from './core/prompt.ts';
+} from './core/prompts/prompt.ts';
 
 // Results
 export { content } from './core/content.ts';
@@ -60,12 +60,12 @@ export type {
   TextBlock,
 } from './core/content.ts';
 export type { Done, Failed, NeedsInput, Result } from './core/result.ts';
-export { attempt } from './core/attempt.ts';
-export type { Attempt, AttemptOptions, ErrorClass } from './core/attempt.ts';
-export { toolError } from './core/tool-error.ts';
-export type { ToolErrorFacts } from './core/tool-error.ts';
-export { upstreamFailure } from './core/upstream-failure.ts';
-export type { UpstreamFailure } from './core/upstream-failure.ts';
+export { attempt } from './base/attempt.ts';
+export type { Attempt, AttemptOptions, ErrorClass } from './base/attempt.ts';
+export { toolError } from './core/authoring/tool-error.ts';
+export type { ToolErrorFacts } from './core/authoring/tool-error.ts';
+export { upstreamFailure } from './core/authoring/upstream-failure.ts';
+export type { UpstreamFailure } from './core/authoring/upstream-failure.ts';
 
 // Sources and stages
 export { ToolRegistry } from './core/registry.ts';
@@ -74,7 +74,7 @@ export { withStages } from './core/stage.ts';
 export type { Readable } from './core/expose-readings.ts';
 export type { Next, Stage } from './core/stage.ts';
 export type { CallRecord } from './core/record.ts';
-export type { Reservation } from './core/reservation.ts';
+export type { Reservation } from './core/memory/reservation.ts';
 export type {
   Awaitable,
   Change,
@@ -99,18 +99,18 @@ export type {
 // Callers
 export { localCaller } from './core/caller.ts';
 export type { Caller, Tenant } from './core/caller.ts';
-export type { Identities, KeyRecord, TenantRecord } from './core/identity.ts';
+export type { Identities, KeyRecord, TenantRecord } from './core/memory/identities.ts';
 
 // Servers
 export { createServer } from './server/create-server.ts';
 export type { HandleOptions, JsonRpcMessage, Server } from './server/create-server.ts';
 export type { ServerOptions } from './server/options.ts';
-export type { Head } from './server/endpoint.ts';
-export type { ProtectedResource } from './server/protected-resource.ts';
+export type { Head } from './server/http/endpoint.ts';
+export type { ProtectedResource } from './server/http/protected-resource.ts';
 export type { Refusal } from './core/refusal.ts';
 export type { Log, LogLevel } from './observe/log.ts';
-export type { Clock } from './core/clock.ts';
-export { createInMemory } from './server/in-memory.ts';
+export type { Clock } from './base/clock.ts';
+export { createInMemory } from './core/memory/in-memory.ts';
 export type {
   EventLog,
   Memory,
@@ -122,8 +122,8 @@ export type {
   StreamEvent,
   TaskRecord,
   TaskRecords,
-} from './core/memory.ts';
+} from './core/memory/memory.ts';
 
 // Errors
-export { ToolcribError } from './core/errors.ts';
-export type { ErrorCode, ErrorDetails } from './core/errors.ts';
+export { ToolcribError } from './base/errors.ts';
+export type { ErrorCode, ErrorDetails } from './base/errors.ts';

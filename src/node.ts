@@ -1,5 +1,5 @@
-export { listen } from './server/node-http.ts';
-export type { Listening, ListenOptions } from './server/node-http.ts';
+export { listen } from './server/http/node-http.ts';
+export type { Listening, ListenOptions } from './server/http/node-http.ts';
 export { serveStdio } from './server/stdio.ts';
 export type { StdioOptions } from './server/stdio.ts';
 
@@ -9,4 +9,4 @@ export { combine } from './auth/sign-in.ts';
 export type { CredentialSignIn, IsGone, RequestHead, SignIn } from './auth/sign-in.ts';
 export { createKeySignIn, type KeySignInOptions } from './auth/key-sign-in.ts';
 export { createJwtSignIn, type JwtSignInOptions } from './auth/jwt-sign-in.ts';
-export type { DeclaredRoute, Route, RouteAccess, RouteAnswer } from './server/routes.ts';
+export type { DeclaredRoute, Route, RouteAccess, RouteAnswer } from './server/http/routes.ts';

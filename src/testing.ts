@@ -1,7 +1,7 @@
 import type { Call, ToolCall } from './core/call.ts';
 import { localCaller, type Caller } from './core/caller.ts';
-import { Cancellation } from './core/cancellation.ts';
-import type { Clock } from './core/clock.ts';
+import { Cancellation } from './base/cancellation.ts';
+import type { Clock } from './base/clock.ts';
 import { Interview } from './core/interview.ts';
 import { CallRecord } from './core/record.ts';
 import { ToolRegistry } from './core/registry.ts';
@@ -9,8 +9,8 @@ import type { Result } from './core/result.ts';
 import type { Awaitable, ToolSource } from './core/source.ts';
 import type { ListedTool, Tool } from './core/tool.ts';
 import type { ContentBlock } from './core/content.ts';
-import { metaKeys } from './protocol/meta.ts';
-import { revisionOf } from './protocol/revisions.ts';
+import { metaKeys } from './protocol/wire/meta.ts';
+import { revisionOf } from './protocol/revisions/revisions.ts';
 import type { JsonRpcMessage, Server } from './server/create-server.ts';
 
 export { lintTool, lintTools } from './lint/lint-tools.ts';

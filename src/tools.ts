@@ -4,29 +4,34 @@ export type { ServerInfoConfig } from './tools/server-info.ts';
 export { getTimeTool } from './tools/get-time.ts';
 export { getWeatherTool, WeatherTool } from './tools/get-weather.ts';
 export type { WeatherSettings } from './tools/get-weather.ts';
-export { notionTools } from './tools/notion.ts';
-export { NotionClient, NotionError } from './tools/notion-client.ts';
-export type { NotionPage, NotionSettings } from './tools/notion-client.ts';
-export { extractTitle } from './tools/extract-title.ts';
+export { notionTools } from './tools/notion/notion.ts';
+export { NotionClient, NotionError } from './tools/notion/client.ts';
+export type { NotionPage, NotionSettings } from './tools/notion/client.ts';
+export { extractTitle } from './tools/notion/extract-title.ts';
 export { clampedInt } from './tools/clamped-int.ts';
 export type { ClampedRange } from './tools/clamped-int.ts';
-export { fileOperationsTool } from './tools/file-operations.ts';
-export type { FileOperationsOptions, FileOperationsParts } from './tools/file-operations.ts';
-export { runCommandTool } from './tools/run-command.ts';
-export type { RunCommandParts, RunCommandTool } from './tools/run-command.ts';
+export { fileOperationsTool } from './tools/files/file-operations.ts';
+export type { FileOperationsOptions, FileOperationsParts } from './tools/files/file-operations.ts';
+export { runCommandTool } from './tools/command/run-command.ts';
+export type { RunCommandParts, RunCommandTool } from './tools/command/run-command.ts';
 export { fetchApiDataTool } from './tools/fetch-api-data.ts';
 export type { FetchApiDataParts } from './tools/fetch-api-data.ts';
 export type { FetchApiDataOptions } from './tools/fetch-api-data-options.ts';
-export { importOpenApi, toolsFromOpenApi } from './tools/openapi.ts';
-export type { OpenApiImport } from './tools/openapi.ts';
-export { readOpenApiFile } from './tools/openapi-file.ts';
-export { databaseQueryTool } from './tools/query-database.ts';
-export type { DatabaseQueryConfig } from './tools/query-database.ts';
-export { openSql } from './tools/sql-open.ts';
-export { openPostgres } from './tools/sql-postgres.ts';
-export type { PostgresDriver, PostgresOptions } from './tools/sql-postgres.ts';
-export { openSqlite } from './tools/sql-sqlite.ts';
-export type { SqliteDriver, SqliteOptions } from './tools/sql-sqlite.ts';
-export type { SqlDriver, SqlRows, SqlStatement, SqlValue } from './tools/sql-driver.ts';
-export { sqlQueryTool } from './tools/query-sql.ts';
-export type { SqlQueryArguments, SqlQueryOptions, SqlQueryParts, SqlQueryTool } from './tools/query-sql.ts';
+export { importOpenApi, toolsFromOpenApi } from './tools/openapi/openapi.ts';
+export type { OpenApiImport } from './tools/openapi/openapi.ts';
+export { readOpenApiFile } from './tools/openapi/file.ts';
+export { databaseQueryTool } from './tools/database/query-database.ts';
+export type { DatabaseQueryConfig } from './tools/database/query-database.ts';
+export { openSql } from './tools/sql/open.ts';
+export { openPostgres } from './tools/sql/postgres.ts';
+export type { PostgresDriver, PostgresOptions } from './tools/sql/postgres.ts';
+export { openSqlite } from './tools/sql/sqlite.ts';
+export type { SqliteDriver, SqliteOptions } from './tools/sql/sqlite.ts';
+export type { SqlDriver, SqlRows, SqlStatement, SqlValue } from './tools/sql/driver.ts';
+export { sqlQueryTool } from './tools/database/query-sql.ts';
+export type {
+  SqlQueryArguments,
+  SqlQueryOptions,
+  SqlQueryParts,
+  SqlQueryTool,
+} from './tools/database/query-sql.ts';

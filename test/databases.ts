@@ -2,9 +2,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Libsql from 'libsql';
-import type { SqlDriver, SqlRows, SqlValue } from '../src/tools/sql-driver.ts';
-import { openPostgres } from '../src/tools/sql-postgres.ts';
-import { openSqlite } from '../src/tools/sql-sqlite.ts';
+import type { SqlDriver, SqlRows, SqlValue } from '../src/tools/sql/driver.ts';
+import { openPostgres } from '../src/tools/sql/postgres.ts';
+import { openSqlite } from '../src/tools/sql/sqlite.ts';
 import { hasPostgres, startPostgres } from './postgres.ts';
 
 /** A database with the world of these tests in it, and somebody who may read all of it. */

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { mountingObstacle } from './faults/small-disk.ts';
 import { createStoreFolder, type StoreFolder } from './store-folder.ts';
-import { readJournal } from '../src/store/read-journal.ts';
+import { readJournal } from '../src/store/journal/reader.ts';
 
 const row = { chain: 'acme', body: '{}' };
 const refused = { code: 'record_unavailable' };

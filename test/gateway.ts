@@ -12,8 +12,8 @@ import {
 } from '../src/gateway.ts';
 import type { Prompt, Resource, ResourceTemplate, Tool } from '../src/index.ts';
 import { createApiKey, hashKey } from '../src/node.ts';
-import { readJournal } from '../src/store/read-journal.ts';
-import { SqliteDatabase } from '../src/store/sqlite-database.ts';
+import { readJournal } from '../src/store/journal/reader.ts';
+import { SqliteDatabase } from '../src/store/sqlite/database.ts';
 import { revisions, type RevisionUnderTest } from './behaviour/matrix.ts';
 import { openPeer, type Json, type Peer } from './behaviour/peer.ts';
 import { openWeb } from './behaviour/wires.ts';

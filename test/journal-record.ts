@@ -1,13 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { createStoreFolder, type StoreFolder } from './store-folder.ts';
-import { genesis, link, parseRow, writeRow } from '../src/store/chain.ts';
-import { checkpointKeys, fingerprint, openCheckpoint, signCheckpoint } from '../src/store/checkpoint.ts';
-import { retain } from '../src/store/journal-upkeep.ts';
-import { JournalWriter } from '../src/store/journal-writer.ts';
-import { SqliteDatabase } from '../src/store/sqlite-database.ts';
-import { migrate } from '../src/store/sqlite-schema.ts';
-import { verifyJournal, type Verdict } from '../src/store/verify-journal.ts';
+import { genesis, link, parseRow, writeRow } from '../src/store/journal/chain.ts';
+import {
+  checkpointKeys,
+  fingerprint,
+  openCheckpoint,
+  signCheckpoint,
+} from '../src/store/journal/checkpoint.ts';
+import { retain } from '../src/store/sqlite/journal-upkeep.ts';
+import { JournalWriter } from '../src/store/sqlite/journal-writer.ts';
+import { SqliteDatabase } from '../src/store/sqlite/database.ts';
+import { migrate } from '../src/store/sqlite/schema.ts';
+import { verifyJournal, type Verdict } from '../src/store/journal/verify.ts';
 
 const DAY_MS = 24 * 3_600_000;
 

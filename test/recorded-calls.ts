@@ -1,11 +1,11 @@
 import type { Call, ClientFacts, ToolCall } from '../src/core/call.ts';
 import { localCaller, type Caller } from '../src/core/caller.ts';
-import { Cancellation } from '../src/core/cancellation.ts';
+import { Cancellation } from '../src/base/cancellation.ts';
 import { Interview } from '../src/core/interview.ts';
 import { CallRecord } from '../src/core/record.ts';
-import type { Memory } from '../src/core/memory.ts';
+import type { Memory } from '../src/core/memory/memory.ts';
 import type { Tool } from '../src/core/tool.ts';
-import { createInMemoryStore } from '../src/store/in-memory-store.ts';
+import { createInMemoryStore } from '../src/store/memory/store.ts';
 import type { Entry, Journal } from '../src/store/store.ts';
 import { createFakeClock } from '../src/testing.ts';
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import type { ConfigInput } from '../src/gateway/config.ts';
+import type { ConfigInput } from '../src/gateway/settings/config.ts';
 import { cli, startNode, type Child } from './behaviour/child.ts';
 import { runCommandLine } from './behaviour/run-command-line.ts';
 import { openPeer, type Json, type Peer } from './behaviour/peer.ts';

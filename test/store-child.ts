@@ -1,4 +1,4 @@
-import { openSqliteStore } from '../src/store/sqlite-store.ts';
+import { openSqliteStore } from '../src/store/sqlite/store.ts';
 import { processName } from '../src/core/record.ts';
 
 // A process with a task and a call under way, which ends when somebody ends it.

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { ApprovalDecision, ApprovalRequest } from '../src/core/approval.ts';
-import type { KeyRecord, TenantRecord } from '../src/core/identity.ts';
-import type { SessionRecord, TaskRecord } from '../src/core/memory.ts';
-import type { Reservation } from '../src/core/reservation.ts';
+import type { ApprovalDecision, ApprovalRequest } from '../src/core/memory/approval.ts';
+import type { KeyRecord, TenantRecord } from '../src/core/memory/identities.ts';
+import type { SessionRecord, TaskRecord } from '../src/core/memory/memory.ts';
+import type { Reservation } from '../src/core/memory/reservation.ts';
 import type { Awaitable } from '../src/core/source.ts';
 import type { Store } from '../src/store/store.ts';
 

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { checkpointKeys } from '../src/store/checkpoint.ts';
-import { SqliteDatabase } from '../src/store/sqlite-database.ts';
-import { openSqliteStore, type SqliteStoreOptions } from '../src/store/sqlite-store.ts';
+import { checkpointKeys } from '../src/store/journal/checkpoint.ts';
+import { SqliteDatabase } from '../src/store/sqlite/database.ts';
+import { openSqliteStore, type SqliteStoreOptions } from '../src/store/sqlite/store.ts';
 import type { Store } from '../src/store/store.ts';
-import { verifyJournal, type Verdict } from '../src/store/verify-journal.ts';
+import { verifyJournal, type Verdict } from '../src/store/journal/verify.ts';
 import { startBuiltWorker } from './store-worker.ts';
 
 /** A folder with a database and the copies of its checkpoints, for one test. */

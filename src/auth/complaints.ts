@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../base/clock.ts';
 
 /** Where a sign-in writes what its operator should know. */
 export type SignInLog = (

@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { ToolcribError } from '../core/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import { createGuard } from '../net/create-guard.ts';
 
 /** A document of public keys, and how long it says it is good for. */

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { JWTPayload } from 'jose';
-import { canonicalJson } from '../core/canonical-json.ts';
+import { canonicalJson } from '../base/canonical-json.ts';
 import type { Caller, Tenant } from '../core/caller.ts';
-import { systemClock, type Clock } from '../core/clock.ts';
-import { ToolcribError } from '../core/errors.ts';
-import type { Identities, TenantRecord } from '../core/identity.ts';
-import { isObject } from '../core/json.ts';
-import { parseJson } from '../core/parse-json.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
+import { ToolcribError } from '../base/errors.ts';
+import type { Identities, TenantRecord } from '../core/memory/identities.ts';
+import { isObject } from '../base/json.ts';
+import { parseJson } from '../base/parse-json.ts';
 import { andThen, orElse, type Awaitable } from '../core/source.ts';
 import { Complaints, type SignInLog } from './complaints.ts';
 import { fetchKeys, parseTrustedUrl, type FetchedKeys } from './fetch-keys.ts';

@@ -1,6 +1,6 @@
 import type { CryptoKey, JSONWebKeySet, JWSHeaderParameters } from 'jose';
-import type { Clock } from '../core/clock.ts';
-import { parseJson } from '../core/parse-json.ts';
+import type { Clock } from '../base/clock.ts';
+import { parseJson } from '../base/parse-json.ts';
 import type { FetchedKeys } from './fetch-keys.ts';
 
 /** Where an issuer's public keys are. */

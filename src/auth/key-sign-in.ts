@@ -1,10 +1,10 @@
 import { createSecretKey, hash, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { Caller } from '../core/caller.ts';
 import { nameCaller } from '../core/caller-memory.ts';
-import type { Clock } from '../core/clock.ts';
-import { systemClock } from '../core/clock.ts';
-import { ToolcribError } from '../core/errors.ts';
-import type { Identities, KeyRecord, TenantRecord } from '../core/identity.ts';
+import type { Clock } from '../base/clock.ts';
+import { systemClock } from '../base/clock.ts';
+import { ToolcribError } from '../base/errors.ts';
+import type { Identities, KeyRecord, TenantRecord } from '../core/memory/identities.ts';
 import { andThen, orElse, type Awaitable } from '../core/source.ts';
 import { hashKey, isWellFormedKey, KEY_LENGTH } from './api-key.ts';
 import { Complaints, type SignInLog } from './complaints.ts';

@@ -1,4 +1,4 @@
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { andThen, orElse, type Awaitable } from '../core/source.ts';
 
 /** How long answers about identities are believed. */

@@ -1,6 +1,6 @@
 import type { Caller, Tenant } from '../core/caller.ts';
 import { nameCaller } from '../core/caller-memory.ts';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { Claims } from './jwt-claims.ts';
 
 /** A caller that tokens name, and when the last of them ends. */

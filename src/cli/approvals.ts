@@ -1,8 +1,8 @@
 import { userInfo } from 'node:os';
-import type { Approval } from '../core/approval.ts';
-import { ToolcribError } from '../core/errors.ts';
-import { escapeUnseen } from '../core/escape-unseen.ts';
-import { parseJson } from '../core/parse-json.ts';
+import type { Approval } from '../core/memory/approval.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { escapeUnseen } from '../base/escape-unseen.ts';
+import { parseJson } from '../base/parse-json.ts';
 import {
   loadDeployment,
   lookUp,

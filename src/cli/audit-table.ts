@@ -1,6 +1,6 @@
-import { tenantOfChain } from '../stages/audit-row.ts';
-import { OPERATOR_CHAIN } from '../store/operator-chain.ts';
-import type { JournalRow } from '../store/read-journal.ts';
+import { tenantOfChain } from '../stages/record/audit-row.ts';
+import { OPERATOR_CHAIN } from '../store/journal/operator-chain.ts';
+import type { JournalRow } from '../store/journal/reader.ts';
 import { formatTable } from './table.ts';
 
 const HEADINGS = ['TIME', 'TENANT', 'CALLER', 'KIND', 'WHAT', 'RULE', 'OUTCOME', 'MS'];

@@ -1,14 +1,14 @@
 import type { Worker } from 'node:worker_threads';
 import { Command, Option } from 'commander';
-import { ToolcribError } from '../core/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import type { DecideFlags, ListApprovalsFlags } from './approvals.ts';
 import type { RowFlags } from './audit.ts';
 import type { CheckFlags } from './check.ts';
 import { complain } from './complain.ts';
-import type { CodegenFlags } from './codegen.ts';
+import type { CodegenFlags } from './codegen/codegen.ts';
 import type { DeploymentFlags } from './deployment.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
-import type { InitFlags } from './init.ts';
+import type { InitFlags } from './init/init.ts';
 import type { CreateKeyFlags, ListKeysFlags } from './keys.ts';
 import type { LintFlags } from './lint.ts';
 import { watchOutput } from './output.ts';
@@ -61,7 +61,7 @@ program
   .option('--when <sentence>', 'for the model: when to use it')
   .option('--yes', 'ask nothing')
   .option('--force', 'overwrite files that are there')
-  .action(async (folder: string, flags: InitFlags) => (await import('./init.ts')).init(folder, flags));
+  .action(async (folder: string, flags: InitFlags) => (await import('./init/init.ts')).init(folder, flags));
 
 program
   .command('check')
@@ -90,7 +90,7 @@ program
   .option('--config <file>', 'a configuration; toolcrib.yaml if nothing is named')
   .option('--out <file>', 'where to write them; standard output unless set')
   .action(async (files: string[], flags: CodegenFlags) =>
-    (await import('./codegen.ts')).codegen(files, flags),
+    (await import('./codegen/codegen.ts')).codegen(files, flags),
   );
 
 const keys = program.command('keys').description('make, list and revoke API keys');

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { ToolcribError } from '../core/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import { processName } from '../core/record.ts';
-import { loadConfig, type LoadedConfig, type LoadOptions } from '../gateway/load-config.ts';
+import { loadConfig, type LoadedConfig, type LoadOptions } from '../gateway/settings/load-config.ts';
 import {
   hasDatabase,
   openStore,
@@ -10,13 +10,13 @@ import {
   type StorePlaces,
 } from '../gateway/open-store.ts';
 import { openLog } from '../gateway/open-log.ts';
-import { requirePlaces } from '../gateway/place-problems.ts';
-import { damageIn } from '../store/damage.ts';
-import { OPERATOR_CHAIN } from '../store/operator-chain.ts';
+import { requirePlaces } from '../gateway/settings/place-problems.ts';
+import { damageIn } from '../store/journal/damage.ts';
+import { OPERATOR_CHAIN } from '../store/journal/operator-chain.ts';
 import { openSecrets } from '../store/secrets-file.ts';
-import { SqliteDatabase } from '../store/sqlite-database.ts';
-import { createOperations, type Operations } from '../store/sqlite-operations.ts';
-import { schemaVersion } from '../store/sqlite-schema.ts';
+import { SqliteDatabase } from '../store/sqlite/database.ts';
+import { createOperations, type Operations } from '../store/sqlite/operations.ts';
+import { schemaVersion } from '../store/sqlite/schema.ts';
 import type { Entry } from '../store/store.ts';
 import { concealInComplaints } from './complain.ts';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createApiKey, hashKey } from '../auth/api-key.ts';
-import { ToolcribError } from '../core/errors.ts';
-import type { KeyRecord } from '../core/identity.ts';
+import { ToolcribError } from '../base/errors.ts';
+import type { KeyRecord } from '../core/memory/identities.ts';
 import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
 import { outputFailure } from './output.ts';
 import { formatJson, formatTable, formatTime, isVisible, parseSpan, printable } from './table.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { codegen } from './codegen.ts';
+import { codegen } from './codegen/codegen.ts';
 import { lint, type LintFlags } from './lint.ts';
 
 const good = `{

@@ -1,4 +1,4 @@
-import { ToolcribError } from '../core/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import type { Finding, Severity } from '../lint/finding.ts';
 import { lintTools, ruleIds, type LintedTool, type LintReport } from '../lint/lint-tools.ts';
 import { collectTools } from './collect-tools.ts';

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { existsSync } from 'node:fs';
-import { startStoreWorker } from '../store/start-worker.ts';
+import { startStoreWorker } from '../store/sqlite/start-worker.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
 
 // Nothing about a server takes longer to start than the store's thread, so it starts before anything else is read.

@@ -1,4 +1,4 @@
-import { escapeUnseen } from '../core/escape-unseen.ts';
+import { escapeUnseen } from '../base/escape-unseen.ts';
 
 /** Text for a terminal, which must not obey what callers sent. */
 export function printable(text: string): string {

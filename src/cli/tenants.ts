@@ -1,7 +1,7 @@
-import { ToolcribError } from '../core/errors.ts';
-import { isObject } from '../core/json.ts';
-import type { TenantRecord } from '../core/identity.ts';
-import { parseJson } from '../core/parse-json.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { isObject } from '../base/json.ts';
+import type { TenantRecord } from '../core/memory/identities.ts';
+import { parseJson } from '../base/parse-json.ts';
 import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
 import { formatJson, formatTable } from './table.ts';
 

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { absentPrompt, absentResource, absentTemplate, absentTool, unknownTool } from './absent-tool.ts';
 import type { CompletionCall, PromptCall, Reading, ResourceCall, ToolCall } from './call.ts';
-import { Deadlines } from './deadlines.ts';
-import type { ToolcribError } from './errors.ts';
-import { limitTime } from './limit-time.ts';
-import { permit } from './permit.ts';
-import { definePrompt } from './prompt.ts';
+import { Deadlines } from '../base/deadlines.ts';
+import type { ToolcribError } from '../base/errors.ts';
+import { limitTime } from './essentials/limit-time.ts';
+import { permit } from './essentials/permit.ts';
+import { definePrompt } from './prompts/prompt.ts';
 import { ToolRegistry } from './registry.ts';
-import { defineResource } from './resource.ts';
+import { defineResource } from './resources/resource.ts';
 import { withStages, type Stage } from './stage.ts';
 import { isDeclaredReadOnly, type Tool } from './tool.ts';
-import { validateInput, validateOutput } from './validate.ts';
+import { validateInput, validateOutput } from './essentials/validate.ts';
 import { createFakeClock, createTestCall } from '../testing.ts';
 
 const limits = { msFor: () => 1_000, deadlines: new Deadlines(createFakeClock()) };

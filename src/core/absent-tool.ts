@@ -1,6 +1,6 @@
-import { ToolcribError } from './errors.ts';
-import { unknownPrompt, type Prompt } from './prompt.ts';
-import { resourceNotFound, type Resource, type ResourceTemplate } from './resource.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { unknownPrompt, type Prompt } from './prompts/prompt.ts';
+import { resourceNotFound, type Resource, type ResourceTemplate } from './resources/resource.ts';
 import type { Tool } from './tool.ts';
 
 /** The answer for a tool that does not exist, and equally for one the caller may not see. */

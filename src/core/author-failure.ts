@@ -1,7 +1,7 @@
 import { isAbsent } from './absent-tool.ts';
 import type { Call, ToolCall } from './call.ts';
-import { accident, errorTable, ToolcribError, type ErrorCode } from './errors.ts';
-import { bound, type Bound } from './limit-time.ts';
+import { accident, errorTable, ToolcribError, type ErrorCode } from '../base/errors.ts';
+import { bound, type Bound } from './essentials/limit-time.ts';
 
 /**
  * What an author's code threw, as the error its call ends with. Only a code that the code in question can know about passes: all others speak for

@@ -1,10 +1,10 @@
 import type { Caller } from './caller.ts';
-import type { Cancellation } from './cancellation.ts';
+import type { Cancellation } from '../base/cancellation.ts';
 import type { ResourceLinkBlock } from './content.ts';
 import type { Interview } from './interview.ts';
-import type { Prompt } from './prompt.ts';
+import type { Prompt } from './prompts/prompt.ts';
 import type { CallRecord } from './record.ts';
-import type { Resource, ResourceTemplate } from './resource.ts';
+import type { Resource, ResourceTemplate } from './resources/resource.ts';
 import type { Tool } from './tool.ts';
 
 /** What the client said of itself with this request: shown and logged, never trusted. */

@@ -1,4 +1,4 @@
-import { ToolcribError } from './errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 
 /** Who a block is for, how much it matters (0 to 1) and when its content last changed. */
 export interface ContentAnnotations {

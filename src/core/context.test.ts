@@ -2,7 +2,7 @@ import { expect, expectTypeOf, test, vi } from 'vitest';
 import { z } from 'zod';
 import type { Progress, ToolCall, Voice } from './call.ts';
 import { localCaller } from './caller.ts';
-import { Cancellation } from './cancellation.ts';
+import { Cancellation } from '../base/cancellation.ts';
 import { CallContext, type ToolContext } from './context.ts';
 import { Interview } from './interview.ts';
 import { CallRecord } from './record.ts';

@@ -1,11 +1,11 @@
 import type { Call, ClientFacts, ClientLogLevel, Publication } from './call.ts';
 import type { Caller, Tenant } from './caller.ts';
 import type { ResourceLinkBlock } from './content.ts';
-import { ToolcribError } from './errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import { checkFormSchema } from './interview.ts';
-import type { Received } from './infer-schema.ts';
+import type { Received } from '../schema/infer.ts';
 import type { ElicitAnswer, Root, SampleAnswer } from './question.ts';
-import { readInputSchema, type ObjectSchema, type SchemaLike } from './schema.ts';
+import { readInputSchema, type ObjectSchema, type SchemaLike } from '../schema/schema.ts';
 
 /** A form for the user: what is asked and what for. */
 export interface FormRequest<S extends SchemaLike = SchemaLike> {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { Caller } from './caller.ts';
-import { canonicalJson } from './canonical-json.ts';
+import { canonicalJson } from '../base/canonical-json.ts';
 import type { Readable } from './expose-readings.ts';
-import { describePrompt } from './prompt.ts';
-import { describeResource, describeTemplate } from './resource.ts';
+import { describePrompt } from './prompts/prompt.ts';
+import { describeResource, describeTemplate } from './resources/resource.ts';
 import { describeTool, type Tool } from './tool.ts';
 
 /** A short fingerprint of any JSON value, the same however its keys are ordered. */

@@ -1,13 +1,13 @@
 import type { ClientFacts, ToolCall } from './call.ts';
 import { localCaller } from './caller.ts';
-import { Cancellation } from './cancellation.ts';
+import { Cancellation } from '../base/cancellation.ts';
 import { CallContext, type Services, type ToolContext } from './context.ts';
-import { ToolcribError } from './errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import { InputRequired, Interview } from './interview.ts';
-import { permitCall } from './permit.ts';
+import { permitCall } from './essentials/permit.ts';
 import { CallRecord } from './record.ts';
 import type { Tool } from './tool.ts';
-import { checkArguments } from './validate.ts';
+import { checkArguments } from './essentials/validate.ts';
 
 /** What a tool that runs without a server is given. */
 export interface LocalRun {

@@ -1,10 +1,10 @@
 import { absentReadings } from './absent-tool.ts';
 import type { CompletionCall, Reading } from './call.ts';
 import type { Caller } from './caller.ts';
-import type { ToolcribError } from './errors.ts';
-import { isObject } from './json.ts';
-import { toCompletion, unknownPrompt, type Prompt } from './prompt.ts';
-import { resourceNotFound, type Resource, type ResourceTemplate } from './resource.ts';
+import type { ToolcribError } from '../base/errors.ts';
+import { isObject } from '../base/json.ts';
+import { toCompletion, unknownPrompt, type Prompt } from './prompts/prompt.ts';
+import { resourceNotFound, type Resource, type ResourceTemplate } from './resources/resource.ts';
 import type { Result } from './result.ts';
 import { andThen, type PromptFace, type ResourceFace, type ToolSource } from './source.ts';
 

@@ -1,7 +1,7 @@
-import { ToolcribError } from './errors.ts';
-import { isObject } from './json.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { isObject } from '../base/json.ts';
 import type { Question } from './question.ts';
-import { validatorOf } from './validator.ts';
+import { validatorOf } from '../schema/validator.ts';
 
 /** Carries questions to the client and brings the raw answers back, while the call waits. */
 export interface Asker {

@@ -1,4 +1,4 @@
-import type { JsonSchema } from './schema.ts';
+import type { JsonSchema } from '../schema/schema.ts';
 
 /** Something a running call wants from the client, its user or its model. */
 export type Question = FormQuestion | UrlQuestion | SampleQuestion | RootsQuestion;

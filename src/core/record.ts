@@ -1,4 +1,4 @@
-import type { Reservation } from './reservation.ts';
+import type { Reservation } from './memory/reservation.ts';
 
 /** What names this process among those that share a record: the number of a process may be given out again. */
 export const processName = `${process.pid}.${crypto.randomUUID().slice(-12)}`;

@@ -1,5 +1,5 @@
 import type { Caller } from './caller.ts';
-import type { ErrorCode } from './errors.ts';
+import type { ErrorCode } from '../base/errors.ts';
 
 /** A request of a known caller that was turned away before it became a call. */
 export interface Refusal {

@@ -1,14 +1,14 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { AbstractTool } from './abstract-tool.ts';
+import { AbstractTool } from './authoring/abstract-tool.ts';
 import type { ToolCall } from './call.ts';
 import { localCaller } from './caller.ts';
 import type { ToolContext } from './context.ts';
-import { ToolcribError } from './errors.ts';
-import { definePrompt } from './prompt.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { definePrompt } from './prompts/prompt.ts';
 import { ToolRegistry } from './registry.ts';
-import { defineResource, defineResourceTemplate } from './resource.ts';
+import { defineResource, defineResourceTemplate } from './resources/resource.ts';
 import type { Result } from './result.ts';
 import type { Change } from './source.ts';
 import { defineTool, type Tool } from './tool.ts';

@@ -1,19 +1,19 @@
 import { unknownTool } from './absent-tool.ts';
 import type { Call } from './call.ts';
-import { checkSchema } from './check-schema.ts';
+import { checkSchema } from '../schema/check.ts';
 import type { Services, ToolContext } from './context.ts';
 import { ChangeNotes } from './change-notes.ts';
-import { ToolcribError } from './errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import { executeTool } from './execute-tool.ts';
-import { mirrorsOf } from './mirrors.ts';
-import type { Prompt } from './prompt.ts';
-import { PromptRegistry } from './prompt-registry.ts';
-import type { Resource, ResourceTemplate } from './resource.ts';
-import { ResourceRegistry } from './resource-registry.ts';
+import { mirrorsOf } from '../schema/mirrors.ts';
+import type { Prompt } from './prompts/prompt.ts';
+import { PromptRegistry } from './prompts/registry.ts';
+import type { Resource, ResourceTemplate } from './resources/resource.ts';
+import { ResourceRegistry } from './resources/registry.ts';
 import type { Result } from './result.ts';
 import { runLocally } from './run-locally.ts';
-import type { Received } from './infer-schema.ts';
-import { requireObjectRoot, type JsonSchema, type SchemaLike } from './schema.ts';
+import type { Received } from '../schema/infer.ts';
+import { requireObjectRoot, type JsonSchema, type SchemaLike } from '../schema/schema.ts';
 import type { Awaitable, Change, ToolSource } from './source.ts';
 import {
   assumedHarmless,

@@ -1,13 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { Call, CompletionCall, PromptCall, ResourceCall, ToolCall } from './call.ts';
 import { localCaller } from './caller.ts';
-import { Cancellation } from './cancellation.ts';
+import { Cancellation } from '../base/cancellation.ts';
 import type { ToolContext } from './context.ts';
-import { ToolcribError } from './errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import { Interview } from './interview.ts';
 import { CallRecord } from './record.ts';
-import { definePrompt, type Prompt } from './prompt.ts';
-import { defineResource, defineResourceTemplate, type Resource, type ResourceTemplate } from './resource.ts';
+import { definePrompt, type Prompt } from './prompts/prompt.ts';
+import {
+  defineResource,
+  defineResourceTemplate,
+  type Resource,
+  type ResourceTemplate,
+} from './resources/resource.ts';
 import type { Result } from './result.ts';
 import { runLocally } from './run-locally.ts';
 import type { Tool } from './tool.ts';

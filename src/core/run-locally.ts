@@ -2,8 +2,8 @@ import { authorFailure } from './author-failure.ts';
 import type { Call, CompletionCall, PromptCall, ResourceCall } from './call.ts';
 import { CallContext, type Services } from './context.ts';
 import { requirePresent, suggestionFilter } from './expose-readings.ts';
-import { checkPromptArguments, toCompletion, toMessages } from './prompt.ts';
-import { toContents } from './resource.ts';
+import { checkPromptArguments, toCompletion, toMessages } from './prompts/prompt.ts';
+import { toContents } from './resources/resource.ts';
 import { toResult, type Result } from './result.ts';
 import { andThen, orElse, isThenable, type Awaitable } from './source.ts';
 

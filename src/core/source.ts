@@ -1,7 +1,7 @@
 import type { Call } from './call.ts';
 import type { Caller } from './caller.ts';
-import type { Prompt } from './prompt.ts';
-import type { Resource, ResourceTemplate } from './resource.ts';
+import type { Prompt } from './prompts/prompt.ts';
+import type { Resource, ResourceTemplate } from './resources/resource.ts';
 import type { Result } from './result.ts';
 import type { Tool } from './tool.ts';
 

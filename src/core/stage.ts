@@ -2,7 +2,7 @@ import { absentTool, absentTools, unknownTool } from './absent-tool.ts';
 import type { Call, Reading, ToolCall } from './call.ts';
 import type { Caller } from './caller.ts';
 import { CallerMemory } from './caller-memory.ts';
-import { ToolcribError } from './errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import { exposeReadings, requirePresent, withoutUnseen, type Readable } from './expose-readings.ts';
 import type { Result } from './result.ts';
 import { andThen, type Awaitable, type ToolSource } from './source.ts';

@@ -1,7 +1,7 @@
 import type { Caller } from './caller.ts';
 import type { ToolContext } from './context.ts';
-import { ToolcribError } from './errors.ts';
-import type { Received, Returned } from './infer-schema.ts';
+import { ToolcribError } from '../base/errors.ts';
+import type { Received, Returned } from '../schema/infer.ts';
 import {
   readInputSchema,
   readOutputSchema,
@@ -9,7 +9,7 @@ import {
   type ObjectSchema,
   type Parse,
   type SchemaLike,
-} from './schema.ts';
+} from '../schema/schema.ts';
 import type { Awaitable } from './source.ts';
 
 /** Hints about what a tool does; unknown keys are kept. */

@@ -1,6 +1,6 @@
 import { combine, type CredentialSignIn, type SignIn } from '../auth/sign-in.ts';
-import type { ProtectedResource } from '../server/protected-resource.ts';
-import type { Config } from './config.ts';
+import type { ProtectedResource } from '../server/http/protected-resource.ts';
+import type { Config } from './settings/config.ts';
 import type { Lasting } from './lasting.ts';
 
 /** Who may call, by the credentials a configuration takes. */

@@ -1,21 +1,21 @@
 import type { Worker } from 'node:worker_threads';
-import { ToolcribError } from '../core/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import type { Log } from '../observe/log.ts';
 import { readFamily } from '../observe/metrics.ts';
 import { createServer, type Server } from '../server/create-server.ts';
-import { listen, type Listening } from '../server/node-http.ts';
-import { OPERATOR_CHAIN } from '../store/operator-chain.ts';
-import type { Config } from './config.ts';
+import { listen, type Listening } from '../server/http/node-http.ts';
+import { OPERATOR_CHAIN } from '../store/journal/operator-chain.ts';
+import type { Config } from './settings/config.ts';
 import { changeBetween, CurrentSource } from './current-source.ts';
 import { createGeneration, type Generation } from './generation.ts';
 import { createLasting, type Lasting } from './lasting.ts';
-import type { LoadedConfig } from './load-config.ts';
+import type { LoadedConfig } from './settings/load-config.ts';
 import { openLog } from './open-log.ts';
 import { openStore } from './open-store.ts';
-import { requirePlaces } from './place-problems.ts';
+import { requirePlaces } from './settings/place-problems.ts';
 import { withoutSecrets } from './memory-without-secrets.ts';
 import { operationRoutes } from './operations.ts';
-import { checkSignInStays, differing, fixedSettings, type Settings } from './fixed-settings.ts';
+import { checkSignInStays, differing, fixedSettings, type Settings } from './settings/fixed-settings.ts';
 
 /** How a gateway is run. */
 export interface GatewayOptions {

@@ -2,12 +2,12 @@ import type { Caller } from '../core/caller.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { withStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
-import { createAccess, type Access } from '../stages/authorize.ts';
-import { complaintError } from './complaint.ts';
+import { createAccess, type Access } from '../stages/access/authorize.ts';
+import { complaintError } from '../config/complaint.ts';
 import type { Lasting } from './lasting.ts';
 import { createLine, type Line } from './line.ts';
-import type { LoadedConfig } from './load-config.ts';
-import type { ModuleTools } from './module-tools.ts';
+import type { LoadedConfig } from './settings/load-config.ts';
+import type { ModuleTools } from './modules/tools.ts';
 import { createReadyTools } from './ready-tools.ts';
 import { createAuthentication, type Authentication } from './authentication.ts';
 
@@ -91,8 +91,8 @@ async function loadModules(
   const patterns = loaded.config.tools.modules;
   if (patterns.length === 0) return undefined;
   const [{ createModuleTools }, { moduleGuard, reachComplaints }] = await Promise.all([
-    import('./module-tools.ts'),
-    import('./import-reach.ts'),
+    import('./modules/tools.ts'),
+    import('./modules/import-reach.ts'),
   ]);
   const modules = await createModuleTools({
     patterns,

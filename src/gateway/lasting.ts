@@ -1,14 +1,14 @@
-import { systemClock, type Clock } from '../core/clock.ts';
-import { Deadlines } from '../core/deadlines.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
+import { Deadlines } from '../base/deadlines.ts';
 import type { Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
 import type { Secrets } from '../observe/secrets.ts';
-import { Accounts } from '../stages/accounts.ts';
-import { Breakers } from '../stages/breakers.ts';
-import { Buckets } from '../stages/buckets.ts';
+import { Accounts } from '../stages/limits/accounts.ts';
+import { Breakers } from '../stages/limits/breakers.ts';
+import { Buckets } from '../stages/limits/buckets.ts';
 import { RunningKeys } from '../stages/idempotency.ts';
-import { ResultCache } from '../stages/result-cache.ts';
-import { Slots } from '../stages/slots.ts';
+import { ResultCache } from '../stages/cache/result-cache.ts';
+import { Slots } from '../stages/limits/slots.ts';
 import type { OpenedStore } from './open-store.ts';
 
 /** What outlasts a change of the configuration: counts, limits and kept results do not start over. */

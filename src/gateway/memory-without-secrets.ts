@@ -1,5 +1,5 @@
-import type { Memory } from '../core/memory.ts';
-import { parseJson } from '../core/parse-json.ts';
+import type { Memory } from '../core/memory/memory.ts';
+import { parseJson } from '../base/parse-json.ts';
 import type { Secrets } from '../observe/secrets.ts';
 
 /** The same memory, but what clients say of themselves is kept without secrets: a credential may be put in the place of a name. */

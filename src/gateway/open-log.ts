@@ -1,6 +1,6 @@
 import type { Log } from '../observe/log.ts';
 import { Secrets } from '../observe/secrets.ts';
-import type { LoadedConfig } from './load-config.ts';
+import type { LoadedConfig } from './settings/load-config.ts';
 
 /** A log with the secrets it keeps to itself. */
 export interface OpenedLog {

@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Worker } from 'node:worker_threads';
-import { systemClock } from '../core/clock.ts';
+import { systemClock } from '../base/clock.ts';
 import type { Log } from '../observe/log.ts';
-import { createInMemory } from '../server/in-memory.ts';
+import { createInMemory } from '../core/memory/in-memory.ts';
 import type { StoreSecrets } from '../store/secrets-file.ts';
 import type { Store } from '../store/store.ts';
-import type { Config } from './config.ts';
-import type { LoadedConfig } from './load-config.ts';
+import type { Config } from './settings/config.ts';
+import type { LoadedConfig } from './settings/load-config.ts';
 
 /** A store with the secrets that belong to it. */
 export interface OpenedStore {
@@ -43,12 +43,12 @@ export async function openStore(
   const places = storePlaces(config, folder);
   if (!places) {
     await worker?.terminate();
-    const { createInMemoryStore } = await import('../store/in-memory-store.ts');
+    const { createInMemoryStore } = await import('../store/memory/store.ts');
     const store = createInMemoryStore({ clock: systemClock, memory: createInMemory(systemClock) });
     return { store, secrets: { pepper: newSecret(), digestKey: newSecret() } };
   }
   const [{ openSqliteStore }, { openSecrets }] = await Promise.all([
-    import('../store/sqlite-store.ts'),
+    import('../store/sqlite/store.ts'),
     import('../store/secrets-file.ts'),
   ]);
   // Secrets come before the database: one that is there was made with others, and new ones would only hide that these are lost.

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
-import { ToolcribError } from '../core/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import type { Log } from '../observe/log.ts';
-import type { OpenApiImport } from '../tools/openapi.ts';
-import { complaintError } from './complaint.ts';
-import type { LoadedConfig } from './load-config.ts';
+import type { OpenApiImport } from '../tools/openapi/openapi.ts';
+import { complaintError } from '../config/complaint.ts';
+import type { LoadedConfig } from './settings/load-config.ts';
 
 /** What the tools of OpenAPI descriptions are made with. */
 export interface OpenApiToolsParts {
@@ -42,8 +42,8 @@ export async function createOpenApiTools({
 
 async function importFile(file: string, options: object): Promise<OpenApiImport> {
   const [{ importOpenApi }, { readOpenApiFile }] = await Promise.all([
-    import('../tools/openapi.ts'),
-    import('../tools/openapi-file.ts'),
+    import('../tools/openapi/openapi.ts'),
+    import('../tools/openapi/file.ts'),
   ]);
   return importOpenApi(await readOpenApiFile(file), options);
 }

@@ -1,6 +1,6 @@
 import type { Metrics } from '../observe/metrics.ts';
 import { watchProcess } from '../observe/process-metrics.ts';
-import type { Route } from '../server/routes.ts';
+import type { Route } from '../server/http/routes.ts';
 import type { Gateway } from './create-gateway.ts';
 
 /** What the operator's routes show. */

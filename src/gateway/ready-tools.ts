@@ -1,14 +1,14 @@
 import type { z } from 'zod';
-import { ToolcribError } from '../core/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import type { Awaitable, ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Log } from '../observe/log.ts';
 import { getTimeTool } from '../tools/get-time.ts';
 import { pingTool } from '../tools/ping.ts';
 import { serverInfoTool } from '../tools/server-info.ts';
-import { complaintError, formatPath, type Complaint } from './complaint.ts';
-import type { readySection } from './config-tools.ts';
-import type { LoadedConfig } from './load-config.ts';
+import { complaintError, formatPath, type Complaint } from '../config/complaint.ts';
+import type { readySection } from './settings/tools.ts';
+import type { LoadedConfig } from './settings/load-config.ts';
 import { createOpenApiTools } from './openapi-tools.ts';
 
 /** What ready-made tools are made with. */
@@ -80,15 +80,15 @@ const makers: Makers = {
     return { tools: [getWeatherTool(options)] };
   },
   notion: async (options) => {
-    const { notionTools } = await import('../tools/notion.ts');
+    const { notionTools } = await import('../tools/notion/notion.ts');
     return { tools: notionTools(options) };
   },
   file_operations: async (options, { loaded }) => {
-    const { fileOperationsTool } = await import('../tools/file-operations.ts');
+    const { fileOperationsTool } = await import('../tools/files/file-operations.ts');
     return { tools: [fileOperationsTool(options, { folder: loaded.folder })] };
   },
   run_command: async (options, { loaded }) => {
-    const { runCommandTool } = await import('../tools/run-command.ts');
+    const { runCommandTool } = await import('../tools/command/run-command.ts');
     const tool = runCommandTool(options, { folder: loaded.folder });
     return { tools: [tool], close: () => tool.close() };
   },
@@ -98,15 +98,15 @@ const makers: Makers = {
   },
   query_database: async ({ url, ...options }, { loaded, log }) => {
     const [{ databaseQueryTool }, { openSql }] = await Promise.all([
-      import('../tools/query-database.ts'),
-      import('../tools/sql-open.ts'),
+      import('../tools/database/query-database.ts'),
+      import('../tools/sql/open.ts'),
     ]);
     const onFailure = (error: unknown): void => log('warn', `${options.name} failed`, { error });
     const db = openSql(url, loaded.folder, { onFailure });
     return { tools: [databaseQueryTool({ ...options, db, onFailure })], close: () => db.close() };
   },
   query_sql: async (options, { loaded, log }) => {
-    const { sqlQueryTool } = await import('../tools/query-sql.ts');
+    const { sqlQueryTool } = await import('../tools/database/query-sql.ts');
     const onFailure = (error: unknown): void => log('warn', `${options.name} failed`, { error });
     const tool = sqlQueryTool(options, { folder: loaded.folder, onFailure });
     return { tools: [tool], close: () => tool.close() };

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readConfig } from './load-config.ts';
+import { readConfig } from './settings/load-config.ts';
 import { watchConfig } from './watch-config.ts';
 
 test('a change is read and handed on', async () => {

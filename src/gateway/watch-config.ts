@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto';
 import { watch, type FSWatcher } from 'node:fs';
 import { readFile, realpath } from 'node:fs/promises';
 import { basename, dirname, resolve } from 'node:path';
-import { systemClock, type Clock } from '../core/clock.ts';
-import type { ToolcribError } from '../core/errors.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
+import type { ToolcribError } from '../base/errors.ts';
 import type { Log } from '../observe/log.ts';
-import { complaintError } from './complaint.ts';
-import { readConfig, type LoadedConfig, type LoadOptions, type Sources } from './load-config.ts';
+import { complaintError } from '../config/complaint.ts';
+import { readConfig, type LoadedConfig, type LoadOptions, type Sources } from './settings/load-config.ts';
 
 /** Who is told what. */
 export interface WatchConfigOptions extends LoadOptions {

@@ -1,5 +1,5 @@
-import { isObject } from '../core/json.ts';
-import { followIn } from '../core/schema-references.ts';
+import { isObject } from '../base/json.ts';
+import { followIn } from '../schema/references.ts';
 import type { ListedTool } from '../core/tool.ts';
 import { remarkIf, type Remark, type Rule } from './finding.ts';
 import { placesIn, type Place } from './places.ts';

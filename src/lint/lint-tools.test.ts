@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { propertyRuns } from '../../test/property-runs.ts';
-import { AbstractTool } from '../core/abstract-tool.ts';
+import { AbstractTool } from '../core/authoring/abstract-tool.ts';
 import { defineTool, type ListedTool } from '../core/tool.ts';
 import type { Severity } from './finding.ts';
 import { lintTool, lintTools, ruleIds } from './lint-tools.ts';

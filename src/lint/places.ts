@@ -1,5 +1,5 @@
-import { isObject } from '../core/json.ts';
-import type { Node } from '../core/schema-references.ts';
+import { isObject } from '../base/json.ts';
+import type { Node } from '../schema/references.ts';
 
 /** A schema inside a schema, and where it stands. */
 export interface Place {

@@ -1,6 +1,6 @@
-import { isObject } from '../core/json.ts';
-import { isLinearPattern } from '../core/linear-pattern.ts';
-import type { Node } from '../core/schema-references.ts';
+import { isObject } from '../base/json.ts';
+import { isLinearPattern } from '../base/linear-pattern.ts';
+import type { Node } from '../schema/references.ts';
 import type { ListedTool } from '../core/tool.ts';
 import { remarkIf, type Remark } from './finding.ts';
 import { placesIn, type Place } from './places.ts';

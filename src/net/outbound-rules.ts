@@ -1,5 +1,5 @@
 import { lookup } from 'node:dns/promises';
-import { ToolcribError } from '../core/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import type { GuardOptions } from './guard.ts';
 import { isGlobalAddress } from './is-global-address.ts';
 import { isIpHost } from './is-ip-host.ts';

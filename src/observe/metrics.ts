@@ -1,4 +1,4 @@
-import { ToolcribError } from '../core/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 
 /** Something that has samples to show under one name. */
 export interface Family {

@@ -1,6 +1,6 @@
-import { ToolcribError } from '../core/errors.ts';
-import { linearPattern } from '../core/linear-pattern.ts';
-import { secretSpellings } from '../core/secret-spellings.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { linearPattern } from '../base/linear-pattern.ts';
+import { secretSpellings } from '../base/secret-spellings.ts';
 import { LiteralFinder } from './literal-finder.ts';
 import { secretFormats, secretHint } from './secret-formats.ts';
 import { changeWrappedBase64 } from './wrapped-base64.ts';

@@ -1,6 +1,6 @@
-import { accident, ToolcribError } from '../core/errors.ts';
+import { accident, ToolcribError } from '../base/errors.ts';
 import type { Log } from '../observe/log.ts';
-import { encodeError } from '../protocol/json-rpc.ts';
+import { encodeError } from '../protocol/wire/json-rpc.ts';
 import { textOf, type Body } from './link.ts';
 
 /** What becomes of anything thrown where nothing should be: one entry in the log, and one answer that carries its id. */

@@ -1,9 +1,9 @@
-import type { Clock } from '../core/clock.ts';
-import { rowOf, ToolcribError } from '../core/errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { rowOf, ToolcribError } from '../base/errors.ts';
 import { orElse, andThen, type Awaitable } from '../core/source.ts';
-import { Roster } from '../core/roster.ts';
-import { eraOf, type Era } from '../protocol/era.ts';
-import { headerValue } from '../protocol/headers.ts';
+import { Roster } from '../base/roster.ts';
+import { eraOf, type Era } from '../protocol/wire/era.ts';
+import { headerValue } from '../protocol/wire/headers.ts';
 import {
   encodeError,
   encodeResult,
@@ -13,20 +13,20 @@ import {
   type NotificationMessage,
   type RequestMessage,
   type ResponseMessage,
-} from '../protocol/json-rpc.ts';
-import { JsonScanner } from '../protocol/json-scan.ts';
-import { metaKeys, metaOf } from '../protocol/meta.ts';
+} from '../protocol/wire/json-rpc.ts';
+import { JsonScanner } from '../protocol/wire/json-scan.ts';
+import { metaKeys, metaOf } from '../protocol/wire/meta.ts';
 import type { Accidents } from './accidents.ts';
 import { besideLink, hungUp, type Answer, type Link } from './link.ts';
-import type { Method } from './methods.ts';
+import type { Method } from './calls/methods.ts';
 import { noteRefusal, type RefusalOptions } from './refusals.ts';
 import type { RequestRates } from './request-rates.ts';
-import type { Session } from './session.ts';
-import type { Sessions } from './sessions.ts';
+import type { Session } from './sessions/session.ts';
+import type { Sessions } from './sessions/sessions.ts';
 import { NO_LOOKS, Silence } from './silence.ts';
 import { settleLegacy, settleModern, versionHeader, type Settled } from './settled.ts';
-import { tracked } from './tracked.ts';
-import { Turns } from '../core/turns.ts';
+import { tracked } from './calls/tracked.ts';
+import { Turns } from '../base/turns.ts';
 
 /** What an exchange needs to know about the server. */
 export interface ExchangeOptions extends RefusalOptions {

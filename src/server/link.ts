@@ -1,8 +1,8 @@
 import type { Caller } from '../core/caller.ts';
-import { Cancellation } from '../core/cancellation.ts';
-import { ToolcribError } from '../core/errors.ts';
-import type { Headers } from '../protocol/headers.ts';
-import type { Session } from './session.ts';
+import { Cancellation } from '../base/cancellation.ts';
+import { ToolcribError } from '../base/errors.ts';
+import type { Headers } from '../protocol/wire/headers.ts';
+import type { Session } from './sessions/session.ts';
 
 /** One message's way back to its client: who it is, what may be said before the answer, and how it is stopped. */
 export interface Link {

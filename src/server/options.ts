@@ -1,13 +1,13 @@
 import type { Caller } from '../core/caller.ts';
-import type { Clock } from '../core/clock.ts';
-import type { ErrorCode } from '../core/errors.ts';
-import type { Memory } from '../core/memory.ts';
+import type { Clock } from '../base/clock.ts';
+import type { ErrorCode } from '../base/errors.ts';
+import type { Memory } from '../core/memory/memory.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Awaitable, ToolSource } from '../core/source.ts';
 import type { Log } from '../observe/log.ts';
-import type { JsonText } from '../protocol/revision.ts';
-import type { Head } from './endpoint.ts';
-import type { ProtectedResource } from './protected-resource.ts';
+import type { JsonText } from '../protocol/revisions/revision.ts';
+import type { Head } from './http/endpoint.ts';
+import type { ProtectedResource } from './http/protected-resource.ts';
 
 /** Everything a server can be told; only a source is needed. */
 export interface ServerOptions {

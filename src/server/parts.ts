@@ -1,14 +1,14 @@
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { ToolSource } from '../core/source.ts';
 import type { Log } from '../observe/log.ts';
-import type { Implementation, JsonText } from '../protocol/revision.ts';
-import type { Announcer } from './announcer.ts';
-import type { Publications } from './publications.ts';
-import type { Pulse } from './pulse.ts';
-import type { Seal } from './seal.ts';
+import type { Implementation, JsonText } from '../protocol/revisions/revision.ts';
+import type { Announcer } from './sessions/announcer.ts';
+import type { Publications } from './calls/publications.ts';
+import type { Pulse } from './sessions/pulse.ts';
+import type { Seal } from './calls/seal.ts';
 import type { Seats } from './seats.ts';
-import type { Sessions } from './sessions.ts';
-import type { Tasks } from './tasks.ts';
+import type { Sessions } from './sessions/sessions.ts';
+import type { Tasks } from './calls/tasks.ts';
 
 /** What a server is put together from. */
 export interface ServerParts {

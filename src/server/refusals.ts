@@ -1,5 +1,5 @@
 import type { Caller } from '../core/caller.ts';
-import { ToolcribError, type ErrorCode } from '../core/errors.ts';
+import { ToolcribError, type ErrorCode } from '../base/errors.ts';
 import { recorded } from '../core/record.ts';
 import type { Refusal } from '../core/refusal.ts';
 import type { Log } from '../observe/log.ts';

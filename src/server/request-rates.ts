@@ -1,9 +1,9 @@
 import type { Caller } from '../core/caller.ts';
-import type { Clock } from '../core/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { ownerOf } from '../core/digest.ts';
-import type { ToolcribError } from '../core/errors.ts';
-import { excess, rateOf, tooMany, type Rate } from '../core/rate.ts';
-import type { Batch, Message } from '../protocol/json-rpc.ts';
+import type { ToolcribError } from '../base/errors.ts';
+import { excess, rateOf, tooMany, type Rate } from '../base/rate.ts';
+import type { Batch, Message } from '../protocol/wire/json-rpc.ts';
 import type { Link } from './link.ts';
 
 // What stages see has limits there.

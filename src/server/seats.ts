@@ -1,6 +1,6 @@
 import type { Caller } from '../core/caller.ts';
 import { ownerOf } from '../core/digest.ts';
-import { ToolcribError, type ErrorCode } from '../core/errors.ts';
+import { ToolcribError, type ErrorCode } from '../base/errors.ts';
 
 /** How many long-lived things of one kind there may be, in all and for one caller. */
 export const seatLimits = { total: 10_000, perCaller: 100 };

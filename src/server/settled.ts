@@ -1,10 +1,10 @@
 import type { ClientFacts } from '../core/call.ts';
-import { ToolcribError } from '../core/errors.ts';
-import { checkMirrors, headerValue } from '../protocol/headers.ts';
-import type { RequestMessage } from '../protocol/json-rpc.ts';
-import { clientFacts, readHandshake, readModernMeta } from '../protocol/meta.ts';
-import type { Revision } from '../protocol/revision.ts';
-import { modernVersions, newestLegacy, revisionOf, revisions } from '../protocol/revisions.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { checkMirrors, headerValue } from '../protocol/wire/headers.ts';
+import type { RequestMessage } from '../protocol/wire/json-rpc.ts';
+import { clientFacts, readHandshake, readModernMeta } from '../protocol/wire/meta.ts';
+import type { Revision } from '../protocol/revisions/revision.ts';
+import { modernVersions, newestLegacy, revisionOf, revisions } from '../protocol/revisions/revisions.ts';
 import type { Link } from './link.ts';
 
 /** A request whose revision and sender are settled. */

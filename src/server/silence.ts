@@ -1,5 +1,5 @@
-import type { Clock } from '../core/clock.ts';
-import type { Roster } from '../core/roster.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Roster } from '../base/roster.ts';
 import type { Accidents } from './accidents.ts';
 import type { Link } from './link.ts';
 

@@ -1,16 +1,16 @@
 import type { Readable, Writable } from 'node:stream';
 import { localCaller, type Caller } from '../core/caller.ts';
-import { ToolcribError } from '../core/errors.ts';
-import { parseJson } from '../core/parse-json.ts';
-import { encodeError } from '../protocol/json-rpc.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { parseJson } from '../base/parse-json.ts';
+import { encodeError } from '../protocol/wire/json-rpc.ts';
 import type { Server } from './create-server.ts';
 import { refuse } from './exchange.ts';
 import { LineReader } from './line-reader.ts';
 import type { Accidents } from './accidents.ts';
 import { createLink, textOf, type Answer } from './link.ts';
 import { noteRefusal } from './refusals.ts';
-import { Session } from './session.ts';
-import { keepsNothing } from './stream.ts';
+import { Session } from './sessions/session.ts';
+import { keepsNothing } from './sessions/stream.ts';
 
 /** What to talk through, and who is at the other end. */
 export interface StdioOptions {

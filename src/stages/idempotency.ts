@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { ToolCall } from '../core/call.ts';
-import { systemClock, type Clock } from '../core/clock.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
 import { definitionDigest, digest, ownerOf } from '../core/digest.ts';
-import { errorTable, rowOf, ToolcribError, type ErrorCode } from '../core/errors.ts';
-import { parseJson } from '../core/parse-json.ts';
-import { describeNotKept } from '../core/not-kept.ts';
-import type { Reservation } from '../core/reservation.ts';
+import { errorTable, rowOf, ToolcribError, type ErrorCode } from '../base/errors.ts';
+import { parseJson } from '../base/parse-json.ts';
+import { describeNotKept } from '../core/memory/not-kept.ts';
+import type { Reservation } from '../core/memory/reservation.ts';
 import type { Done, Failed, Result } from '../core/result.ts';
 import type { Next, Stage } from '../core/stage.ts';
 import { isDeclaredReadOnly, type Tool } from '../core/tool.ts';

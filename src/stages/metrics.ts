@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { absentTools } from '../core/absent-tool.ts';
 import type { Call } from '../core/call.ts';
-import { systemClock, type Clock } from '../core/clock.ts';
-import { ToolcribError } from '../core/errors.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
+import { ToolcribError } from '../base/errors.ts';
 import type { Result } from '../core/result.ts';
 import type { Awaitable } from '../core/source.ts';
 import type { Next, Stage } from '../core/stage.ts';

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { absentTool } from '../core/absent-tool.ts';
 import type { ToolCall } from '../core/call.ts';
-import { Cancellation } from '../core/cancellation.ts';
-import { ToolcribError, type ErrorCode } from '../core/errors.ts';
+import { Cancellation } from '../base/cancellation.ts';
+import { ToolcribError, type ErrorCode } from '../base/errors.ts';
 import { Interview } from '../core/interview.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { failed, type Result } from '../core/result.ts';

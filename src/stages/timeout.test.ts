@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Deadlines } from '../core/deadlines.ts';
+import { Deadlines } from '../base/deadlines.ts';
 import { withStages, type Stage } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';

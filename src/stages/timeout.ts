@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { systemClock, type Clock } from '../core/clock.ts';
-import { Deadlines } from '../core/deadlines.ts';
-import { compileGlobTable } from '../core/glob.ts';
-import { limitTime, type TimeLimits } from '../core/limit-time.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
+import { Deadlines } from '../base/deadlines.ts';
+import { compileGlobTable } from '../base/glob.ts';
+import { limitTime, type TimeLimits } from '../core/essentials/limit-time.ts';
 import type { Stage } from '../core/stage.ts';
 
 const seconds = z.number().positive().max(3600);

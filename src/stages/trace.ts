@@ -15,7 +15,7 @@ import {
 import type { z } from 'zod';
 import { absentReadings, absentTools } from '../core/absent-tool.ts';
 import type { Call, Reading } from '../core/call.ts';
-import { rowOf, ToolcribError } from '../core/errors.ts';
+import { rowOf, ToolcribError } from '../base/errors.ts';
 import type { Result } from '../core/result.ts';
 import type { Awaitable } from '../core/source.ts';
 import type { Next, Stage } from '../core/stage.ts';

@@ -1,4 +1,4 @@
-import { ToolcribError } from '../core/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 
 /** The answer to a call that cannot be put on record; the cause is for the log alone. */
 export function recordUnavailable(cause?: string): ToolcribError {

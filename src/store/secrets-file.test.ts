@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkpointKeys, openCheckpoint, signCheckpoint } from './checkpoint.ts';
+import { checkpointKeys, openCheckpoint, signCheckpoint } from './journal/checkpoint.ts';
 import { openSecrets } from './secrets-file.ts';
 
 test('E4 secrets are made once, for their owner alone, and are the same ever after', () => {

@@ -9,8 +9,8 @@ import {
   unlinkSync,
   writeSync,
 } from 'node:fs';
-import { ToolcribError } from '../core/errors.ts';
-import { parseJson } from '../core/parse-json.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { parseJson } from '../base/parse-json.ts';
 
 /** What a deployment keeps secret, outside its database. */
 export interface StoreSecrets {

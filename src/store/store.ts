@@ -1,8 +1,8 @@
-import type { Approvals } from '../core/approval.ts';
-import type { Identities, KeyRecord, TenantRecord } from '../core/identity.ts';
-import type { Memory } from '../core/memory.ts';
-import type { NotKept } from '../core/not-kept.ts';
-import type { Reservation } from '../core/reservation.ts';
+import type { Approvals } from '../core/memory/approval.ts';
+import type { Identities, KeyRecord, TenantRecord } from '../core/memory/identities.ts';
+import type { Memory } from '../core/memory/memory.ts';
+import type { NotKept } from '../core/memory/not-kept.ts';
+import type { Reservation } from '../core/memory/reservation.ts';
 import type { Awaitable } from '../core/source.ts';
 
 /** Everything that must be remembered, wherever it is kept. */

@@ -5,7 +5,7 @@ import { propertyRuns } from '../../test/property-runs.ts';
 import { clampedInt } from './clamped-int.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { defineTool } from '../core/tool.ts';
-import { validatorOf } from '../core/validator.ts';
+import { validatorOf } from '../schema/validator.ts';
 
 const limit = clampedInt({ min: 1, max: 100, default: 10 });
 const tool = defineTool(

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ToolcribError } from '../core/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 
 /** The range of a number that is moved into it. */
 export interface ClampedRange {

@@ -1,4 +1,4 @@
-import { secretSpellings } from '../core/secret-spellings.ts';
+import { secretSpellings } from '../base/secret-spellings.ts';
 
 /** Takes secrets out of a text, and out of the end of one that was cut what may be the beginning of a secret. */
 export type Conceal = (text: string, how?: { readonly isCut: boolean }) => string;

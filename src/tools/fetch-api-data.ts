@@ -1,7 +1,7 @@
 import { TextDecoder } from 'node:util';
 import { z } from 'zod';
-import { systemClock, type Clock } from '../core/clock.ts';
-import { ToolcribError } from '../core/errors.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
+import { ToolcribError } from '../base/errors.ts';
 import { defineTool, type Tool } from '../core/tool.ts';
 import { createGuard, type Guard } from '../net/create-guard.ts';
 import { OutboundError, type GuardOptions, type OutboundResponse } from '../net/guard.ts';

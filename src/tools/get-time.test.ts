@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { propertyRuns } from '../../test/property-runs.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { toResult } from '../core/result.ts';
-import { validatorOf } from '../core/validator.ts';
+import { validatorOf } from '../schema/validator.ts';
 import { createFakeClock } from '../testing.ts';
 import { getTimeTool } from './get-time.ts';
 

@@ -1,5 +1,5 @@
-import { systemClock, type Clock } from '../core/clock.ts';
-import { toolError } from '../core/tool-error.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
+import { toolError } from '../core/authoring/tool-error.ts';
 import { defineTool, type Tool } from '../core/tool.ts';
 
 /** The `get_time` tool: what time it is, in any time zone. */

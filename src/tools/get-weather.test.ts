@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { ToolRegistry } from '../core/registry.ts';
 import { toResult } from '../core/result.ts';
-import { validatorOf } from '../core/validator.ts';
+import { validatorOf } from '../schema/validator.ts';
 import { createFakeClock } from '../testing.ts';
 import { getWeatherTool, WeatherTool, type WeatherSettings } from './get-weather.ts';
 

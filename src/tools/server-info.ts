@@ -1,5 +1,5 @@
-import { AbstractTool } from '../core/abstract-tool.ts';
-import { systemClock, type Clock } from '../core/clock.ts';
+import { AbstractTool } from '../core/authoring/abstract-tool.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
 import type { ToolContext } from '../core/context.ts';
 import type { ToolSource } from '../core/source.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { Deadlines } from '../../src/core/deadlines.ts';
-import { limitTime } from '../../src/core/limit-time.ts';
-import { permit } from '../../src/core/permit.ts';
-import { validateInput, validateOutput } from '../../src/core/validate.ts';
+import { Deadlines } from '../../src/base/deadlines.ts';
+import { limitTime } from '../../src/core/essentials/limit-time.ts';
+import { permit } from '../../src/core/essentials/permit.ts';
+import { validateInput, validateOutput } from '../../src/core/essentials/validate.ts';
 import {
   createServer,
   definePrompt,

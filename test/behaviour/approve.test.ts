@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { validatorOf } from '../../src/core/validator.ts';
+import { validatorOf } from '../../src/schema/validator.ts';
 import { requireConfirmation } from '../../src/index.ts';
 import { everythingForStaff, openCrib } from '../gateway.ts';
 import { versions, wiper } from './governed-tools.ts';

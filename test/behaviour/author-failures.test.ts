@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { errorTable, type ErrorCode } from '../../src/core/errors.ts';
+import { errorTable, type ErrorCode } from '../../src/base/errors.ts';
 import { definePrompt, defineResource, defineTool, ToolcribError } from '../../src/index.ts';
 import { openCrib } from '../gateway.ts';
 import { describeMatrix } from './matrix.ts';

@@ -4,7 +4,7 @@ import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { SqliteDatabase } from '../../src/store/sqlite-database.ts';
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import { cli } from './child.ts';
 
 const FULL = '/dev/full';

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { chainOfTenant } from '../../src/stages/audit-row.ts';
+import { chainOfTenant } from '../../src/stages/record/audit-row.ts';
 import { openSecrets } from '../../src/store/secrets-file.ts';
 import { deployment } from './cli-deployment.ts';
 import type { Run } from './run-command-line.ts';

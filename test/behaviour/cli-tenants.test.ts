@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { SqliteDatabase } from '../../src/store/sqlite-database.ts';
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import { deployment } from './cli-deployment.ts';
 
 describe('commands that only read', () => {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createGateway } from '../../src/gateway.ts';
-import { defaultConfig } from '../../src/gateway/default-config.ts';
+import { defaultConfig } from '../../src/gateway/settings/default-config.ts';
 import { defineTool } from '../../src/index.ts';
 import { everythingForStaff, openCrib, readRows } from '../gateway.ts';
 import { prepare, serve } from '../served.ts';

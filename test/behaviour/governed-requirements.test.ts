@@ -7,15 +7,15 @@ import {
   defineTool,
   localCaller,
 } from '../../src/index.ts';
-import type { Clock } from '../../src/core/clock.ts';
-import { Deadlines } from '../../src/core/deadlines.ts';
+import type { Clock } from '../../src/base/clock.ts';
+import { Deadlines } from '../../src/base/deadlines.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
 import { withStages } from '../../src/core/stage.ts';
 import { createGateway } from '../../src/gateway/create-gateway.ts';
-import { defaultConfig } from '../../src/gateway/default-config.ts';
+import { defaultConfig } from '../../src/gateway/settings/default-config.ts';
 import { createLasting } from '../../src/gateway/lasting.ts';
 import { createLine, type Line } from '../../src/gateway/line.ts';
-import { loadConfig } from '../../src/gateway/load-config.ts';
+import { loadConfig } from '../../src/gateway/settings/load-config.ts';
 import { openStore } from '../../src/gateway/open-store.ts';
 import { Secrets } from '../../src/observe/secrets.ts';
 import { createFakeClock, createTestCall } from '../../src/testing.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { SqliteDatabase } from '../../src/store/sqlite-database.ts';
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import { openCrib } from '../gateway.ts';
 import { echo, versions } from './governed-tools.ts';
 

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
-import type { ConfigInput } from '../../src/gateway/config.ts';
+import type { ConfigInput } from '../../src/gateway/settings/config.ts';
 import { openCrib, type Crib, type CribSetup } from '../gateway.ts';
 
 function offering(folder: string): ConfigInput {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Libsql from 'libsql';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { ConfigInput } from '../../src/gateway/config.ts';
+import type { ConfigInput } from '../../src/gateway/settings/config.ts';
 import { processesOf } from '../databases.ts';
 import { openCrib, type Crib } from '../gateway.ts';
 import { hasPostgres, startPostgres, type PostgresServer } from '../postgres.ts';

@@ -7,7 +7,7 @@ import {
   type SessionRecord,
 } from '../../src/index.ts';
 import { createFakeClock } from '../../src/testing.ts';
-import { sessionLimits } from '../../src/server/sessions.ts';
+import { sessionLimits } from '../../src/server/sessions/sessions.ts';
 import { sourceTest } from '../source-test.ts';
 import { deferred } from './deferred.ts';
 import {

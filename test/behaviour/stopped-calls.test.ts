@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { defineTool, type Server } from '../../src/index.ts';
-import { sessionLimits } from '../../src/server/sessions.ts';
+import { sessionLimits } from '../../src/server/sessions/sessions.ts';
 import { deferred } from './deferred.ts';
 import { describeMatrix, type Cell } from './matrix.ts';
 import { describeDoors, initialize, openSession } from './session-client.ts';

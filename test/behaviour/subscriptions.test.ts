@@ -12,8 +12,8 @@ import {
 } from '../../src/index.ts';
 import { serveStdio } from '../../src/node.ts';
 import { createFakeClock } from '../../src/testing.ts';
-import { KEEP_ALIVE_MS } from '../../src/server/pulse.ts';
-import { addressLimits } from '../../src/server/followed.ts';
+import { KEEP_ALIVE_MS } from '../../src/server/sessions/pulse.ts';
+import { addressLimits } from '../../src/server/sessions/followed.ts';
 import { seatLimits } from '../../src/server/seats.ts';
 import { sourceTest } from '../source-test.ts';
 import type { Json } from './peer.ts';

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
 import { check } from '../../src/cli/check.ts';
-import { init } from '../../src/cli/init.ts';
+import { init } from '../../src/cli/init/init.ts';
 import { lint } from '../../src/cli/lint.ts';
 import { createServer } from '../../src/server/create-server.ts';
 import { createTestClient, recordingSource } from '../../src/testing.ts';

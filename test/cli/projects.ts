@@ -3,9 +3,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, vi } from 'vitest';
-import { init, type InitFlags } from '../../src/cli/init.ts';
+import { init, type InitFlags } from '../../src/cli/init/init.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
-import { createModuleTools } from '../../src/gateway/module-tools.ts';
+import { createModuleTools } from '../../src/gateway/modules/tools.ts';
 import type { Tool } from '../../src/index.ts';
 
 /** The folder of this package. */

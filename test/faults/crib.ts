@@ -13,7 +13,7 @@ import {
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ConfigInput } from '../../src/gateway/config.ts';
+import type { ConfigInput } from '../../src/gateway/settings/config.ts';
 import { faultTools } from './fault-tools.ts';
 import { within } from '../within.ts';
 import { eventually } from './scenario.ts';

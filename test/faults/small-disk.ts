@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
-import type { ConfigInput } from '../../src/gateway/config.ts';
+import type { ConfigInput } from '../../src/gateway/settings/config.ts';
 import { Crib, type Serving } from './crib.ts';
 
 const AT_ONCE = { timeout: 30_000 };

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import type { Caller } from '../../src/core/caller.ts';
-import { systemClock } from '../../src/core/clock.ts';
+import { systemClock } from '../../src/base/clock.ts';
 import { modernMeta } from './client.ts';
 import { openGoverned } from './governed.ts';
 import { Random } from './scenario.ts';

@@ -1,4 +1,4 @@
-import { jsonLimits } from '../../src/protocol/json-scan.ts';
+import { jsonLimits } from '../../src/protocol/wire/json-scan.ts';
 import { modernMeta } from './client.ts';
 
 /** A request that is as costly as a legal one can be, in one of the ways in which it can be. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { parseMessage } from '../../src/protocol/json-rpc.ts';
-import { JsonScanner } from '../../src/protocol/json-scan.ts';
-import { revisions } from '../../src/protocol/revisions.ts';
-import type { Revision } from '../../src/protocol/revision.ts';
+import { parseMessage } from '../../src/protocol/wire/json-rpc.ts';
+import { JsonScanner } from '../../src/protocol/wire/json-scan.ts';
+import { revisions } from '../../src/protocol/revisions/revisions.ts';
+import type { Revision } from '../../src/protocol/revisions/revision.ts';
 
 const scanner = new JsonScanner();
 const REPLACEMENTS = Buffer.from('\\"{[\0\x80\xff', 'latin1');

@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { z } from 'zod';
 import { localCaller, type Caller } from '../../src/core/caller.ts';
-import { definePrompt } from '../../src/core/prompt.ts';
+import { definePrompt } from '../../src/core/prompts/prompt.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
-import { defineResource } from '../../src/core/resource.ts';
+import { defineResource } from '../../src/core/resources/resource.ts';
 import { withStages } from '../../src/core/stage.ts';
 import { defineTool } from '../../src/core/tool.ts';
-import { validateInput } from '../../src/core/validate.ts';
+import { validateInput } from '../../src/core/essentials/validate.ts';
 import { createServer, type Server } from '../../src/server/create-server.ts';
-import type { accessOptions } from '../../src/stages/access-rules.ts';
-import { createAccess } from '../../src/stages/authorize.ts';
+import type { accessOptions } from '../../src/stages/access/rules.ts';
+import { createAccess } from '../../src/stages/access/authorize.ts';
 import { createTestClient } from '../../src/testing.ts';
 
 type Rules = z.input<typeof accessOptions>;

@@ -7,8 +7,8 @@ import { withStages } from '../../src/core/stage.ts';
 import { defineTool } from '../../src/core/tool.ts';
 import { createServer, type JsonRpcMessage, type Server } from '../../src/server/create-server.ts';
 import { createLink, textOf, type Answer } from '../../src/server/link.ts';
-import type { Headers } from '../../src/protocol/headers.ts';
-import { createAccess } from '../../src/stages/authorize.ts';
+import type { Headers } from '../../src/protocol/wire/headers.ts';
+import { createAccess } from '../../src/stages/access/authorize.ts';
 
 const SAMPLES = 10_000;
 const WARM_UP = 1_500;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createApiKey } from '../../src/auth/api-key.ts';
-import type { Route } from '../../src/server/routes.ts';
+import type { Route } from '../../src/server/http/routes.ts';
 import { ask, keyed, CALL, type Keyed } from './keyed.ts';
 
 const operatorRoutes: readonly Route[] = [

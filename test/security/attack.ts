@@ -1,4 +1,4 @@
-import { metaKeys } from '../../src/protocol/meta.ts';
+import { metaKeys } from '../../src/protocol/wire/meta.ts';
 import { peek, send, toBytes, type RawAnswer, type RawRequest } from './raw-http.ts';
 import type { Target } from './target.ts';
 

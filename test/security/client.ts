@@ -2,7 +2,7 @@ import { Agent, request, type IncomingHttpHeaders, type IncomingMessage } from '
 import { text as readText } from 'node:stream/consumers';
 import { TASKS_EXTENSION } from '../../src/core/requirement.ts';
 import type { Caller } from '../../src/core/caller.ts';
-import { metaKeys } from '../../src/protocol/meta.ts';
+import { metaKeys } from '../../src/protocol/wire/meta.ts';
 import { within } from '../within.ts';
 import type { Version } from './attack.ts';
 import { leaksIn } from './leaks.ts';

@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import type { FileOperationsOptions } from '../../src/tools/file-operations.ts';
+import type { FileOperationsOptions } from '../../src/tools/files/file-operations.ts';
 import { failure, openSandbox, type Run } from './file-sandbox.ts';
 
 const ROUNDS = 300;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { ToolRegistry } from '../../src/core/registry.ts';
-import { fileOperationsTool, type FileOperationsOptions } from '../../src/tools/file-operations.ts';
+import { fileOperationsTool, type FileOperationsOptions } from '../../src/tools/files/file-operations.ts';
 
 /** What is outside, and must neither come out nor be changed. */
 export const CANARY = 'CANARY-7f3a91';

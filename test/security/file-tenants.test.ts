@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadConfig } from '../../src/gateway/load-config.ts';
+import { loadConfig } from '../../src/gateway/settings/load-config.ts';
 import { createGateway } from '../../src/gateway/create-gateway.ts';
 import type { Peer } from '../behaviour/peer.ts';
 import { openCrib } from '../gateway.ts';

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test } from 'vitest';
 import { createGateway } from '../../src/gateway/create-gateway.ts';
-import { defaultConfig } from '../../src/gateway/default-config.ts';
+import { defaultConfig } from '../../src/gateway/settings/default-config.ts';
 import { defineTool, localCaller, ToolRegistry, createServer } from '../../src/index.ts';
 import { serveStdio } from '../../src/node.ts';
 import { talkInLines } from '../behaviour/lines.ts';

@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer';
 import { expect, test } from 'vitest';
-import { checkpointKeys } from '../../src/store/checkpoint.ts';
+import { checkpointKeys } from '../../src/store/journal/checkpoint.ts';
 import { openSecrets } from '../../src/store/secrets-file.ts';
-import { SqliteDatabase } from '../../src/store/sqlite-database.ts';
-import { verifyJournal, type Verdict } from '../../src/store/verify-journal.ts';
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
+import { verifyJournal, type Verdict } from '../../src/store/journal/verify.ts';
 import { definePrompt, defineResource, defineTool } from '../../src/index.ts';
 import { openCrib, type Crib, type Holder } from '../gateway.ts';
 import { versions } from './attack.ts';

@@ -13,7 +13,7 @@ import {
   type Attack,
   type GoodCall,
 } from './attack.ts';
-import { metaKeys } from '../../src/protocol/meta.ts';
+import { metaKeys } from '../../src/protocol/wire/meta.ts';
 import { Client, Events } from './client.ts';
 import { leakedAnswers, type RawRequest } from './raw-http.ts';
 import { richTarget } from './rich-target.ts';

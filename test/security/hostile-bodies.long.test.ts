@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { defineTool } from '../../src/index.ts';
-import { SqliteDatabase } from '../../src/store/sqlite-database.ts';
+import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import { openCrib, type Crib } from '../gateway.ts';
 import type { Json } from '../behaviour/peer.ts';
 

@@ -1,5 +1,5 @@
 import { createApiKey, hashKey } from '../../src/auth/api-key.ts';
-import type { Identities, KeyRecord, TenantRecord } from '../../src/core/identity.ts';
+import type { Identities, KeyRecord, TenantRecord } from '../../src/core/memory/identities.ts';
 
 /** The pepper of every test. */
 export const pepper = 'a pepper of more than thirty-two bytes';

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { createGateway } from '../../src/gateway/create-gateway.ts';
-import type { Complaint } from '../../src/gateway/complaint.ts';
-import { loadConfig } from '../../src/gateway/load-config.ts';
+import type { Complaint } from '../../src/config/complaint.ts';
+import { loadConfig } from '../../src/gateway/settings/load-config.ts';
 import { openCrib, type Crib } from '../gateway.ts';
 
 // What a caller wrote: it shows that it was run.

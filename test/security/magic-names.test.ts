@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict';
 import { afterEach, describe, expect, test } from 'vitest';
 import { ToolRegistry } from '../../src/core/registry.ts';
 import { defineTool } from '../../src/core/tool.ts';
-import { metaKeys } from '../../src/protocol/meta.ts';
+import { metaKeys } from '../../src/protocol/wire/meta.ts';
 import {
   callBody,
   deliver,

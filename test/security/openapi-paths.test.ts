@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ToolRegistry } from '../../src/core/registry.ts';
 import { toolsFromOpenApi } from '../../src/tools.ts';
-import type { OpenApiOperation } from '../../src/tools/openapi-operation.ts';
-import { buildRequest } from '../../src/tools/openapi-request.ts';
+import type { OpenApiOperation } from '../../src/tools/openapi/operation.ts';
+import { buildRequest } from '../../src/tools/openapi/request.ts';
 import { openApi, type LocalApi } from '../openapi-api.ts';
 import { propertyRuns } from '../property-runs.ts';
 

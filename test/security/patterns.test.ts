@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { fullFormats } from 'ajv-formats/dist/formats.js';
 import { parseSync, Visitor } from 'oxc-parser';
 import { describe, expect, test } from 'vitest';
-import { ToolcribError } from '../../src/core/errors.ts';
+import { ToolcribError } from '../../src/base/errors.ts';
 import { defineTool, type Tool } from '../../src/core/tool.ts';
 import { deliver, goodCall, versions } from './attack.ts';
 import { dangersOf } from './pattern-safety.ts';
@@ -80,7 +80,7 @@ describe('patterns of our own', () => {
   // More than the check can judge: none of them can come back to a character it has read.
   const accepted = new Set([
     // A word character, a percent sign and a dot are three different things, so there is one way through.
-    String.raw`src/core/uri-template.ts: /^(?:\w|%[\dA-Fa-f]{2})+(?:\.(?:\w|%[\dA-Fa-f]{2})+)*$/`,
+    String.raw`src/core/resources/uri-template.ts: /^(?:\w|%[\dA-Fa-f]{2})+(?:\.(?:\w|%[\dA-Fa-f]{2})+)*$/`,
   ]);
   // The match of a URI template, which is no regular expression.
   const ownMatch = 'template.template.match(uri)';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ConfigInput } from '../../src/gateway/config.ts';
+import type { ConfigInput } from '../../src/gateway/settings/config.ts';
 import { openCrib } from '../gateway.ts';
 
 function shopFor(tenant: string): string {

@@ -4,9 +4,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ToolRegistry } from '../../src/core/registry.ts';
-import { sqlQueryTool } from '../../src/tools/query-sql.ts';
-import type { SqlRows, SqlStatement } from '../../src/tools/sql-driver.ts';
-import { openPostgres, type PostgresDriver, type PostgresOptions } from '../../src/tools/sql-postgres.ts';
+import { sqlQueryTool } from '../../src/tools/database/query-sql.ts';
+import type { SqlRows, SqlStatement } from '../../src/tools/sql/driver.ts';
+import { openPostgres, type PostgresDriver, type PostgresOptions } from '../../src/tools/sql/postgres.ts';
 import { hasPostgres, startPostgres, type PostgresServer } from '../postgres.ts';
 
 let pg: PostgresServer;

@@ -5,10 +5,10 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ToolContext } from '../../src/core/context.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
-import { sqlQueryTool, type SqlQueryOptions } from '../../src/tools/query-sql.ts';
-import { postgresFunctions } from '../../src/tools/sql-guard-functions.ts';
-import { SqlRefusal, type SqlRules } from '../../src/tools/sql-guard-rules.ts';
-import { guardSql } from '../../src/tools/sql-guard.ts';
+import { sqlQueryTool, type SqlQueryOptions } from '../../src/tools/database/query-sql.ts';
+import { postgresFunctions } from '../../src/tools/sql/guard-functions.ts';
+import { SqlRefusal, type SqlRules } from '../../src/tools/sql/guard-rules.ts';
+import { guardSql } from '../../src/tools/sql/guard.ts';
 import { hasPostgres, startPostgres, type PostgresServer } from '../postgres.ts';
 import { propertyRuns } from '../property-runs.ts';
 

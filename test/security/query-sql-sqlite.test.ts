@@ -8,7 +8,7 @@ import Database from 'libsql';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ToolContext } from '../../src/core/context.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
-import { sqlQueryTool, type SqlQueryOptions } from '../../src/tools/query-sql.ts';
+import { sqlQueryTool, type SqlQueryOptions } from '../../src/tools/database/query-sql.ts';
 import { propertyRuns } from '../property-runs.ts';
 
 const CANARY = 'canary-91bd';

@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { recorded } from '../../src/core/record.ts';
-import { ToolcribError } from '../../src/core/errors.ts';
+import { ToolcribError } from '../../src/base/errors.ts';
 import { serveStdio } from '../../src/server/stdio.ts';
 import type { Refusal } from '../../src/core/refusal.ts';
 import { modernMeta } from './attack.ts';

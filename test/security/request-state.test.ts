@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { Memory, SealingKey } from '../../src/core/memory.ts';
+import type { Memory, SealingKey } from '../../src/core/memory/memory.ts';
 import { defineTool } from '../../src/core/tool.ts';
-import { createInMemory } from '../../src/server/in-memory.ts';
+import { createInMemory } from '../../src/core/memory/in-memory.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing.ts';
 import { Client, type Reply } from './client.ts';
 import { ada, others } from './people.ts';

@@ -1,17 +1,17 @@
 import { onTestFinished } from 'vitest';
 import type { Caller } from '../../src/core/caller.ts';
-import { definePrompt, type Prompt } from '../../src/core/prompt.ts';
+import { definePrompt, type Prompt } from '../../src/core/prompts/prompt.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
 import {
   defineResource,
   defineResourceTemplate,
   type Resource,
   type ResourceTemplate,
-} from '../../src/core/resource.ts';
+} from '../../src/core/resources/resource.ts';
 import type { ToolSource } from '../../src/core/source.ts';
 import { defineTool, type Tool } from '../../src/core/tool.ts';
 import { createServer, type Server } from '../../src/server/create-server.ts';
-import { listen } from '../../src/server/node-http.ts';
+import { listen } from '../../src/server/http/node-http.ts';
 import type { ServerOptions } from '../../src/server/options.ts';
 import { ada, signsIn } from './people.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createServer } from '../../src/server/create-server.ts';
-import { listen } from '../../src/server/node-http.ts';
-import type { Route } from '../../src/server/routes.ts';
+import { listen } from '../../src/server/http/node-http.ts';
+import type { Route } from '../../src/server/http/routes.ts';
 import { recordingSource } from '../../src/testing.ts';
 import { ask, keyed } from './keyed.ts';
 

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import type { ToolCall } from '../../src/core/call.ts';
 import { defineTool, type Tool } from '../../src/core/tool.ts';
 import { createServer, type Server } from '../../src/server/create-server.ts';
-import { listen } from '../../src/server/node-http.ts';
+import { listen } from '../../src/server/http/node-http.ts';
 import type { ServerOptions } from '../../src/server/options.ts';
 import { recordingSource, type RecordingSource } from '../../src/testing.ts';
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../../src/gateway/load-config.ts';
+import { readConfig } from '../../src/gateway/settings/load-config.ts';
 import { openCrib } from '../gateway.ts';
 
 const EVIL = `

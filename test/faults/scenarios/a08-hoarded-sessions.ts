@@ -1,4 +1,4 @@
-import { SqliteDatabase } from '../../../src/store/sqlite-database.ts';
+import { SqliteDatabase } from '../../../src/store/sqlite/database.ts';
 import { Client } from '../client.ts';
 import { Crib } from '../crib.ts';
 import type { Outcome, RunOptions, Scenario } from '../scenario.ts';

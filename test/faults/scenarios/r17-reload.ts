@@ -1,4 +1,4 @@
-import type { ConfigInput } from '../../../src/gateway/config.ts';
+import type { ConfigInput } from '../../../src/gateway/settings/config.ts';
 import { Client } from '../client.ts';
 import { Crib, type Row, type Serving } from '../crib.ts';
 import { Load, withoutRow } from '../load.ts';

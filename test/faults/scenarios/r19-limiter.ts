@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import type { ConfigInput } from '../../../src/gateway/config.ts';
-import { MAX_ROUNDS } from '../../../src/server/seal.ts';
+import type { ConfigInput } from '../../../src/gateway/settings/config.ts';
+import { MAX_ROUNDS } from '../../../src/server/calls/seal.ts';
 import { handshake } from '../../fuzz/messages.ts';
 import { Client, modernMeta } from '../client.ts';
 import { Crib } from '../crib.ts';

@@ -1,0 +1,48 @@
+import { writeFile } from 'node:fs/promises';
+import { ToolcribError } from '../../base/errors.ts';
+import { collectTools } from '../collect-tools.ts';
+import { toolTypes } from './tool-types.ts';
+
+/** What `toolcrib codegen` may be told. */
+export interface CodegenFlags {
+  readonly config?: string;
+  readonly out?: string;
+}
+
+/** `toolcrib codegen`: writes TypeScript types for what tools take and return. */
+export async function codegen(files: readonly string[], { config, out }: CodegenFlags): Promise<void> {
+  const { tools, problems } = await collectTools(files, config);
+  // Types for some of the tools would look like types for all of them.
+  if (problems.length > 0) throw new ToolcribError('invalid_setup', problems.join('\n'));
+  if (tools.length === 0)
+    throw new ToolcribError(
+      'invalid_setup',
+      'There are no tools to write types for: name a file that exports some.',
+    );
+  const names = tools.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) < index);
+  if (twice !== undefined)
+    throw new ToolcribError(
+      'invalid_setup',
+      `Two tools are called "${twice}": name files whose tools go together.`,
+    );
+  const text = toolTypes(tools);
+  if (out === undefined) {
+    process.stdout.write(text);
+    return;
+  }
+  await save(out, text);
+  process.stdout.write(`${out} has the types of ${tools.length} tool${tools.length === 1 ? '' : 's'}.\n`);
+}
+
+async function save(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text);
+  } catch (cause) {
+    throw new ToolcribError(
+      'invalid_setup',
+      `${file} cannot be written: name a file in a folder that exists, with --out FILE.`,
+      { cause },
+    );
+  }
+}

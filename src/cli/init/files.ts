@@ -1,0 +1,147 @@
+import { readManifest } from '../package-version.ts';
+import { templates, type TemplateName } from './templates.ts';
+
+/** What a new project should be. */
+export interface ProjectPlan {
+  readonly name: string;
+  readonly template: TemplateName;
+  readonly language: 'typescript' | 'javascript';
+  /** The three parts of the tool's description. */
+  readonly does: string;
+  readonly returns: string;
+  readonly when: string;
+}
+
+/** The files of a new project, by path. */
+export function projectFiles(plan: ProjectPlan): ReadonlyMap<string, string> {
+  const { file } = templates[plan.template];
+  const isTyped = plan.language === 'typescript';
+  const ending = isTyped ? 'ts' : 'js';
+  return new Map([
+    ['package.json', toJson(manifestOf(plan.name, ending))],
+    ['toolcrib.yaml', configurationOf(plan.name, ending)],
+    [`tools/${file}.${ending}`, toolOf(plan)],
+    [`tools/${file}.test.${ending}`, testOf(plan, ending)],
+    ...(isTyped ? [['tsconfig.json', toJson(compilerSettings)] as const] : []),
+    [
+      '.gitignore',
+      'node_modules/\n.env\n# The record, the keys and what they are sealed with.\ntoolcrib.*\n!toolcrib.yaml\n',
+    ],
+    ['README.md', readmeOf(plan, ending)],
+  ]);
+}
+
+type Ending = 'ts' | 'js';
+
+function manifestOf(name: string, ending: Ending): object {
+  // The versions this package is tested with are those a project should begin with.
+  const own = readManifest();
+  const versions = { ...own.devDependencies, ...own.dependencies };
+  const pick = (...names: readonly string[]): object =>
+    Object.fromEntries(names.map((one) => [one, versions[one]]));
+  return {
+    name,
+    version: '0.1.0',
+    private: true,
+    type: 'module',
+    scripts: {
+      start: 'toolcrib serve',
+      test: `node ${ending === 'ts' ? '--import jiti/register ' : ''}--test tools/*.test.${ending}`,
+      check: `${ending === 'ts' ? 'tsc && ' : ''}toolcrib check && toolcrib lint`,
+    },
+    dependencies: { toolcrib: `^${own.version}`, ...pick('zod') },
+    ...(ending === 'ts' && { devDependencies: pick('@types/node', 'jiti', 'typescript') }),
+  };
+}
+
+const compilerSettings = {
+  compilerOptions: {
+    target: 'es2023',
+    module: 'nodenext',
+    types: ['node'],
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    allowImportingTsExtensions: true,
+    verbatimModuleSyntax: true,
+    skipLibCheck: true,
+    noEmit: true,
+  },
+  include: ['tools'],
+};
+
+function configurationOf(name: string, ending: Ending): string {
+  return `# yaml-language-server: $schema=./node_modules/toolcrib/toolcrib.schema.json
+server:
+  name: ${JSON.stringify(name)}
+
+tools:
+  modules: [./tools/*.${ending}]
+  ready: {} # what comes with Toolcrib, such as ping: {}; none of it for now
+`;
+}
+
+function toolOf({ template, does, returns, when }: ProjectPlan): string {
+  const { tool, title, variable, above, parts, handler } = templates[template];
+  return `import { defineTool } from 'toolcrib';
+import { z } from 'zod';
+
+${above}
+export const ${variable} = defineTool(
+  {
+    name: '${tool}',
+    title: '${title}',
+    // A model chooses by this text alone: what the tool does, what it returns, when to use it.
+    description: [
+      ${quoted(does)},
+      ${quoted(returns)},
+      ${quoted(when)},
+    ].join(' '),
+${parts}
+  },
+  ${handler},
+);
+`;
+}
+
+function testOf({ template }: ProjectPlan, ending: Ending): string {
+  const { variable, file, tests } = templates[template];
+  return `import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { createServer, ToolRegistry } from 'toolcrib';
+import { createTestClient } from 'toolcrib/testing';
+import { ${variable} } from './${file}.${ending}';
+
+const client = createTestClient(createServer({ source: new ToolRegistry().registerTool(${variable}) }));
+
+${tests}`;
+}
+
+function readmeOf({ name, template }: ProjectPlan, ending: Ending): string {
+  const { tool, file } = templates[template];
+  return `# ${name}
+
+Tools for AI agents, served over the Model Context Protocol by [Toolcrib](https://www.npmjs.com/package/toolcrib).
+
+\`\`\`sh
+npm install
+npm test
+npm start
+\`\`\`
+
+\`npm start\` serves them at http://127.0.0.1:8484/mcp, to this machine alone, and prints what to put into your client. A file that is saved is served anew at once.
+
+- \`tools/${file}.${ending}\` is the tool \`${tool}\`. Add others beside it: whatever tool a file in \`tools\` exports is served.
+- \`toolcrib.yaml\` is the configuration: who may call, limits, and the record of every call.
+- \`npm run check\` says what is wrong with either, and what a model would stumble over.
+`;
+}
+
+// One line of code, whatever somebody typed.
+function quoted(text: string): string {
+  const json = JSON.stringify(text.replaceAll(/\s+/g, ' ').trim());
+  return `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
+}
+
+function toJson(value: object): string {
+  return `${JSON.stringify(value, undefined, 2)}\n`;
+}

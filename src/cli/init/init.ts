@@ -1,0 +1,77 @@
+import { resolve } from 'node:path';
+import { ToolcribError } from '../../base/errors.ts';
+import { projectFiles, type ProjectPlan } from './files.ts';
+import { complaintAboutName, nameAfter } from './name.ts';
+import { askQuestions } from './questions.ts';
+import { templates, type TemplateName } from './templates.ts';
+import { refuseExisting, writeFiles } from './write.ts';
+
+/** What `toolcrib init` may be told. */
+export interface InitFlags {
+  readonly name?: string;
+  readonly template?: TemplateName;
+  readonly language?: ProjectPlan['language'];
+  readonly does?: string;
+  readonly returns?: string;
+  readonly when?: string;
+  /** Whether nothing is asked. */
+  readonly yes?: boolean;
+  /** Whether files that are there are overwritten. */
+  readonly force?: boolean;
+}
+
+/** `toolcrib init`: makes a project with a first tool, its test and a configuration. */
+export async function init(folder: string, flags: InitFlags): Promise<void> {
+  const complaint = flags.name === undefined ? undefined : complaintAboutName(flags.name);
+  if (complaint !== undefined) throw new ToolcribError('invalid_setup', `--name: ${complaint}`);
+  const standard = standardPlan(folder, flags);
+  // Before anybody answers questions in vain.
+  if (!flags.force) refuseExisting(folder, projectFiles(standard).keys());
+  const isAsked = !flags.yes && process.stdin.isTTY && process.stdout.isTTY;
+  const plan = isAsked ? await askQuestions(knownFrom(flags), standard.name) : standard;
+  if (!plan) {
+    process.exitCode = 130;
+    return;
+  }
+  const files = projectFiles(plan);
+  if (!flags.force) refuseExisting(folder, files.keys());
+  writeFiles(folder, files, { overwrite: flags.force ?? false });
+  process.stdout.write(farewell(folder, [...files.keys()]));
+}
+
+function knownFrom({ name, template, language, does, returns, when }: InitFlags): Partial<ProjectPlan> {
+  return {
+    ...(name !== undefined && { name }),
+    ...(template !== undefined && { template }),
+    ...(language !== undefined && { language }),
+    ...(does !== undefined && { does }),
+    ...(returns !== undefined && { returns }),
+    ...(when !== undefined && { when }),
+  };
+}
+
+function standardPlan(folder: string, flags: InitFlags): ProjectPlan {
+  const template = flags.template ?? 'query';
+  const { does, returns, when } = templates[template];
+  return {
+    name: nameAfter(folder),
+    language: 'typescript',
+    does,
+    returns,
+    when,
+    ...knownFrom(flags),
+    template,
+  };
+}
+
+function farewell(folder: string, paths: readonly string[]): string {
+  const isHere = resolve(folder) === process.cwd();
+  const steps = [...(isHere ? [] : [`cd ${folder}`]), 'npm install', 'npm test', 'npm start'];
+  return [
+    `Written to ${isHere ? 'this folder' : folder}:`,
+    ...paths.map((path) => `  ${path}`),
+    'Next:',
+    ...steps.map((step) => `  ${step}`),
+    '',
+  ].join('\n');
+}

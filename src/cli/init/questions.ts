@@ -1,0 +1,70 @@
+import type { ProjectPlan } from './files.ts';
+import { complaintAboutName } from './name.ts';
+import { templates, type TemplateName } from './templates.ts';
+
+/** Asks on the terminal for what is not known yet; nothing comes back from somebody who changed their mind. */
+export async function askQuestions(
+  known: Partial<ProjectPlan>,
+  suggestedName: string,
+): Promise<ProjectPlan | undefined> {
+  const { intro, isCancel, select, text, cancel } = await import('@clack/prompts');
+  const answered = async <T>(question: Promise<T>): Promise<Exclude<T, symbol>> => {
+    const answer = await question;
+    if (isCancel(answer)) throw new Cancelled();
+    return answer as Exclude<T, symbol>;
+  };
+  const sentence = (message: string, initialValue: string): Promise<string> =>
+    answered(
+      text({
+        message,
+        initialValue,
+        validate: (value) => (value?.trim() ? undefined : 'Say it in a sentence.'),
+      }),
+    );
+  try {
+    intro('A new project with tools for AI agents');
+    const name =
+      known.name ??
+      (await answered(
+        text({ message: 'What is it called?', initialValue: suggestedName, validate: complaintAboutName }),
+      ));
+    const template =
+      known.template ??
+      (await answered(select<TemplateName>({ message: 'What is its first tool for?', options: kinds })));
+    const language =
+      known.language ??
+      (await answered(
+        select<ProjectPlan['language']>({ message: 'What is it written in?', options: languages }),
+      ));
+    const standard = templates[template];
+    return {
+      name,
+      template,
+      language,
+      does: known.does ?? (await sentence(`What does ${standard.tool} do?`, standard.does)),
+      returns: known.returns ?? (await sentence('What does it return?', standard.returns)),
+      when: known.when ?? (await sentence('When should a model use it?', standard.when)),
+    };
+  } catch (error) {
+    if (!(error instanceof Cancelled)) throw error;
+    cancel('Nothing was written.');
+    return undefined;
+  }
+}
+
+class Cancelled extends Error {}
+
+const kinds: { value: TemplateName; label: string; hint: string }[] = [
+  { value: 'query', label: 'Finding something', hint: templates.query.tool },
+  { value: 'action', label: 'Doing something', hint: templates.action.tool },
+  {
+    value: 'transformation',
+    label: 'Turning something into something else',
+    hint: templates.transformation.tool,
+  },
+];
+
+const languages: { value: ProjectPlan['language']; label: string }[] = [
+  { value: 'typescript', label: 'TypeScript' },
+  { value: 'javascript', label: 'JavaScript' },
+];

@@ -1,0 +1,49 @@
+import { ToolcribError } from '../base/errors.ts';
+
+/** Something in a configuration file that is wrong, where it is, and what would be right. */
+export interface Complaint {
+  readonly file: string;
+  /** Counted from 1, like the column; 0 when the file as a whole is meant. */
+  readonly line: number;
+  readonly column: number;
+  /** Which setting, such as `access[0].tools`; empty when it is none. */
+  readonly path: string;
+  readonly message: string;
+  /** What to do about it; empty where the message says it all. */
+  readonly remedy: string;
+  /** A warning does not keep the file from being used. */
+  readonly severity: 'error' | 'warning';
+}
+
+/** One line for people, in the form that editors and terminals turn into a link. */
+export function formatComplaint(complaint: Complaint): string {
+  const { file, line, column, path, message, remedy, severity } = complaint;
+  const place = line > 0 ? `${file}:${line}:${column}` : file;
+  // A phrase goes on from the name of the setting; a sentence stands by itself.
+  const isPhrase = /^[a-z]/.test(message);
+  const subject = isPhrase ? `${path || 'The file'} ` : path && `${path}: `;
+  const text = `${subject}${joined(message, remedy)}`;
+  return `${place}: ${severity === 'warning' ? 'warning: ' : ''}${text}${/[.?!]$/.test(text) ? '' : '.'}`;
+}
+
+function joined(message: string, remedy: string): string {
+  if (remedy === '') return message;
+  return /^[A-Z]/.test(remedy) ? `${message} ${remedy}` : `${message.replace(/\.$/, '')}; ${remedy}`;
+}
+
+/** All complaints as one error, for whoever starts the process. */
+export function complaintError(complaints: readonly Complaint[]): ToolcribError {
+  return new ToolcribError('invalid_config', complaints.map(formatComplaint).join('\n'), {
+    data: { complaints },
+  });
+}
+
+/** A path as it is written about: `access[0].tools`. */
+export function formatPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, key) => {
+    if (typeof key === 'number') return `${text}[${key}]`;
+    const name = String(key);
+    if (!/^[\w$-]+$/.test(name)) return `${text}[${JSON.stringify(name)}]`;
+    return text === '' ? name : `${text}.${name}`;
+  }, '');
+}

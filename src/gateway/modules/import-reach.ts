@@ -1,0 +1,127 @@
+import Module from 'node:module';
+import { basename, dirname, relative } from 'node:path';
+import { isTenantFolder } from '../../tools/files/tenant-folders.ts';
+import { formatPath, type Complaint } from '../../config/complaint.ts';
+import type { Conflict } from '../settings/config.ts';
+import { stemOf, type ImportGraph } from './import-graph.ts';
+import type { LoadedConfig } from '../settings/load-config.ts';
+import { packageFolders } from './package-reader.ts';
+import { namesOf, realPlace } from './real-place.ts';
+import { leadsTo, writableFolders, type Guarded, type Reach } from '../settings/tool-reach.ts';
+
+/** Says that a file is not run, because callers could write what it imports. */
+export class ReachError extends Error {
+  readonly conflicts: readonly Conflict[];
+
+  constructor(conflicts: readonly Conflict[]) {
+    super(
+      conflicts.map(({ path, message, remedy }) => `${formatPath(path)} ${message}; ${remedy}.`).join(' '),
+    );
+    this.conflicts = conflicts;
+  }
+}
+
+/** Keeps code that callers could write from being run: throws a `ReachError` for what imports from a folder they may write to. */
+export function moduleGuard({
+  config,
+  folder,
+}: Pick<LoadedConfig, 'config' | 'folder'>): ((graph: ImportGraph) => void) | undefined {
+  const offered = writableFolders(config, folder);
+  if (offered.length === 0) return undefined;
+  return (graph) => {
+    const guarded = [...guardedImports(graph, folder)];
+    const conflicts = offered.flatMap(({ path, names }): Conflict[] => {
+      const found = guarded.find(({ isWithin }) => isWithin(names));
+      if (!found) return [];
+      const { what, remedy = 'give it a folder of its own' } = found;
+      return [{ path, message: `would let callers reach ${what}`, remedy, severity: 'error' }];
+    });
+    if (conflicts.length > 0) throw new ReachError(conflicts);
+  };
+}
+
+/** The same as complaints about a configuration, each place once. */
+export function reachComplaints(
+  loaded: Pick<LoadedConfig, 'complain'>,
+  problems: readonly { readonly conflicts?: readonly Conflict[] | undefined }[],
+): Complaint[] {
+  const byPlace = new Map<string, Conflict>();
+  for (const conflict of problems.flatMap(({ conflicts = [] }) => conflicts))
+    if (!byPlace.has(formatPath(conflict.path))) byPlace.set(formatPath(conflict.path), conflict);
+  return Array.from(byPlace.values(), (conflict) => loaded.complain(conflict.path, conflict));
+}
+
+interface GuardedImport extends Guarded {
+  readonly remedy?: string;
+}
+
+function* guardedImports(graph: ImportGraph, folder: string): Generator<GuardedImport> {
+  const { files, places } = graph;
+  const nameOf = (file: string): string => relative(folder, file) || '.';
+  for (const [index, file] of files.entries())
+    yield {
+      what:
+        index === 0 ? `the module ${nameOf(file)}` : `${nameOf(file)}, which ${nameOf(files[0]!)} imports`,
+      isWithin: reachesFile(file),
+    };
+  for (const { importer, kind, path } of places) {
+    const what = `${nameOf(path)}, which ${nameOf(importer)} imports`;
+    if (kind === 'at') yield { what, isWithin: reachesFile(path) };
+    if (kind === 'below') yield { what, isWithin: reachesBeginning(path) };
+    if (kind === 'anywhere')
+      yield {
+        what: `what ${nameOf(importer)} imports, as the name is made up while it runs`,
+        remedy: 'write the name there as text, or at least the folder it begins with',
+        isWithin: () => true,
+      };
+  }
+  const packages = graph.packages();
+  for (const at of lookedThrough(files, packages))
+    yield { what: `packages that modules import (${nameOf(at)})`, isWithin: reachesInto(at) };
+  for (const at of EVERYWHERE)
+    yield { what: `packages that modules import (${at})`, isWithin: reachesAround(at) };
+  for (const at of packages)
+    yield { what: `a package that modules import (${nameOf(at)})`, isWithin: reachesAround(at) };
+}
+
+// Where Node looks last for a package that is nowhere else; not in the types.
+const EVERYWHERE = (Module as unknown as { readonly globalPaths?: readonly string[] }).globalPaths ?? [];
+
+// Whatever its ending, and as a folder too: which of several is loaded is up to the loader.
+function reachesFile(path: string): Reach {
+  const stem = stemOf(basename(path));
+  return reachesFrom(realPlace(dirname(path)), (name) =>
+    name === undefined ? isTenantFolder(stem) : name === basename(path) || stemOf(name) === stem,
+  );
+}
+
+function reachesBeginning(prefix: string): Reach {
+  if (prefix.endsWith('/')) return reachesAround(prefix.slice(0, -1));
+  const start = basename(prefix);
+  return reachesFrom(realPlace(dirname(prefix)), (name) => name === undefined || name.startsWith(start));
+}
+
+/** Whether a folder is around this one, or below it by a name that counts. */
+function reachesFrom(at: string, counts: (name: string | undefined) => boolean): Reach {
+  const place = namesOf(at);
+  return (folder) =>
+    folder.length <= place.length
+      ? leadsTo(folder, place)
+      : leadsTo(folder.slice(0, place.length), place) && counts(folder[place.length]);
+}
+
+function reachesAround(at: string): Reach {
+  return reachesFrom(realPlace(at), () => true);
+}
+
+// Whoever writes to a folder around it writes to the files that look there, too.
+function reachesInto(at: string): Reach {
+  const place = namesOf(realPlace(at));
+  return (folder) => folder.length >= place.length && leadsTo(folder.slice(0, place.length), place);
+}
+
+/** The folders in which packages are looked for: those that are not there may come. */
+function lookedThrough(files: readonly string[], packages: ReadonlySet<string>): Set<string> {
+  const from = new Set([...files.map((file) => dirname(file)), ...packages]);
+  return new Set([...from].flatMap((folder) => [folder, realPlace(folder)]).flatMap(packageFolders));
+}

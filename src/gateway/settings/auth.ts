@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { isLoopback } from './server.ts';
+
+const secureUrl = z
+  .string()
+  .refine(isSecureUrl, 'must be an https URL; http is taken for this machine alone');
+
+/** `auth.jwt`: bearer tokens of an authorization server. */
+const jwtSection = z.strictObject({
+  issuer: secureUrl.describe('Who issues the tokens: exactly what their `iss` says.'),
+  audience: z
+    .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+    .describe('Whom the tokens are for: what their `aud` must name, usually the URL of this endpoint.'),
+  jwks: secureUrl
+    .exactOptional()
+    .describe('Where the keys of the issuer are; `/.well-known/jwks.json` below the issuer unless set.'),
+  algorithms: z
+    .array(
+      z.enum([
+        'RS256',
+        'RS384',
+        'RS512',
+        'PS256',
+        'PS384',
+        'PS512',
+        'ES256',
+        'ES384',
+        'ES512',
+        'EdDSA',
+        'Ed25519',
+      ]),
+    )
+    .min(1)
+    .default(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'])
+    .describe('The signatures taken.'),
+  tenantClaim: z.string().min(1).default('tenant').describe('The claim that names the tenant.'),
+  callerClaim: z.string().min(1).default('sub').describe('The claim that names the caller.'),
+  rolesClaim: z.string().min(1).default('roles').describe('The claim that lists the roles of the caller.'),
+  requiredScopes: z
+    .array(z.string().regex(/^[\x21\x23-\x5B\x5D-\x7E]+$/, 'must be a scope without spaces'))
+    .default([])
+    .describe('Scopes that every token must have.'),
+  clockToleranceSeconds: z
+    .number()
+    .min(0)
+    .max(300)
+    .default(60)
+    .describe('How far the clock of the issuer may differ.'),
+  typ: z
+    .literal('at+jwt')
+    .exactOptional()
+    .describe('Set it for issuers that mark access tokens: an ID token is then not taken for one.'),
+});
+
+/** `auth`: who may call. */
+export const authSection = z.strictObject({
+  keys: z
+    .strictObject({})
+    .exactOptional()
+    .describe('API keys, made with `toolcrib keys` and kept as digests in the store.'),
+  jwt: jwtSection.exactOptional().describe('Tokens of an authorization server.'),
+});
+
+function isSecureUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password } = new URL(text);
+  if (username || password) return false;
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { accessOptions } from '../../stages/access/rules.ts';
+import { authSection } from './auth.ts';
+import { isLoopback, logSection, serverSection, storeSection } from './server.ts';
+import { stagesSection } from './stages.ts';
+import { toolsSection } from './tools.ts';
+import type { Path } from '../../config/yaml-text.ts';
+
+/** A configuration file: the check, the types, the defaults, the editor's schema and the docs page all come from this declaration. */
+export const configSchema = z.strictObject({
+  server: serverSection.prefault({}).describe('How the server presents itself and where it listens.'),
+  store: storeSection.prefault({}).describe('Where everything that lasts is kept.'),
+  tools: toolsSection.prefault({}).describe('Which tools there are.'),
+  auth: authSection
+    .exactOptional()
+    .describe('Who may call. Left out, the server is open to this machine and to nobody else.'),
+  access: accessOptions
+    .exactOptional()
+    .describe(
+      'Who may use which tools: the first rule that matches decides, and where none does the call is refused.',
+    ),
+  stages: stagesSection.prefault({}).describe('What is done to every call.'),
+  log: logSection.prefault({}).describe('What is written to standard error.'),
+});
+
+/** A configuration with every default filled in. */
+export type Config = z.output<typeof configSchema>;
+
+/** A configuration as it may be written. */
+export type ConfigInput = z.input<typeof configSchema>;
+
+/** Something about settings that are good each by itself. */
+export interface Conflict {
+  readonly path: Path;
+  readonly message: string;
+  readonly remedy: string;
+  readonly severity: 'error' | 'warning';
+}
+
+/** Finds settings that do not go together. */
+export function conflictsIn(config: Config): Conflict[] {
+  const conflicts = config.auth ? conflictsOfGuarded(config, config.auth) : conflictsOfOpen(config);
+  return [...conflicts, ...conflictsOfApproval(config)];
+}
+
+function conflictsOfApproval({ stages, store }: Config): Conflict[] {
+  if (stages.approve === false || stages.approve.mode !== 'operator') return [];
+  const path = ['stages', 'approve', 'mode'];
+  const severity = 'error';
+  if (stages.audit === false)
+    return [
+      {
+        path,
+        message: 'cannot be operator without a record of what was approved',
+        remedy: 'remove "audit: false"',
+        severity,
+      },
+    ];
+  if (store.url !== 'memory:') return [];
+  const message = 'cannot be operator while everything is kept in memory, where nobody could approve it';
+  return [{ path, message, remedy: 'set store.url to "sqlite:./toolcrib.db"', severity }];
+}
+
+function conflictsOfOpen({ server }: Config): Conflict[] {
+  if (isLoopback(server.listen.host)) return [];
+  return [
+    {
+      path: ['server', 'listen'],
+      message: 'would open every tool to the network, because there is no auth',
+      remedy: 'add "auth: { keys: {} }", or listen on 127.0.0.1',
+      severity: 'error',
+    },
+  ];
+}
+
+function conflictsOfGuarded(
+  { server, access, stages, store }: Config,
+  auth: NonNullable<Config['auth']>,
+): Conflict[] {
+  const found: Conflict[] = [];
+  if (!auth.keys && !auth.jwt)
+    found.push({
+      path: ['auth'],
+      message: 'names no way to tell callers apart',
+      remedy: 'add "keys: {}" or "jwt:", or leave auth out',
+      severity: 'error',
+    });
+  if (!isLoopback(server.listen.host) && !server.allowedHosts && server.publicUrl === undefined)
+    found.push({
+      path: ['server', 'listen'],
+      message: 'is beyond this machine, and nothing says by which names clients reach it',
+      remedy: 'add server.publicUrl or server.allowedHosts',
+      severity: 'error',
+    });
+  if (!stages.audit)
+    found.push({
+      path: ['stages', 'audit'],
+      message: 'cannot be off where callers are told apart',
+      remedy: 'remove the line, since only a server without auth may do without a record',
+      severity: 'error',
+    });
+  if (!access || access.length === 0)
+    found.push({
+      path: ['access'],
+      message: 'has no rules, so every call is refused',
+      remedy: 'add a rule, such as { roles: [admin], tools: ["*"] }',
+      severity: 'warning',
+    });
+  if (auth.jwt && server.publicUrl === undefined)
+    found.push({
+      path: ['auth', 'jwt'],
+      message: 'cannot tell clients where to get a token, because nothing says where they reach this server',
+      remedy: 'add server.publicUrl',
+      severity: 'warning',
+    });
+  if (auth.keys && store.url === 'memory:')
+    found.push({
+      path: ['store', 'url'],
+      message: 'forgets all keys when the process ends',
+      remedy: 'use "sqlite:./toolcrib.db"',
+      severity: 'warning',
+    });
+  return found;
+}

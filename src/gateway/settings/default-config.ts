@@ -1,0 +1,26 @@
+import { formatPath } from '../../config/complaint.ts';
+import { configSchema } from './config.ts';
+import type { LoadedConfig } from './load-config.ts';
+
+/** What is served without a file: the ready-made tools, to this machine, with the record in memory so that no file is written. */
+export function defaultConfig(): LoadedConfig {
+  const file = 'the defaults';
+  return {
+    config: configSchema.parse({ store: { url: 'memory:' } }, { jitless: true }),
+    file,
+    folder: process.cwd(),
+    secrets: [],
+    problems: [],
+    sources: new Map(),
+    complain: (path, { message, remedy = '', severity = 'error' }) => ({
+      file,
+      line: 0,
+      column: 0,
+      path: formatPath(path),
+      message,
+      remedy,
+      severity,
+    }),
+    isDefault: true,
+  };
+}

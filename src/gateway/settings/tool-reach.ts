@@ -1,0 +1,164 @@
+import { basename, dirname, join, resolve, sep } from 'node:path';
+import { isTenantFolder, TENANT } from '../../tools/files/tenant-folders.ts';
+import type { Config, Conflict } from './config.ts';
+import { filePattern } from '../modules/files.ts';
+import { namesOf, realPlace } from '../modules/real-place.ts';
+import type { Path } from '../../config/yaml-text.ts';
+
+/** A file the server needs for itself, and what for. */
+export interface HeldFile {
+  readonly file: string;
+  readonly what: string;
+}
+
+/** What ready-made tools are offered, and what they must stay away from. */
+export interface ReachSettings {
+  readonly config: Config;
+  readonly folder: string;
+  readonly held: readonly HeldFile[];
+}
+
+/** Finds ready-made tools through which callers could read or change what the server itself is made of. */
+export function reachConflicts(settings: ReachSettings): Conflict[] {
+  return [...folderConflicts(settings), ...databaseConflicts(settings)];
+}
+
+/** A folder whose files a tool offers. */
+interface OfferedFolder {
+  readonly path: Path;
+  readonly text: string;
+  readonly isWritable: boolean;
+}
+
+/** A name on the way to a folder; `undefined` is the id of any tenant. */
+type Name = string | undefined;
+
+/** Whether whoever may write to a folder, by the names that lead there, reaches something. */
+export type Reach = (folder: readonly Name[]) => boolean;
+
+/** Something that must not be reached. */
+export interface Guarded {
+  readonly what: string;
+  readonly isWithin: Reach;
+}
+
+/** A folder callers may write to, and where the configuration says so. */
+export interface WritableFolder {
+  readonly path: Path;
+  readonly names: readonly Name[];
+}
+
+/** The folders that ready-made tools let callers write to. */
+export function writableFolders({ tools }: Config, folder: string): WritableFolder[] {
+  return offeredFolders(tools.ready)
+    .filter(({ isWritable }) => isWritable)
+    .map(({ path, text }) => ({ path, names: namesOfFolder(text, folder) }));
+}
+
+function folderConflicts({ config, folder, held }: ReachSettings): Conflict[] {
+  const offered = offeredFolders(config.tools.ready);
+  if (offered.length === 0) return [];
+  const unreadable = held.map(guardedFile);
+  const unwritable = [...unreadable, ...guardedCode(config.tools, folder)];
+  return offered.flatMap(({ path, text, isWritable }) => {
+    const names = namesOfFolder(text, folder);
+    const found = (isWritable ? unwritable : unreadable).find(({ isWithin }) => isWithin(names));
+    if (!found) return [];
+    const message = `would let callers reach ${found.what}`;
+    return [{ path, message, remedy: 'give it a folder of its own', severity: 'error' }];
+  });
+}
+
+function offeredFolders({
+  file_operations: files,
+  run_command: programs,
+}: Config['tools']['ready']): OfferedFolder[] {
+  const offered: OfferedFolder[] = [];
+  const path = ['tools', 'ready'];
+  if (files) {
+    const isWritable = files.write;
+    const at = [...path, 'file_operations'];
+    if (files.root !== undefined) offered.push({ path: [...at, 'root'], text: files.root, isWritable });
+    for (const [tenant, text] of Object.entries(files.rootsByTenant ?? {}))
+      offered.push({ path: [...at, 'rootsByTenant', tenant], text, isWritable });
+  }
+  // Only where callers choose among the files: what else a program does is the operator's to say.
+  const choosing = Object.values(programs?.commands ?? {}).filter(
+    ({ arguments: given, rest }) => rest?.path || given.some(({ path: isPath }) => isPath),
+  );
+  if (programs && choosing.length > 0) {
+    const isWritable = choosing.some(({ readOnly }) => !readOnly);
+    offered.push({ path: [...path, 'run_command', 'folder'], text: programs.folder, isWritable });
+  }
+  return offered;
+}
+
+function namesOfFolder(text: string, folder: string): Name[] {
+  const names = namesOf(resolve(folder, text));
+  const at = names.indexOf(TENANT);
+  const fixed = at < 0 ? names : names.slice(0, at);
+  // From the tenant's name on, tools follow no links.
+  const rest = names.slice(fixed.length).map((name) => (name === TENANT ? undefined : name));
+  return [...namesOf(realPlace(sep + fixed.join(sep))), ...rest];
+}
+
+// A link is as good as what it leads to: neither may be reached.
+function guardedFile({ file, what }: HeldFile): Guarded {
+  const places = [join(realPlace(dirname(file)), basename(file)), realPlace(file)].map(namesOf);
+  const isWithin: Reach = (folder) =>
+    places.some((place) => folder.length < place.length && leadsTo(folder, place));
+  return { what, isWithin };
+}
+
+// Who can write here decides what the server runs.
+function guardedCode({ modules, openapi, ready }: Config['tools'], folder: string): Guarded[] {
+  const descriptions = (Array.isArray(openapi) ? openapi : [openapi]).map((entry) => ({
+    file: resolve(folder, typeof entry === 'string' ? entry : entry.file),
+    what: 'an OpenAPI description (tools.openapi)',
+  }));
+  const programs = Object.entries(ready.run_command?.commands ?? {}).map(([name, { file }]) => ({
+    file: resolve(folder, file),
+    what: `a program (tools.ready.run_command.commands.${name}.file)`,
+  }));
+  return [
+    ...modules.map((text, index) => guardedModules(text, folder, `modules (tools.modules[${index}])`)),
+    ...[...descriptions, ...programs].map(guardedFile),
+  ];
+}
+
+function guardedModules(text: string, baseDir: string, what: string): Guarded {
+  const pattern = filePattern(text, baseDir);
+  const start = namesOf(realPlace(pattern.folder));
+  const isWithin: Reach = (folder) =>
+    folder.length <= start.length
+      ? leadsTo(folder, start)
+      : leadsTo(folder.slice(0, start.length), start) && pattern.looksInto(folder.slice(start.length));
+  return { what, isWithin };
+}
+
+/** Whether a folder is this place, or one around it. */
+export function leadsTo(folder: readonly Name[], place: readonly string[]): boolean {
+  return folder.every((name, index) =>
+    name === undefined ? isTenantFolder(place[index]!) : name === place[index],
+  );
+}
+
+function databaseConflicts({ config, folder, held }: ReachSettings): Conflict[] {
+  const { query_database: rows, query_sql: queries } = config.tools.ready;
+  const path = ['tools', 'ready'];
+  const urls: (readonly [path: Path, url: string | undefined])[] = [
+    [[...path, 'query_database', 'url'], rows?.url],
+    [[...path, 'query_sql', 'url'], queries?.url],
+    ...Object.entries(queries?.urlByTenant ?? {}).map(
+      ([tenant, url]) => [[...path, 'query_sql', 'urlByTenant', tenant], url] as const,
+    ),
+  ];
+  return urls.flatMap(([at, url]) => {
+    if (!url?.startsWith('sqlite:')) return [];
+    const file = realPlace(resolve(folder, url.slice('sqlite:'.length)));
+    const holder = held.find((one) => realPlace(one.file) === file);
+    if (!holder) return [];
+    const message = `names a file that is needed for ${holder.what}`;
+    return [{ path: at, message, remedy: 'name a database of its own', severity: 'error' }];
+  });
+}

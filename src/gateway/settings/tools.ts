@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { fileOperationsOptions } from '../../tools/files/options.ts';
+import { fetchApiDataOptions } from '../../tools/fetch-api-data-options.ts';
+import { getWeatherOptions } from '../../tools/get-weather-options.ts';
+import { notionOptions } from '../../tools/notion/options.ts';
+import { openApiEntry } from '../../tools/openapi/options.ts';
+import { queryDatabaseOptions } from '../../tools/database/options.ts';
+import { querySqlOptions } from '../../tools/database/query-sql-options.ts';
+import { runCommandOptions } from '../../tools/command/options.ts';
+
+const nothingToSet = z.strictObject({});
+
+/** `tools.ready`: the ready-made tools, each with its options. */
+export const readySection = z.strictObject({
+  ping: nothingToSet.exactOptional().describe('Answers `pong`: proves that calls come back.'),
+  server_info: nothingToSet.exactOptional().describe('Tells name, version, protocol and what there is.'),
+  get_time: nothingToSet.exactOptional().describe('Tells the time in any time zone.'),
+  get_weather: getWeatherOptions.exactOptional().describe('Tells the weather at a place.'),
+  notion: notionOptions.exactOptional().describe('Finds, reads and deletes pages in Notion.'),
+  file_operations: fileOperationsOptions
+    .exactOptional()
+    .describe('Reads, and if allowed writes, files below one folder.'),
+  run_command: runCommandOptions.exactOptional().describe('Runs programs you name, without a shell.'),
+  fetch_api_data: fetchApiDataOptions
+    .exactOptional()
+    .describe('Fetches data over https from hosts you list.'),
+  query_database: queryDatabaseOptions
+    .exactOptional()
+    .describe('Reads rows of the tables you list, in SQLite or PostgreSQL.'),
+  query_sql: querySqlOptions.exactOptional().describe('Runs one read-only SELECT over tables you list.'),
+});
+
+const openApiFile = z.string().min(1);
+
+/** `tools`: which tools there are. */
+export const toolsSection = z.strictObject({
+  modules: z
+    .array(z.string().min(1))
+    .default([])
+    .describe('Files with tools, TypeScript or JavaScript, such as `./tools/*.ts`; relative to this file.'),
+  openapi: z
+    .union([openApiFile, openApiEntry, z.array(z.union([openApiFile, openApiEntry]))])
+    .default([])
+    .describe(
+      'OpenAPI descriptions whose operations become tools: a file, its options, or a list of either.',
+    ),
+  ready: readySection
+    .prefault({ ping: {}, server_info: {}, get_time: {} })
+    .describe('The ready-made tools to offer; `{}` for none.'),
+});

@@ -1,0 +1,83 @@
+import { describePrompt, type Prompt } from '../../core/prompts/prompt.ts';
+import {
+  describeResource,
+  describeTemplate,
+  type Resource,
+  type ResourceTemplate,
+} from '../../core/resources/resource.ts';
+import type { JsonSchema } from '../../schema/schema.ts';
+import { describeTool, type Tool } from '../../core/tool.ts';
+import { isObject } from '../../base/json.ts';
+import type { JsonObject } from '../wire/json-rpc.ts';
+import { knownFields } from '../wire/known-fields.ts';
+import type { Features } from '../revisions/revision.ts';
+
+/** A tool as this revision lists it. */
+export function encodeTool(tool: Tool, features: Features): JsonObject {
+  const { annotations, inputSchema, outputSchema, ...described } = describeTool(tool);
+  const { toolAnnotations, structured, paramHeaders } = features;
+  return {
+    ...knownFields(described, features),
+    inputSchema: paramHeaders ? inputSchema : withoutHeaders(inputSchema),
+    ...(outputSchema &&
+      structured !== 'none' && {
+        outputSchema: structured === 'any' ? outputSchema : toObjectRoot(outputSchema),
+      }),
+    ...(annotations && toolAnnotations && { annotations }),
+  };
+}
+
+/** A resource as this revision lists it. */
+export function encodeResource(resource: Resource, features: Features): JsonObject {
+  return knownFields({ ...describeResource(resource) }, features);
+}
+
+/** A resource template as this revision lists it. */
+export function encodeTemplate(template: ResourceTemplate, features: Features): JsonObject {
+  return knownFields({ ...describeTemplate(template) }, features);
+}
+
+/** A prompt as this revision lists it. */
+export function encodePrompt(prompt: Prompt, features: Features): JsonObject {
+  const { arguments: args, ...described } = describePrompt(prompt);
+  return {
+    ...knownFields(described, features),
+    arguments: args.map((argument) => knownFields({ ...argument }, features)),
+  };
+}
+
+// A keyword these revisions do not know makes strict clients refuse the whole tool.
+function withoutHeaders(schema: JsonSchema): JsonSchema {
+  const { 'x-mcp-header': _header, ...rest } = schema;
+  const { properties } = rest;
+  if (!isObject(properties)) return rest;
+  const plain = Object.entries(properties).map(([name, property]) => [
+    name,
+    isObject(property) ? withoutHeaders(property) : property,
+  ]);
+  return { ...rest, properties: Object.fromEntries(plain) as JsonObject };
+}
+
+// These revisions know only objects as structured output; other values travel as the one member of an object.
+function toObjectRoot(schema: JsonSchema): JsonSchema {
+  if (schema['type'] === 'object') return schema;
+  const { $schema, ...inner } = schema;
+  return {
+    ...($schema !== undefined && { $schema }),
+    type: 'object',
+    properties: { result: moveReferences(inner) },
+    required: ['result'],
+  };
+}
+
+function moveReferences(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(moveReferences);
+  if (typeof node !== 'object' || node === null) return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => {
+      const isPointer =
+        key === '$ref' && typeof value === 'string' && (value === '#' || value.startsWith('#/'));
+      return [key, isPointer ? `#/properties/result${value.slice(1)}` : moveReferences(value)];
+    }),
+  );
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import type { Question } from '../../core/question.ts';
+import { encodeQuestion } from './question.ts';
+import { revisionOf } from '../revisions/revisions.ts';
+
+const schema = { type: 'object', properties: { ok: { type: 'boolean' } } };
+const form: Question = { kind: 'form', message: 'Sure?', schema };
+const page: Question = { kind: 'url', message: 'Sign in', url: 'https://example.com/' };
+const sample: Question = { kind: 'sample', params: { messages: [], maxTokens: 1 } };
+const roots: Question = { kind: 'roots' };
+const fields = { message: 'Sure?', requestedSchema: schema };
+
+test.each<[version: string, params: object | undefined]>([
+  ['2024-11-05', undefined],
+  ['2025-03-26', undefined],
+  ['2025-06-18', fields],
+  ['2025-11-25', { mode: 'form', ...fields }],
+  ['2026-07-28', { mode: 'form', ...fields }],
+])('on %s a form is asked with %j', (version, params) => {
+  expect(encoded(form, version)).toEqual(params && { method: 'elicitation/create', params });
+});
+
+test.each<[version: string, exists: boolean]>([
+  ['2024-11-05', false],
+  ['2025-03-26', false],
+  ['2025-06-18', false],
+  ['2025-11-25', true],
+  ['2026-07-28', true],
+])('on %s a page can be asked for: %s', (version, exists) => {
+  const params = { mode: 'url', message: 'Sign in', url: 'https://example.com/' };
+  expect(encoded(page, version)).toEqual(exists ? { method: 'elicitation/create', params } : undefined);
+});
+
+test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'])(
+  'on %s the model and the folders of the client are asked for in the same way',
+  (version) => {
+    expect(encoded(sample, version)).toEqual({
+      method: 'sampling/createMessage',
+      params: { messages: [], maxTokens: 1 },
+    });
+    expect(encoded(roots, version)).toEqual({ method: 'roots/list' });
+  },
+);
+
+function encoded(question: Question, version: string): unknown {
+  return encodeQuestion(question, revisionOf(version)!.features);
+}

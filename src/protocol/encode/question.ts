@@ -1,0 +1,82 @@
+import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import type { Question } from '../../core/question.ts';
+import type { JsonSchema } from '../../schema/schema.ts';
+import type { JsonObject } from '../wire/json-rpc.ts';
+import type { Features } from '../revisions/revision.ts';
+
+/** A question as a request to the client; `undefined` where the revision has no such question. */
+export function encodeQuestion(
+  question: Question,
+  { elicitation }: Features,
+): { method: string; params?: JsonObject } | undefined {
+  switch (question.kind) {
+    case 'form': {
+      if (elicitation === 'none') return undefined;
+      const params = { message: question.message, requestedSchema: encodeForm(question.schema, elicitation) };
+      return {
+        method: 'elicitation/create',
+        params: elicitation === 'modes' ? { mode: 'form', ...params } : params,
+      };
+    }
+    case 'url':
+      if (elicitation !== 'modes') return undefined;
+      return {
+        method: 'elicitation/create',
+        params: { mode: 'url', message: question.message, url: question.url },
+      };
+    case 'sample':
+      return { method: 'sampling/createMessage', params: question.params };
+    case 'roots':
+      return { method: 'roots/list' };
+  }
+}
+
+type Style = Exclude<Features['elicitation'], 'none'>;
+
+// What is left out here is still checked when the answer comes.
+function encodeForm(schema: JsonSchema, style: Style): JsonObject {
+  const fields = Object.entries(schema['properties'] as JsonObject).map(([name, field]) => [
+    name,
+    isObject(field) ? encodeField(field, style) : field,
+  ]);
+  return { ...schema, properties: Object.fromEntries(fields) as JsonObject };
+}
+
+const FORMATS: ReadonlySet<unknown> = new Set(['email', 'uri', 'date', 'date-time']);
+
+function encodeField(field: JsonObject, style: Style): JsonObject {
+  const { format, default: preset, ...plain } = field;
+  const shown = {
+    ...withType(plain),
+    ...(format !== undefined && FORMATS.has(format) && { format }),
+    ...(preset !== undefined && { default: preset }),
+  };
+  return style === 'modes' ? shown : encodeOldField(shown);
+}
+
+// Every revision wants the type said, also where the choices say it.
+function withType(field: JsonObject): JsonObject {
+  const { items } = field;
+  if (isObject(items) && 'enum' in items) return { ...field, items: { type: 'string', ...items } };
+  return 'enum' in field || 'oneOf' in field ? { type: 'string', ...field } : field;
+}
+
+// The first revision with forms has one choice at a time, names its choices apart, and presets yes and no alone.
+function encodeOldField(field: JsonObject): JsonObject {
+  if (field['type'] === 'array') {
+    throw new ToolcribError(
+      'cannot_ask',
+      'This lets the user choose several of a list, which needs a client of protocol version 2025-11-25 or later.',
+    );
+  }
+  if (field['type'] === 'boolean') return field;
+  const { default: _preset, oneOf, ...plain } = field;
+  if (!Array.isArray(oneOf)) return plain;
+  const choices = oneOf as readonly { readonly const?: unknown; readonly title?: unknown }[];
+  return {
+    ...plain,
+    enum: choices.map((choice) => choice.const),
+    enumNames: choices.map((choice) => choice.title ?? choice.const),
+  };
+}

@@ -1,0 +1,96 @@
+import type { ContentBlock } from '../../core/content.ts';
+import { isObject } from '../../base/json.ts';
+import type { Done, Failed } from '../../core/result.ts';
+import type { Tool } from '../../core/tool.ts';
+import type { JsonObject } from '../wire/json-rpc.ts';
+import { knownFields } from '../wire/known-fields.ts';
+import type { Features, Implementation, JsonText, Revision } from '../revisions/revision.ts';
+
+/** What shapes a result's text besides the result. */
+export interface ResultStyle {
+  readonly revision: Revision;
+  readonly info: Implementation;
+  readonly jsonText: JsonText;
+}
+
+/** The JSON text of a tool's result, written in pieces: stringifying it as one object costs twice as much. */
+export function writeToolResult(
+  result: Done | Failed,
+  tool: Tool,
+  { revision, info, jsonText }: ResultStyle,
+): string {
+  const { features } = revision;
+  const data = structuredOf(result, tool, features);
+  const meta = revision.writeMeta(result.meta, info);
+  let text = `{${revision.lead}"content":${writeBlocks(blocksOf(result, jsonText), features)}`;
+  text += member('structuredContent', data);
+  text += result.kind === 'failed' ? ',"isError":true' : ',"isError":false';
+  if (meta !== undefined) text += `,"_meta":${meta}`;
+  if (result.extra) text += writeExtra(result.extra);
+  return `${text}}`;
+}
+
+/** One block as this revision can show it: what it does not know becomes text, so that nothing is lost on an old client. */
+export function encodeBlock(block: ContentBlock, features: Features): ContentBlock {
+  if (block.type === 'audio' && !features.audio) {
+    return {
+      type: 'text',
+      text: `[audio, ${block.mimeType}: this client's protocol version cannot carry sound]`,
+    };
+  }
+  if (block.type === 'resource_link' && !features.resourceLinks) {
+    const { name, uri, description } = block;
+    return { type: 'text', text: `[${name}](${uri})${description === undefined ? '' : `: ${description}`}` };
+  }
+  const shown = knownFields(block as unknown as JsonObject, features);
+  const { resource } = shown;
+  return (isObject(resource)
+    ? { ...shown, resource: encodeContents(resource, features) }
+    : shown) as unknown as ContentBlock;
+}
+
+/** The contents of a resource as this revision can show them; their title stays inside the program, as no revision has one. */
+export function encodeContents(contents: JsonObject, features: Features): JsonObject {
+  const { title: _title, ...shown } = contents;
+  return knownFields(shown, features);
+}
+
+// Data without blocks of its own becomes its JSON text, so that every client can read it.
+function blocksOf({ content, data }: Done | Failed, jsonText: JsonText): readonly ContentBlock[] {
+  if (content) return content;
+  if (typeof data === 'string') return [{ type: 'text', text: data }];
+  return [
+    { type: 'text', text: JSON.stringify(data, null, jsonText === 'pretty' ? 2 : undefined) ?? 'null' },
+  ];
+}
+
+function writeBlocks(blocks: readonly ContentBlock[], features: Features): string {
+  const [first] = blocks;
+  const isPlainText = blocks.length === 1 && first?.type === 'text' && Object.keys(first).length === 2;
+  if (isPlainText && typeof first.text === 'string')
+    return `[{"type":"text","text":${JSON.stringify(first.text)}}]`;
+  return JSON.stringify(blocks.map((block) => encodeBlock(block, features)));
+}
+
+// A failure carries no structured data, because clients hold it against the output schema.
+function structuredOf({ kind, data }: Done | Failed, tool: Tool, { structured }: Features): unknown {
+  if (kind === 'failed' || data === undefined || structured === 'none') return undefined;
+  if (structured === 'any') return data;
+  if (tool.outputSchema && tool.outputSchema['type'] !== 'object') return { result: data };
+  return typeof data === 'object' && data !== null && !Array.isArray(data) ? data : undefined;
+}
+
+// Fields the protocol itself writes are not the handler's to set.
+const OWN_FIELDS = new Set(['resultType', 'ttlMs', 'cacheScope']);
+
+function writeExtra(extra: NonNullable<Done['extra']>): string {
+  return Object.entries(extra)
+    .map(([key, value]) => (OWN_FIELDS.has(key) ? '' : member(key, value)))
+    .join('');
+}
+
+// Functions and the like have no JSON and are left out, as JSON.stringify leaves them out of objects.
+function member(key: string, value: unknown): string {
+  const text = JSON.stringify(value) as string | undefined;
+  return text === undefined ? '' : `,${JSON.stringify(key)}:${text}`;
+}

@@ -1,0 +1,159 @@
+import { rowOf, ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import { parseEscapedKeys } from '../../base/parse-json.ts';
+import type { JsonScanner } from './json-scan.ts';
+import { bytesAsBuffer } from './key-memory.ts';
+
+/** A JSON object whose members are not known yet. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** A message that wants an answer. */
+export interface RequestMessage {
+  readonly kind: 'request';
+  readonly id: string | number;
+  /** The id as it was written, so that it is echoed to the letter. */
+  readonly idText: string;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}
+
+/** A message that wants none. */
+export interface NotificationMessage {
+  readonly kind: 'notification';
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+}
+
+/** The other side's answer to a question of ours. */
+export interface ResponseMessage {
+  readonly kind: 'response';
+  readonly id: unknown;
+  readonly result: unknown;
+  readonly error: unknown;
+}
+
+/** Several messages in one body, which one revision has. */
+export interface Batch {
+  readonly kind: 'batch';
+  readonly messages: readonly Message[];
+}
+
+/** A message that could not be read, and whose request it seems to have been. */
+export interface InvalidMessage {
+  readonly kind: 'invalid';
+  readonly idText: string | undefined;
+  readonly error: ToolcribError;
+}
+
+/** What arrived on the wire. */
+export type Message = RequestMessage | NotificationMessage | ResponseMessage | InvalidMessage;
+
+const MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
+const MAX_ID_BYTES = 128;
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Reads one message; never throws, so that a refusal can still carry the request's id. */
+export function parseMessage(bytes: Uint8Array, scanner: JsonScanner): Message | Batch {
+  const problem = scanner.scan(bytes);
+  if (problem) return invalid('invalid_request', `The message ${problem}.`);
+  let value: unknown;
+  try {
+    const text = decode(bytes, scanner.ascii);
+    value = scanner.escapedKeys ? parseEscapedKeys(text) : JSON.parse(text);
+  } catch {
+    return invalid('parse_error', 'The message is not valid JSON in UTF-8.');
+  }
+  if (Array.isArray(value)) return readBatch(value);
+  if (!isObject(value)) return invalid('invalid_request', 'A message must be a JSON object.');
+  return readMessage(value, rawIdOf(bytes, scanner));
+}
+
+/** Lets go of what a request brought along, once it is read: a request that is open for hours would keep all of it. */
+export function dropParams(message: RequestMessage): void {
+  (message as { params: JsonObject | undefined }).params = undefined;
+}
+
+/** The bytes of a successful answer around an already encoded result. */
+export function encodeResult(idText: string, result: string): string {
+  return `{"jsonrpc":"2.0","id":${idText},"result":${result}}`;
+}
+
+/** The bytes of an error answer; the id is left out where it could not be read. */
+export function encodeError(
+  idText: string | undefined,
+  error: ToolcribError,
+  number = rowOf(error.code).number,
+): string {
+  const facts = { code: number ?? -32603, message: error.message };
+  return `{"jsonrpc":"2.0",${idText === undefined ? '' : `"id":${idText},`}"error":${withData(facts, error.data)}}`;
+}
+
+// What is not JSON is left out: a refusal must not fail because of what it says beside its text.
+function withData(facts: JsonObject, data: JsonObject | undefined): string {
+  if (!data) return JSON.stringify(facts);
+  try {
+    return JSON.stringify({ ...facts, data });
+  } catch {
+    return JSON.stringify(facts);
+  }
+}
+
+/** The bytes of a notification. */
+export function encodeNotification(method: string, params?: JsonObject): string {
+  return JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) });
+}
+
+function readBatch(values: readonly unknown[]): Batch | InvalidMessage {
+  if (values.length === 0) return invalid('invalid_request', 'A batch needs at least one message.');
+  const messages = values.map((value) =>
+    isObject(value)
+      ? readMessage(value, undefined)
+      : invalid('invalid_request', 'A message must be a JSON object.'),
+  );
+  return { kind: 'batch', messages };
+}
+
+function readMessage(value: JsonObject, rawId: string | undefined): Message {
+  const idText = isGoodId(value['id']) ? (rawId ?? JSON.stringify(value['id'])) : undefined;
+  const problem = findProblem(value);
+  if (problem) return { ...invalid('invalid_request', problem), idText };
+  const { id, method, params } = value;
+  if (typeof method !== 'string')
+    return { kind: 'response', id, result: value['result'], error: value['error'] };
+  if (params !== undefined && !isObject(params))
+    return { ...invalid('invalid_params', '"params" must be an object.'), idText };
+  if (id === undefined) return { kind: 'notification', method, params };
+  return { kind: 'request', id: id as string | number, idText: idText!, method, params };
+}
+
+function findProblem(value: JsonObject): string | undefined {
+  if (value['jsonrpc'] !== '2.0') return '"jsonrpc" must be "2.0".';
+  for (const key in value) if (!MEMBERS.has(key)) return `A message has no member "${key.slice(0, 40)}".`;
+  if ('id' in value && !isGoodId(value['id']))
+    return '"id" must be a finite number or a string of at most 128 bytes.';
+  const isAnswer = 'result' in value || 'error' in value;
+  if (!('method' in value)) return 'id' in value && isAnswer ? undefined : 'A request needs a "method".';
+  if (typeof value['method'] !== 'string') return '"method" must be a string.';
+  return isAnswer ? 'A message is either a request or an answer.' : undefined;
+}
+
+function isGoodId(id: unknown): id is string | number {
+  return typeof id === 'string' ? Buffer.byteLength(id) <= MAX_ID_BYTES : Number.isFinite(id);
+}
+
+function invalid(code: 'parse_error' | 'invalid_request' | 'invalid_params', text: string): InvalidMessage {
+  return { kind: 'invalid', idText: undefined, error: new ToolcribError(code, text) };
+}
+
+function rawIdOf(bytes: Uint8Array, { ascii, idStart, idEnd }: JsonScanner): string | undefined {
+  if (idStart < 0) return undefined;
+  return ascii ? latin1(bytes, idStart, idEnd) : strictUtf8.decode(bytes.subarray(idStart, idEnd));
+}
+
+function decode(bytes: Uint8Array, ascii: boolean): string {
+  return ascii ? latin1(bytes, 0, bytes.length) : strictUtf8.decode(bytes);
+}
+
+function latin1(bytes: Uint8Array, start: number, end: number): string {
+  return bytesAsBuffer(bytes).toString('latin1', start, end);
+}

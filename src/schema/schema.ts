@@ -1,0 +1,181 @@
+import { checkSchema } from './check.ts';
+import { ToolcribError } from '../base/errors.ts';
+
+/** A JSON Schema, as plain data; every keyword is kept. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}
+
+/** A schema with an object at its root, which is what a tool's input always is. */
+export interface ObjectSchema extends JsonSchema {
+  readonly type: 'object';
+  /** Left out only where other keywords say what the object holds. */
+  readonly properties?: Readonly<Record<string, unknown>>;
+}
+
+/** What a check of a value found: the value to go on with, or what is wrong with it. */
+export type Outcome = { readonly value: unknown } | { readonly issues: readonly Issue[] };
+
+/** One thing wrong with a value, and where. */
+export interface Issue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** Checks a value and fills in defaults. */
+export type Parse = (value: unknown) => Outcome | Promise<Outcome>;
+
+/** The part of the Standard Schema and Standard JSON Schema interfaces that Toolcrib reads (Zod, ArkType and others offer it). */
+export interface SelfDescribing<In = unknown, Out = In> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => StandardResult<Out> | Promise<StandardResult<Out>>;
+    readonly types?: { readonly input: In; readonly output: Out } | undefined;
+    readonly jsonSchema: {
+      readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
+      readonly output: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
+    };
+  };
+}
+
+type StandardResult<Out> =
+  | { readonly value: Out; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] };
+
+/** Anything an author may give as a schema. */
+export type SchemaLike = SelfDescribing | JsonSchema;
+
+/** A schema read from what the author wrote: the JSON form, and the author's own check where there is one. */
+export interface ReadSchema {
+  readonly json: JsonSchema;
+  readonly parse?: Parse;
+}
+
+/** Reads an input schema; the JSON form always has an object at its root. */
+export function readInputSchema(
+  schema: SchemaLike | undefined,
+): ReadSchema & { readonly json: ObjectSchema } {
+  const read = readSchema(schema ?? {}, 'input');
+  const json = toObjectSchema(read.json);
+  checkSchema(json, 'input');
+  return { ...read, json };
+}
+
+/** Reads an output schema; any root is allowed. */
+export function readOutputSchema(schema: SchemaLike): ReadSchema {
+  const read = readSchema(schema, 'output');
+  checkSchema(read.json, 'output');
+  return read;
+}
+
+/** Completes a partial schema (`properties` and `required` are enough) to an object schema, losing no keyword. */
+export function toObjectSchema(schema: JsonSchema): ObjectSchema {
+  const { type = 'object', ...rest } = schema;
+  // Many clients count on `properties` where a tool takes nothing; what says its members otherwise stays as written.
+  const complete = MEMBERS.some((keyword) => keyword in rest)
+    ? { type, ...rest }
+    : { type, properties: {}, ...rest };
+  requireObjectRoot(complete);
+  return complete;
+}
+
+const MEMBERS = [
+  'properties',
+  'patternProperties',
+  'propertyNames',
+  '$ref',
+  'allOf',
+  'anyOf',
+  'oneOf',
+  'if',
+  'dependentSchemas',
+];
+
+/** Refuses an input schema whose root is not an object. */
+export function requireObjectRoot(schema: JsonSchema): asserts schema is ObjectSchema {
+  if (schema['type'] === 'object') return;
+  throw new ToolcribError(
+    'invalid_tool',
+    `An input schema must have type "object" at its root, not ${JSON.stringify(schema['type'])}.`,
+  );
+}
+
+function readSchema(schema: SchemaLike, direction: 'input' | 'output'): ReadSchema {
+  if (!isSelfDescribing(schema)) return { json: requirePlain(schema) };
+  const standard = schema['~standard'];
+  if (!standard.jsonSchema) {
+    throw new ToolcribError(
+      'invalid_tool',
+      `This ${standard.vendor} schema cannot describe itself as JSON Schema; pass plain JSON Schema instead.`,
+    );
+  }
+  const { $schema: _dialect, ...json } = toJsonSchema(standard, direction);
+  return { json, parse: parserOf(schema) };
+}
+
+/** What Zod offers for checks that wait. */
+interface WaitingParser {
+  safeParseAsync(
+    value: unknown,
+  ): Promise<
+    | { readonly success: true; readonly data: unknown }
+    | { readonly success: false; readonly error: { readonly issues: readonly Issue[] } }
+  >;
+}
+
+// Zod tries every time to do without waiting, and drops what a check that waits comes to: once one has waited, that is no longer tried.
+function parserOf(schema: SelfDescribing): Parse {
+  const standard = schema['~standard'];
+  const waiting = 'safeParseAsync' in schema ? (schema as unknown as WaitingParser) : undefined;
+  let waits = false;
+  return (value) => {
+    if (waits) return parseWaiting(waiting!, value);
+    const outcome = standard.validate(value);
+    waits = waiting !== undefined && outcome instanceof Promise;
+    return outcome;
+  };
+}
+
+async function parseWaiting(parser: WaitingParser, value: unknown): Promise<Outcome> {
+  const outcome = await parser.safeParseAsync(value);
+  return outcome.success ? { value: outcome.data } : { issues: outcome.error.issues };
+}
+
+function toJsonSchema(
+  { jsonSchema, vendor }: SelfDescribing['~standard'],
+  direction: 'input' | 'output',
+): Record<string, unknown> {
+  try {
+    return jsonSchema[direction]({ target: 'draft-2020-12' });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new ToolcribError(
+      'invalid_tool',
+      `This ${vendor} schema cannot be shown as JSON Schema: ${reason}.`,
+      { cause },
+    );
+  }
+}
+
+function requirePlain(schema: JsonSchema): JsonSchema {
+  if (typeof schema !== 'object' || Array.isArray(schema)) {
+    throw new ToolcribError(
+      'invalid_tool',
+      `A schema must be an object, not ${JSON.stringify(schema) ?? typeof schema}.`,
+    );
+  }
+  // Without this, fields given bare would count as unknown keywords, and nothing would be checked.
+  if (Object.values(schema).some(isSelfDescribing)) {
+    throw new ToolcribError(
+      'invalid_tool',
+      'Put the fields into an object schema, such as z.object({ ... }).',
+    );
+  }
+  return schema;
+}
+
+function isSelfDescribing(schema: unknown): schema is SelfDescribing {
+  const isHolder = (typeof schema === 'object' && schema !== null) || typeof schema === 'function';
+  return isHolder && '~standard' in schema;
+}

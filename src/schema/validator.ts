@@ -1,0 +1,173 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import type * as AjvModule from 'ajv/dist/2020.js';
+import type { Ajv2020, ErrorObject, Format, ValidateFunction } from 'ajv/dist/2020.js';
+import type * as FormatsModule from 'ajv-formats/dist/formats.js';
+import { linearPattern } from '../base/linear-pattern.ts';
+import { checkInLinearTime, leaveNoComplaints } from './linear-keywords.ts';
+import { areHarmless, isCostly, nestingCosts, type Costs } from './nesting-costs.ts';
+import { copierOf } from './copy-for-defaults.ts';
+import type { Issue, JsonSchema, Outcome } from './schema.ts';
+
+// The library's format patterns are not all linear, so long text fails its format unread.
+const MAX_FORMATTED_LENGTH = 4_096;
+
+const MAX_ISSUES = 8;
+
+// Finding all problems takes time that grows with the square of their number, so of large values only the first is told.
+const MAX_EXPLAINED = 20_000;
+
+/** The check of a JSON Schema: compiled on first use and kept as long as the schema object itself. */
+export function validatorOf(schema: JsonSchema): (value: unknown) => Outcome {
+  const known = validators.get(schema);
+  if (known) return known;
+  const check = compile(schema);
+  // Defaults are written into what is checked, and that belongs to whoever sent it.
+  const copy = copierOf(schema);
+  const validator = copy ? (value: unknown) => check(copy(value)) : check;
+  validators.set(schema, validator);
+  return validator;
+}
+
+/** Puts issues into one sentence a model can act on: which field, which rule. */
+export function describeIssues(issues: readonly Issue[]): string {
+  const shown = issues.slice(0, MAX_ISSUES).map((issue) => {
+    const path = pathOf(issue);
+    return path ? `${path}: ${issue.message}` : issue.message;
+  });
+  if (issues.length > MAX_ISSUES) shown.push(`and ${issues.length - MAX_ISSUES} more`);
+  return shown.join('; ');
+}
+
+const validators = new WeakMap<JsonSchema, (value: unknown) => Outcome>();
+const libraries: Partial<Record<Thoroughness, Ajv2020>> = {};
+// How much of a value may be compared with other parts of it, in one check.
+const MAX_COMPARED = 500_000;
+const comparing = { steps: MAX_COMPARED };
+
+type Thoroughness = 'first' | 'all';
+
+function compile(schema: JsonSchema): (value: unknown) => Outcome {
+  const costs = nestingCosts(schema);
+  const passes = compileFor('first', schema);
+  let explain: ValidateFunction | undefined;
+  const check = (value: unknown): Outcome => {
+    comparing.steps = MAX_COMPARED;
+    try {
+      if (passes(value)) return { value };
+      if (isCostly(value, costs, MAX_EXPLAINED)) return { issues: issuesOf(passes) };
+      explain ??= compileFor('all', schema);
+      comparing.steps = MAX_COMPARED;
+      explain(value);
+      return { issues: issuesOf(explain) };
+    } catch {
+      // The library fails on some values where unevaluatedProperties is nested; what cannot be checked is not good.
+      return { issues: [{ message: 'cannot be checked against this schema' }] };
+    }
+  };
+  return areHarmless(costs) ? check : bound(check, costs);
+}
+
+function bound(check: (value: unknown) => Outcome, costs: Costs): (value: unknown) => Outcome {
+  const levels = costs.steps.length - 1;
+  const message =
+    costs.beyond === 1
+      ? 'holds more than can be checked against this schema; send it in parts'
+      : `is nested deeper than the ${levels} levels this schema can be checked to, or holds too much on them`;
+  return (value) => (isCostly(value, costs) ? { issues: [{ message }] } : check(value));
+}
+
+function compileFor(problems: Thoroughness, schema: JsonSchema): ValidateFunction {
+  const library = (libraries[problems] ??= createAjv(problems));
+  const validate: ValidateFunction = library.compile(schema);
+  // The instance would otherwise hold every schema it ever saw.
+  library.removeSchema(schema);
+  return validate;
+}
+
+function issuesOf({ errors }: ValidateFunction): Issue[] {
+  return (errors ?? []).filter(isOwnComplaint).map(toIssue);
+}
+
+// Loaded with the first check: it takes as long to load as the rest of a small server.
+function createAjv(problems: Thoroughness): Ajv2020 {
+  const { Ajv2020: Library, _: write, fullFormats } = loadLibrary();
+  const ajv = new Library({
+    strict: false,
+    allErrors: problems === 'all',
+    useDefaults: true,
+    ownProperties: true,
+    validateSchema: false,
+    meta: false,
+    logger: false,
+    code: { regExp: Object.assign((source: string) => linearPattern(source), { code: 'linearPattern' }) },
+  });
+  for (const [name, format] of Object.entries(fullFormats)) ajv.addFormat(name, bounded(format));
+  checkInLinearTime(ajv, write, comparing);
+  if (problems === 'first') leaveNoComplaints(ajv);
+  return ajv;
+}
+
+function bounded(format: Format): Format {
+  if (typeof format !== 'object' && typeof format !== 'function') return format;
+  if ('type' in format && format.type === 'number') return format;
+  const check = format instanceof RegExp ? format : typeof format === 'function' ? format : format.validate;
+  const passes =
+    check instanceof RegExp ? (text: string) => check.test(text) : (check as (text: string) => boolean);
+  return { type: 'string', validate: (text: string) => text.length <= MAX_FORMATTED_LENGTH && passes(text) };
+}
+
+// "must match then schema" only repeats what the errors inside it already say; of branches there may be empty ones.
+function isOwnComplaint(error: Partial<ErrorObject>): boolean {
+  return error.keyword !== undefined && error.keyword !== 'if';
+}
+
+function toIssue(error: ErrorObject): Issue {
+  const path = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const params = error.params as Record<string, unknown>;
+  switch (error.keyword) {
+    case 'required':
+      return { path: [...path, String(params['missingProperty'])], message: 'is required' };
+    case 'additionalProperties':
+      return { path: [...path, String(params['additionalProperty'])], message: 'is not a known field' };
+    case 'unevaluatedProperties':
+      return { path: [...path, String(params['unevaluatedProperty'])], message: 'is not a known field' };
+    case 'enum':
+      return {
+        path,
+        message: `must be one of ${(params['allowedValues'] as unknown[]).map((value) => JSON.stringify(value)).join(', ')}`,
+      };
+    case 'const':
+      return { path, message: `must be ${JSON.stringify(params['allowedValue'])}` };
+    case 'type':
+      return { path, message: `must be of type ${String(params['type']).replaceAll(',', ' or ')}` };
+    default:
+      return { path, message: error.message ?? `breaks the rule "${error.keyword}"` };
+  }
+}
+
+function pathOf(issue: Issue): string {
+  let text = '';
+  for (const part of issue.path ?? []) {
+    const key = typeof part === 'object' ? part.key : part;
+    const isIndex = typeof key === 'number' || /^\d+$/.test(String(key));
+    text += isIndex ? `[${String(key)}]` : `${text ? '.' : ''}${String(key)}`;
+  }
+  return text;
+}
+
+type Library = Pick<typeof AjvModule, 'Ajv2020' | '_'> & Pick<typeof FormatsModule, 'fullFormats'>;
+
+// In the bundle it is one file, which takes half as long to load as its seventy.
+function loadLibrary(): Library {
+  const require = createRequire(import.meta.url);
+  const bundled = new URL('./ajv.cjs', import.meta.url);
+  if (existsSync(bundled)) return require(fileURLToPath(bundled)) as Library;
+  const { Ajv2020: library, _ } = require('ajv/dist/2020.js') as typeof AjvModule;
+  const { fullFormats } = require('ajv-formats/dist/formats.js') as typeof FormatsModule;
+  return { Ajv2020: library, _, fullFormats };
+}

@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import { ToolcribError } from '../../base/errors.ts';
+import type { Question } from '../../core/question.ts';
+import { canDo, capabilitiesFor, requirementOf } from '../../core/requirement.ts';
+import type { Requirement } from '../../core/tool.ts';
+import { encodeQuestion } from '../../protocol/encode/question.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
+import type { Revision } from '../../protocol/revisions/revision.ts';
+import type { Settled } from '../settled.ts';
+
+/** Refuses what needs something the client cannot do: with an error where the revision has one, otherwise with a result. */
+export function requireCapabilities(
+  requirements: readonly Requirement[],
+  { client, revision }: Settled,
+): void {
+  const missing = requirements.filter((requirement) => !canDo(client.capabilities, requirement));
+  if (missing.length === 0) return;
+  const text = `This needs a client that can do ${missing.join(' and ')}.`;
+  if (revision.era === 'legacy') throw new ToolcribError('cannot_ask', text);
+  throw new ToolcribError('missing_capability', text, {
+    data: { requiredCapabilities: capabilitiesFor(missing) },
+  });
+}
+
+/** Questions in the form a modern result or a task carries them; throws when the client cannot take one. */
+export function encodeQuestions(
+  questions: ReadonlyMap<string, Question>,
+  settled: Settled,
+): Record<string, JsonObject> {
+  requireCapabilities([...questions.values()].map(requirementOf), settled);
+  return Object.fromEntries([...questions].map(([key, question]) => [key, wire(question, settled.revision)]));
+}
+
+/** Asks on the call's own stream and waits: how the handshake revisions do it. */
+export async function askOnStream(
+  questions: ReadonlyMap<string, Question>,
+  settled: Settled,
+): Promise<ReadonlyMap<string, unknown>> {
+  const { link } = settled;
+  const { session } = link;
+  if (!session || !link.canStream) {
+    throw new ToolcribError(
+      'cannot_ask',
+      'This needs to ask the client something, and the client keeps no session to be asked on.',
+    );
+  }
+  requireCapabilities([...questions.values()].map(requirementOf), settled);
+  const answers = [...questions].map(async ([key, question]) => {
+    const request = identified(question, wire(question, settled.revision));
+    return [key, await session.ask(request, (message) => link.notify(message), link.cancellation)] as const;
+  });
+  return new Map(await Promise.all(answers));
+}
+
+type WireQuestion = { method: string; params?: JsonObject };
+
+function wire(question: Question, { features, version }: Revision): WireQuestion {
+  const encoded = encodeQuestion(question, features);
+  if (encoded) return encoded;
+  throw new ToolcribError(
+    'cannot_ask',
+    `This needs to ask the user, and protocol version ${version} has no way to.`,
+  );
+}
+
+// The handshake revision that has pages tells them apart by an id.
+function identified(question: Question, request: WireQuestion): WireQuestion {
+  return question.kind === 'url'
+    ? { ...request, params: { ...request.params, elicitationId: randomUUID() } }
+    : request;
+}

@@ -1,0 +1,72 @@
+import { ToolcribError } from '../../base/errors.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
+import type { Implementation, Revision } from '../../protocol/revisions/revision.ts';
+
+/** A kind of list: the member that holds it, what identifies an entry, and how an entry looks in a revision. */
+export interface ListKind<T> {
+  readonly member: string;
+  readonly keyOf: (item: T) => string;
+  readonly encode: (item: T, features: Revision['features']) => JsonObject;
+}
+
+/** How lists are cut and labelled. */
+export interface ListOptions {
+  readonly pageSize: number;
+  readonly info: Implementation;
+}
+
+/** The encoded pages of lists, kept as long as the list itself: 1,000 tools are a quarter of a megabyte to encode. */
+export class Lists {
+  readonly #options: ListOptions;
+  readonly #pages = new WeakMap<readonly unknown[], Map<string, Buffer>>();
+
+  constructor(options: ListOptions) {
+    this.#options = options;
+  }
+
+  /** The bytes of one page of a list, in one revision. */
+  page<T>(
+    items: readonly T[],
+    kind: ListKind<T>,
+    { revision, cursor }: { revision: Revision; cursor: string | undefined },
+  ): Buffer {
+    const start = cursor === undefined ? 0 : startAfter(cursor, items, kind);
+    // Only whole pages are kept: a cursor may name any entry, and keeping a page for each would fill the memory.
+    if (start % this.#options.pageSize !== 0) return this.#encode(items, kind, { revision, start });
+    const key = `${kind.member} ${revision.version} ${start}`;
+    let pages = this.#pages.get(items);
+    if (!pages) this.#pages.set(items, (pages = new Map<string, Buffer>()));
+    let page = pages.get(key);
+    if (!page) pages.set(key, (page = this.#encode(items, kind, { revision, start })));
+    return page;
+  }
+
+  #encode<T>(
+    items: readonly T[],
+    kind: ListKind<T>,
+    { revision, start }: { revision: Revision; start: number },
+  ): Buffer {
+    const { pageSize, info } = this.#options;
+    const shown = items.slice(start, start + pageSize);
+    const last = shown.at(-1);
+    const hasMore = start + pageSize < items.length && last !== undefined;
+    const body = {
+      [kind.member]: shown.map((item) => kind.encode(item, revision.features)),
+      nextCursor: hasMore ? Buffer.from(kind.keyOf(last)).toString('base64url') : undefined,
+    };
+    return Buffer.from(JSON.stringify(revision.frame(body, info, 'cacheable')));
+  }
+}
+
+// A cursor names the last entry of the page before, so that it stays good while others come and go, and reveals nothing the list does not.
+function startAfter<T>(cursor: string, items: readonly T[], { keyOf }: ListKind<T>): number {
+  const key = Buffer.from(cursor, 'base64url').toString();
+  const before = items.findIndex((item) => keyOf(item) === key);
+  if (before < 0 || Buffer.from(key).toString('base64url') !== cursor) {
+    throw new ToolcribError(
+      'invalid_params',
+      'This cursor is not one of ours, or its list has changed; list again without one.',
+    );
+  }
+  return before + 1;
+}

@@ -1,0 +1,208 @@
+import { randomBytes } from 'node:crypto';
+import type { Cancellation } from '../../base/cancellation.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ownerOf } from '../../core/digest.ts';
+import { accident, rowOf, ToolcribError } from '../../base/errors.ts';
+import { readAnswer, type Asker } from '../../core/interview.ts';
+import type { TaskRecord, TaskRecords } from '../../core/memory/memory.ts';
+import type { Question } from '../../core/question.ts';
+import type { Caller } from '../../core/caller.ts';
+import { parseJson } from '../../base/parse-json.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
+import { encodeQuestions } from './asking.ts';
+import type { Settled } from '../settled.ts';
+
+const POLL_INTERVAL_MS = 500;
+
+/** How a task ended: with a result, or with a protocol error. */
+export type TaskOutcome = { readonly result: JsonObject } | { readonly error: ToolcribError };
+
+/** Calls that go on after their request was answered; each is visible to its caller alone. */
+export class Tasks {
+  readonly #records: TaskRecords;
+  readonly #clock: Clock;
+  readonly #running = new Map<string, RunningTask>();
+  /** How long a task may run and be fetched. */
+  readonly ttlMs = 60 * 60_000;
+
+  /** Hears of every change of a task. */
+  onChange: (record: TaskRecord) => void = () => {};
+
+  constructor(records: TaskRecords, clock: Clock) {
+    this.#records = records;
+    this.#clock = clock;
+  }
+
+  /** Makes a task of a call; it can be fetched from now on. */
+  async begin(settled: Settled, cancellation: Cancellation): Promise<RunningTask> {
+    const now = this.#clock.now();
+    const record: TaskRecord = {
+      id: randomBytes(16).toString('base64url'),
+      owner: ownerOf(settled.link.caller),
+      status: 'working',
+      createdAt: now,
+      updatedAt: now,
+      ttlMs: this.ttlMs,
+    };
+    await this.#records.put(record);
+    const task = new RunningTask(record, settled, { cancellation, save: (changed) => this.#save(changed) });
+    this.#running.set(record.id, task);
+    return task;
+  }
+
+  /** A caller's task; a foreign, expired or invented id gives the same answer. */
+  async find(id: string, caller: Caller): Promise<TaskRecord> {
+    const record = await this.#records.get(id);
+    if (record?.owner === ownerOf(caller)) return record;
+    throw new ToolcribError('unknown_task', 'There is no such task.');
+  }
+
+  /** Hands a waiting task answers; what it did not ask is ignored. */
+  async update(id: string, caller: Caller, responses: JsonObject): Promise<void> {
+    await this.find(id, caller);
+    await this.#running.get(id)?.take(responses);
+  }
+
+  /** Stops a task; one that is over stays as it is. */
+  async cancel(id: string, caller: Caller): Promise<void> {
+    await this.find(id, caller);
+    await this.#running.get(id)?.cancel();
+  }
+
+  /** Stops every task that runs here. */
+  stop(reason: Error): void {
+    for (const task of this.#running.values()) task.stop(reason);
+  }
+
+  async #save(record: TaskRecord): Promise<void> {
+    const changed = { ...record, updatedAt: this.#clock.now() };
+    await this.#records.put(changed);
+    if (!isOpen(record.status)) this.#running.delete(record.id);
+    this.onChange(changed);
+  }
+}
+
+interface TaskControls {
+  readonly cancellation: Cancellation;
+  readonly save: (record: TaskRecord) => Promise<void>;
+}
+
+/** A task while its call runs in this process. */
+export class RunningTask implements Asker {
+  readonly #settled: Settled;
+  readonly #controls: TaskControls;
+  #record: TaskRecord;
+  readonly #waiting = new Map<string, Waiting>();
+  #saved: Promise<void> = Promise.resolve();
+
+  constructor(record: TaskRecord, settled: Settled, controls: TaskControls) {
+    this.#record = record;
+    this.#settled = settled;
+    this.#controls = controls;
+  }
+
+  get record(): TaskRecord {
+    return this.#record;
+  }
+
+  /** Stops the call behind it; how that ends is the task's end. */
+  stop(reason: Error): void {
+    this.#controls.cancellation.abort(reason);
+  }
+
+  /** Asks through the task and waits until every question has its answer; a call never asks twice under one key. */
+  async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
+    const encoded = asJson(encodeQuestions(questions, this.#settled));
+    const answers = Promise.all(
+      [...questions].map(async ([key, question]) => {
+        const answer = new Promise<unknown>((resolve) => {
+          this.#waiting.set(key, { question, resolve, request: encoded[key]! });
+        });
+        return [key, await this.#controls.cancellation.race(answer)] as const;
+      }),
+    );
+    // The task may be stopped while it is being recorded that it waits.
+    answers.catch(() => {});
+    await this.#tellWaiting();
+    return new Map(await answers);
+  }
+
+  /** Takes the answers it waits for. */
+  async take(responses: JsonObject): Promise<void> {
+    const before = this.#waiting.size;
+    for (const [name, { question, resolve }] of this.#waiting) {
+      const response = Object.hasOwn(responses, name) ? responses[name] : undefined;
+      if (response === undefined || readAnswer(question, response) === undefined) continue;
+      this.#waiting.delete(name);
+      resolve(response);
+    }
+    if (this.#waiting.size < before) await this.#tellWaiting();
+  }
+
+  /** Stops the call and marks the task. */
+  async cancel(): Promise<void> {
+    if (!isOpen(this.#record.status)) return;
+    this.#controls.cancellation.abort(new ToolcribError('cancelled', 'The task was cancelled.'));
+    await this.#change({ status: 'cancelled' });
+  }
+
+  /** Records how the call ended. */
+  async end(outcome: TaskOutcome): Promise<void> {
+    if ('result' in outcome) return this.#change({ status: 'completed', result: outcome.result });
+    const { code, message, data } = outcome.error;
+    const error = { code: rowOf(code).number ?? -32603, message, ...(data && { data }) };
+    return this.#change({ status: 'failed', error });
+  }
+
+  #tellWaiting(): Promise<void> {
+    const requests = Object.fromEntries([...this.#waiting].map(([name, { request }]) => [name, request]));
+    if (this.#waiting.size === 0) return this.#change({ status: 'working' });
+    return this.#change({ status: 'input_required', inputRequests: requests });
+  }
+
+  // What is over stays as it is, and what came later is kept later, however slow the memory.
+  #change(change: Partial<TaskRecord>): Promise<void> {
+    if (!isOpen(this.#record.status)) return this.#saved;
+    const { inputRequests: _answered, ...rest } = this.#record;
+    const record: TaskRecord = { ...rest, ...change };
+    this.#record = record;
+    const save = (): Promise<void> => this.#controls.save(record);
+    this.#saved = this.#saved.then(save, save);
+    return this.#saved;
+  }
+}
+
+// What a tool asks is kept and sent by others, later; that it is not JSON is told to the tool, now.
+function asJson(questions: Record<string, JsonObject>): Record<string, JsonObject> {
+  try {
+    return parseJson(JSON.stringify(questions)) as Record<string, JsonObject>;
+  } catch (cause) {
+    throw accident('tool_failed', 'The tool asked something that is not JSON', cause);
+  }
+}
+
+interface Waiting {
+  readonly question: Question;
+  readonly request: JsonObject;
+  readonly resolve: (answer: unknown) => void;
+}
+
+/** A task as the protocol shows it. */
+export function encodeTask(record: TaskRecord): JsonObject {
+  const { id, status, createdAt, updatedAt, ttlMs, inputRequests, result, error } = record;
+  return {
+    taskId: id,
+    status,
+    createdAt: new Date(createdAt).toISOString(),
+    lastUpdatedAt: new Date(updatedAt).toISOString(),
+    ttlMs,
+    pollIntervalMs: POLL_INTERVAL_MS,
+    inputRequests,
+    result,
+    error,
+  };
+}
+
+function isOpen(status: TaskRecord['status']): boolean {
+  return status === 'working' || status === 'input_required';
+}

@@ -1,0 +1,171 @@
+import type { Caller } from '../../core/caller.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { andThen } from '../../core/source.ts';
+import type { Accidents } from '../accidents.ts';
+import { corsHeaders, pathOf, type Head } from './endpoint.ts';
+import type { Exchange } from '../exchange.ts';
+import { LONG_BODY_MS, type Gate } from './gate.ts';
+import { HttpLink, type Port, type Sender } from './http-link.ts';
+import { textOf, type Body } from '../link.ts';
+import type { ResourceMetadata } from './protected-resource.ts';
+import { ReadingPace } from './reading-pace.ts';
+import type { Seats } from '../seats.ts';
+import type { SessionRequests } from './session-requests.ts';
+
+/** What the web-standard face works with. */
+export interface FetchFace {
+  readonly exchange: Exchange;
+  readonly sessionRequests: SessionRequests;
+  readonly gate: Gate;
+  readonly maxBodyBytes: number;
+  readonly inPieces: Seats;
+  /** What clients read to find out where to get tokens. */
+  readonly metadata: ResourceMetadata | undefined;
+  readonly clock: Clock;
+}
+
+/** Answers a web-standard request: the thin second face of the endpoint, for Hono, Express, Fastify, Workers, Bun and Deno. */
+export async function answerFetch(request: Request, face: FetchFace): Promise<Response> {
+  const head = toHead(request);
+  let caller: Caller | undefined;
+  try {
+    if (head.method === 'OPTIONS')
+      return new Response(null, { status: 204, headers: face.gate.preflight(head) });
+    if (face.metadata?.paths.includes(pathOf(head.target))) return await answerMetadata(head, face);
+    caller = await face.gate.enter(head);
+    const startedAt = face.clock.ticks();
+    const bytes = head.method === 'POST' ? await readBody(request, face, caller) : undefined;
+    if (face.clock.ticks() - startedAt >= LONG_BODY_MS) caller = await face.gate.enter(head);
+    const known = caller;
+    return await new Promise<Response>((resolve, reject) => {
+      const port = new FetchPort(resolve, face.gate.accidents);
+      const link = new HttpLink(head, port, known);
+      port.onCancel = () => link.hangUp();
+      const { signal } = request;
+      // Given up while its caller was looked up or its body was read: nothing else will say so.
+      if (signal.aborted) port.cancel();
+      else signal.addEventListener('abort', () => port.abort(signal.reason), { once: true });
+      if (bytes) void andThen(face.exchange.answer(bytes, link), (answer) => link.finish(answer));
+      else face.sessionRequests.answer(head, link).catch(reject);
+    });
+  } catch (error) {
+    const { status, body, headers } = face.gate.refuse(head, error, caller);
+    return new Response(body === undefined ? null : textOf(body), {
+      status,
+      headers: { ...headers, 'content-type': 'application/json' },
+    });
+  }
+}
+
+async function answerMetadata(head: Head, { gate, metadata }: FetchFace): Promise<Response> {
+  await gate.enterRoute(head, undefined);
+  return new Response(metadata!.body, {
+    headers: { ...corsHeaders(head), 'content-type': 'application/json' },
+  });
+}
+
+/** A web-standard response. */
+class FetchPort implements Port {
+  readonly accidents: Accidents;
+  sender: Sender | undefined = undefined;
+  readonly #resolve: (response: Response) => void;
+  #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  readonly #pace = new ReadingPace(() => -this.#stream!.desiredSize!);
+  isOpen = true;
+  onCancel: () => void = () => {};
+
+  constructor(resolve: (response: Response) => void, accidents: Accidents) {
+    this.#resolve = resolve;
+    this.accidents = accidents;
+  }
+
+  startStream(headers: Readonly<Record<string, string>>): void {
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#stream = controller;
+        },
+        cancel: () => this.cancel(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: 0 }),
+    );
+    this.#resolve(new Response(stream, { status: 200, headers }));
+  }
+
+  write(text: string): void {
+    if (text === '') return;
+    if (this.#pace.keepsUp) this.#stream!.enqueue(new TextEncoder().encode(text));
+    else {
+      this.#stream!.error(new ToolcribError('cancelled', 'The stream was cut because nobody read it.'));
+      this.cancel();
+    }
+  }
+
+  end(): void {
+    this.isOpen = false;
+    this.#stream?.close();
+  }
+
+  send(status: number, headers: Record<string, string>, body: Body | undefined): void {
+    this.isOpen = false;
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    this.#resolve(new Response(body === undefined ? null : textOf(body), { status, headers }));
+  }
+
+  replace(text: string): void {
+    const headers = { 'content-type': 'application/json' };
+    this.isOpen = false;
+    // Of two responses the first counts, so this does nothing where a stream has begun.
+    this.#resolve(new Response(text, { headers }));
+    this.#stream?.error(new ToolcribError('internal', 'The stream broke off.'));
+  }
+
+  /** The reader is gone. Whoever called `fetch` is still owed a response, unless it has one. */
+  cancel(): void {
+    if (!this.isOpen) return;
+    this.isOpen = this.#stream === undefined;
+    this.onCancel();
+  }
+
+  /** The request was given up, and with it whatever has begun to come back. */
+  abort(reason: unknown): void {
+    this.cancel();
+    this.#stream?.error(reason);
+  }
+}
+
+function toHead(request: Request): Head {
+  const url = new URL(request.url);
+  return {
+    method: request.method,
+    target: url.pathname + url.search,
+    headers: Object.assign(
+      Object.create(null) as Record<string, string>,
+      { host: url.host },
+      Object.fromEntries(request.headers),
+    ),
+  };
+}
+
+async function readBody(
+  request: Request,
+  { maxBodyBytes: maxBytes, inPieces }: FetchFace,
+  caller: Caller,
+): Promise<Uint8Array> {
+  const tooLarge = new ToolcribError('too_large', `A message may have at most ${maxBytes} bytes.`);
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge;
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  let leave: (() => void) | undefined;
+  try {
+    for await (const chunk of request.body ?? []) {
+      size += (chunk as Uint8Array).byteLength;
+      if (size > maxBytes) throw tooLarge;
+      if (chunks.push(chunk as Uint8Array) > 1) leave ??= inPieces.take(caller, maxBytes);
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    leave?.();
+  }
+}

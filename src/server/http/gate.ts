@@ -1,0 +1,175 @@
+import { localCaller, type Caller } from '../../core/caller.ts';
+import { isNamed } from '../../core/caller-memory.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { andThen, isThenable, type Awaitable } from '../../core/source.ts';
+import type { Accidents } from '../accidents.ts';
+import {
+  admit,
+  corsHeaders,
+  hasAllowedOrigin,
+  nothingAt,
+  requireJsonPost,
+  requireUncompressed,
+  type EndpointOptions,
+  type Head,
+} from './endpoint.ts';
+import { refuse } from '../exchange.ts';
+import type { Answer } from '../link.ts';
+import type { ServerOptions } from '../options.ts';
+import {
+  challengeScope,
+  challengeUnknown,
+  describeResource,
+  type ResourceMetadata,
+} from './protected-resource.ts';
+import { noteRefusal, noteUnknown } from '../refusals.ts';
+
+/** What goes back over HTTP, head included. */
+export interface HttpAnswer extends Answer {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** A body that took this long came from somebody who may have been revoked since its head was read, and is let in once more. */
+export const LONG_BODY_MS = 1_000;
+
+/** The way in from HTTP: who may come through, before any byte of the body is read. */
+export class Gate {
+  readonly #options: ServerOptions;
+  readonly #endpoint: EndpointOptions;
+  readonly #metadata: ResourceMetadata | undefined;
+  readonly #allow: string;
+  /** Where what fails behind this way in is reported. */
+  readonly accidents: Accidents;
+
+  constructor(
+    options: ServerOptions & { readonly accidents: Accidents },
+    { allow = 'POST', ...endpoint }: Pick<EndpointOptions, 'path' | 'tenants' | 'allowedHosts'> & GateOptions,
+  ) {
+    this.#options = options;
+    this.accidents = options.accidents;
+    this.#allow = allow;
+    this.#metadata = options.resource && describeResource(options.resource);
+    this.#endpoint = {
+      ...endpoint,
+      allowedOrigins: options.allowedOrigins ?? [],
+      open: options.authenticate === undefined,
+    };
+  }
+
+  /** What a browser may do here, asked before the real request. */
+  preflight(head: Head): Record<string, string> {
+    admit(head, this.#endpoint);
+    return corsHeaders(head);
+  }
+
+  /** Names the caller of a request that may go on; throws otherwise. */
+  enter(head: Head): Awaitable<Caller> {
+    const tenant = admit(head, this.#endpoint);
+    const caller = this.#identify(head);
+    return caller instanceof Promise
+      ? caller.then((known) => this.#pass(head, known, tenant))
+      : this.#pass(head, caller, tenant);
+  }
+
+  /** Lets a GET through to a route; only one that needs a scope has a caller. */
+  enterRoute(head: Head, scope: string | undefined): Awaitable<Caller | undefined> {
+    admit(head, this.#endpoint);
+    if (scope === undefined) {
+      requireGet(head);
+      return undefined;
+    }
+    return andThen(this.#identify(head), (known) => {
+      const caller = requireCaller(known);
+      try {
+        requireGet(head);
+        // Whoever reaches this machine's loopback address in open mode may do everything.
+        if (!this.#endpoint.open && !caller.scopes.includes(scope)) throw lacksScope(scope);
+        return caller;
+      } catch (error) {
+        noteRefusal(this.#options, error, { caller });
+        throw error;
+      }
+    });
+  }
+
+  /** The answer to a request that was not let in, or was refused on the way; `caller` is who sent it, once that is known. */
+  refuse(head: Head, error: unknown, caller?: Caller): HttpAnswer {
+    const known = this.accidents.known(error);
+    if (caller) noteRefusal(this.#options, known, { caller });
+    else noteUnknown(this.#options, known);
+    // A page that may not call may not read why, either.
+    const cors = hasAllowedOrigin(head, this.#endpoint) ? corsHeaders(head) : {};
+    return { ...refuse(undefined, known), headers: { ...cors, ...this.#extraHeaders(head, known) } };
+  }
+
+  #extraHeaders({ headers }: Head, { code, data }: ToolcribError): Record<string, string> {
+    if (code === 'method_not_allowed') return { allow: this.#allow };
+    if (code === 'insufficient_scope')
+      return { 'www-authenticate': challengeScope(this.#metadata, data?.['scope']) };
+    if (code === 'rate_limited')
+      return { 'retry-after': String(Math.ceil(Number(data?.['retryAfterMs']) / 1000)) };
+    if (code !== 'unauthenticated') return {};
+    const hasCredential = headers['authorization'] !== undefined || headers['x-api-key'] !== undefined;
+    return { 'www-authenticate': challengeUnknown(this.#metadata, hasCredential) };
+  }
+
+  #pass(head: Head, known: Caller | undefined, tenant: string | undefined): Caller {
+    const caller = requireCaller(known);
+    try {
+      // The same answer as for a tenant that does not exist.
+      if (tenant !== undefined && tenant !== caller.tenant.id) throw nothingAt(this.#endpoint.path);
+      requireUncompressed(head);
+      if (head.method !== 'GET' && head.method !== 'DELETE') requireJsonPost(head);
+      return caller;
+    } catch (error) {
+      noteRefusal(this.#options, error, { caller });
+      throw error;
+    }
+  }
+
+  #identify(head: Head): Awaitable<Caller | undefined> {
+    const { authenticate } = this.#options;
+    if (!authenticate) return localCaller;
+    try {
+      const answer = authenticate(head);
+      if (!isThenable(answer)) return answer;
+      return Promise.resolve(answer).catch((error: unknown) => this.#nobody(error));
+    } catch (error) {
+      return this.#nobody(error);
+    }
+  }
+
+  // A sign-in check that breaks lets nobody in; one that knows the caller may say that its token is not enough.
+  #nobody(cause: unknown): undefined {
+    if (cause instanceof ToolcribError && cause.code === 'insufficient_scope') throw cause;
+    this.#options.log?.('error', 'authenticate failed, so its caller was refused.', { cause });
+    return undefined;
+  }
+}
+
+/** What else a gate is told. */
+interface GateOptions {
+  /** The method named to those who used another. */
+  readonly allow?: string;
+}
+
+function requireCaller(caller: Caller | undefined): Caller {
+  if (isCaller(caller)) return caller;
+  throw new ToolcribError('unauthenticated', 'Sign in first: this endpoint does not know you.');
+}
+
+function requireGet({ method }: Head): void {
+  if (method !== 'GET') throw new ToolcribError('method_not_allowed', 'Read this with GET.');
+}
+
+function lacksScope(scope: string): ToolcribError {
+  return new ToolcribError('insufficient_scope', `You may not read this; it needs the scope ${scope}.`, {
+    data: { scope },
+  });
+}
+
+// Whatever else a sign-in check hands back is nobody: an empty object must not pass for a caller.
+function isCaller(caller: Partial<Caller> | undefined): caller is Caller {
+  if (isNamed(caller)) return true;
+  return typeof caller?.id === 'string' && typeof caller.tenant?.id === 'string';
+}

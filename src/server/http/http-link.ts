@@ -1,0 +1,188 @@
+import type { Caller } from '../../core/caller.ts';
+import { Cancellation } from '../../base/cancellation.ts';
+import { encodeEvent, encodePriming, KEEP_ALIVE } from '../../protocol/wire/event-stream.ts';
+import type { Headers } from '../../protocol/wire/headers.ts';
+import { encodeError } from '../../protocol/wire/json-rpc.ts';
+import type { Accidents } from '../accidents.ts';
+import { acceptedForms, corsHeaders, namesStreams, STREAM_HEADERS, type Head } from './endpoint.ts';
+import { hungUp, textOf, type Answer, type Body, type Link } from '../link.ts';
+import type { Pulse } from '../sessions/pulse.ts';
+import type { Session } from '../sessions/session.ts';
+import type { ResumableStream, Sink } from '../sessions/stream.ts';
+
+/** One HTTP response, whatever it is made of. */
+export interface Port {
+  /** Whether the client is still there. */
+  readonly isOpen: boolean;
+  /** Begins an event stream. */
+  startStream(headers: Readonly<Record<string, string>>): void;
+  write(text: string): void;
+  end(): void;
+  /** Sends a whole answer. */
+  send(status: number, headers: Record<string, string>, body: Body | undefined): void;
+  /** Sends this in place of what could not be sent, or cuts the connection where something was; never throws. */
+  replace(text: string): void;
+  /** Who hears of what could not be sent after `send` has returned. */
+  sender: Sender | undefined;
+  readonly accidents: Accidents;
+}
+
+/** Whoever handed an answer to a port. */
+export interface Sender {
+  fail(error: unknown): void;
+}
+
+const RETRY_MS = 500;
+
+/** One HTTP request's way back: a JSON body, or an event stream once anything is said first. */
+export class HttpLink implements Link, Sink, Sender {
+  readonly caller: Caller;
+  readonly cancellation = new Cancellation();
+  readonly headers: Headers;
+  session: Session | undefined = undefined;
+  hangUpCancels = false;
+  answered = false;
+  idText: string | undefined = undefined;
+  isGone = false;
+  looks = 0;
+  readonly #head: Head;
+  readonly #port: Port;
+  #streaming = false;
+  #stream: ResumableStream | undefined;
+  #still: (() => void) | undefined;
+
+  constructor(head: Head, port: Port, caller: Caller) {
+    this.caller = caller;
+    this.headers = head.headers;
+    this.#head = head;
+    this.#port = port;
+    port.sender = this;
+  }
+
+  get canStream(): boolean {
+    return acceptedForms(this.headers).stream;
+  }
+
+  notify(message: string): void {
+    if (!this.canStream) return;
+    if (this.session) this.#resumable(this.session).send(message);
+    else this.#write(encodeEvent(message));
+  }
+
+  closeStream(): void {
+    if (this.session?.revision?.features.resumableFromStart && this.canStream)
+      this.#resumable(this.session).close();
+  }
+
+  keepAlive(): void {
+    if (this.#streaming) this.#write(KEEP_ALIVE);
+  }
+
+  breakSilence(): void {
+    // A client that did not name event streams may read nothing but one body.
+    if (this.isGone || !this.#port.isOpen || !namesStreams(this.headers)) return;
+    if (this.session && !this.#streaming) this.#resumable(this.session);
+    this.#write(KEEP_ALIVE);
+  }
+
+  event(text: string, id: string): void {
+    this.#write(text === '' ? encodePriming(id, RETRY_MS) : encodeEvent(text, id));
+  }
+
+  end(): void {
+    this.#still?.();
+    this.#write('');
+    this.#close();
+  }
+
+  /** Becomes the connection of a stream that is there already. */
+  follow(stream: ResumableStream, pulse: Pulse): void {
+    this.#stream = stream;
+    this.#write('');
+    if (this.#port.isOpen && !this.isGone) this.#still = pulse.add(() => this.keepAlive());
+    else {
+      // Gone while its session was looked up: nothing else will say so.
+      stream.detach(this);
+      this.end();
+    }
+  }
+
+  /** Sends the answer: on the stream if there is one, otherwise as the body. Never throws. */
+  finish(answer: Answer): void {
+    try {
+      this.#send(answer);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Answers with an internal error in place of what could not be sent. */
+  fail(error: unknown): void {
+    const text = encodeError(this.idText, this.#port.accidents.report(error));
+    if (this.#stream) {
+      this.#stream.send(text);
+      this.#stream.end();
+    } else if (this.#streaming) {
+      this.#write(encodeEvent(text));
+      this.#close();
+    } else this.#port.replace(text);
+  }
+
+  #send({ status, body, headers }: Answer): void {
+    if (this.#stream) {
+      if (body !== undefined) this.#stream.send(textOf(body));
+      this.#stream.end();
+      return;
+    }
+    if (!this.#port.isOpen) return;
+    if (this.#streaming || (status === 200 && body !== undefined && !acceptedForms(this.headers).json)) {
+      if (body !== undefined) this.#write(encodeEvent(textOf(body)), headers);
+      this.#close();
+    } else this.#port.send(status, { ...this.#cors(), ...headers }, body);
+  }
+
+  /** The connection is gone; what a session's client may come back to goes on. */
+  hangUp(): void {
+    this.isGone = true;
+    this.#still?.();
+    this.#stream?.detach(this);
+    if (this.hangUpCancels) this.cancellation.withdraw(hungUp());
+  }
+
+  #resumable(session: Session): ResumableStream {
+    if (!this.#stream) {
+      this.#stream = session.openStream();
+      this.#stream.attach(this);
+      // An event to come back to, before anything can be lost.
+      if (session.revision?.features.resumableFromStart) this.#stream.send('');
+    }
+    return this.#stream;
+  }
+
+  // Whoever sends on a stream, such as a source that changed, must not fail because this client's connection does.
+  #write(text: string, headers: Answer['headers'] = {}): void {
+    if (!this.#port.isOpen) return;
+    try {
+      if (!this.#streaming) {
+        this.#streaming = true;
+        this.#port.startStream({ ...this.#cors(), ...headers, ...STREAM_HEADERS });
+      }
+      this.#port.write(text);
+    } catch (error) {
+      this.#port.replace(encodeError(this.idText, this.#port.accidents.report(error)));
+    }
+  }
+
+  // Writing may have cut the connection of a client that does not read.
+  #close(): void {
+    try {
+      if (this.#port.isOpen) this.#port.end();
+    } catch (error) {
+      this.#port.replace(encodeError(this.idText, this.#port.accidents.report(error)));
+    }
+  }
+
+  #cors(): Record<string, string> {
+    return this.headers['origin'] === undefined ? {} : corsHeaders(this.#head);
+  }
+}

@@ -1,0 +1,208 @@
+import type { Caller } from '../../core/caller.ts';
+import { ownerOf } from '../../core/digest.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import type { TaskRecord } from '../../core/memory/memory.ts';
+import type { Change } from '../../core/source.ts';
+import { isObject } from '../../base/json.ts';
+import { dropParams, encodeNotification, type JsonObject } from '../../protocol/wire/json-rpc.ts';
+import { metaKeys } from '../../protocol/wire/meta.ts';
+import { requireCapabilities } from '../calls/asking.ts';
+import type { Announcer, Listener } from './announcer.ts';
+import { addressLimits, roomFor } from './followed.ts';
+import type { Link } from '../link.ts';
+import type { Pulse } from './pulse.ts';
+import { Seats } from '../seats.ts';
+import { NO_LOOKS } from '../silence.ts';
+import type { Settled } from '../settled.ts';
+import { encodeTask } from '../calls/tasks.ts';
+
+/** Which sources of change exist on this server. */
+export interface Audible {
+  readonly tools: boolean;
+  readonly prompts: boolean;
+  readonly resources: boolean;
+}
+
+interface Filter {
+  readonly toolsListChanged?: true;
+  readonly promptsListChanged?: true;
+  readonly resourcesListChanged?: true;
+  readonly resourceSubscriptions?: readonly string[];
+  readonly taskIds?: readonly string[];
+}
+
+const LOOKED_FOR_AT_ONCE = 20;
+
+/** The open `subscriptions/listen` requests: each hears what it asked for and may see, until it ends. */
+export class Subscriptions {
+  readonly #announcer: Announcer;
+  readonly #pulse: Pulse;
+  readonly #open = new Set<Subscription>();
+  readonly #seats = new Seats('subscriptions');
+  /** What is followed on streams and in sessions. */
+  readonly followed = new Seats('characters of followed addresses', addressLimits);
+
+  constructor(announcer: Announcer, pulse: Pulse) {
+    this.#announcer = announcer;
+    this.#pulse = pulse;
+  }
+
+  /** Opens a subscription; resolves with its closing result when the server ends it. */
+  async listen(settled: Settled, audible: Audible): Promise<JsonObject> {
+    const { link } = settled;
+    if (!link.canStream)
+      throw new ToolcribError('not_acceptable', 'A subscription needs "Accept: text/event-stream".');
+    const filter = await this.#honoured(readFilter(settled, audible), link.caller);
+    const { id } = settled.message;
+    const leave = this.#takeSeats(link.caller, filter);
+    dropParams(settled.message);
+    // The pulse keeps it open.
+    link.looks = NO_LOOKS;
+    const subscription = new Subscription(id, link, filter);
+    this.#open.add(subscription);
+    link.session?.onHangUp.add(subscription.end);
+    const quit = this.#announcer.join(subscription);
+    const still = this.#pulse.add(() => link.keepAlive?.());
+    try {
+      subscription.acknowledge();
+      await link.cancellation.race(subscription.over);
+      return { _meta: { [metaKeys.subscriptionId]: id } };
+    } finally {
+      still();
+      quit();
+      leave();
+      this.#open.delete(subscription);
+      link.session?.onHangUp.delete(subscription.end);
+    }
+  }
+
+  // What the caller cannot read is no more followed than what is not there.
+  async #honoured(filter: Filter, caller: Caller): Promise<Filter> {
+    const { resourceSubscriptions: wanted } = filter;
+    if (!wanted) return filter;
+    const seen: string[] = [];
+    for (const [index, uri] of wanted.entries()) {
+      // Long addresses take a while to be looked for, and others have their turn.
+      if (index % LOOKED_FOR_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve));
+      if (await this.#announcer.sees(uri, caller)) seen.push(uri);
+    }
+    return { ...filter, resourceSubscriptions: seen };
+  }
+
+  #takeSeats(caller: Caller, { resourceSubscriptions = [], taskIds = [] }: Filter): () => void {
+    const leave = this.#seats.take(caller);
+    try {
+      const forget = this.followed.take(caller, roomFor([...resourceSubscriptions, ...taskIds]));
+      return () => {
+        leave();
+        forget();
+      };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** Tells of a task to those of its owner's subscriptions that follow it. */
+  tellTask(record: TaskRecord): void {
+    for (const subscription of this.#open) subscription.hearTask(record);
+  }
+
+  /** Ends the subscriptions of callers who are gone. */
+  dismiss(isGone: (caller: Caller) => boolean): void {
+    for (const subscription of this.#open) if (isGone(subscription.caller)) subscription.end();
+  }
+
+  /** Ends every subscription properly. */
+  end(): void {
+    for (const subscription of this.#open) subscription.end();
+  }
+}
+
+/** One open subscription. */
+class Subscription implements Listener {
+  readonly over: Promise<void>;
+  end!: () => void;
+  readonly #id: string | number;
+  readonly #link: Link;
+  readonly #filter: Filter;
+
+  constructor(id: string | number, link: Link, filter: Filter) {
+    this.#id = id;
+    this.#link = link;
+    this.#filter = filter;
+    this.over = new Promise((resolve) => {
+      this.end = resolve;
+    });
+  }
+
+  get caller(): Listener['caller'] {
+    return this.#link.caller;
+  }
+
+  acknowledge(): void {
+    this.#send('notifications/subscriptions/acknowledged', { notifications: this.#filter });
+  }
+
+  follows(uri: string): boolean {
+    return this.#filter.resourceSubscriptions?.includes(uri) ?? false;
+  }
+
+  hear(change: Change): void {
+    const { toolsListChanged, promptsListChanged, resourcesListChanged } = this.#filter;
+    switch (change.kind) {
+      case 'tools':
+        if (toolsListChanged) this.#send('notifications/tools/list_changed');
+        break;
+      case 'prompts':
+        if (promptsListChanged) this.#send('notifications/prompts/list_changed');
+        break;
+      case 'resources':
+        if (resourcesListChanged) this.#send('notifications/resources/list_changed');
+        break;
+      case 'resource':
+        this.#send('notifications/resources/updated', { uri: change.uri });
+        break;
+    }
+  }
+
+  hearTask(record: TaskRecord): void {
+    if (record.owner !== ownerOf(this.caller) || !this.#filter.taskIds?.includes(record.id)) return;
+    this.#send('notifications/tasks', encodeTask(record));
+  }
+
+  #send(method: string, params: JsonObject = {}): void {
+    // What is cancelled is silent at once, not only when it has been cleaned up.
+    if (this.#link.cancellation.reason) return;
+    const _meta = { [metaKeys.subscriptionId]: this.#id };
+    this.#link.notify(encodeNotification(method, { ...params, _meta }));
+  }
+}
+
+function readFilter(settled: Settled, audible: Audible): Filter {
+  const wanted = settled.message.params?.['notifications'];
+  if (!isObject(wanted))
+    throw new ToolcribError('invalid_params', '"params.notifications" must say what to listen to.');
+  const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions, taskIds } =
+    wanted;
+  if (taskIds !== undefined) requireCapabilities(['tasks'], settled);
+  return {
+    ...(toolsListChanged === true && audible.tools && { toolsListChanged }),
+    ...(promptsListChanged === true && audible.prompts && { promptsListChanged }),
+    ...(resourcesListChanged === true && audible.resources && { resourcesListChanged }),
+    ...(resourceSubscriptions !== undefined &&
+      audible.resources && {
+        resourceSubscriptions: readStrings(resourceSubscriptions, 'resourceSubscriptions'),
+      }),
+    ...(taskIds !== undefined && { taskIds: readStrings(taskIds, 'taskIds') }),
+  };
+}
+
+function readStrings(value: unknown, name: string): readonly string[] {
+  if (Array.isArray(value) && value.length <= 1_000 && value.every((item) => typeof item === 'string'))
+    return value;
+  throw new ToolcribError(
+    'invalid_params',
+    `"params.notifications.${name}" must be a list of at most 1,000 texts.`,
+  );
+}

@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import type { Clock } from '../../base/clock.ts';
+import { createFakeClock } from '../../testing.ts';
+import { Accidents } from '../accidents.ts';
+import { KEEP_ALIVE_MS, Pulse } from './pulse.ts';
+
+const accidents = new Accidents(() => {});
+
+/** A clock that counts the timers that are set. */
+function countingClock() {
+  const clock = createFakeClock();
+  let timers = 0;
+  const counting: Clock = {
+    now: () => clock.now(),
+    ticks: () => clock.ticks(),
+    after(ms, task) {
+      timers++;
+      const cancel = clock.after(ms, () => {
+        timers--;
+        task();
+      });
+      return () => {
+        timers--;
+        cancel();
+      };
+    },
+  };
+  return { clock: counting, advance: (ms: number) => clock.advance(ms), timers: () => timers };
+}
+
+test('everything that was added beats together, until it is taken away', () => {
+  const { clock, advance } = countingClock();
+  const pulse = new Pulse(clock, accidents);
+  const beats: string[] = [];
+  const stop = pulse.add(() => beats.push('first'));
+  pulse.add(() => beats.push('second'));
+  advance(KEEP_ALIVE_MS - 1);
+  expect(beats).toEqual([]);
+  advance(1);
+  expect(beats).toEqual(['first', 'second']);
+  stop();
+  advance(KEEP_ALIVE_MS);
+  expect(beats).toEqual(['first', 'second', 'second']);
+});
+
+test('A8 there is one timer for all, and none when nothing is left', () => {
+  const { clock, advance, timers } = countingClock();
+  const pulse = new Pulse(clock, accidents);
+  const stops = Array.from({ length: 100 }, () => pulse.add(() => {}));
+  expect(timers()).toBe(1);
+  advance(KEEP_ALIVE_MS * 3);
+  expect(timers()).toBe(1);
+  for (const stop of stops) stop();
+  expect(timers()).toBe(0);
+  pulse.add(() => {})();
+  expect(timers()).toBe(0);
+});
+
+test('a beat may take itself away', () => {
+  const { clock, advance, timers } = countingClock();
+  const pulse = new Pulse(clock, accidents);
+  let beats = 0;
+  const stop: () => void = pulse.add(() => {
+    beats++;
+    stop();
+  });
+  advance(KEEP_ALIVE_MS * 3);
+  expect([beats, timers()]).toEqual([1, 0]);
+});

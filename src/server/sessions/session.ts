@@ -1,0 +1,177 @@
+import type { ClientFacts, ClientLogLevel } from '../../core/call.ts';
+import type { Caller } from '../../core/caller.ts';
+import type { Cancellation } from '../../base/cancellation.ts';
+import { ownerOf } from '../../core/digest.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import type { EventLog } from '../../core/memory/memory.ts';
+import type { JsonObject, ResponseMessage } from '../../protocol/wire/json-rpc.ts';
+import type { Revision } from '../../protocol/revisions/revision.ts';
+import { ResumableStream } from './stream.ts';
+
+const MAX_STREAMS = 64;
+
+/** What a handshake established, and what is under way on it; over HTTP it has an id, over stdio it is the process. */
+export class Session {
+  readonly id: string;
+  readonly caller: Caller;
+  revision: Revision | undefined;
+  client: ClientFacts | undefined;
+  /** Whether the handshake is complete, so that unasked notifications may be sent. */
+  ready = false;
+  logLevel: ClientLogLevel = 'info';
+  /** What the ids of its questions begin with. */
+  askedAs = 'ask';
+  /** Called when the session is over. */
+  onEnd: () => void = () => {};
+  /** Called when the client closes its end of a lasting connection. */
+  readonly onHangUp = new Set<() => void>();
+  /** The resources its client follows, and how to give back the room they take up. */
+  readonly subscriptions = new Map<string, () => void>();
+  /** Calls under way, by request id, for a client that cancels. */
+  readonly underWay = new Map<string | number, Cancellation>();
+  /** What is not about one request; the client listens to it with GET. */
+  readonly unasked: ResumableStream;
+  readonly #streams = new Map<string, ResumableStream>();
+  readonly #events: EventLog;
+  readonly #asked = new Map<string, Asked>();
+  #lastAsked = 0;
+  #owed = 0;
+  #isEnding = false;
+  #isOver = false;
+
+  constructor(id: string, caller: Caller, events: EventLog) {
+    this.id = id;
+    this.caller = caller;
+    this.#events = events;
+    // Under the session's own name, so that it goes on where an earlier process left it; the ids of its events begin anew.
+    this.unasked = new ResumableStream(events, { key: id, owner: ownerOf(caller) });
+    this.#streams.set(this.unasked.id, this.unasked);
+  }
+
+  /** Whether it has ended, so that nothing may begin on it. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Follows a resource, for which `take` makes room. */
+  follow(uri: string, take: () => () => void): void {
+    // Nobody would give it back for a session that has ended meanwhile.
+    if (!this.#isOver && !this.subscriptions.has(uri)) this.subscriptions.set(uri, take());
+  }
+
+  /** Follows a resource no longer. */
+  unfollow(uri: string): void {
+    this.subscriptions.get(uri)?.();
+    this.subscriptions.delete(uri);
+  }
+
+  /** A stream for one request's messages. */
+  openStream(): ResumableStream {
+    const id = ResumableStream.newId();
+    const stream = new ResumableStream(this.#events, this.#placeOf(id), id);
+    // Who comes back to it names an event, and gets what the log has.
+    stream.waits = false;
+    this.#streams.set(stream.id, stream);
+    for (const old of this.#streams.values()) {
+      if (this.#streams.size <= MAX_STREAMS) break;
+      if (old !== this.unasked && old.ended) this.forgetStream(old);
+    }
+    return stream;
+  }
+
+  /** The streams of this session an event id may belong to; whether one of them has that event is for its log to say. */
+  streamsOf(eventId: string): readonly ResumableStream[] {
+    const id = ResumableStream.idOf(eventId);
+    const known = this.#streams.get(id);
+    if (known) return [known];
+    // Of an earlier process: what nobody asked for goes on, and to what was about one request nobody will add.
+    const former = new ResumableStream(this.#events, this.#placeOf(id), id);
+    former.end();
+    return [this.unasked, former];
+  }
+
+  /** Drops a stream nobody will come back to. */
+  forgetStream(stream: ResumableStream): void {
+    this.#streams.delete(stream.id);
+    stream.forget();
+  }
+
+  /** Asks the client and waits for its answer; `send` puts the request on the wire. */
+  ask(
+    request: { readonly method: string; readonly params?: JsonObject },
+    send: (message: string) => void,
+    cancellation: Cancellation,
+  ): Promise<unknown> {
+    const id = `${this.askedAs}-${++this.#lastAsked}`;
+    const text = JSON.stringify({ jsonrpc: '2.0', id, ...request });
+    const answer = new Promise<unknown>((resolve, reject) => {
+      this.#asked.set(id, { resolve, reject });
+    });
+    send(text);
+    return cancellation.race(answer).finally(() => this.#asked.delete(id));
+  }
+
+  /** Takes the client's answer to a question; one nobody asked is ignored. */
+  take({ id, result, error }: ResponseMessage): void {
+    const asked = this.#asked.get(String(id));
+    if (!asked) return;
+    if (error === undefined) asked.resolve(result);
+    else
+      asked.reject(
+        new ToolcribError('cannot_ask', 'The client could not answer a question that this needs.', {
+          cause: error,
+        }),
+      );
+  }
+
+  /** The client has closed its end: it answers no more questions and hears no more changes. */
+  hangUp(): void {
+    this.onHangUp.forEach((stop) => stop());
+    const reason = new ToolcribError('cannot_ask', 'The client hung up before it answered.');
+    for (const { reject } of this.#asked.values()) reject(reason);
+  }
+
+  /** Closes the connections of those who are gone and came to this session with another credential than it was opened with. */
+  dismiss(isGone: (caller: Caller) => boolean): void {
+    for (const stream of this.#streams.values()) stream.dismiss(isGone);
+  }
+
+  /** Notes that an answer will come on the session's own stream, which stays open for it. */
+  owe(): void {
+    this.#owed++;
+  }
+
+  /** Notes that such an answer was sent. */
+  settle(): void {
+    this.#owed--;
+    if (this.#isEnding) this.endStream();
+  }
+
+  /** Ends the session's own stream, as soon as every answer that belongs on it was sent. */
+  endStream(): void {
+    this.#isEnding = true;
+    if (this.#owed === 0) this.unasked.end();
+  }
+
+  /** Stops everything that is under way; each request is still answered, with an error, and its stream ends with that. */
+  end(): void {
+    this.#isOver = true;
+    this.onEnd();
+    for (const uri of this.subscriptions.keys()) this.unfollow(uri);
+    const reason = new ToolcribError('cancelled', 'The session has ended, and with it everything under way.');
+    for (const cancellation of this.underWay.values()) cancellation.abort(reason);
+    for (const { reject } of this.#asked.values()) reject(reason);
+    this.endStream();
+    for (const stream of this.#streams.values()) stream.forget();
+  }
+
+  // The session is part of it, so that the event ids of one are nothing to another.
+  #placeOf(streamId: string): { readonly key: string; readonly owner: string } {
+    return { key: `${this.id}/${streamId}`, owner: ownerOf(this.caller) };
+  }
+}
+
+interface Asked {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}

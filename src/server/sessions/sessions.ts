@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import type { ClientFacts } from '../../core/call.ts';
+import type { Caller } from '../../core/caller.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ownerOf } from '../../core/digest.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import type { Memory, SessionRecord } from '../../core/memory/memory.ts';
+import type { Revision } from '../../protocol/revisions/revision.ts';
+import { revisionOf } from '../../protocol/revisions/revisions.ts';
+import { Session } from './session.ts';
+
+/** How many sessions there may be, and how long they last. */
+export const sessionLimits = {
+  max: 10_000,
+  perCaller: 1_000,
+  idleMs: 15 * 60_000,
+  absoluteMs: 24 * 3_600_000,
+};
+
+interface Live {
+  readonly session: Session;
+  readonly createdAt: number;
+  usedAt: number;
+}
+
+interface Lookup {
+  waiting: number;
+  hasEnded: boolean;
+}
+
+/** The sessions of handshake revisions over HTTP: each belongs to the caller who opened it, and to nobody else. */
+export class Sessions {
+  readonly #memory: Memory;
+  readonly #clock: Clock;
+  // In the order of last use, so that the first is the one to drop.
+  readonly #live = new Map<string, Live>();
+  // Each caller's sessions, the one used longest ago first.
+  readonly #owned = new Map<string, Set<string>>();
+  // Who is being looked for, and whether it ended meanwhile: the memory may answer with what was there before.
+  readonly #lookups = new Map<string, Lookup>();
+  #sweeping = false;
+
+  /** Hears of a session that was opened elsewhere and goes on here. */
+  onRestore: (session: Session) => void = () => {};
+
+  constructor(memory: Memory, clock: Clock) {
+    this.#memory = memory;
+    this.#clock = clock;
+  }
+
+  /** Opens a session for a caller. */
+  async open(caller: Caller, revision: Revision, client: ClientFacts): Promise<Session> {
+    const id = randomUUID();
+    const createdAt = this.#clock.now();
+    await this.#memory.sessions.put({
+      id,
+      owner: ownerOf(caller),
+      protocolVersion: revision.version,
+      client: { ...client },
+      createdAt,
+    });
+    const session = this.#revive(id, caller, createdAt);
+    session.revision = revision;
+    session.client = client;
+    await this.#makeRoom(caller);
+    return session;
+  }
+
+  /** The caller's session; one that is foreign, over or never was gives the same answer. */
+  async find(id: string, caller: Caller): Promise<Session> {
+    const lookup = this.#lookups.get(id) ?? { waiting: 0, hasEnded: false };
+    this.#lookups.set(id, lookup);
+    lookup.waiting++;
+    let record: SessionRecord | undefined;
+    try {
+      record = await this.#memory.sessions.get(id);
+    } finally {
+      if (--lookup.waiting === 0 && this.#lookups.get(id) === lookup) this.#lookups.delete(id);
+    }
+    const now = this.#clock.now();
+    const live = this.#live.get(id);
+    const isOver =
+      lookup.hasEnded ||
+      record?.owner !== ownerOf(caller) ||
+      now - record.createdAt > sessionLimits.absoluteMs;
+    if (!record || isOver || (live && this.#isIdle(live))) {
+      if (record?.owner === ownerOf(caller)) await this.#drop(id);
+      throw new ToolcribError('unknown_session', 'There is no such session; send "initialize" to open one.');
+    }
+    if (!live) {
+      const session = this.#restore(id, caller, record);
+      await this.#makeRoom(caller);
+      return session;
+    }
+    live.usedAt = now;
+    this.#live.delete(id);
+    this.#live.set(id, live);
+    this.#own(id, caller);
+    return live.session;
+  }
+
+  #endLookups(id: string): void {
+    const lookup = this.#lookups.get(id);
+    if (lookup) lookup.hasEnded = true;
+    this.#lookups.delete(id);
+  }
+
+  /** Ends a session of the caller. */
+  async end(id: string, caller: Caller): Promise<void> {
+    await this.find(id, caller);
+    await this.#drop(id);
+  }
+
+  /** Closes the streams of every session; their clients may come back to them. */
+  endStreams(): void {
+    for (const { session } of this.#live.values()) session.unasked.close();
+  }
+
+  /** Ends the sessions of callers who are gone, and their connections to others. */
+  async dismiss(isGone: (caller: Caller) => boolean): Promise<void> {
+    const gone = [...this.#live].filter(([, { session }]) => isGone(session.caller));
+    // First, because a memory that is slow or fails must hold nothing open.
+    for (const [, { session }] of gone) session.end();
+    // The streams of those that ended still carry the errors of what was under way.
+    for (const { session } of this.#live.values()) if (!isGone(session.caller)) session.dismiss(isGone);
+    for (const [id] of gone) await this.#drop(id);
+  }
+
+  #isIdle({ usedAt, session }: Live): boolean {
+    const isQuiet = session.underWay.size === 0 && !session.unasked.attached;
+    return isQuiet && this.#clock.now() - usedAt > sessionLimits.idleMs;
+  }
+
+  #restore(
+    id: string,
+    caller: Caller,
+    record: { protocolVersion: string; client: object; createdAt: number },
+  ): Session {
+    const session = this.#revive(id, caller, record.createdAt);
+    session.revision = revisionOf(record.protocolVersion);
+    session.client = record.client as ClientFacts;
+    session.ready = true;
+    // An answer to what an earlier process asked must not be taken for one to a question of this one.
+    session.askedAs = `ask-${session.unasked.id}`;
+    this.onRestore(session);
+    return session;
+  }
+
+  #revive(id: string, caller: Caller, createdAt: number): Session {
+    const session = new Session(id, caller, this.#memory.events);
+    this.#live.set(id, { session, createdAt, usedAt: this.#clock.now() });
+    this.#own(id, caller);
+    this.#scheduleSweep();
+    return session;
+  }
+
+  #own(id: string, caller: Caller): void {
+    const owner = ownerOf(caller);
+    const own = this.#owned.get(owner) ?? new Set<string>();
+    this.#owned.set(owner, own);
+    own.delete(id);
+    own.add(id);
+  }
+
+  // Whoever opens too many loses its own, never another's, unless it has no other to lose.
+  async #makeRoom(caller: Caller): Promise<void> {
+    const own = this.#owned.get(ownerOf(caller)) ?? NONE;
+    if (own.size <= sessionLimits.perCaller && this.#live.size <= sessionLimits.max) return;
+    const [oldest] = own.size > 1 ? own : this.#live.keys();
+    if (oldest !== undefined) await this.#drop(oldest);
+  }
+
+  #scheduleSweep(): void {
+    if (this.#sweeping) return;
+    this.#sweeping = true;
+    this.#clock.after(60_000, () => {
+      this.#sweeping = false;
+      // A memory that fails must not end the process; the next sweep tries again.
+      this.#sweep().catch(() => this.#scheduleSweep());
+    });
+  }
+
+  async #sweep(): Promise<void> {
+    const now = this.#clock.now();
+    for (const [id, { usedAt, createdAt, session }] of this.#live) {
+      if (this.#isIdle({ usedAt, createdAt, session }) || now - createdAt > sessionLimits.absoluteMs)
+        await this.#drop(id);
+    }
+    if (this.#live.size > 0) this.#scheduleSweep();
+  }
+
+  async #drop(id: string): Promise<void> {
+    const live = this.#live.get(id);
+    if (live) {
+      // First: whoever makes room meanwhile must not choose the same session again.
+      const owner = ownerOf(live.session.caller);
+      const own = this.#owned.get(owner);
+      own?.delete(id);
+      if (own?.size === 0) this.#owned.delete(owner);
+    }
+    this.#endLookups(id);
+    await this.#memory.sessions.delete(id);
+    // Again: who began to look meanwhile may have found what was about to go.
+    this.#endLookups(id);
+    live?.session.end();
+    this.#live.delete(id);
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set();

@@ -1,0 +1,187 @@
+import { randomBytes } from 'node:crypto';
+import type { Caller } from '../../core/caller.ts';
+import type { EventLog, StreamEvent } from '../../core/memory/memory.ts';
+import { andThen, orElse, type Awaitable } from '../../core/source.ts';
+
+const MAX_WAITING = 1_000;
+const MAX_WAITING_CHARACTERS = 1_048_576;
+const MAX_ON_THEIR_WAY = 16;
+
+/** Where the events of a stream go while the client is there. */
+export interface Sink {
+  /** Who is at the other end, where that is not the session's own caller. */
+  readonly caller?: Caller;
+  /** Sends an event; an empty text is an event to come back to, and nothing else. */
+  event(text: string, id: string): void;
+  /** Ends the connection. */
+  end(): void;
+}
+
+/** A stream the client may lose and come back to: every event has an id and is kept. */
+export class ResumableStream {
+  /** What the ids of its events begin with. */
+  readonly id: string;
+  readonly #log: EventLog;
+  readonly #key: string;
+  readonly #owner: string;
+  // Sent while no connection was there, for one that comes without saying where it left off.
+  readonly #waiting: StreamEvent[] = [];
+  #waitingCharacters = 0;
+  #count = 0;
+  #sink: Sink | undefined;
+  #ended = false;
+  // Settles once everything sent so far is kept: an event must not be looked for before it is there.
+  #kept: Awaitable<void> = undefined;
+  // The last events handed to the log, each in the place of the one it had to wait for.
+  readonly #onTheirWay: Awaitable<void>[] = [];
+  #keepsAll = true;
+  /** Whether what is sent while no connection is there waits for one that does not say where it left off. */
+  waits = true;
+  // What is sent while somebody is coming back.
+  readonly #comingBack = new Set<StreamEvent[]>();
+
+  /** What is sent is kept under the key, for its owner; who goes on with a stream of an earlier process takes the same key. */
+  constructor(
+    log: EventLog,
+    { key, owner }: { readonly key: string; readonly owner: string },
+    id = ResumableStream.newId(),
+  ) {
+    this.#log = log;
+    this.#key = key;
+    this.#owner = owner;
+    this.id = id;
+  }
+
+  /** Whether anything was sent, so that the client has something to come back to. */
+  get started(): boolean {
+    return this.#count > 0;
+  }
+
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  get attached(): boolean {
+    return this.#sink !== undefined;
+  }
+
+  /** Sends to a connection whatever waited for one, and everything from now on. */
+  attach(sink: Sink): void {
+    this.#sink = sink;
+    for (const { id, text } of this.#takeWaiting()) sink.event(text, id);
+  }
+
+  /** Lets go of a connection that is gone, unless another one took its place. */
+  detach(sink: Sink): void {
+    if (this.#sink === sink) this.#sink = undefined;
+  }
+
+  /** Closes the connection; the stream goes on without it. */
+  close(): void {
+    const sink = this.#sink;
+    this.#sink = undefined;
+    sink?.end();
+  }
+
+  /** Closes the connection of somebody who is gone; others may come to it. */
+  dismiss(isGone: (caller: Caller) => boolean): void {
+    if (this.#sink?.caller && isGone(this.#sink.caller)) this.close();
+  }
+
+  /** Sends and keeps an event. */
+  send(text: string): void {
+    if (this.#ended) return;
+    const event = { id: `${this.id}.${++this.#count}`, text };
+    this.#keep(event);
+    for (const events of this.#comingBack) events.push(event);
+    if (this.#sink) this.#sink.event(text, event.id);
+    else if (this.waits) this.#wait(event);
+  }
+
+  /** Nothing more will come; the connection ends. */
+  end(): void {
+    this.#ended = true;
+    this.close();
+  }
+
+  /** Repeats what came after an event and goes on from there, unless that event is not known or nothing can come after it. */
+  async resume(eventId: string, sink: Sink): Promise<'resumed' | 'unknown' | 'over'> {
+    const meanwhile: StreamEvent[] = [];
+    this.#comingBack.add(meanwhile);
+    try {
+      await this.#kept;
+      const missed = await this.#log.after(this.#key, eventId, this.#owner);
+      if (!missed || !this.#keepsAll) return 'unknown';
+      if (this.#ended && missed.length + meanwhile.length === 0) return 'over';
+      this.close();
+      this.#takeWaiting();
+      const repeated = new Set(missed.map(({ id }) => id));
+      for (const { id, text } of [...missed, ...meanwhile.filter((event) => !repeated.has(event.id))]) {
+        if (text !== '') sink.event(text, id);
+      }
+      if (this.#ended) sink.end();
+      else this.#sink = sink;
+      return 'resumed';
+    } finally {
+      this.#comingBack.delete(meanwhile);
+    }
+  }
+
+  /** Drops what was kept and keeps nothing more, once nobody can come back. */
+  forget(): void {
+    this.#keepsAll = false;
+    this.#kept = orElse(
+      () => andThen(this.#kept, () => this.#log.forget(this.#key, this.#owner)),
+      () => {},
+    );
+  }
+
+  // Several at once, so that a server that stops has little left to keep; a flood waits for itself and not in the log.
+  #keep(event: StreamEvent): void {
+    const slot = this.#count % MAX_ON_THEIR_WAY;
+    const kept = orElse(
+      () =>
+        andThen(this.#onTheirWay[slot], () =>
+          this.#keepsAll ? this.#log.keep(this.#key, event, this.#owner) : undefined,
+        ),
+      () => this.#giveUpKeeping(),
+    );
+    this.#onTheirWay[slot] = kept;
+    this.#kept = andThen(this.#kept, () => kept);
+  }
+
+  // A stream whose log failed goes on, but nobody is led to believe that it can be resumed, now or after a restart.
+  #giveUpKeeping(): void {
+    if (this.#keepsAll) this.forget();
+  }
+
+  // The oldest go first; the newest stays, however large it is.
+  #wait(event: StreamEvent): void {
+    this.#waiting.push(event);
+    this.#waitingCharacters += event.text.length;
+    while (
+      this.#waiting.length > MAX_WAITING ||
+      (this.#waitingCharacters > MAX_WAITING_CHARACTERS && this.#waiting.length > 1)
+    ) {
+      this.#waitingCharacters -= this.#waiting.shift()!.text.length;
+    }
+  }
+
+  #takeWaiting(): StreamEvent[] {
+    this.#waitingCharacters = 0;
+    return this.#waiting.splice(0);
+  }
+
+  /** An id no other stream has. */
+  static newId(): string {
+    return randomBytes(9).toString('base64url');
+  }
+
+  /** The stream an event id belongs to. */
+  static idOf(eventId: string): string {
+    return eventId.slice(0, eventId.lastIndexOf('.'));
+  }
+}
+
+/** The log of streams that nobody can come back to. */
+export const keepsNothing: EventLog = { keep: () => {}, after: () => undefined, forget: () => {} };

@@ -1,0 +1,185 @@
+import type * as Cel from '@marcbachmann/cel-js';
+import type { z } from 'zod';
+import { absentTools, unknownTool } from '../../core/absent-tool.ts';
+import type { Reading, ToolCall } from '../../core/call.ts';
+import type { Caller } from '../../core/caller.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { unknownTarget, type Readable } from '../../core/expose-readings.ts';
+import { unknownPrompt } from '../../core/prompts/prompt.ts';
+import { resourceNotFound } from '../../core/resources/resource.ts';
+import type { Next, Stage } from '../../core/stage.ts';
+import type { Tool } from '../../core/tool.ts';
+import { checkAccess, type AccessComplaint } from './check.ts';
+import { callerScope, createConditions, type AccessCondition, type ConditionScope } from './condition.ts';
+import { createPolicy, type AccessPolicy, type Verdict } from './policy.ts';
+import { accessOptions, compileRule, type CompiledRule } from './rules.ts';
+import { toConditionValue } from './condition-values.ts';
+
+/** What access rules work with. */
+export interface AccessParts {
+  /** Brings the evaluator of conditions; asked only if some rule has one. */
+  readonly loadCel?: () => Promise<typeof Cel>;
+}
+
+/** Access rules at work: two stages that ask one policy. */
+export interface Access {
+  /** Hides what a caller may not use; belongs before the arguments are checked. */
+  readonly byName: Stage;
+  /** Asks the conditions; belongs after the arguments are checked and defaults filled in. */
+  readonly byCondition: Stage;
+  /** What is wrong with the rules, given the tools there are; rules with an error should not be put to use. */
+  check(tools: readonly Tool[]): AccessComplaint[];
+}
+
+/** Makes the stages that let callers see and call only what the rules allow. */
+export async function createAccess(
+  rules: z.input<typeof accessOptions>,
+  { loadCel = () => import('@marcbachmann/cel-js') }: AccessParts = {},
+): Promise<Access> {
+  const parsed = accessOptions.parse(rules, { jitless: true });
+  const compiled = parsed.map(compileRule);
+  const policy = createPolicy(compiled);
+  const conditions = await compileConditions(compiled, loadCel);
+  return {
+    byName: authorizeByName(policy),
+    byCondition: authorizeArguments(policy, conditions),
+    check: (tools) => checkAccess(compiled, conditions, tools),
+  };
+}
+
+type Conditions = ReadonlyMap<CompiledRule, AccessCondition>;
+
+async function compileConditions(
+  rules: readonly CompiledRule[],
+  loadCel: () => Promise<typeof Cel>,
+): Promise<Conditions> {
+  const conditional = rules.filter(({ when }) => when !== undefined);
+  if (conditional.length === 0) return new Map();
+  const compile = createConditions(await loadCel());
+  return new Map(conditional.map((rule) => [rule, compile(rule.when!)]));
+}
+
+function authorizeByName(policy: AccessPolicy): Stage {
+  return {
+    name: 'authorize',
+    viewOf: (caller) => policy.viewOf(caller),
+    expose: (tool, caller) => (policy.tool(tool, caller).isListed ? tool : null),
+    exposeReading: (target, caller, address) => targetVerdict(policy, caller, { target, address }).isListed,
+    wrap(tool, next) {
+      if (absentTools.has(tool)) return next;
+      return (call) => {
+        const verdict = policy.tool(tool, call.caller);
+        call.record.rule = verdict.note;
+        if (!verdict.isListed) throw unknownTool(tool.name);
+        return next(call);
+      };
+    },
+    wrapReading: (next) => (call) => {
+      const verdict = readingVerdict(policy, call);
+      call.record.rule = verdict.note;
+      if (!verdict.isListed) throw unknownReading(call);
+      return next(call);
+    },
+  };
+}
+
+function readingVerdict(policy: AccessPolicy, call: Reading): Verdict {
+  switch (call.kind) {
+    case 'prompt':
+      return policy.reading(call.prompt, call.caller);
+    case 'completion':
+      return policy.reading(call.target, call.caller);
+    case 'resource':
+      return targetVerdict(policy, call.caller, { target: call.resource, address: call.uri });
+  }
+}
+
+interface Addressed {
+  readonly target: Readable;
+  readonly address: string | undefined;
+}
+
+// A template stands for many addresses, and one address can be written in several ways: each of them must be allowed.
+function targetVerdict(policy: AccessPolicy, caller: Caller, { target, address }: Addressed): Verdict {
+  const verdict = policy.reading(target, caller);
+  if (!verdict.isListed || address === undefined || !('uriTemplate' in target)) return verdict;
+  const decoded = decode(address);
+  if (/(^|[/\\])\.\.?([/\\?#]|$)/.test(decoded)) return { ...verdict, isListed: false, note: 'access' };
+  const plain = policy.address(address, caller);
+  if (!plain.isListed || decoded === address) return plain;
+  return policy.address(decoded, caller);
+}
+
+function decode(uri: string): string {
+  try {
+    return decodeURIComponent(uri);
+  } catch {
+    return uri;
+  }
+}
+
+function unknownReading(call: Reading): ToolcribError {
+  switch (call.kind) {
+    case 'resource':
+      return resourceNotFound(call.uri);
+    case 'prompt':
+      return unknownPrompt(call.prompt.name);
+    case 'completion':
+      return unknownTarget(call.target);
+  }
+}
+
+function authorizeArguments(policy: AccessPolicy, conditions: Conditions): Stage {
+  const conditional = [...conditions.keys()];
+  return {
+    name: 'authorizeArguments',
+    wrap(tool, next) {
+      if (absentTools.has(tool) || !conditional.some(({ covers }) => covers.tools(tool.name))) return next;
+      const line: Line = { policy, conditions, tool, shown: new Map([['name', tool.name]]), next };
+      return (call) => decideCall(call, line);
+    },
+  };
+}
+
+interface Line {
+  readonly policy: AccessPolicy;
+  readonly conditions: Conditions;
+  readonly tool: Tool;
+  /** What conditions see of the tool: never its annotations, which its author chose. */
+  readonly shown: ReadonlyMap<string, unknown>;
+  readonly next: Next;
+}
+
+function decideCall(call: ToolCall, { policy, conditions, tool, shown, next }: Line): ReturnType<Next> {
+  const verdict = policy.tool(tool, call.caller);
+  if (!verdict.isListed) throw unknownTool(tool.name);
+  if (!verdict.conditions) return next(call);
+  const scope = scopeOf(call, shown);
+  for (const rule of verdict.conditions) {
+    const condition = conditions.get(rule);
+    // What cannot be told is no reason to allow, and reason enough to deny.
+    const isMatch = !condition || ((scope && condition.holds(scope)) ?? !rule.allows);
+    if (!isMatch) continue;
+    call.record.rule = rule.note;
+    if (rule.allows) return next(call);
+    throw refusal(tool);
+  }
+  call.record.rule = 'access';
+  throw refusal(tool);
+}
+
+function scopeOf(call: ToolCall, tool: Line['shown']): ConditionScope | undefined {
+  const { caller, tenant } = callerScope(call.caller);
+  try {
+    return { args: toConditionValue(call.arguments), caller, tenant, tool };
+  } catch {
+    return undefined;
+  }
+}
+
+function refusal(tool: Tool): ToolcribError {
+  return new ToolcribError(
+    'refused',
+    `You may not use ${tool.name} with these arguments. Do not repeat the call as it is; it may be allowed with others.`,
+  );
+}

@@ -1,0 +1,83 @@
+import type { Tool } from '../../core/tool.ts';
+import type { AccessCondition } from './condition.ts';
+import type { CompiledRule } from './rules.ts';
+import { asTruth, canHaveField, type FieldStep } from './reachable-field.ts';
+
+/** Something to change in the rules. */
+export interface AccessComplaint {
+  /** An error makes the rule unusable; a warning is probably a mistake. */
+  readonly severity: 'error' | 'warning';
+  /** Which rule, counted from 0. */
+  readonly rule: number;
+  /** Where in the rule. */
+  readonly path: readonly string[];
+  readonly message: string;
+  readonly remedy: string;
+}
+
+/** Holds the rules against the tools there are. */
+export function checkAccess(
+  rules: readonly CompiledRule[],
+  conditions: ReadonlyMap<CompiledRule, AccessCondition>,
+  tools: readonly Tool[],
+): AccessComplaint[] {
+  return rules.flatMap((rule) => {
+    const covered = tools.filter(({ name }) => rule.covers.tools(name));
+    const condition = conditions.get(rule);
+    return [
+      ...(rule.namesTools && covered.length === 0 ? [matchesNothing(rule)] : []),
+      ...(condition ? checkCondition(rule, condition, covered) : []),
+    ];
+  });
+}
+
+function matchesNothing({ index }: CompiledRule): AccessComplaint {
+  return {
+    severity: 'warning',
+    rule: index,
+    path: ['tools'],
+    message: 'No tool there is now matches.',
+    remedy: 'Correct the names, or leave the rule if the tools come later.',
+  };
+}
+
+function checkCondition(
+  { index }: CompiledRule,
+  { problem, fields, truths }: AccessCondition,
+  covered: readonly Tool[],
+): AccessComplaint[] {
+  const place = { severity: 'error', rule: index, path: ['when'] } as const;
+  if (problem) return [{ ...place, ...problem }];
+  if (covered.length === 0) return [];
+  const isThere = (field: readonly FieldStep[]): boolean =>
+    covered.some(({ inputSchema }) => canHaveField(inputSchema, field));
+  const missing = fields.filter((field) => !isThere(field));
+  const untrue = truths.filter((field) => isThere(field) && !isThere([...field, asTruth]));
+  return [
+    ...written(missing).map((field) => ({
+      ...place,
+      message: `The condition names ${field}, which ${whose(covered)}.`,
+      remedy: 'Use a field of the input schema, or declare this one there.',
+    })),
+    ...written(untrue).map((field) => ({
+      ...place,
+      message: `The condition takes ${field} for true or false, which it is not.`,
+      remedy: 'Compare it with something, or ask whether it is there with has(...).',
+    })),
+  ];
+}
+
+function written(fields: readonly (readonly FieldStep[])[]): string[] {
+  return [...new Set(fields.map(writeField))];
+}
+
+function whose(covered: readonly Tool[]): string {
+  return covered.length === 1 ? `the tool "${covered[0]!.name}" does not have` : 'none of its tools has';
+}
+
+function writeField(field: readonly FieldStep[]): string {
+  return field.reduce<string>((text, step) => {
+    if (typeof step === 'symbol') return `${text}[]`;
+    return /^[A-Za-z_]\w*$/.test(step) ? `${text}.${step}` : `${text}[${JSON.stringify(step)}]`;
+  }, 'args');
+}

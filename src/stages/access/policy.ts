@@ -1,0 +1,118 @@
+import type { Caller } from '../../core/caller.ts';
+import { CallerMemory } from '../../core/caller-memory.ts';
+import type { Readable } from '../../core/expose-readings.ts';
+import type { Tool } from '../../core/tool.ts';
+import type { AccessKind, CompiledRule } from './rules.ts';
+
+/** What the rules say about a target by its name alone. */
+export interface Verdict {
+  /** Whether it is shown and can be called at all; what is not is unknown to the caller. */
+  readonly isListed: boolean;
+  /** The rule to put on record. */
+  readonly note: string;
+  /** The rules to be asked in order once the arguments are known; the last of them may have no condition. */
+  readonly conditions: readonly CompiledRule[] | undefined;
+}
+
+/** Decides about callers and targets: the one place that listing, finding and calling all ask. */
+export interface AccessPolicy {
+  /** The same text for callers whom the same rules apply to. */
+  viewOf(caller: Caller): string;
+  tool(tool: Tool, caller: Caller): Verdict;
+  reading(target: Readable, caller: Caller): Verdict;
+  /** Decides about an address a template made. */
+  address(uri: string, caller: Caller): Verdict;
+}
+
+// More kinds of caller than this are not remembered at once; the oldest is worked out again when it comes back.
+const MAX_KINDS = 1_000;
+const NO_RULE: Verdict = { isListed: false, note: 'access', conditions: undefined };
+
+/** Puts rules in charge. */
+export function createPolicy(rules: readonly CompiledRule[]): AccessPolicy {
+  const rightsOf = createRights(rules);
+  const covering = new WeakMap<object, readonly CompiledRule[]>();
+  const about = (target: object, kind: AccessKind, name: () => string): readonly CompiledRule[] => {
+    let found = covering.get(target);
+    if (!found) covering.set(target, (found = coveringRules(rules, kind, name())));
+    return found;
+  };
+  const verdictOf = (target: Tool | Readable, caller: Caller, kind: AccessKind): Verdict => {
+    const rights = rightsOf(caller);
+    let verdict = rights.verdicts.get(target);
+    if (!verdict) {
+      verdict = decide(
+        about(target, kind, () => nameOf(target)),
+        rights,
+      );
+      rights.verdicts.set(target, verdict);
+    }
+    return verdict;
+  };
+  return {
+    viewOf: (caller) => rightsOf(caller).key,
+    tool: (tool, caller) => verdictOf(tool, caller, 'tools'),
+    reading: (target, caller) =>
+      verdictOf(target, caller, 'uri' in target || 'uriTemplate' in target ? 'resources' : 'prompts'),
+    address: (uri, caller) => decide(coveringRules(rules, 'resources', uri), rightsOf(caller)),
+  };
+}
+
+function nameOf(target: Tool | Readable): string {
+  if ('uri' in target) return target.uri;
+  return 'uriTemplate' in target ? target.uriTemplate : target.name;
+}
+
+function coveringRules(
+  rules: readonly CompiledRule[],
+  kind: AccessKind,
+  name: string,
+): readonly CompiledRule[] {
+  return rules.filter((rule) => rule.covers[kind](name));
+}
+
+/** What callers whom the same rules apply to have in common. */
+interface Rights {
+  readonly key: string;
+  readonly applying: ReadonlySet<CompiledRule>;
+  readonly verdicts: WeakMap<object, Verdict>;
+}
+
+function createRights(rules: readonly CompiledRule[]): (caller: Caller) => Rights {
+  const byCaller = new CallerMemory<Rights>('rights');
+  const byKey = new Map<string, Rights>();
+  const share = (caller: Caller): Rights => {
+    const applying = rules.filter((rule) => rule.appliesTo(caller));
+    const key = applying.map(({ index }) => index).join();
+    let rights = byKey.get(key);
+    if (!rights) {
+      if (byKey.size >= MAX_KINDS) byKey.delete(byKey.keys().next().value!);
+      byKey.set(key, (rights = { key, applying: new Set(applying), verdicts: new WeakMap() }));
+    }
+    return rights;
+  };
+  return (caller) => {
+    let rights = byCaller.get(caller);
+    if (!rights) byCaller.set(caller, (rights = share(caller)));
+    return rights;
+  };
+}
+
+function decide(covering: readonly CompiledRule[], { applying }: Rights): Verdict {
+  const chain: CompiledRule[] = [];
+  for (const rule of covering) {
+    if (!applying.has(rule)) continue;
+    chain.push(rule);
+    if (rule.when === undefined) break;
+  }
+  const first = chain[0];
+  if (!first) return NO_RULE;
+  const allowing = chain.find(({ allows }) => allows);
+  const last = chain.at(-1)!;
+  if (!allowing) return last.when === undefined ? { ...NO_RULE, note: last.note } : NO_RULE;
+  return {
+    isListed: true,
+    note: allowing.note,
+    conditions: first.when === undefined ? undefined : chain,
+  };
+}

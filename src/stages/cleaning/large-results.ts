@@ -1,0 +1,34 @@
+import { roomAfter } from '../../base/json.ts';
+import type { Result } from '../../core/result.ts';
+import { Turns } from '../../base/turns.ts';
+
+const LARGE_BYTES = 65_536;
+const SHARE_BYTES = 2 * LARGE_BYTES;
+
+/** Spreads the cleaning of large results over turns of the event loop: many at once would hold up every other call. */
+export class LargeResults {
+  readonly #turns = new Turns();
+  #bytesInTurn = 0;
+
+  /** Counts a result that was cleaned in this turn of the event loop. */
+  note(bytes: number): void {
+    if (bytes < LARGE_BYTES) return;
+    if (this.#bytesInTurn === 0) setImmediate(() => (this.#bytesInTurn = 0));
+    this.#bytesInTurn += bytes;
+  }
+
+  /** What a result has to wait for before it is cleaned; nothing, as long as there is little to do. */
+  turnFor(result: Result): Promise<void> | undefined {
+    if (this.#bytesInTurn < SHARE_BYTES && !this.#turns.isUnderWay) return undefined;
+    return isLarge(result) ? this.#turns.next() : undefined;
+  }
+}
+
+function isLarge(result: Result): boolean {
+  try {
+    return roomAfter(result, LARGE_BYTES) < 0;
+  } catch {
+    // A value that cannot be read is reported by the cleaning.
+    return false;
+  }
+}

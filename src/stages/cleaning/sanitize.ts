@@ -1,0 +1,328 @@
+import { z } from 'zod';
+import { authorFailure } from '../../core/author-failure.ts';
+import type { Call, Voice } from '../../core/call.ts';
+import type { ContentBlock, TextBlock } from '../../core/content.ts';
+import { accident, ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import { linearPattern } from '../../base/linear-pattern.ts';
+import type { Question } from '../../core/question.ts';
+import { recorded, type CallRecord } from '../../core/record.ts';
+import type { Done, Failed, NeedsInput, Result } from '../../core/result.ts';
+import type { Awaitable } from '../../core/source.ts';
+import type { Next, Stage } from '../../core/stage.ts';
+import { cleanText } from '../../observe/clean-text.ts';
+import { redactPatterns, Secrets, type Redact } from '../../observe/secrets.ts';
+import { Cleaner, tooLarge } from './cleaner.ts';
+import { LargeResults } from './large-results.ts';
+
+/** What the `sanitize` stage can be told. */
+export const sanitizeOptions = z.strictObject({
+  maxBytes: z
+    .int()
+    .min(1_000)
+    .max(1_000_000_000)
+    .default(1_000_000)
+    .describe('Largest result in bytes. Longer text is cut, larger data is refused.'),
+  redact: z
+    .array(z.enum(['secrets']))
+    .default(['secrets'])
+    .describe('What is taken out: secrets in use and well-known token formats.'),
+  patterns: z
+    .record(z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/), z.string().min(1).superRefine(requirePattern))
+    .default({})
+    .describe('Further patterns to take out, by the name that stands in their place.'),
+  escapeHtml: z.boolean().default(false).describe('Escapes text so that a web page shows it as it is.'),
+});
+
+function requirePattern(source: string, issues: z.RefinementCtx): void {
+  try {
+    linearPattern(source);
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    issues.addIssue({
+      code: 'custom',
+      message: `is no pattern that can be used (${reason}); lookaround and references back cannot be`,
+    });
+  }
+}
+
+/** What the `sanitize` stage works with. */
+export interface SanitizeParts {
+  /** The secrets of this process; without it, only formats are recognised. */
+  readonly secrets?: Secrets;
+}
+
+/** Frees everything that goes to the client of hidden text, controls and secrets, and keeps it within a size. */
+export function sanitize(options: z.input<typeof sanitizeOptions> = {}, parts: SanitizeParts = {}): Stage {
+  const { maxBytes, redact, patterns, escapeHtml } = sanitizeOptions.parse(options, { jitless: true });
+  const secrets = redact.includes('secrets') ? (parts.secrets ?? new Secrets()) : undefined;
+  const redactAll = inTurn(secrets && ((text) => secrets.redact(text)), redactPatterns(patterns));
+  const how = { maxBytes, redact: redactAll, secrets, escapeHtml };
+  const answers = new Answers(new Cleaner(how), maxBytes);
+  // A cleaner of its own: a call may speak while the answer of another is half cleaned.
+  const filter = createFilter(new Cleaner(how));
+  const cleanQuestions = (questions: ReadonlyMap<string, Question>): ReadonlyMap<string, Question> =>
+    answers.questions(questions);
+  const around = <C extends Call>(next: Next<C>): Next<C> => {
+    return (call) => {
+      filterVoice(call.voice, filter);
+      call.interview.filter = cleanQuestions;
+      let ended: Awaitable<Result>;
+      try {
+        ended = next(call);
+      } catch (error) {
+        throw answers.error(error);
+      }
+      if (!(ended instanceof Promise)) return answers.cleanInTurn(ended, call);
+      return ended.then(
+        (result) => answers.cleanInTurn(result, call),
+        (error: unknown) => {
+          throw answers.error(error);
+        },
+      );
+    };
+  };
+  return { name: 'sanitize', wrap: (_tool, next) => around(next), wrapReading: (next) => around(next) };
+}
+
+function inTurn(first: Redact | undefined, second: Redact | undefined): Redact | undefined {
+  return first && second ? (text) => second(first(text)) : (first ?? second);
+}
+
+type Filter = NonNullable<Voice['filter']>;
+
+function filterVoice(voice: Voice, filter: Filter): void {
+  const inner = voice.filter;
+  if (inner === filter) return;
+  voice.filter = inner ? (said) => inner(filter(said)) : filter;
+}
+
+function createFilter(cleaner: Cleaner): Filter {
+  const clean = <T>(said: T): T => {
+    cleaner.bytes = 0;
+    if (!isObject(said) || !('progressToken' in said)) return cleaner.data(said);
+    // The token is the client's own word, and must come back as it was.
+    const { message } = said as { message?: unknown };
+    const cleaned = cleaner.data(message);
+    return cleaned === message ? said : { ...said, message: cleaned };
+  };
+  return <T>(said: T): T => {
+    try {
+      return clean(said);
+    } catch (error) {
+      // Nothing a tool says on the way may end its call.
+      if (!(error instanceof ToolcribError) || !isObject(said)) throw error;
+      const { message: _message, data: _data, ...rest } = said as Record<string, unknown>;
+      return { ...rest, ...('data' in said && { data: TOO_LARGE }) } as T;
+    }
+  };
+}
+
+const TOO_LARGE = '[left out: larger than this server sends]';
+
+/** Cleans how calls end. */
+class Answers {
+  readonly #cleaner: Cleaner;
+  readonly #maxBytes: number;
+  readonly #large = new LargeResults();
+
+  constructor(cleaner: Cleaner, maxBytes: number) {
+    this.#cleaner = cleaner;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Cleans a result now, or in its turn where many large ones are ready. */
+  cleanInTurn(result: Result, call: Call): Awaitable<Result> {
+    const turn = this.#large.turnFor(result);
+    return turn ? turn.then(() => this.#clean(result, call)) : this.#clean(result, call);
+  }
+
+  #clean(result: Result, call: Call): Result {
+    this.#cleaner.bytes = 0;
+    try {
+      if (result.kind === 'needs_input') return this.#needsInput(result);
+      return call.kind === 'tool' ? this.#ending(result, call.record) : this.#reading(result, call.record);
+    } catch (error) {
+      const name = call.kind === 'tool' ? call.tool.name : `The ${call.kind}`;
+      if (error instanceof ToolcribError) throw authorFailure(error, call, name);
+      // Here, and not where it would be written: the record is to say what the client hears.
+      throw accident('tool_failed', `${name} returned something that is not JSON`, error);
+    } finally {
+      this.#large.note(this.#cleaner.bytes);
+    }
+  }
+
+  /** What was thrown, with a clean message and clean data; accidents say nothing and pass. */
+  error(error: unknown): unknown {
+    if (!(error instanceof ToolcribError)) return error;
+    const cleaner = this.#cleaner;
+    cleaner.bytes = 0;
+    try {
+      const message = cleaner.text(error.message);
+      cleaner.checkSize();
+      const data = error.data && cleaner.data(error.data);
+      if (message === error.message && data === error.data) return error;
+      return cleanError(error, message, data);
+    } catch (problem) {
+      if (!(problem instanceof ToolcribError))
+        return accident('tool_failed', 'The tool failed with something that is not JSON', problem);
+      return new ToolcribError(problem.code, problem.message, { cause: error });
+    }
+  }
+
+  #ending(result: Done | Failed, record: CallRecord): Result {
+    const cleaner = this.#cleaner;
+    const { data, meta, extra, content } = result;
+    const cleanData = data === undefined ? data : cleaner.data(data);
+    const cleanMeta = meta && cleaner.data(meta);
+    const cleanExtra = extra && cleaner.blocks(extra);
+    const cleanContent = content && this.#content(content);
+    record.bytes = cleaner.bytes;
+    if (cleanContent === content && cleanMeta === meta && cleanExtra === extra && Object.is(cleanData, data))
+      return result;
+    return {
+      kind: result.kind,
+      ...(cleanContent && { content: cleanContent }),
+      ...(cleanData !== undefined && { data: cleanData }),
+      ...(cleanMeta && { meta: cleanMeta }),
+      ...(cleanExtra && { extra: cleanExtra }),
+    };
+  }
+
+  #reading(result: Done | Failed, record: CallRecord): Result {
+    const data = this.#cleaner.blocks(result.data);
+    record.bytes = this.#cleaner.bytes;
+    return data === result.data ? result : { ...result, data };
+  }
+
+  #content(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+    const cleaner = this.#cleaner;
+    let copy: ContentBlock[] | undefined;
+    let textBytes = 0;
+    let texts = 0;
+    for (let index = 0; index < blocks.length; index++) {
+      const block = blocks[index]!;
+      const before = cleaner.bytes;
+      const clean = isText(block) ? this.#text(block) : cleaner.blocks(block);
+      if (isText(clean)) {
+        // Text is counted apart: it is what can be cut.
+        const size = sizeOf(clean.text, cleaner.bytes - before);
+        textBytes += size;
+        texts++;
+        cleaner.bytes -= size;
+        cleaner.checkSize();
+      }
+      if (clean === block) continue;
+      copy ??= [...blocks];
+      copy[index] = clean;
+    }
+    const fixed = cleaner.bytes;
+    cleaner.bytes += textBytes + texts * AROUND_TEXT;
+    const all = copy ?? blocks;
+    return cleaner.bytes > this.#maxBytes ? this.#cut(all, { textBytes, fixed }) : all;
+  }
+
+  #text(block: TextBlock): TextBlock {
+    const cleaner = this.#cleaner;
+    const text = cleaner.text(block.text);
+    // Two fields are all that most blocks have.
+    if (Object.keys(block).length === 2) return text === block.text ? block : { type: 'text', text };
+    const rest = { ...block, text: '' };
+    const before = cleaner.bytes;
+    cleaner.bytes = 0;
+    const cleanRest = cleaner.data(rest);
+    cleaner.bytes += before;
+    return cleanRest === rest && text === block.text ? block : { ...cleanRest, text };
+  }
+
+  // The first text that does not fit is cut, and texts behind it are left out; everything else stays.
+  #cut(blocks: readonly ContentBlock[], { textBytes, fixed }: Counted): readonly ContentBlock[] {
+    let room = this.#maxBytes - fixed - MARK_BYTES;
+    if (room < 0) throw tooLarge(this.#maxBytes);
+    let shown = 0;
+    let isCut = false;
+    const kept: ContentBlock[] = [];
+    for (const block of blocks) {
+      if (!isText(block)) {
+        kept.push(block);
+        continue;
+      }
+      if (isCut) continue;
+      const text = firstBytes(block.text, room);
+      const bytes = Buffer.byteLength(text);
+      shown += bytes;
+      room -= bytes + AROUND_TEXT;
+      isCut = room < 0 || text.length < block.text.length;
+      kept.push(isCut ? { ...block, text: text + markOf(shown, textBytes) } : block);
+    }
+    this.#cleaner.bytes = this.#maxBytes - MARK_BYTES - room + Buffer.byteLength(markOf(shown, textBytes));
+    return kept;
+  }
+
+  /** Questions to the client, the user or the model. */
+  questions(questions: ReadonlyMap<string, Question>): ReadonlyMap<string, Question> {
+    let copy: Map<string, Question> | undefined;
+    this.#cleaner.bytes = 0;
+    for (const [key, question] of questions) {
+      // Answers are found by this name, so that a cleaned one would be asked for ever.
+      if (this.#cleaner.name(key) !== key)
+        throw new ToolcribError('invalid_output', 'The tool asks a question whose key cannot be shown.');
+      const clean = this.#question(question);
+      if (clean !== question) (copy ??= new Map(questions)).set(key, clean);
+    }
+    return copy ?? questions;
+  }
+
+  #needsInput(result: NeedsInput): NeedsInput {
+    const questions = this.questions(result.questions);
+    return questions === result.questions ? result : { ...result, questions };
+  }
+
+  #question(question: Question): Question {
+    if (question.kind !== 'url') return this.#cleaner.blocks(question);
+    // An address may hold a token that belongs there; the user is to visit it.
+    const message = this.#cleaner.text(question.message);
+    const url = cleanText(question.url);
+    return message === question.message && url === question.url ? question : { kind: 'url', message, url };
+  }
+}
+
+/** How much there is of what can be cut, and of all else. */
+interface Counted {
+  readonly textBytes: number;
+  readonly fixed: number;
+}
+
+const MARK_BYTES = 80;
+// About what is written around a text: {"type":"text","text":""}
+const AROUND_TEXT = 24;
+
+function markOf(shown: number, all: number): string {
+  return `\n[cut here: ${shown.toLocaleString('en-US')} of ${all.toLocaleString('en-US')} bytes shown]`;
+}
+
+function isText(block: ContentBlock): block is TextBlock {
+  return block.type === 'text' && typeof block.text === 'string';
+}
+
+// Text alone has been counted already; only a block with more to it is measured again.
+function sizeOf(text: string, counted: number): number {
+  return text.length === counted ? counted : Buffer.byteLength(text);
+}
+
+// Cut between characters, and cleaned again: what joined the last two may now join nothing.
+function firstBytes(text: string, bytes: number): string {
+  if (text.length <= bytes && Buffer.byteLength(text) <= bytes) return text;
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
+  return cleanText(text.slice(0, read));
+}
+
+function cleanError(error: ToolcribError, message: string, data: ToolcribError['data']): ToolcribError {
+  const clean = new ToolcribError(error.code, message, {
+    ...(data && { data }),
+    ...('cause' in error && { cause: error.cause }),
+    ...(error.incident !== undefined && { incident: error.incident }),
+  });
+  if (recorded.has(error)) recorded.add(clean);
+  return clean;
+}

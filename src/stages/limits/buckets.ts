@@ -1,0 +1,48 @@
+import type { Caller } from '../../core/caller.ts';
+import type { Clock } from '../../base/clock.ts';
+import { excess, type Rate } from '../../base/rate.ts';
+import { Accounts } from './accounts.ts';
+
+/** The rates a call has to keep to, all at once. */
+export interface Rates {
+  readonly caller: Rate;
+  readonly tenant: Rate | undefined;
+  readonly tool: (Rate & { readonly name: string }) | undefined;
+}
+
+/** The rates of all callers: for each one the moment up to which its time is used up. */
+export class Buckets {
+  readonly #accounts: Accounts;
+  /** How many calls went on without being counted, because the store of the quotas did not answer. */
+  unmetered = 0;
+
+  constructor(accounts = new Accounts()) {
+    this.#accounts = accounts;
+  }
+
+  /** Counts a call and returns 0; or, where a rate is exceeded, counts nothing and returns how long to wait. */
+  take(caller: Caller, { caller: own, tenant, tool }: Rates, clock: Clock): number {
+    const account = this.#accounts.of(caller, clock);
+    const now = clock.ticks();
+    const used = Math.max(account.usedUntil, now);
+    const tenantUsed = tenant ? Math.max(account.tenant.usedUntil, now) : now;
+    const toolUsed = tool ? Math.max(account.toolsUsedUntil?.get(tool.name) ?? now, now) : now;
+    let waitMs = excess(own, used, now);
+    if (tenant) waitMs = Math.max(waitMs, excess(tenant, tenantUsed, now));
+    if (tool) waitMs = Math.max(waitMs, excess(tool, toolUsed, now));
+    if (waitMs > 0) return waitMs;
+
+    account.usedUntil = used + own.everyMs;
+    if (tenant) account.tenant.usedUntil = tenantUsed + tenant.everyMs;
+    if (tool) (account.toolsUsedUntil ??= new Map()).set(tool.name, toolUsed + tool.everyMs);
+    return 0;
+  }
+
+  /** Whether a call that has to wait does so for the rate of its tool alone: others could be made at once. */
+  isToolAlone(caller: Caller, { caller: own, tenant, tool }: Rates, clock: Clock): boolean {
+    const { usedUntil, tenant: all } = this.#accounts.of(caller, clock);
+    const now = clock.ticks();
+    const isFree = (rate: Rate, used: number): boolean => excess(rate, Math.max(used, now), now) === 0;
+    return tool !== undefined && isFree(own, usedUntil) && (!tenant || isFree(tenant, all.usedUntil));
+  }
+}

@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { absentTools } from '../../core/absent-tool.ts';
+import type { Call } from '../../core/call.ts';
+import { systemClock, type Clock } from '../../base/clock.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import type { Result } from '../../core/result.ts';
+import type { Awaitable } from '../../core/source.ts';
+import type { Stage } from '../../core/stage.ts';
+import { Breakers, type Breaker, type BreakerSettings, type BreakerVerdict } from './breakers.ts';
+
+/** When a tool that is out is left alone. */
+export const circuitBreakOptions = z.strictObject({
+  failures: z
+    .int()
+    .min(1)
+    .max(1000)
+    .default(5)
+    .describe(
+      'How many outages in a row, with no answer between them, it takes for a tool to be left alone.',
+    ),
+  withinSeconds: z.number().positive().default(30).describe('How close together those outages have to be.'),
+  openSeconds: z
+    .number()
+    .positive()
+    .default(30)
+    .describe('How long a tool is left alone before one call may try it again.'),
+});
+
+/** What the stage works with; breakers that are handed over outlast a change of the options. */
+export interface CircuitBreakParts {
+  readonly clock?: Clock;
+  readonly breakers?: Breakers;
+}
+
+/** Leaves a tool alone that is out, instead of making every caller wait for it to fail. */
+export function circuitBreak(
+  options: z.input<typeof circuitBreakOptions> = {},
+  parts: CircuitBreakParts = {},
+): Stage {
+  const { failures, withinSeconds, openSeconds } = circuitBreakOptions.parse(options, { jitless: true });
+  const { clock = systemClock, breakers = new Breakers() } = parts;
+  const settings = { failures, withinMs: withinSeconds * 1000, openMs: openSeconds * 1000 };
+  return {
+    name: 'circuitBreak',
+    wrap(tool, next) {
+      if (absentTools.has(tool)) return next;
+      const guard = new Guard(breakers.of(tool.name), settings, { name: tool.name, clock });
+      return (call) => {
+        const isProbe = guard.admit(call);
+        let work: Awaitable<Result>;
+        try {
+          work = next(call);
+        } catch (error) {
+          throw guard.noteError(error, call, isProbe);
+        }
+        if (!(work instanceof Promise)) return guard.noteResult(work, isProbe);
+        return work.then(
+          (result) => guard.noteResult(result, isProbe),
+          (error: unknown) => {
+            throw guard.noteError(error, call, isProbe);
+          },
+        );
+      };
+    },
+  };
+}
+
+/** What stands between callers and one tool. */
+class Guard {
+  readonly #breaker: Breaker;
+  readonly #settings: BreakerSettings;
+  readonly #name: string;
+  readonly #clock: Clock;
+
+  constructor(breaker: Breaker, settings: BreakerSettings, { name, clock }: { name: string; clock: Clock }) {
+    this.#breaker = breaker;
+    this.#settings = settings;
+    this.#name = name;
+    this.#clock = clock;
+  }
+
+  /** Refuses while the tool is left alone; says whether this call is the one that tries it again. */
+  admit({ caller }: Call): boolean {
+    if (this.#breaker.state === 'closed' || !this.#breaker.concerns(caller.tenant.id)) return false;
+    const now = this.#clock.ticks();
+    const retryAfterMs = Math.ceil(this.#breaker.waitMs(now));
+    if (retryAfterMs > 0) {
+      const text = `${this.#name} is not answering; try again in ${Math.ceil(retryAfterMs / 1000)} s.`;
+      throw new ToolcribError('upstream_unavailable', text, { data: { retryAfterMs } });
+    }
+    this.#breaker.probe(now, this.#settings);
+    return true;
+  }
+
+  noteResult(result: Result, isProbe: boolean): Result {
+    const isAnswer = result.kind !== 'needs_input';
+    if (isProbe) this.#noteProbe(isAnswer ? 'answered' : 'unclear');
+    else if (isAnswer) this.#breaker.noteAnswer();
+    return result;
+  }
+
+  noteError(error: unknown, call: Call, isProbe: boolean): unknown {
+    const verdict = isStopped(call) ? 'unclear' : verdictOn(error);
+    if (isProbe) this.#noteProbe(verdict);
+    else if (verdict === 'answered') this.#breaker.noteAnswer();
+    else if (verdict === 'outage')
+      this.#breaker.noteOutage(call.caller.tenant.id, this.#clock.ticks(), this.#settings);
+    return error;
+  }
+
+  #noteProbe(verdict: BreakerVerdict): void {
+    this.#breaker.noteProbe(verdict, this.#clock.ticks(), this.#settings);
+  }
+}
+
+// What a tool says when it is stopped says nothing about it; running out of time does.
+function isStopped({ cancellation: { reason } }: Call): boolean {
+  return reason !== undefined && verdictOn(reason) !== 'outage';
+}
+
+function verdictOn(error: unknown): BreakerVerdict {
+  if (!(error instanceof ToolcribError)) return 'unclear';
+  switch (error.code) {
+    case 'upstream_unavailable':
+    case 'timed_out':
+      return 'outage';
+    // The tool ran, and failed in a way of its own.
+    case 'tool_failed':
+    case 'invalid_output':
+      return 'answered';
+    default:
+      return 'unclear';
+  }
+}

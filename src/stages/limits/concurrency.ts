@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { absentTools } from '../../core/absent-tool.ts';
+import type { Call } from '../../core/call.ts';
+import { systemClock, type Clock } from '../../base/clock.ts';
+import { Deadlines } from '../../base/deadlines.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { compileGlobTable } from '../../base/glob.ts';
+import type { Result } from '../../core/result.ts';
+import type { Awaitable } from '../../core/source.ts';
+import type { Next, Stage } from '../../core/stage.ts';
+import { Slots, type Claim, type SlotLimits } from './slots.ts';
+
+const count = z.int().min(1);
+
+/** How many calls may be under way at once. */
+export const concurrencyOptions = z.strictObject({
+  perCaller: count.default(16).describe('How many calls of one caller may be under way at once.'),
+  perTenant: count
+    .default(64)
+    .describe('How many calls of all callers of a tenant may be under way at once.'),
+  perTool: z
+    .record(z.string().min(1), count)
+    .default({})
+    .describe(
+      'How many calls of a tool may be under way at once, by everybody together; by name or pattern such as "github.*".',
+    ),
+  queue: z.int().min(0).default(64).describe('How many calls of a tenant may wait for their turn.'),
+  waitSeconds: z.number().positive().max(3600).default(10).describe('How long a call may wait for its turn.'),
+});
+
+/** What the stage works with; slots that are handed over outlast a change of the options. */
+export interface ConcurrencyParts {
+  readonly clock?: Clock;
+  readonly slots?: Slots;
+}
+
+/** Bounds how many calls are under way at once; those above wait in line, for a while. */
+export function concurrency(
+  options: z.input<typeof concurrencyOptions> = {},
+  parts: ConcurrencyParts = {},
+): Stage {
+  const { perCaller, perTenant, perTool, queue, waitSeconds } = concurrencyOptions.parse(options, {
+    jitless: true,
+  });
+  const { clock = systemClock, slots = new Slots() } = parts;
+  const line: Line = { slots, clock, deadlines: new Deadlines(clock), waitMs: waitSeconds * 1000 };
+  const everywhere: SlotLimits = { perCaller, perTenant, tool: undefined, queue };
+  const mostOf = compileGlobTable(perTool);
+  return {
+    name: 'concurrency',
+    wrap(tool, next) {
+      if (absentTools.has(tool)) return next;
+      const { name } = tool;
+      const most = mostOf(name);
+      const limits = most === undefined ? everywhere : { ...everywhere, tool: { name, most } };
+      return (call) => enter(call, next, { line, limits });
+    },
+    wrapReading: (next) => (call) => enter(call, next, { line, limits: everywhere }),
+  };
+}
+
+interface Line {
+  readonly slots: Slots;
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  readonly waitMs: number;
+}
+
+interface Entrance {
+  readonly line: Line;
+  readonly limits: SlotLimits;
+}
+
+function enter<C extends Call>(call: C, next: Next<C>, { line, limits }: Entrance): Awaitable<Result> {
+  const claim = line.slots.claim(call.caller, limits, line.clock);
+  if (line.slots.tryEnter(claim)) return run(call, next, { claim, line });
+  return waitInLine(call, claim, line).then(() => run(call, next, { claim, line }));
+}
+
+async function waitInLine(call: Call, claim: Claim, { slots, deadlines, waitMs }: Line): Promise<void> {
+  const waiter = slots.queueUp(claim);
+  if (!waiter) throw busy();
+  const stop = deadlines.start(waitMs, () => waiter.giveUp(busy()));
+  try {
+    await call.cancellation.race(waiter.turn);
+  } catch (error) {
+    slots.stepOut(waiter);
+    throw error;
+  } finally {
+    stop();
+  }
+}
+
+interface Seat {
+  readonly claim: Claim;
+  readonly line: Line;
+}
+
+function run<C extends Call>(call: C, next: Next<C>, { claim, line: { slots } }: Seat): Awaitable<Result> {
+  let work: Awaitable<Result>;
+  try {
+    work = next(call);
+  } catch (error) {
+    slots.leave(claim);
+    throw error;
+  }
+  // Work that is stopped ends further in, at its time limit, so that the stages between see how.
+  if (work instanceof Promise) return work.finally(() => slots.leave(claim));
+  slots.leave(claim);
+  return work;
+}
+
+// When a call will end is not known; a line that was full has usually moved on by then.
+const RETRY_AFTER_MS = 1_000;
+
+function busy(): ToolcribError {
+  const text = `Too many calls are under way; try again in ${RETRY_AFTER_MS / 1000} s.`;
+  return new ToolcribError('busy', text, { data: { retryAfterMs: RETRY_AFTER_MS } });
+}

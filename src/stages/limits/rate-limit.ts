@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import type { Caller } from '../../core/caller.ts';
+import { systemClock, type Clock } from '../../base/clock.ts';
+import { absentTools } from '../../core/absent-tool.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { compileGlobTable } from '../../base/glob.ts';
+import { rateOf, tooMany } from '../../base/rate.ts';
+import { andThen, orElse, type Awaitable } from '../../core/source.ts';
+import type { Stage } from '../../core/stage.ts';
+import { isDeclaredReadOnly } from '../../core/tool.ts';
+import type { Quotas } from '../../store/store.ts';
+import { Buckets, type Rates } from './buckets.ts';
+import { DayQuotas } from './day-quotas.ts';
+
+const count = z.int().min(1);
+
+/** How often callers may call. */
+export const rateLimitOptions = z.strictObject({
+  perMinute: count.default(600).describe('How many calls a minute each caller may make.'),
+  perTenant: count
+    .optional()
+    .describe('How many calls a minute all callers of a tenant may make together; no limit unless set.'),
+  perTool: z
+    .record(z.string().min(1), count)
+    .default({})
+    .describe(
+      'How many calls a minute each caller may make of a tool, by name or pattern such as "github.*".',
+    ),
+  burst: count
+    .optional()
+    .describe(
+      'How many of its calls a caller may make at once, after a pause; as many as perMinute unless set.',
+    ),
+  perDay: count.optional().describe('How many calls a day, in UTC, each caller may make; needs a store.'),
+  perTenantPerDay: count
+    .optional()
+    .describe('How many calls a day, in UTC, all callers of a tenant may make together; needs a store.'),
+});
+
+/** What a rate limit works with; buckets that are handed over outlast a change of the options. */
+export interface RateLimitParts {
+  readonly clock?: Clock;
+  readonly buckets?: Buckets;
+  /** Where the counts of a day are kept. */
+  readonly quotas?: Quotas;
+}
+
+/** Refuses calls that come too often: per caller, per tenant, per tool and per day. */
+export function rateLimit(options: z.input<typeof rateLimitOptions> = {}, parts: RateLimitParts = {}): Stage {
+  const limits = rateLimitOptions.parse(options, { jitless: true });
+  const { clock = systemClock, buckets = new Buckets() } = parts;
+  const rateOfTool = compileGlobTable(limits.perTool);
+  const everywhere: Rates = {
+    caller: rateOf(limits.perMinute, limits.burst),
+    tenant: limits.perTenant === undefined ? undefined : rateOf(limits.perTenant),
+    tool: undefined,
+  };
+  const quotas = dayQuotas(limits, { clock, quotas: parts.quotas });
+  const admit = (caller: Caller, rates: Rates, target: Target): Awaitable<void> => {
+    const waitMs = buckets.take(caller, rates, clock);
+    if (waitMs > 0)
+      throw tooMany(buckets.isToolAlone(caller, rates, clock) ? target.own : target.all, waitMs);
+    if (quotas) return takeFromDay(quotas, caller, { target, buckets });
+  };
+  return {
+    name: 'rateLimit',
+    wrap(tool, next) {
+      const perTool = absentTools.has(tool) ? undefined : rateOfTool(tool.name);
+      const rates: Rates =
+        perTool === undefined
+          ? everywhere
+          : {
+              ...everywhere,
+              tool: { name: tool.name, ...rateOf(perTool, Math.min(perTool, limits.burst ?? perTool)) },
+            };
+      const changesNothing = isDeclaredReadOnly(tool);
+      const target: Target = { own: `calls of ${tool.name}`, all: 'calls', changesNothing };
+      return (call) => {
+        // It was counted when it was first made; but what changes nothing may be continued from the same state over and over.
+        if (call.record.isResumed && !target.changesNothing) return next(call);
+        const admitted = admit(call.caller, rates, target);
+        return admitted instanceof Promise ? admitted.then(() => next(call)) : next(call);
+      };
+    },
+    wrapReading: (next) => (call) => {
+      const admitted = admit(call.caller, everywhere, READING);
+      return admitted instanceof Promise ? admitted.then(() => next(call)) : next(call);
+    },
+  };
+}
+
+interface Target {
+  /** As it is called in a refusal where it alone is meant, and where all that its caller does is. */
+  readonly own: string;
+  readonly all: string;
+  readonly changesNothing: boolean;
+}
+
+const READING: Target = { own: 'requests', all: 'requests', changesNothing: true };
+
+function dayQuotas(
+  { perDay, perTenantPerDay }: z.output<typeof rateLimitOptions>,
+  { clock, quotas }: { readonly clock: Clock; readonly quotas: Quotas | undefined },
+): DayQuotas | undefined {
+  if (perDay === undefined && perTenantPerDay === undefined) return undefined;
+  if (quotas) return new DayQuotas({ perDay, perTenantPerDay }, { clock, quotas });
+  throw new ToolcribError(
+    'invalid_setup',
+    'rateLimit: perDay and perTenantPerDay are counted in a store; pass quotas, or leave them out.',
+  );
+}
+
+// Without its store a quota cannot be kept: what changes nothing goes on and is noted, anything else waits.
+function takeFromDay(
+  quotas: DayQuotas,
+  caller: Caller,
+  { target, buckets }: { readonly target: Target; readonly buckets: Buckets },
+): Awaitable<void> {
+  const waitMs = orElse(
+    () => quotas.take(caller),
+    (cause) => {
+      if (!target.changesNothing)
+        throw new ToolcribError(
+          'record_unavailable',
+          'The quota cannot be counted right now, so nothing was done; try again later.',
+          { cause },
+        );
+      buckets.unmetered++;
+      return 0;
+    },
+  );
+  return andThen(waitMs, (ms) => {
+    if (ms > 0) throw tooMany(target.all, ms);
+  });
+}

@@ -1,0 +1,154 @@
+import type { KeyObject } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import {
+  fingerprint,
+  headsAfter,
+  intentsDigest,
+  openCheckpoint,
+  type Checkpoint,
+  type CheckpointCopy,
+} from './checkpoint.ts';
+import type { SqliteDatabase } from '../sqlite/database.ts';
+import { decodeText, textBytes, wholeNumber, type StoredBytes } from './stored-text.ts';
+
+/** The first thing found wrong. */
+export interface Problem {
+  readonly chain?: string;
+  /** The first bad row of its chain. */
+  readonly seq?: number;
+  /** The group in which it was noticed. */
+  readonly group?: number;
+  readonly what: string;
+}
+
+/** Ends the check with what was found. */
+export class Found extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.what);
+    this.problem = problem;
+  }
+}
+
+/** A copy of the checkpoints, and where it is. */
+export interface NamedCopy extends CheckpointCopy {
+  readonly file: string;
+}
+
+interface Collected {
+  /** All there are, those that only a copy has included. */
+  readonly checkpoints: Checkpoint[];
+  /** How many of them the database has. */
+  readonly inside: number;
+}
+
+/** Puts the checkpoints of the database and of its copies together, and checks that each was signed and follows the one before. */
+export function collectCheckpoints(
+  db: SqliteDatabase,
+  copies: readonly NamedCopy[],
+  key: KeyObject,
+): Collected {
+  const kept = db.all<{ n: number; up_to: number | null; at: number | null; line: StoredBytes }>(
+    `select n, ${wholeNumber('up_to')}, ${wholeNumber('at')}, ${textBytes('line')} from checkpoints order by n`,
+  );
+  const lines = kept.map(({ n, line }, index) => {
+    if (n !== index + 1) throw new Found({ what: `The database lacks checkpoint ${index + 1}.` });
+    const text = decodeText(line);
+    if (text === undefined) throw new Found({ what: `Checkpoint ${n} in the database is not text.` });
+    return text;
+  });
+  for (const copy of comparable(copies, kept.length)) addCopy(lines, copy, kept.length);
+  const checkpoints = lines.map((line, index) => openNext(line, lines[index - 1], { n: index + 1, key }));
+  const moved = kept.find(({ up_to: upTo }, index) => checkpoints[index]!.upTo !== upTo);
+  if (moved) throw new Found({ what: `The place of checkpoint ${moved.n} in the database was changed.` });
+  const shifted = kept.find(({ at }, index) => Date.parse(checkpoints[index]!.at) !== at);
+  if (shifted) throw new Found({ what: `The time of checkpoint ${shifted.n} in the database was changed.` });
+  return { checkpoints, inside: kept.length };
+}
+
+// A copy that was only just configured is not there yet, nor is any after a crash between the first checkpoint and its copies; but otherwise, without any copy, nothing outside the database shows what it held.
+function comparable(copies: readonly NamedCopy[], inside: number): readonly NamedCopy[] {
+  const present = copies.filter(({ isThere }) => isThere);
+  // The first copy may have been made since it was looked for.
+  const isLost = present.length === 0 && !copies.some(({ file }) => existsSync(file));
+  if (isLost && copies.length > 0 && inside > 1) {
+    const files = copies.map(({ file }) => file).join(', ');
+    throw new Found({ what: `No copy of the checkpoints is left; the database holds ${inside}: ${files}` });
+  }
+  return present;
+}
+
+function addCopy(lines: string[], { file, lines: copied, problem }: NamedCopy, inside: number): void {
+  if (problem !== undefined) throw new Found({ what: problem });
+  let last = 0;
+  for (const [n, line] of copied) {
+    last = Math.max(last, n);
+    if (lines[n - 1] !== undefined && lines[n - 1] !== line)
+      throw new Found({ what: `Checkpoint ${n} in ${file} is not the one in the database.` });
+  }
+  // A crash can fall between writing the last checkpoint and its copy; the next start adds what is missing.
+  for (let n = 1; n <= Math.max(inside - 1, last); n++) {
+    const line = copied.get(n);
+    if (line === undefined)
+      throw new Found({ what: `${file} lacks checkpoint ${n}; there are ${Math.max(inside, last)}.` });
+    lines[n - 1] ??= line;
+  }
+}
+
+function openNext(
+  line: string,
+  previous: string | undefined,
+  { n, key }: { readonly n: number; readonly key: KeyObject },
+): Checkpoint {
+  const checkpoint = openCheckpoint(line, key);
+  if (!checkpoint) throw new Found({ what: `Checkpoint ${n} was not signed with this key, or was changed.` });
+  const before = previous === undefined ? '' : fingerprint(previous);
+  if (checkpoint.n !== n || checkpoint.before !== before)
+    throw new Found({ what: `Checkpoint ${n} does not follow the one before it.` });
+  return checkpoint;
+}
+
+interface KeptIntent {
+  readonly call: StoredBytes;
+  readonly chain: StoredBytes;
+  readonly body: StoredBytes;
+}
+
+/** A start ends the open intents that are kept, so they must be those that were signed last. */
+export function compareIntents(db: SqliteDatabase, last: Checkpoint | undefined): void {
+  // Signed by an older version, or not yet: then nothing shows what they were.
+  if (last && last.intents === undefined) return;
+  const kept = db.all<KeptIntent>(
+    `select ${textBytes('call')}, ${textBytes('chain')}, ${textBytes('body')} from intents`,
+  );
+  const intents = kept.map(({ call, chain, body }) => {
+    const entry = { chain: decodeText(chain) ?? '', body: decodeText(body) ?? '' };
+    return [decodeText(call) ?? '', entry] as const;
+  });
+  if (intentsDigest(intents) !== (last?.intents ?? intentsDigest([])))
+    throw new Found({ what: 'The open intents kept in the database are not those that were signed.' });
+}
+
+interface KeptHead {
+  readonly chain: StoredBytes;
+  readonly seq: number | null;
+  readonly hash: StoredBytes;
+}
+
+/** A server goes on from the heads it keeps, so they must be those that were signed. */
+export function compareHeads(db: SqliteDatabase, checkpoints: readonly Checkpoint[]): void {
+  const signed = headsAfter(checkpoints);
+  for (const kept of db.all<KeptHead>(
+    `select ${textBytes('chain')}, ${wholeNumber('seq')}, ${textBytes('hash')} from heads`,
+  )) {
+    const chain = decodeText(kept.chain) ?? '';
+    const head = signed.get(chain);
+    if (head?.seq !== kept.seq || head?.hash !== decodeText(kept.hash))
+      throw new Found({ chain, what: 'The head kept in the database is not the one that was signed.' });
+    signed.delete(chain);
+  }
+  const [missing] = signed.keys();
+  if (missing !== undefined)
+    throw new Found({ chain: missing, what: 'The head that was signed is not kept in the database.' });
+}

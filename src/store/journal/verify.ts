@@ -1,0 +1,257 @@
+import type { KeyObject } from 'node:crypto';
+import { ToolcribError } from '../../base/errors.ts';
+import { parseJson } from '../../base/parse-json.ts';
+import { genesis, link, parseRow, type ChainHead, type ChainRow } from './chain.ts';
+import {
+  foldGroup,
+  headsAfter,
+  readCheckpoints,
+  type Checkpoint,
+  type CheckpointCopy,
+} from './checkpoint.ts';
+import { damageIn } from './damage.ts';
+import { OPERATOR_CHAIN } from './operator-chain.ts';
+import type { SqliteDatabase } from '../sqlite/database.ts';
+import { decodeText, textBytes, type StoredBytes } from './stored-text.ts';
+import {
+  collectCheckpoints,
+  compareHeads,
+  compareIntents,
+  Found,
+  type NamedCopy,
+  type Problem,
+} from './verify-checkpoints.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** What a check of the record showed. */
+export interface Verdict {
+  readonly problem: Problem | undefined;
+  readonly rows: number;
+  readonly chains: number;
+  readonly checkpoints: number;
+  /** Rows newer than the last checkpoint: they fit together, but nothing outside the database shows that none was cut off after them. */
+  readonly unproven: number;
+  /** The checkpoint up to which old rows were cut off, if any were. */
+  readonly cut: { readonly checkpoint: number; readonly at: string } | undefined;
+  /** Copies of the checkpoints that are not there: not made yet, or removed. */
+  readonly missingCopies: readonly string[];
+}
+
+/** What the record is checked against; all of it is kept outside the database. */
+export interface VerifyOptions {
+  readonly checkpointFiles: readonly string[];
+  readonly key: KeyObject;
+}
+
+/** Checks every row against its chain, and every chain against the checkpoints; names the first bad row. */
+export function verifyJournal(db: SqliteDatabase, options: VerifyOptions): Verdict {
+  // Read first: a checkpoint is in the database before it is in a copy, so what is in a copy must be in the database by now.
+  const copies = options.checkpointFiles.map((file) => ({ file, ...readCopy(file) }));
+  const walk = new Walk(db, copies);
+  let part = 'checkpoints';
+  try {
+    // The record as it is at one moment, even while a server writes to it.
+    db.run('begin');
+    const { checkpoints, inside } = collectCheckpoints(db, copies, options.key);
+    part = 'rows';
+    walk.go(checkpoints);
+    part = 'heads of the chains';
+    compareHeads(db, checkpoints.slice(0, inside));
+    part = 'open intents';
+    compareIntents(db, checkpoints[inside - 1]);
+    if (inside < checkpoints.length)
+      throw new Found({
+        what: `The database ends at checkpoint ${inside}, a copy at ${checkpoints.length}.`,
+      });
+    return walk.verdict(undefined);
+  } catch (error) {
+    if (error instanceof Found) return walk.verdict(error.problem);
+    const damage = damageIn(error);
+    if (damage === undefined) throw error;
+    return walk.verdict({ what: `The ${part} in the database cannot be read. ${damage}` });
+  } finally {
+    leave(db);
+  }
+}
+
+// A copy that is there and cannot be read shows nothing, neither good nor bad.
+function readCopy(file: string): CheckpointCopy {
+  try {
+    return readCheckpoints(file);
+  } catch (cause) {
+    const { code = 'unknown' } = cause as NodeJS.ErrnoException;
+    const text = `${file}, a copy of the checkpoints, cannot be read (${code}), so the record cannot be verified; put that right first.`;
+    throw new ToolcribError('invalid_setup', text, { cause });
+  }
+}
+
+// A database that is damaged may have ended the transaction by itself.
+function leave(db: SqliteDatabase): void {
+  try {
+    db.run('rollback');
+  } catch {
+    // What was found is what counts.
+  }
+}
+
+/** One pass over the rows. */
+class Walk {
+  readonly #db: SqliteDatabase;
+  readonly #missingCopies: readonly string[];
+  readonly #heads = new Map<string, ChainHead>();
+  // How far checkpoints have shown each chain to be as it was.
+  readonly #proven = new Map<string, number>();
+  // Which chains grew since the last checkpoint.
+  readonly #grown = new Set<string>();
+  #rows = 0;
+  #unproven = 0;
+  #checkpoints = 0;
+  #cut: Checkpoint | undefined;
+  #isCutOnRecord = false;
+  #group = 0;
+  // Stands for the order of the rows since the last checkpoint.
+  #order = '';
+  #missingGroup: number | undefined;
+
+  constructor(db: SqliteDatabase, copies: readonly NamedCopy[]) {
+    this.#db = db;
+    this.#missingCopies = copies.flatMap(({ file, isThere }) => (isThere ? [] : file));
+  }
+
+  go(checkpoints: readonly Checkpoint[]): void {
+    const oldest = this.#db.get<{ id: number | null }>('select min(id) as id from journal')?.id;
+    const rest = this.#startAt(oldest ?? undefined, checkpoints);
+    let at = 0;
+    this.#group = this.#cut?.upTo ?? 0;
+    for (const { id, rows } of this.#db.iterate<{ id: number; rows: StoredBytes }>(
+      `select id, ${textBytes('rows')} from journal order by id`,
+    )) {
+      while (rest[at] && rest[at]!.upTo < id) this.#compare(rest[at++]!);
+      if (id !== this.#group + 1) this.#missingGroup ??= this.#group + 1;
+      this.#group = id;
+      const text = decodeText(rows);
+      if (text === undefined) throw this.#found({ what: `Group ${id} of the record is not text.` });
+      const hashes = text.split('\n').map((line) => this.#takeRow(line));
+      this.#order = foldGroup(this.#order, id, hashes);
+    }
+    for (; at < rest.length; at++) this.#compare(rest[at]!);
+    if (this.#missingGroup !== undefined) throw this.#found({ what: 'Rows are missing.' });
+    if (this.#cut && !this.#isCutOnRecord)
+      throw this.#found({
+        chain: OPERATOR_CHAIN,
+        what: 'Old rows were removed, and nothing on record says so.',
+      });
+  }
+
+  verdict(problem: Problem | undefined): Verdict {
+    return {
+      problem,
+      rows: this.#rows,
+      chains: this.#heads.size,
+      checkpoints: this.#checkpoints,
+      unproven: this.#unproven,
+      cut: this.#cut && { checkpoint: this.#cut.n, at: this.#cut.at },
+      missingCopies: this.#missingCopies,
+    };
+  }
+
+  // What retention cut off ended at a checkpoint, whose heads stand for it.
+  #startAt(oldest: number | undefined, checkpoints: readonly Checkpoint[]): readonly Checkpoint[] {
+    if (oldest === undefined || oldest === 1) return checkpoints;
+    const cut = checkpoints.findLast(({ upTo }) => upTo < oldest);
+    if (cut?.upTo !== oldest - 1)
+      throw new Found({
+        group: oldest,
+        what: `The record begins with group ${oldest}, and no checkpoint ends before it.`,
+      });
+    for (const [chain, head] of headsAfter(checkpoints.slice(0, cut.n))) {
+      this.#heads.set(chain, head);
+      this.#proven.set(chain, head.seq);
+    }
+    this.#cut = cut;
+    this.#checkpoints = cut.n;
+    return checkpoints.slice(cut.n);
+  }
+
+  // The answer is the hash of the row.
+  #takeRow(line: string): string {
+    const row = parseRow(line);
+    if (!row) throw this.#found({ what: `Row ${this.#rows + 1} of the record is not a row.` });
+    const { chain, seq, hash, body } = row;
+    const right = link(this.#heads.get(chain) ?? genesis(chain), body);
+    if (seq !== right.seq) {
+      const what = `Row ${seq} stands where row ${right.seq} should be: one is missing, repeated or moved.`;
+      throw this.#found({ chain, seq: Math.min(seq, right.seq), what });
+    }
+    if (hash !== right.hash) throw this.#found({ chain, seq, what: 'The row was changed.' });
+    this.#heads.set(chain, right);
+    this.#grown.add(chain);
+    this.#rows++;
+    this.#unproven++;
+    if (this.#cut && chain === OPERATOR_CHAIN) this.#lookForCut(row, this.#cut);
+    return hash;
+  }
+
+  #lookForCut({ chain, seq, body }: ChainRow, cut: Checkpoint): void {
+    const note = cutIn(body);
+    if (note?.upTo !== cut.upTo) return;
+    this.#isCutOnRecord = true;
+    if (note.dueBefore <= Date.parse(cut.at))
+      throw this.#found({ chain, seq, what: 'Rows were cut off that were younger than the row says.' });
+  }
+
+  #compare({ n, upTo, heads, order }: Checkpoint): void {
+    for (const [chain, [seq, hash]] of Object.entries(heads)) {
+      this.#grown.delete(chain);
+      const head = this.#heads.get(chain) ?? genesis(chain);
+      if (head.seq < seq) {
+        const what = `The row is missing: checkpoint ${n} saw ${seq} rows.`;
+        throw this.#found({ chain, seq: head.seq + 1, group: upTo, what });
+      }
+      if (head.seq !== seq || head.hash !== hash) throw this.#found(this.#notSeen(chain, head, n));
+      this.#proven.set(chain, seq);
+    }
+    const [unseen] = this.#grown;
+    if (unseen !== undefined) throw this.#found(this.#notSeen(unseen, this.#heads.get(unseen)!, n));
+    // Only after the chains, which can say which row it is about.
+    if (order !== undefined && order !== this.#order && this.#missingGroup === undefined)
+      throw this.#found({ group: upTo, what: `Rows are not in the order that checkpoint ${n} saw.` });
+    this.#order = '';
+    this.#checkpoints = n;
+    this.#unproven = 0;
+  }
+
+  #notSeen(chain: string, { seq: last }: ChainHead, n: number): Problem {
+    const seq = (this.#proven.get(chain) ?? 0) + 1;
+    const which = seq === last ? `Row ${seq} is` : `Rows ${seq} to ${last} are`;
+    return { chain, seq, what: `${which} not what checkpoint ${n} saw: rows were changed or put in.` };
+  }
+
+  #found(problem: Problem): Found {
+    const { what } = problem;
+    const missing = this.#missingGroup;
+    return new Found({
+      ...problem,
+      group: missing ?? problem.group ?? this.#group,
+      what: missing === undefined ? what : `${what} Group ${missing} of the record is missing.`,
+    });
+  }
+}
+
+interface CutNote {
+  readonly upTo: unknown;
+  /** What was younger was to be kept; not a number where the row does not say. */
+  readonly dueBefore: number;
+}
+
+function cutIn(body: string): CutNote | undefined {
+  try {
+    const facts = parseJson(body) as Readonly<Record<string, unknown>> | null;
+    if (facts?.['kind'] !== 'cut') return undefined;
+    const dueBefore = Date.parse(String(facts['at'])) - Number(facts['days']) * DAY_MS;
+    return { upTo: facts['upTo'], dueBefore };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,131 @@
+import { tenantOf } from '../../core/digest.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { maxKept } from '../../core/memory/limits.ts';
+import { endedTaskText, eventText, sessionText, taskText, type KeptText } from '../../core/memory/text.ts';
+import type { EventLog, Memory, SessionRecord, TaskRecord, TaskRecords } from '../../core/memory/memory.ts';
+import { parseJson } from '../../base/parse-json.ts';
+import { ANY_BYTES, LARGE_BYTES, type Asking } from './asking.ts';
+import type { Body } from './work-queue.ts';
+
+// Every request of a session asks for its record: it is fetched once, and again when it could have been ended elsewhere.
+const SESSION_FRESH_MS = 5_000;
+const MAX_SESSIONS = 10_000;
+const SESSION_MS = 24 * 3_600_000;
+const SEALING_KEY_FRESH_MS = 3_600_000;
+
+/** What the protocol remembers, kept by the thread of a store. */
+export function createMemory(asking: Asking): Memory {
+  const { ask, askBody } = asking;
+  const sessions = new Map<string, { record: SessionRecord; until: number }>();
+  // The last reading of each session that is under way, unless the session was ended since.
+  const readings = new Map<string, object>();
+  const remember = (record: SessionRecord): SessionRecord => {
+    if (sessions.size >= MAX_SESSIONS) sessions.delete(sessions.keys().next().value!);
+    sessions.set(record.id, { record, until: performance.now() + SESSION_FRESH_MS });
+    return record;
+  };
+  return {
+    keys: createSealingKeys(ask),
+    spent: { spend: (id, expiresAt) => ask('spend', id, expiresAt) },
+    tasks: createTasks(asking),
+    events: createEvents(asking),
+    sessions: {
+      async put(record) {
+        const { id, owner, createdAt } = record;
+        const kept = sessionText(record);
+        remember(record);
+        const body = { share: tenantOf(owner), bytes: kept.bytes };
+        await askBody(body, 'putSession', { id, owner, ...kept, expiresAt: createdAt + SESSION_MS });
+      },
+      async get(id) {
+        const known = sessions.get(id);
+        if (known && known.until > performance.now()) return known.record;
+        sessions.delete(id);
+        const reading = {};
+        readings.set(id, reading);
+        try {
+          const text = await ask('getSession', id);
+          const record = text === undefined ? undefined : (parseJson(text) as SessionRecord);
+          return record && readings.get(id) === reading ? remember(record) : record;
+        } finally {
+          if (readings.get(id) === reading) readings.delete(id);
+        }
+      },
+      async delete(id) {
+        sessions.delete(id);
+        readings.delete(id);
+        await ask('deleteSession', id);
+      },
+    },
+  };
+}
+
+function createTasks({ ask, askBody }: Asking): TaskRecords {
+  const put = (record: TaskRecord, kept: KeptText): Promise<void> => {
+    const { id, owner, createdAt, ttlMs, status } = record;
+    const isOpen = status === 'working' || status === 'input_required';
+    const body = { share: tenantOf(owner), bytes: kept.bytes };
+    return askBody(body, 'putTask', { id, owner, ...kept, expiresAt: createdAt + ttlMs }, isOpen);
+  };
+  return {
+    async put(record) {
+      try {
+        await put(record, taskText(record));
+      } catch (error) {
+        // Where too much waits to be written, that it ended must be known all the same.
+        if (!isBusy(error) || record.inputRequests) throw error;
+        await put(record, endedTaskText(record));
+      }
+    },
+    async get(id) {
+      let found = await ask('getTask', id, LARGE_BYTES);
+      if (found && found.text === undefined)
+        found = await askBody({ share: tenantOf(found.owner), bytes: found.bytes }, 'getTask', id, ANY_BYTES);
+      return found && (parseJson(found.text!) as TaskRecord);
+    },
+  };
+}
+
+// All of them apart, small ones too: the events of a stream stay in order, and nobody waits for their being kept.
+function createEvents({ askApart }: Asking): EventLog {
+  const bodyOf = (owner: string, bytes: number): Body => ({ share: tenantOf(owner), bytes });
+  return {
+    async keep(stream, event, owner) {
+      const { bytes } = eventText(event);
+      const kept = { ...event, bytes };
+      if (await askApart(bodyOf(owner, bytes + EVENT_BYTES), 'keepEvent', stream, kept, owner)) return;
+      throw new ToolcribError('busy', 'Too many events are kept for this caller or its tenant.');
+    },
+    after: (stream, eventId, owner) =>
+      askApart(bodyOf(owner, maxKept.stream), 'eventsAfter', stream, eventId),
+    forget: (stream, owner) => askApart(bodyOf(owner, FORGET_BYTES), 'forgetEvents', stream),
+  };
+}
+
+// About what keeping an event takes beside its text, and what it takes to forget a stream.
+const EVENT_BYTES = 512;
+const FORGET_BYTES = 65_536;
+
+function isBusy(error: unknown): boolean {
+  return error instanceof ToolcribError && error.code === 'busy';
+}
+
+function createSealingKeys(ask: Asking['ask']): Memory['keys'] {
+  let current: { key: { id: string; bytes: Uint8Array }; until: number } | undefined;
+  return {
+    async current() {
+      if (current && current.until > performance.now()) return current.key;
+      const { id, bytes } = await ask('currentSealingKey');
+      current = {
+        key: { id, bytes: Buffer.from(bytes, 'base64url') },
+        until: performance.now() + SEALING_KEY_FRESH_MS,
+      };
+      return current.key;
+    },
+    async find(id) {
+      if (current?.key.id === id) return current.key;
+      const bytes = await ask('findSealingKey', id);
+      return bytes === undefined ? undefined : { id, bytes: Buffer.from(bytes, 'base64url') };
+    },
+  };
+}

@@ -1,0 +1,156 @@
+import type { Worker } from 'node:worker_threads';
+import type { ApprovalRequest, Asked } from '../../core/memory/approval.ts';
+import { tenantOf } from '../../core/digest.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { maxKept } from '../../core/memory/limits.ts';
+import { notKept } from '../../core/memory/not-kept.ts';
+import { processName } from '../../core/record.ts';
+import { ANY_BYTES, askOver, LARGE_BYTES, type Asking } from './asking.ts';
+import { createMemory } from './memory.ts';
+import { WorkerLine, type LineEvents } from './worker-line.ts';
+import type { WorkerOptions } from './worker-messages.ts';
+import type { IdentityStore, Reservations, Reserved, Store } from '../store.ts';
+
+/** Where a store is kept, and how its record is secured. */
+export interface SqliteStoreOptions {
+  readonly file: string;
+  /** Signs the checkpoints. */
+  readonly signingKey: string;
+  /** Where copies of the checkpoints go, outside the database. */
+  readonly checkpointFiles: readonly string[];
+  /** A checkpoint is due after so many rows, 50,000 unless set. */
+  readonly checkpointRows?: number;
+  /** And after so long, 10 seconds unless set. */
+  readonly checkpointMs?: number;
+  readonly retentionDays?: number | undefined;
+  /** A thread that was started ahead of time. */
+  readonly worker?: Worker | undefined;
+  readonly onTrouble?: LineEvents['onTrouble'];
+  readonly onRecovery?: LineEvents['onRecovery'];
+  /** Hears of upkeep that did not work; `onTrouble` unless set. */
+  readonly onWarning?: LineEvents['onWarning'];
+}
+
+const WATCH_MS = 1_000;
+
+/** Keeps everything in one SQLite file, owned by a thread of its own. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const listeners = new Set<() => void>();
+  let lookedAt = performance.now();
+  const tell = (): void => {
+    for (const listener of listeners) listener();
+  };
+  const workerOptions: WorkerOptions = {
+    file: options.file,
+    holder: processName,
+    signingKey: options.signingKey,
+    checkpointFiles: options.checkpointFiles,
+    checkpointRows: options.checkpointRows ?? 50_000,
+    checkpointMs: options.checkpointMs ?? 10_000,
+    watchMs: WATCH_MS,
+    retentionDays: options.retentionDays,
+  };
+  const events: LineEvents = {
+    onLook: (hasChanged) => {
+      lookedAt = performance.now();
+      if (hasChanged) tell();
+    },
+    onTrouble: (reason) => options.onTrouble?.(reason),
+    onRecovery: () => options.onRecovery?.(),
+    onWarning: (reason) => (options.onWarning ?? options.onTrouble)?.(reason),
+  };
+  const line = await WorkerLine.open(workerOptions, events, options.worker);
+  const asking = askOver(line);
+  const { ask } = asking;
+  return {
+    journal: {
+      append: (entry) => line.append(entry),
+      async commit(entry, reservation, approval) {
+        if (reservation || approval !== undefined)
+          return line.ask({ name: 'claim', args: [reservation, approval], row: entry });
+        await line.intend(entry);
+        return 'committed';
+      },
+      get isReady() {
+        return line.isReady;
+      },
+    },
+    reservations: createReservations(asking),
+    approvals: {
+      ask: (request) => askApproval(asking, request),
+      find: (id) => ask('findApproval', id),
+      decide: (id, decision, row) => line.ask({ name: 'decideApproval', args: [id, decision], row }),
+      use: (id) => ask('useApproval', id),
+      resume: (owner, subject) => ask('resumeApproval', owner, subject),
+      list: () => ask('listApprovals'),
+    },
+    quotas: { take: (name, { startsAt, endsAt }) => ask('takeQuota', name, startsAt, endsAt) },
+    identities: createIdentities(ask, { tell, listeners, confirmedAt: () => lookedAt }),
+    memory: createMemory(asking),
+    close: () => line.close(),
+  };
+}
+
+function createReservations({ ask, askBody }: Asking): Reservations {
+  return {
+    async find(owner, key) {
+      const found = await ask('findReserved', owner, key, LARGE_BYTES);
+      if (!found || 'outcome' in found) return found;
+      const body = { share: tenantOf(owner), bytes: found.bytes };
+      const whole = await askBody(body, 'findReserved', owner, key, ANY_BYTES);
+      return whole as Reserved | undefined;
+    },
+    async finish(owner, key, text) {
+      const bytes = Buffer.byteLength(text);
+      const finishWithout = (): Promise<void> => ask('finishWithout', owner, key, notKept(text));
+      if (bytes > maxKept.outcome) return finishWithout();
+      try {
+        await askBody({ share: tenantOf(owner), bytes }, 'finish', owner, key, { text, bytes });
+      } catch (error) {
+        // Where too much waits to be written, that the call ended must be known all the same.
+        if (!(error instanceof ToolcribError) || error.code !== 'busy') throw error;
+        await finishWithout();
+      }
+    },
+    release: (owner, key) => ask('release', owner, key),
+  };
+}
+
+async function askApproval({ askBody }: Asking, request: ApprovalRequest): Promise<Asked | undefined> {
+  const { owner, subject, expiresAt } = request;
+  const text = JSON.stringify(request);
+  const body = { share: tenantOf(owner), bytes: Buffer.byteLength(text) };
+  const asked = await askBody(body, 'askApproval', text, { owner, subject, expiresAt });
+  if (!asked) return undefined;
+  const { id, known } = asked;
+  return { approval: known ?? { ...request, id, decision: undefined }, isNew: known === undefined };
+}
+
+interface Watchers {
+  readonly tell: () => void;
+  readonly listeners: Set<() => void>;
+  readonly confirmedAt: () => number;
+}
+
+function createIdentities(ask: Asking['ask'], { tell, listeners, confirmedAt }: Watchers): IdentityStore {
+  const change = async <T>(work: Promise<T>): Promise<T> => {
+    const value = await work;
+    tell();
+    return value;
+  };
+  return {
+    findKey: (hash) => ask('findKey', hash),
+    findTenant: (id) => ask('findTenant', id),
+    touch: (ids, at) => ask('touch', ids, at),
+    putKey: (key) => change(ask('putKey', key)),
+    revokeKey: (id, at) => change(ask('revokeKey', id, at)),
+    listKeys: () => ask('listKeys'),
+    putTenant: (tenant) => change(ask('putTenant', tenant)),
+    listTenants: () => ask('listTenants'),
+    confirmedAt,
+    watch(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+  };
+}

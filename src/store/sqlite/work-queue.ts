@@ -1,0 +1,163 @@
+import type { ToolcribError } from '../../base/errors.ts';
+import type { Entry } from '../store.ts';
+import type { Operation } from './worker-messages.ts';
+
+const MIB = 1_048_576;
+// What is written in one transaction: little enough for any disk to be done with it in time.
+const MAX_PARCEL_BYTES = MIB;
+// What is small takes its time too: a tenth of a millisecond for an operation, far less for a row.
+const MIN_BYTES = { row: 512, operation: 4_096 };
+const MAX_BODIES_BYTES_PER_SHARE = 16 * MIB;
+const MAX_BODIES_BYTES = 128 * MIB;
+const MAX_QUEUED = 20_000;
+
+/** Somebody who waits for what was asked for. */
+export interface Waiting {
+  readonly resolve: (value: never) => void;
+  readonly reject: (error: Error) => void;
+  /** The intent of a call that runs only when it is written in time. */
+  readonly intent?: Entry | undefined;
+}
+
+/** What goes to the thread together, as one transaction, and who waits for it. */
+export interface Parcel {
+  /** One line a row. */
+  text: string;
+  readonly rows: Waiting[];
+  readonly work: Operation[];
+  readonly operations: Waiting[];
+  bytes: number;
+}
+
+/** A body and whose it is. */
+export interface Body {
+  /** Those of one share are kept in order; shares take turns. */
+  readonly share: string;
+  readonly bytes: number;
+}
+
+interface QueuedBody {
+  readonly operation: Operation;
+  readonly waiting: Waiting;
+  readonly bytes: number;
+}
+
+interface Share {
+  readonly bodies: QueuedBody[];
+  bytes: number;
+}
+
+/** What waits for the thread: rows and small work in the order it was asked for, and bodies apart, in small parcels between the others. */
+export class WorkQueue {
+  readonly #parcels: Parcel[] = [];
+  #rows = 0;
+  #operations = 0;
+  // The first is the next to have its turn.
+  readonly #shares = new Map<string, Share>();
+  #bodyBytes = 0;
+  #bodies = 0;
+  #isTurnOfBodies = false;
+
+  get isEmpty(): boolean {
+    return this.#parcels.length === 0 && this.#shares.size === 0;
+  }
+
+  get hasRoomForRow(): boolean {
+    return this.#rows < MAX_QUEUED;
+  }
+
+  get hasRoomForOperation(): boolean {
+    return this.#operations < MAX_QUEUED;
+  }
+
+  /** Whether a body can wait: each share has room for one at least. */
+  hasRoomFor({ share, bytes }: Body): boolean {
+    const own = this.#shares.get(share)?.bytes ?? 0;
+    if (own === 0) return this.#bodies < MAX_QUEUED;
+    const isTooMuch = own + bytes > MAX_BODIES_BYTES_PER_SHARE || this.#bodyBytes + bytes > MAX_BODIES_BYTES;
+    return !isTooMuch && this.#bodies < MAX_QUEUED;
+  }
+
+  addRow(line: string, waiting: Waiting): void {
+    const parcel = this.#open(Math.max(line.length, MIN_BYTES.row));
+    parcel.text = parcel.text === '' ? line : `${parcel.text}\n${line}`;
+    parcel.rows.push(waiting);
+    this.#rows++;
+  }
+
+  addOperation(operation: Operation, waiting: Waiting, bytes: number): void {
+    const parcel = this.#open(Math.max(bytes, MIN_BYTES.operation) + (operation.row?.body.length ?? 0));
+    parcel.work.push(operation);
+    parcel.operations.push(waiting);
+    this.#operations++;
+  }
+
+  addBody(operation: Operation, waiting: Waiting, { share, bytes }: Body): void {
+    let own = this.#shares.get(share);
+    if (!own) this.#shares.set(share, (own = { bodies: [], bytes: 0 }));
+    own.bodies.push({ operation, waiting, bytes });
+    own.bytes += bytes;
+    this.#bodyBytes += bytes;
+    this.#bodies++;
+  }
+
+  /** What to send next; an empty parcel when nothing waits. */
+  next(): Parcel {
+    const isTurnOfBodies = this.#shares.size > 0 && (this.#isTurnOfBodies || this.#parcels.length === 0);
+    this.#isTurnOfBodies = !isTurnOfBodies;
+    if (isTurnOfBodies) return this.#nextBodies();
+    const parcel = this.#parcels.shift() ?? newParcel();
+    this.#rows -= parcel.rows.length;
+    this.#operations -= parcel.operations.length;
+    return parcel;
+  }
+
+  /** Refuses everything that waits; the answer is how many rows that were. */
+  refuse(refusal: ToolcribError): number {
+    let rows = 0;
+    while (!this.isEmpty) {
+      const parcel = this.next();
+      rows += parcel.rows.length + parcel.work.filter(({ row }) => row).length;
+      refuseParcel(parcel, refusal);
+    }
+    return rows;
+  }
+
+  #open(bytes: number): Parcel {
+    let last = this.#parcels.at(-1);
+    if (!last || last.bytes + bytes > MAX_PARCEL_BYTES) this.#parcels.push((last = newParcel()));
+    last.bytes += bytes;
+    return last;
+  }
+
+  // One body of each share in turn, until the parcel is full.
+  #nextBodies(): Parcel {
+    const parcel = newParcel();
+    for (const [name, share] of this.#shares) {
+      const { operation, waiting, bytes } = share.bodies[0]!;
+      const cost = Math.max(bytes, MIN_BYTES.operation);
+      if (parcel.bytes > 0 && parcel.bytes + cost > MAX_PARCEL_BYTES) break;
+      share.bodies.shift();
+      share.bytes -= bytes;
+      this.#bodyBytes -= bytes;
+      this.#bodies--;
+      parcel.work.push(operation);
+      parcel.operations.push(waiting);
+      parcel.bytes += cost;
+      // Behind all others, and met again there while there is room.
+      this.#shares.delete(name);
+      if (share.bodies.length > 0) this.#shares.set(name, share);
+    }
+    return parcel;
+  }
+}
+
+/** Refuses all who wait for a parcel; a promise that is settled stays as it is, so refusing twice does no harm. */
+export function refuseParcel({ rows, operations }: Parcel, refusal: ToolcribError): void {
+  for (const { reject } of rows) reject(refusal);
+  for (const { reject } of operations) reject(refusal);
+}
+
+function newParcel(): Parcel {
+  return { text: '', rows: [], work: [], operations: [], bytes: 0 };
+}

@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { systemClock } from '../../base/clock.ts';
+
+/** How long programs may take to end when they are asked to. */
+export const GRACE_MS = 1_000;
+
+/** Asks the processes of a group to end, then makes them; also what is left of a group whose first process is gone. */
+export async function endGroup(id: number): Promise<void> {
+  if (!send(id, 'SIGTERM') || (await isGone(id))) return;
+  send(id, 'SIGKILL');
+  await isGone(id);
+}
+
+/** Sees to it that a group ends with this process at the latest; the returned function takes that back. */
+export function endWithThisProcess(id: number): () => void {
+  if (underWay.size === 0) process.on('exit', endAll);
+  underWay.add(id);
+  return () => {
+    underWay.delete(id);
+    if (underWay.size === 0) process.off('exit', endAll);
+  };
+}
+
+const underWay = new Set<number>();
+
+function endAll(): void {
+  for (const id of underWay) send(id, 'SIGKILL');
+}
+
+async function isGone(id: number): Promise<boolean> {
+  const until = systemClock.ticks() + GRACE_MS;
+  for (let waitMs = 1; systemClock.ticks() < until; waitMs = Math.min(2 * waitMs, 50)) {
+    if (!send(id, 0) || areAllDead(id)) return true;
+    await pause(waitMs);
+  }
+  return false;
+}
+
+function send(group: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(-group, signal);
+  } catch {
+    return false;
+  }
+}
+
+// The dead stay in their group until whoever inherited them takes note, which in a container may be never.
+function areAllDead(group: number): boolean {
+  const members = processes()
+    .map(standingOf)
+    .filter((standing) => standing.group === String(group));
+  const states = members.map(({ state }) => state);
+  return states.includes('Z') && states.every((state) => state === 'Z' || state === 'X');
+}
+
+// Only Linux tells; elsewhere the wait is a little longer.
+function processes(): string[] {
+  try {
+    return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  } catch {
+    return [];
+  }
+}
+
+function standingOf(pid: string): Readonly<Record<'state' | 'group', string | undefined>> {
+  const text = statOf(pid);
+  // The name of the program comes before, in brackets, and may hold spaces and brackets itself.
+  const [state, , group] = text.slice(text.lastIndexOf(')') + 2).split(' ', 3);
+  return { state, group };
+}
+
+function statOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'latin1');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,121 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { systemClock } from '../../base/clock.ts';
+import { coverInherited } from './inherited-descriptors.ts';
+import { endGroup, endWithThisProcess, GRACE_MS } from './group.ts';
+
+/** A program to run, once. */
+export interface ProcessPlan {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly folder: string;
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  /** How much is kept of each output. */
+  readonly maxOutputBytes: number;
+}
+
+/** Why a program was ended before it was done. */
+export type Stopped = 'timed_out' | 'flooded' | 'cancelled';
+
+/** How a program ended. */
+export interface ProcessEnd {
+  readonly stopped: Stopped | undefined;
+  readonly exitCode: number | null;
+  /** The signal that ended it, whoever sent it. */
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly isCut: boolean;
+}
+
+/** What is thrown away after the limit before a program that goes on writing is ended. */
+const FLOOD_BYTES = 16 * 1024 * 1024;
+
+/** Runs a program without a shell; when this is over, nothing of its process group is left running. */
+export async function runProcess(plan: ProcessPlan, signal: AbortSignal): Promise<ProcessEnd> {
+  signal.throwIfAborted();
+  const child = start(plan);
+  // Heard from the start: a program that could not be started, or later not be ended, says so in an event of its own.
+  child.on('error', () => {});
+  const [exited, closed] = [once(child, 'exit'), once(child, 'close')];
+  // Each rejects when it could not be started; whoever hears of one has no use for the other.
+  for (const ended of [exited, closed]) ended.catch(() => {});
+  const { pid } = child;
+  let stopped: Stopped | undefined;
+  let ending: Promise<void> | undefined;
+  const end = (): Promise<void> | undefined => (ending ??= pid === undefined ? undefined : endGroup(pid));
+  const stop = (reason: Stopped): void => {
+    stopped ??= reason;
+    void end();
+  };
+  const flood = (): void => stop('flooded');
+  const outputs = outputsOf(child).map((stream) => keep(stream, plan.maxOutputBytes, flood));
+  const cancel = (): void => stop('cancelled');
+  signal.addEventListener('abort', cancel);
+  const stopTimer = systemClock.after(plan.timeoutMs, () => stop('timed_out'));
+  const forget = pid === undefined ? undefined : endWithThisProcess(pid);
+  try {
+    const [exitCode, signalName] = (await exited) as [number | null, string | null];
+    await end();
+    await Promise.race([closed, pause(GRACE_MS, undefined, { ref: false })]);
+    const [stdout, stderr] = outputs.map((output) => output.text());
+    const isCut = outputs.some((output) => output.isCut());
+    return { stopped, exitCode, signal: signalName, stdout: stdout!, stderr: stderr!, isCut };
+  } finally {
+    stopTimer();
+    signal.removeEventListener('abort', cancel);
+    forget?.();
+    // A process that left the group may hold the other end for ever.
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }
+}
+
+function start({ file, args, folder, env }: ProcessPlan): ChildProcess {
+  return spawn(file, args, {
+    cwd: folder,
+    // Node.js hands this one variable on unless it is named, and would look for others in a prototype.
+    env: Object.assign(Object.create(null) as object, { NODE_V8_COVERAGE: undefined }, env),
+    shell: false,
+    // A group of its own, so that everything it starts can be ended with it.
+    detached: true,
+    stdio: coverInherited(['ignore', 'pipe', 'pipe']),
+  });
+}
+
+// Without descriptors there are no pipes either, whatever the types say.
+function outputsOf({ stdout, stderr }: Partial<Pick<ChildProcess, 'stdout' | 'stderr'>>): Readable[] {
+  return [stdout, stderr].filter((stream) => stream !== undefined && stream !== null);
+}
+
+interface Kept {
+  isCut(): boolean;
+  text(): string;
+}
+
+function keep(stream: Readable, limit: number, onFlood: () => void): Kept {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  stream.on('data', (chunk: Buffer) => {
+    if (total < limit) chunks.push(chunk.subarray(0, limit - total));
+    total += chunk.length;
+    if (total > limit + FLOOD_BYTES) onFlood();
+  });
+  // Nothing can be done about a pipe that breaks; what came before it counts.
+  stream.on('error', () => {});
+  const isCut = (): boolean => total > limit;
+  return {
+    isCut,
+    text() {
+      // In a text that is cut, half a character at the end is left out; anything else that is not UTF-8 shows as U+FFFD.
+      const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(chunks), {
+        stream: isCut(),
+      });
+      return isCut() ? `${text}\n[cut here: ${limit} of ${total} bytes are shown]` : text;
+    },
+  };
+}

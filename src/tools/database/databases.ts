@@ -1,0 +1,158 @@
+import type { z } from 'zod';
+import { ToolcribError } from '../../base/errors.ts';
+import type { querySqlOptions } from './query-sql-options.ts';
+import { sharedPatience, troubleOf, type SqlRows, type SqlStatement, type SqlValue } from '../sql/driver.ts';
+import {
+  checkText,
+  functionRefusal,
+  MAX_SOUGHT,
+  selectRefusal,
+  SqlRefusal,
+  tableRefusal,
+  type SqlRules,
+} from '../sql/guard-rules.ts';
+import { openSql } from '../sql/open.ts';
+import type { PostgresDriver } from '../sql/postgres.ts';
+import { isOneSelect } from '../sql/sqlite-text.ts';
+import type { SqliteDriver } from '../sql/sqlite.ts';
+
+/** The database of one tenant, or of all: what it is asked is checked before it is run. */
+export interface TenantDatabase {
+  readonly dialect: 'sqlite' | 'postgres';
+  /** Runs a query that stays within the rules, or throws an `SqlRefusal`. */
+  query(statement: SqlStatement, rules: SqlRules): Promise<SqlRows>;
+}
+
+/** The databases of all tenants. */
+export interface TenantDatabases {
+  readonly dialect: 'sqlite' | 'postgres';
+  /** The database of a tenant, if it has one. */
+  of(tenantId: string): TenantDatabase | undefined;
+  close(): Promise<void>;
+}
+
+/** What databases are opened with beside their URLs. */
+export interface DatabaseParts {
+  /** What the paths of files are relative to; the working folder unless set. */
+  readonly folder?: string;
+  /** Hears of a statement that could not be ended where it runs. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+/** Opens what the options name; connections are made when they are first needed. */
+export function openDatabases(
+  { url, urlByTenant }: Pick<z.output<typeof querySqlOptions>, 'url' | 'urlByTenant'>,
+  parts: DatabaseParts = {},
+): TenantDatabases {
+  if ((url === undefined) === (urlByTenant === undefined))
+    throw new ToolcribError('invalid_setup', 'Set either url or urlByTenant.');
+  const urls = new Map(Object.entries(urlByTenant ?? {}));
+  const drivers = new Map(
+    [...new Set(url === undefined ? urls.values() : [url])].map((one) => [one, open(one, parts)]),
+  );
+  const [first, ...others] = drivers.values();
+  if (!first) throw new ToolcribError('invalid_setup', 'urlByTenant must name at least one tenant.');
+  if (others.some(({ dialect }) => dialect !== first.dialect))
+    throw new ToolcribError('invalid_setup', 'urlByTenant must name databases of one kind.');
+  return {
+    dialect: first.dialect,
+    of(tenantId) {
+      const named = url ?? urls.get(tenantId);
+      const driver = named === undefined ? undefined : drivers.get(named);
+      return driver && guarded(driver);
+    },
+    async close() {
+      await Promise.all([...drivers.values()].map((driver) => driver.close()));
+    },
+  };
+}
+
+// Nothing of anybody's making is found without its schema, so nothing can take the place of what was checked.
+function open(url: string, { folder, onFailure }: DatabaseParts): SqliteDriver | PostgresDriver {
+  return openSql(url, folder, { searchPath: 'pg_catalog, pg_temp', ...(onFailure && { onFailure }) });
+}
+
+function guarded(driver: SqliteDriver | PostgresDriver): TenantDatabase {
+  return {
+    dialect: driver.dialect,
+    query: (statement, rules) =>
+      driver.dialect === 'sqlite'
+        ? querySqlite(driver, statement, rules)
+        : queryPostgres(driver, statement, rules),
+  };
+}
+
+async function queryPostgres(
+  driver: PostgresDriver,
+  statement: SqlStatement,
+  rules: SqlRules,
+): Promise<SqlRows> {
+  const [{ guardSql }, { wordAt }] = await Promise.all([
+    import('../sql/guard.ts'),
+    import('../sql/guard-parser.ts'),
+  ]);
+  const { sql, parameterCount, shortParameters } = await guardSql(statement.sql, rules);
+  const given = statement.values.length;
+  if (parameterCount !== given) throw parameterRefusal(parameterCount, given);
+  for (const place of shortParameters) checkLength(place, statement.values[place - 1]);
+  return driver.query({ ...statement, sql }).catch((error: unknown) => {
+    throw located(error, (position) => wordAt(sql, position));
+  });
+}
+
+function parameterRefusal(needed: number, given: number): SqlRefusal {
+  return new SqlRefusal(
+    'Wrong number of parameters',
+    `The query takes ${countOf(needed)}, and ${given} ${given === 1 ? 'was' : 'were'} given.`,
+  );
+}
+
+function checkLength(place: number, value: SqlValue | undefined): void {
+  if (typeof value !== 'string' || value.length <= MAX_SOUGHT) return;
+  throw new SqlRefusal(
+    'Parameter too long',
+    `$${place} is looked for in other text, so it can hold ${MAX_SOUGHT} characters at most.`,
+  );
+}
+
+function countOf(parameters: number): string {
+  return `${parameters} parameter${parameters === 1 ? '' : 's'}`;
+}
+
+// The word is the caller's own; without it a model could only guess what to change.
+function located(error: unknown, wordIn: (position: number) => string | undefined): unknown {
+  const position = troubleOf(error) && (error as ToolcribError).data?.['position'];
+  const word = typeof position === 'number' ? wordIn(position - 1) : undefined;
+  if (word === undefined) return error;
+  const { code, message, data, cause } = error as ToolcribError;
+  return new ToolcribError(code, `${message.replace(/\.$/, '')}: look at ${word}.`, {
+    ...(data && { data }),
+    cause,
+  });
+}
+
+// The plan is looked at twice: for a reason the model understands, and again where it cannot change before it is run.
+async function querySqlite(driver: SqliteDriver, statement: SqlStatement, rules: SqlRules): Promise<SqlRows> {
+  checkText(statement.sql);
+  if (!isOneSelect(statement.sql)) throw selectRefusal();
+  const patience = sharedPatience(statement);
+  const allowed = new Set(rules.tables.map(({ table }) => table));
+  const { tables, functions, unclear, parameterCount } = await driver
+    .survey(statement.sql, patience)
+    .catch((error: unknown) => {
+      throw troubleOf(error) === 'unknown_table' ? tableRefusal(rules) : error;
+    });
+  if (tables.some((table) => !allowed.has(table))) throw tableRefusal(rules);
+  const called = functions.find((name) => !rules.functions.has(name));
+  if (called !== undefined) throw functionRefusal(called);
+  if (unclear.length > 0)
+    throw new SqlRefusal(
+      'Query not allowed',
+      'Only tables can be read: no table-valued functions and no virtual tables.',
+    );
+  // The database would take null for a value that is missing, and leave out one too many.
+  const given = statement.values.length;
+  if (parameterCount !== given) throw parameterRefusal(parameterCount, given);
+  const scope = { tables: [...allowed], functions: [...rules.functions] };
+  return driver.query({ ...statement, ...patience, scope });
+}

@@ -1,0 +1,138 @@
+import type { z } from 'zod';
+import type { queryDatabaseOptions } from './options.ts';
+import type { SqlDriver, SqlValue, TableName } from '../sql/driver.ts';
+import { plainName } from '../sql/name.ts';
+
+type Tables = z.output<typeof queryDatabaseOptions>['tables'];
+
+/** What can be read of a table. */
+export interface TableRule {
+  readonly schema?: string;
+  readonly columns?: readonly string[];
+  readonly redact: readonly string[];
+  readonly tenantColumn?: string;
+}
+
+/** Finds the rule of a table; there is none for a table nobody may read. */
+export function tableRules(tables: Tables): (table: string) => TableRule | undefined {
+  if (tables === '*') return () => NO_LIMITS;
+  const rules = new Map<string, TableRule>(
+    Array.isArray(tables) ? tables.map((table) => [table, NO_LIMITS]) : Object.entries(tables),
+  );
+  return (table) => rules.get(table);
+}
+
+/** The tables that are listed; none where all can be read. */
+export function tableNames(tables: Tables): readonly string[] {
+  if (tables === '*') return [];
+  return Array.isArray(tables) ? tables : Object.keys(tables);
+}
+
+/** Refuses a table that is not listed, whether there is one or not. */
+export function tableNotAllowed(table: string, tables: Tables): Complaint {
+  const names = tableNames(tables);
+  const message =
+    names.length === 0
+      ? 'No table can be read here; its operator must list some.'
+      : `${table} is not among the tables that can be read: ${names.join(', ')}.`;
+  return { error: 'Table not allowed', message };
+}
+
+/** What can be read of a table as it is in the database. */
+export interface View {
+  readonly name: TableName;
+  /** In the order of the table. */
+  readonly columns: readonly string[];
+  readonly tenantColumn?: string;
+  isRedacted(column: string): boolean;
+  /** Whether a caller may filter by it. */
+  isFilter(column: string): boolean;
+}
+
+/** Holds a rule against the columns a table really has, because databases read some other names as functions or row numbers. */
+export function viewOf(name: TableName, rule: TableRule, found: readonly string[]): View {
+  const { columns, redact, tenantColumn } = rule;
+  const visible = columns ? found.filter((column) => columns.includes(column)) : found;
+  const isRedacted = (column: string): boolean => redact.some((hidden) => isSameColumn(hidden, column));
+  return {
+    name,
+    columns: visible,
+    ...(tenantColumn !== undefined && { tenantColumn }),
+    isRedacted,
+    isFilter: (column) =>
+      visible.includes(column) &&
+      !isRedacted(column) &&
+      (tenantColumn === undefined || !isSameColumn(tenantColumn, column)),
+  };
+}
+
+/** Where a table is: in the schema of its rule, or else in the database's usual one. */
+export function placeOf(table: string, { schema }: TableRule, dialect: SqlDriver['dialect']): TableName {
+  return { schema: schema ?? (dialect === 'sqlite' ? 'main' : 'public'), table };
+}
+
+/** A query as the tool gets it. */
+export interface DatabaseQuery {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly where: Readonly<Record<string, unknown>>;
+  readonly limit: number;
+}
+
+/** An answer that says what to change. */
+export interface Complaint {
+  readonly error: string;
+  readonly message: string;
+}
+
+/** Complains about a name that cannot be one, before any list is looked at. */
+export function misspelt({ table, columns, where }: DatabaseQuery): Complaint | undefined {
+  if (!plainName.test(table))
+    return {
+      error: 'Invalid table name',
+      message:
+        'Names have letters, digits and "_" only, 63 at most, and begin with no digit; leave out schemas and quotes.',
+    };
+  const column = columns.find((name) => name !== '*' && !plainName.test(name));
+  if (column !== undefined)
+    return invalidColumn('Names have letters, digits and "_" only, or are "*" for all.');
+  const key = Object.keys(where).find((name) => !plainName.test(name));
+  return key === undefined
+    ? undefined
+    : invalidKey('Keys are names of columns: letters, digits and "_" only.');
+}
+
+/** Which columns a query gets and filters by, or what is wrong with it. */
+export function checkQuery(
+  { columns, where }: DatabaseQuery,
+  view: View,
+):
+  | Complaint
+  | { readonly columns: readonly string[]; readonly where: readonly (readonly [string, SqlValue])[] } {
+  const unknown = columns.find((name) => name !== '*' && !view.columns.includes(name));
+  if (unknown !== undefined)
+    return invalidColumn(`There is no column ${unknown}; there are ${view.columns.join(', ')}.`);
+  const filters = Object.entries(where) as (readonly [string, SqlValue])[];
+  const key = filters.find(([name]) => !view.isFilter(name))?.[0];
+  if (key !== undefined)
+    return invalidKey(
+      `${key} cannot be filtered by; use ${view.columns.filter((name) => view.isFilter(name)).join(', ') || 'no filter'}.`,
+    );
+  const chosen = columns.flatMap((name) => (name === '*' ? view.columns : name));
+  return { columns: [...new Set(chosen.length === 0 ? view.columns : chosen)], where: filters };
+}
+
+function invalidColumn(message: string): Complaint {
+  return { error: 'Invalid column name', message };
+}
+
+function invalidKey(message: string): Complaint {
+  return { error: 'Invalid where key', message };
+}
+
+const NO_LIMITS: TableRule = { redact: [] };
+
+// SQLite takes names that differ in case for the same column.
+function isSameColumn(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}

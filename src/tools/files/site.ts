@@ -1,0 +1,58 @@
+import type { z } from 'zod';
+import type { ResourceBlock } from '../../core/content.ts';
+import { extensionOf, parsePath } from './jail-path.ts';
+import type { Place } from './jail.ts';
+import { JailRefusal } from './jail-refusal.ts';
+import type { fileOperationsOptions } from './options.ts';
+import type { FileArguments, outputSchema } from './schema.ts';
+import type { TenantFolder } from './tenant-folders.ts';
+
+/** The options of the tool, complete. */
+export type FileSettings = z.output<typeof fileOperationsOptions>;
+
+/** Where one call works, and under which rules. */
+export interface Site {
+  readonly settings: FileSettings;
+  readonly root: TenantFolder;
+  readonly signal: AbortSignal;
+}
+
+/** What an operation could not do, said so that a model can act on it. */
+export interface Failure {
+  readonly error: string;
+  readonly message: string;
+}
+
+/** What an operation returns. */
+export type Outcome = z.input<typeof outputSchema> | Failure | Binary;
+
+interface Binary {
+  readonly content: readonly ResourceBlock[];
+  readonly structuredContent: z.input<typeof outputSchema>;
+}
+
+/** One thing the tool can do. */
+export type Operation = (args: FileArguments, site: Site) => Promise<Outcome>;
+
+/** The place a path means. */
+export function placeOf(path: string, { root, settings, signal }: Site): Place {
+  return { base: root.base, names: [...root.names, ...parsePath(path, settings)], signal };
+}
+
+/** What a path is called in answers; the root's own name is the operator's business. */
+export function baseNameOf(path: string, { settings }: Site): string {
+  return parsePath(path, settings).at(-1) ?? '.';
+}
+
+/** The folder a path is in, and its name there; the root has none, so nothing can be done to it. */
+export function nameIn(path: string, site: Site): { readonly folder: Place; readonly name: string } {
+  const name = parsePath(path, site.settings).at(-1);
+  if (name === undefined) throw new JailRefusal('invalid');
+  const place = placeOf(path, site);
+  return { folder: { ...place, names: place.names.slice(0, -1) }, name };
+}
+
+/** Whether files with the ending of this name may be read and written. */
+export function isAllowedType(name: string, { extensions }: FileSettings): boolean {
+  return extensions.length === 0 || extensions.includes(extensionOf(name));
+}

@@ -1,0 +1,88 @@
+import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+
+/** A JSON object. */
+export type Json = Readonly<Record<string, unknown>>;
+
+/** A description whose version is one that can be read. */
+export interface OpenApiDocument {
+  readonly title: string;
+  readonly paths: Json;
+  readonly servers: readonly unknown[];
+  /** What a reference inside the document points at; `undefined` for what is not there or elsewhere. */
+  find(reference: string): unknown;
+  /** The object itself, or the one it refers to; throws when there is none. */
+  resolve(value: unknown, what: string): Json;
+}
+
+const MAX_HOPS = 16;
+
+/** Reads a description of OpenAPI 3; throws `invalid_setup` for anything else. */
+export function readDocument(document: object): OpenApiDocument {
+  const root = asObject(document);
+  checkVersion(root);
+  const find = (reference: string): unknown => follow(root, reference);
+  return {
+    title: textOf(asObject(root['info'])['title']) || 'the API',
+    paths: asObject(root['paths']),
+    servers: asList(root['servers']),
+    find,
+    resolve(value, what) {
+      let found = value;
+      for (let hop = 0; hop < MAX_HOPS && isObject(found) && typeof found['$ref'] === 'string'; hop++)
+        found = find(found['$ref']);
+      if (isObject(found) && typeof found['$ref'] !== 'string') return found;
+      throw unusable(`${what} is described outside of this document or not at all`);
+    },
+  };
+}
+
+/** Why an operation cannot become a tool; the others still can. */
+export function unusable(reason: string): ToolcribError {
+  return new ToolcribError('invalid_tool', reason);
+}
+
+/** The value if it is an object, else an empty one. */
+export function asObject(value: unknown): Json {
+  return isObject(value) ? value : {};
+}
+
+/** The value if it is a list, else an empty one. */
+export function asList(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** The value if it is text, else an empty one. */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+/** A text with its percent-encoding undone wherever there is one; a `%` that means nothing stays. */
+export function decoded(text: string): string {
+  const bytes = Buffer.from(text)
+    .toString('latin1')
+    .replaceAll(/%[\da-f]{2}/gi, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)));
+  return Buffer.from(bytes, 'latin1').toString();
+}
+
+function checkVersion({ openapi, swagger }: Json): void {
+  if (typeof openapi === 'string' && /^3\.\d/.test(openapi)) return;
+  const is = typeof swagger === 'string' || typeof swagger === 'number' ? `Swagger ${swagger}` : undefined;
+  throw new ToolcribError(
+    'invalid_setup',
+    is
+      ? `This description is ${is}; convert it to OpenAPI 3 first, for example with swagger2openapi.`
+      : 'This is no OpenAPI 3 description: it needs "openapi: 3.0.x" or "3.1.x" at its top.',
+  );
+}
+
+function follow(root: Json, reference: string): unknown {
+  if (reference !== '#' && !reference.startsWith('#/')) return undefined;
+  let found: unknown = root;
+  for (const part of reference.split('/').slice(1)) {
+    const key = decoded(part).replaceAll('~1', '/').replaceAll('~0', '~');
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, key)) return undefined;
+    found = (found as Record<string, unknown>)[key];
+  }
+  return found;
+}

@@ -1,0 +1,116 @@
+import { ToolcribError } from '../../base/errors.ts';
+import { createGuard, type Guard } from '../../net/create-guard.ts';
+import { OutboundError, type GuardOptions } from '../../net/guard.ts';
+import { isIpHost } from '../../net/is-ip-host.ts';
+import { prepareRequest } from '../../net/prepare-request.ts';
+import { asList, asObject, textOf, unusable, type OpenApiDocument } from './document.ts';
+import type { OpenApiSettings } from './options.ts';
+import { withoutEnd } from '../without-end.ts';
+
+/** The address of an API: where it is, and what its paths begin with. */
+export interface ApiServer {
+  readonly origin: string;
+  readonly basePath: string;
+}
+
+/** How a server is reached when the usual resolver or authorities do not do. */
+export type OpenApiParts = Pick<GuardOptions, 'resolve' | 'ca' | 'isAllowed'>;
+
+/** The addresses of an API: the one its operations have unless they say otherwise, and the origins they may name. */
+export interface ApiServers {
+  readonly main: ApiServer;
+  readonly origins: ReadonlySet<string>;
+}
+
+/** Finds the addresses of an API; throws `invalid_setup` for one that could never be called. */
+export function findServers(document: OpenApiDocument, settings: OpenApiSettings): ApiServers {
+  const main = findMain(document, settings);
+  const others = settings.otherServers.map((text) => {
+    const other = parseServer(text);
+    if (!other)
+      throw new ToolcribError(
+        'invalid_setup',
+        '"otherServers" must hold addresses such as https://uploads.example.',
+      );
+    return reachable(other, settings).origin;
+  });
+  return { main, origins: new Set([main.origin, ...others]) };
+}
+
+function findMain(document: OpenApiDocument, settings: OpenApiSettings): ApiServer {
+  const text = settings.server ?? filledIn(document.servers[0]);
+  const server = parseServer(text);
+  if (!server) {
+    throw new ToolcribError(
+      'invalid_setup',
+      settings.server === undefined
+        ? 'The description names no whole address of a server; set "server", such as https://api.example/v1.'
+        : '"server" must be an address such as https://api.example/v1, without a query or a password.',
+    );
+  }
+  return reachable(server, settings);
+}
+
+function reachable(server: ApiServer, { trustServer }: OpenApiSettings): ApiServer {
+  if (trustServer) return server;
+  const { protocol, hostname } = new URL(server.origin);
+  if (protocol === 'http:') throw untrusted('is reached over plain http');
+  if (isIpHost(hostname)) throw untrusted('is an address instead of a name');
+  return server;
+}
+
+/** Where an operation is served that may name a server of its own; throws where that is one the operator has not named. */
+export function ownServer(described: unknown, { main, origins }: ApiServers): ApiServer {
+  if (described === undefined) return main;
+  const text = filledIn(described);
+  const server = text.startsWith('/') ? parseServer(`${main.origin}${text}`) : parseServer(text);
+  if (server && origins.has(server.origin)) return server;
+  throw unusable('it is served from another address; to offer it, add that address to "otherServers"');
+}
+
+/** Makes the way to the servers of an API, and to nothing else. */
+export function createWay({ origins }: ApiServers, settings: OpenApiSettings, parts: OpenApiParts): Guard {
+  const urls = Array.from(origins, (origin) => new URL(origin));
+  return createGuard({
+    hosts: settings.trustServer ? [] : urls.map(({ hostname }) => hostname),
+    trustedOrigins: settings.trustServer ? [...origins] : [],
+    ports: urls.map(({ port }) => (port === '' ? 443 : Number(port))),
+    timeoutMs: settings.timeoutSeconds * 1000,
+    maxBytes: settings.maxBytes,
+    ...parts,
+  });
+}
+
+/** Refuses headers with which every call would fail. */
+export function checkOwnHeaders(
+  { main: { origin } }: ApiServers,
+  headers: Readonly<Record<string, string>>,
+): void {
+  try {
+    prepareRequest(new URL(origin), { headers });
+  } catch (error) {
+    if (!(error instanceof OutboundError)) throw error;
+    throw new ToolcribError('invalid_setup', error.message, { cause: error });
+  }
+}
+
+function untrusted(what: string): ToolcribError {
+  const remedy = 'name it by https and a host name, or set "trustServer: true" if it is yours';
+  return new ToolcribError('invalid_setup', `The server ${what}; ${remedy}.`);
+}
+
+function parseServer(text: string): ApiServer | undefined {
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined;
+  const { origin, pathname, search, hash, username, password } = new URL(text);
+  if (search + hash + username + password !== '') return undefined;
+  return { origin, basePath: withoutEnd(pathname, '/') };
+}
+
+// A server may have variables in its address; their defaults are what the author means.
+function filledIn(described: unknown): string {
+  const { url, variables } = asObject(described);
+  return textOf(url).replaceAll(/\{([^{}]*)\}/g, (whole, name: string) => {
+    const variable = asObject(asObject(variables)[name]);
+    return textOf(variable['default']) || textOf(asList(variable['enum'])[0]) || whole;
+  });
+}

@@ -1,0 +1,158 @@
+import { systemClock } from '../../base/clock.ts';
+import { ToolcribError, type ErrorCode } from '../../base/errors.ts';
+
+/** One statement that reads, with everything that bounds it. */
+export interface SqlStatement {
+  /** One SELECT; placeholders are `$1`, `$2` for PostgreSQL and `?1`, `?2` for SQLite. */
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+  readonly maxRows: number;
+  /** Most the rows may take as JSON. */
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** What can be bound; whole numbers are bound as such. */
+export type SqlValue = string | number | bigint | boolean | null;
+
+/** The rows of a statement as plain JSON values: dates are ISO text, large and exact numbers text, bytes base64. */
+export interface SqlRows {
+  readonly columns: readonly string[];
+  /** In the order of the columns, whose names need not be unique. */
+  readonly rows: readonly (readonly unknown[])[];
+  /** Whether there was more than may be returned. */
+  readonly isCut: boolean;
+}
+
+/** Where to find a table. */
+export interface TableName {
+  readonly schema: string;
+  readonly table: string;
+}
+
+/** How long looking something up may take. */
+export interface SqlPatience extends Pick<SqlStatement, 'timeoutMs' | 'signal'> {
+  /** Takes note of time that does not count, such as that of starting a process. */
+  extend?(ms: number): void;
+}
+
+/** One limit for everything a call does: whoever reads it, at every step, is told what is left. */
+export function sharedPatience(patience: SqlPatience): SqlPatience {
+  let end = systemClock.ticks() + patience.timeoutMs;
+  return {
+    signal: patience.signal,
+    get timeoutMs() {
+      return Math.max(1, Math.ceil(end - systemClock.ticks()));
+    },
+    extend(ms) {
+      end += ms;
+      patience.extend?.(ms);
+    },
+  };
+}
+
+/** A database that can only be read. What it refuses or fails at is a `ToolcribError` made by `sqlError`. */
+export interface SqlDriver {
+  readonly dialect: 'sqlite' | 'postgres';
+  /** Runs one statement that cannot change anything; nothing of it stays behind, not even a setting. */
+  query(statement: SqlStatement): Promise<SqlRows>;
+  /** The columns of a table or view, in order; none if there is no such table. */
+  columns(table: TableName, patience: SqlPatience): Promise<readonly string[]>;
+  /** Lets statements under way finish, then lets go of connections and processes. */
+  close(): Promise<void>;
+}
+
+/** Why a database did not answer. */
+export type SqlTrouble = keyof typeof troubles;
+
+const troubles = {
+  busy: ['busy', 'The database is busy; try again in a moment.'],
+  unavailable: ['upstream_unavailable', 'The database cannot be reached; try again later.'],
+  timed_out: ['timed_out', 'The query took too long; ask for less, or filter by more.'],
+  too_large: ['result_too_large', 'A row is too large to return; ask for fewer columns.'],
+  unknown_table: ['tool_failed', 'There is no such table.'],
+  unknown_column: ['tool_failed', 'There is no such column.'],
+  unfit_value: ['tool_failed', 'A value does not fit what it is compared with or given to.'],
+  invalid_statement: ['tool_failed', 'The statement is not one SELECT the database understands.'],
+  not_permitted: ['tool_failed', 'The database does not permit this.'],
+  failed: ['tool_failed', 'The database could not run the query.'],
+} as const satisfies Record<string, readonly [ErrorCode, string]>;
+
+/** Extra facts about a trouble; the cause is for the log alone. */
+export interface TroubleDetails {
+  readonly cause?: unknown;
+  /** Where in the statement, counted in characters from one. */
+  readonly position?: number;
+}
+
+/** Says why a database did not answer, in words that reveal nothing about it. */
+export function sqlError(trouble: SqlTrouble, details: TroubleDetails = {}): ToolcribError {
+  const [code, text] = troubles[trouble];
+  const { cause, position } = details;
+  return new ToolcribError(code, text, {
+    data: { trouble, ...(position !== undefined && { position }) },
+    ...(cause !== undefined && { cause }),
+  });
+}
+
+/** Which trouble an error is, if a driver made it. */
+export function troubleOf(error: unknown): SqlTrouble | undefined {
+  const trouble = error instanceof ToolcribError ? error.data?.['trouble'] : undefined;
+  return typeof trouble === 'string' && trouble in troubles ? (trouble as SqlTrouble) : undefined;
+}
+
+/** Takes rows until there are enough of them or they are too large together. */
+export interface RowTaker {
+  readonly rows: readonly (readonly unknown[])[];
+  readonly isCut: boolean;
+  /** What the rows taken so far need as JSON. */
+  readonly bytes: number;
+  /** Takes a row, unless that would be too much; says whether more would be taken. */
+  take(row: readonly unknown[]): boolean;
+  /** Notes that there is more than is taken. */
+  cut(): void;
+}
+
+/** Makes a taker with the limits of a statement. */
+export function createRowTaker({ maxRows, maxBytes }: Pick<SqlStatement, 'maxRows' | 'maxBytes'>): RowTaker {
+  const rows: (readonly unknown[])[] = [];
+  let bytes = 0;
+  let isCut = false;
+  return {
+    rows,
+    get isCut() {
+      return isCut;
+    },
+    get bytes() {
+      return bytes;
+    },
+    take(row) {
+      const size = Buffer.byteLength(JSON.stringify(row));
+      isCut ||= rows.length >= maxRows || bytes + size > maxBytes;
+      if (isCut) return false;
+      bytes += size;
+      rows.push(row);
+      return true;
+    },
+    cut() {
+      isCut = true;
+    },
+  };
+}
+
+/** Rows as objects; a column name that comes again gets a number. */
+export function toRecords({ columns, rows }: Pick<SqlRows, 'columns' | 'rows'>): Record<string, unknown>[] {
+  const names = uniqueNames(columns);
+  return rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));
+}
+
+function uniqueNames(columns: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return columns.map((column) => {
+    let name = column;
+    for (let count = 2; taken.has(name); count++) name = `${column}_${count}`;
+    taken.add(name);
+    return name;
+  });
+}

@@ -1,0 +1,20 @@
+import { ToolcribError, type ErrorCode } from '../../base/errors.ts';
+import { sqlError, troubleOf } from './driver.ts';
+
+/** What a model is told about a query that failed. */
+export interface SqlFailure {
+  readonly error: 'Database query failed';
+  readonly message: string;
+}
+
+/** The answer to a query that failed by its own fault; throws where the database was away, busy or too slow, so that stages hear of it. */
+export function sqlFailure(error: unknown): SqlFailure {
+  const known = troubleOf(error) ? (error as ToolcribError) : sqlError('failed', { cause: error });
+  const { code, message, data, cause } = known;
+  if (OUTAGES.has(code))
+    throw new ToolcribError(code, `${FAILED}: ${message}`, { ...(data && { data }), cause });
+  return { error: FAILED, message };
+}
+
+const FAILED = 'Database query failed';
+const OUTAGES: ReadonlySet<ErrorCode> = new Set(['upstream_unavailable', 'busy', 'timed_out']);

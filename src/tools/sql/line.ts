@@ -1,0 +1,29 @@
+import type { SqlRows, SqlTrouble, SqlValue } from './driver.ts';
+import type { Scope, Survey } from './survey.ts';
+
+/** What the process that owns the connection is asked. */
+export type ChildRequest = { readonly id: number } & (
+  | { readonly kind: 'columns'; readonly table: string }
+  | { readonly kind: 'survey'; readonly sql: string }
+  | {
+      readonly kind: 'query';
+      readonly sql: string;
+      readonly values: readonly SqlValue[];
+      readonly maxRows: number;
+      readonly maxBytes: number;
+      readonly scope?: Scope;
+    }
+);
+
+/** What it answers; `detail` is the database's own text, for the log alone. */
+export type ChildReply = { readonly id: number } & (
+  | SqlRows
+  | { readonly survey: StatementSurvey }
+  | { readonly trouble: SqlTrouble; readonly detail: string }
+);
+
+/** What a statement reads and calls, and how many values it takes. */
+export type StatementSurvey = Survey & { readonly parameterCount: number };
+
+/** The signal a process ends itself with when a statement takes too much memory. */
+export const OUT_OF_MEMORY = 'SIGUSR2';

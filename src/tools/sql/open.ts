@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ToolcribError } from '../../base/errors.ts';
+import { openPostgres, type PostgresDriver, type PostgresOptions } from './postgres.ts';
+import { openSqlite, type SqliteDriver } from './sqlite.ts';
+
+/** Opens the database a URL names, for reading only; files are relative to the folder. */
+export function openSql(
+  url: string,
+  folder = '.',
+  postgres: PostgresOptions = {},
+): SqliteDriver | PostgresDriver {
+  if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, postgres);
+  if (!url.startsWith('sqlite:'))
+    throw new ToolcribError('invalid_setup', 'url must begin with "sqlite:" or "postgres://".');
+  const file = resolve(folder, url.slice('sqlite:'.length));
+  if (!existsSync(file))
+    throw new ToolcribError(
+      'invalid_setup',
+      `url names ${file}, which does not exist; correct it, or create the database.`,
+    );
+  return openSqlite(file);
+}

@@ -1,0 +1,160 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Client, Pool, PoolClient } from 'pg';
+import { postgresTypes, type ReadArray } from './postgres-values.ts';
+
+/** The connections to one database, and how a statement is ended from outside of its own. */
+export interface PostgresPool {
+  readonly connections: Pool;
+  readonly searchPath: string;
+  readonly types: ReturnType<typeof postgresTypes>;
+  /** Ends what a connection runs; `isOver` settles when its statement does. */
+  endStatement(statement: RunningStatement): Promise<void>;
+}
+
+/** A statement on the server. */
+export interface RunningStatement {
+  readonly client: PoolClient;
+  /** The number of its process, once the server said it. */
+  readonly processId?: number | undefined;
+  readonly isOver: Promise<void>;
+}
+
+/** How a pool is made. */
+export interface PoolOptions {
+  readonly maxConnections: number;
+  readonly searchPath: string;
+  /** Hears of a statement that could not be ended. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+const CONNECT_MS = 5_000;
+const STOP_MS = 1_000;
+const CANCEL_TRIES = 5;
+const BETWEEN_TRIES_MS = 100;
+
+/** Loads the library and makes a pool; nothing is connected yet. */
+export async function createPostgresPool(url: string, options: PoolOptions): Promise<PostgresPool> {
+  const { default: pg } = await import('pg');
+  const config = {
+    connectionString: url,
+    connectionTimeoutMillis: CONNECT_MS,
+    application_name: 'toolcrib',
+    keepAlive: true,
+  };
+  const connections = new pg.Pool({ ...config, max: options.maxConnections, allowExitOnIdle: true });
+  // The pool drops a connection that broke while nobody used it.
+  connections.on('error', nothing);
+  // Its declared type is that of another version.
+  const arrays = pg.types.arrayParser as unknown as {
+    create(...parts: Parameters<ReadArray>): { parse(): unknown[] };
+  };
+  const another = (): Client =>
+    new pg.Client({ ...config, connectionTimeoutMillis: STOP_MS, query_timeout: STOP_MS });
+  return {
+    connections,
+    searchPath: options.searchPath,
+    types: postgresTypes((text, read) => arrays.create(text, read).parse()),
+    endStatement: (statement) => endStatement(statement, another).catch(options.onFailure),
+  };
+}
+
+// Asking needs no login, so it also works where the role has no connection left; a statement can refuse to listen, and then its session is ended.
+async function endStatement(
+  { client, processId, isOver }: RunningStatement,
+  another: () => Client,
+): Promise<void> {
+  // A server that has not begun with the statement yet forgets what it is asked, so it is asked again.
+  for (let tries = 0; tries < CANCEL_TRIES; tries++) {
+    const isAsked = await cancel(another(), client).then(yes, no);
+    if (await endsSoon(isOver)) return;
+    if (!isAsked) break;
+  }
+  if (processId !== undefined) await within(STOP_MS, terminate(another(), processId)).catch(nothing);
+  if (await endsSoon(isOver)) return;
+  throw new Error(`A statement could not be ended; its process is ${processId ?? 'not known'}.`);
+}
+
+/** Waits for something, but not for long. */
+export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
+  const settled = new AbortController();
+  const late = pause(ms, undefined, { signal: settled.signal }).then(() => {
+    throw new Error('It took too long.');
+  });
+  late.catch(nothing);
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    settled.abort();
+    work.catch(nothing);
+  }
+}
+
+function endsSoon(isOver: Promise<void>): Promise<boolean> {
+  return Promise.race([isOver.then(yes), pause(BETWEEN_TRIES_MS, false)]);
+}
+
+// Its types leave out what the library has for this.
+interface CancellingClient {
+  readonly connection: {
+    readonly stream: { destroy(): void };
+    on(event: 'connect' | 'sslconnect' | 'end', listener: () => void): void;
+    on(event: 'error', listener: (error: Error) => void): void;
+    connect(port: number | string, host?: string): void;
+    requestSsl(): void;
+    cancel(processId: number, secretKey: number): void;
+  };
+  readonly host: string;
+  readonly port: number;
+  readonly ssl: unknown;
+  readonly sslNegotiation: string;
+  readonly processID: number;
+  readonly secretKey: number;
+}
+
+// The library's own way leaves out TLS; this one connects as a login does, and then says something else.
+function cancel(through: Client, client: PoolClient): Promise<void> {
+  const { connection, host, port, ssl, sslNegotiation } = through as unknown as CancellingClient;
+  const { processID, secretKey } = client as unknown as CancellingClient;
+  return new Promise((proceed, refuse) => {
+    const fail = (cause: unknown): void => {
+      clearTimeout(timer);
+      connection.stream.destroy();
+      refuse(new Error('The server could not be asked to end a statement.', { cause }));
+    };
+    const timer = setTimeout(fail, STOP_MS);
+    let isAsked = false;
+    const ask = (): void => {
+      isAsked = true;
+      connection.cancel(processID, secretKey);
+    };
+    connection.on('error', fail);
+    connection.on('connect', () => {
+      if (!ssl) ask();
+      else if (sslNegotiation !== 'direct') connection.requestSsl();
+    });
+    connection.on('sslconnect', ask);
+    // The server answers by closing.
+    connection.on('end', () => {
+      if (!isAsked) return fail('It closed the connection.');
+      clearTimeout(timer);
+      proceed();
+    });
+    if (host.startsWith('/')) connection.connect(`${host}/.s.PGSQL.${port}`);
+    else connection.connect(port, host);
+  });
+}
+
+async function terminate(through: Client, processId: number): Promise<void> {
+  through.on('error', nothing);
+  try {
+    await through.connect();
+    await through.query('select pg_catalog.pg_terminate_backend($1)', [processId]);
+  } finally {
+    (through as unknown as CancellingClient).connection.stream.destroy();
+  }
+}
+
+const yes = (): boolean => true;
+const no = (): boolean => false;
+
+function nothing(): void {}

@@ -1,0 +1,105 @@
+import type { Pool, PoolClient } from 'pg';
+import {
+  sharedPatience,
+  sqlError,
+  troubleOf,
+  type SqlDriver,
+  type SqlPatience,
+  type SqlRows,
+  type SqlStatement,
+} from './driver.ts';
+import { postgresError } from './postgres-error.ts';
+import { createPostgresPool, type PostgresPool } from './postgres-pool.ts';
+import { PostgresSession } from './postgres-session.ts';
+
+/** How a PostgreSQL database is reached. */
+export interface PostgresOptions {
+  /** Most connections at a time; 4 unless set. */
+  readonly maxConnections?: number;
+  /** Where names without a schema are looked for; `pg_catalog, public, pg_temp` unless set. */
+  readonly searchPath?: string;
+  /** Hears of a statement that could not be ended at the server. */
+  readonly onFailure?: (error: unknown) => void;
+}
+
+/** A PostgreSQL database that can only be read. */
+export interface PostgresDriver extends SqlDriver {
+  readonly dialect: 'postgres';
+}
+
+const COLUMNS = `
+  select a.attname from pg_catalog.pg_attribute a
+  join pg_catalog.pg_class c on c.oid = a.attrelid
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = $1 and c.relname = $2 and c.relkind in ('r', 'v', 'm', 'p', 'f')
+    and a.attnum > 0 and not a.attisdropped and pg_catalog.has_column_privilege(c.oid, a.attnum, 'select')
+  order by a.attnum`;
+
+/** Connects to PostgreSQL with the first statement; every statement runs alone in a read-only transaction that is then undone. */
+export function openPostgres(url: string, options: PostgresOptions = {}): PostgresDriver {
+  const { maxConnections = 4, searchPath = 'pg_catalog, public, pg_temp', onFailure = nothing } = options;
+  let pool: Promise<PostgresPool> | undefined;
+  let closed: Promise<void> | undefined;
+  const open = (): Promise<PostgresPool> =>
+    (pool ??= createPostgresPool(url, { maxConnections, searchPath, onFailure }));
+  const query: SqlDriver['query'] = async (statement) => {
+    if (closed) throw sqlError('unavailable');
+    statement.signal.throwIfAborted();
+    return runAlone(await open(), statement);
+  };
+  return {
+    dialect: 'postgres',
+    query,
+    async columns({ schema, table }, patience) {
+      const limits = { maxRows: 2_000, maxBytes: 1_048_576 };
+      const { rows } = await query({ sql: COLUMNS, values: [schema, table], ...limits, ...patience });
+      return rows.map(([name]) => String(name));
+    },
+    close: () => (closed ??= Promise.resolve(pool).then((opened) => opened?.connections.end())),
+  };
+}
+
+async function runAlone(pool: PostgresPool, statement: SqlStatement): Promise<SqlRows> {
+  const patience = sharedPatience(statement);
+  const session = new PostgresSession(await checkOut(pool.connections, patience), pool);
+  const { signal, timeoutMs } = patience;
+  const cancel = (): void => session.stop(signal.reason as Error);
+  const timer = setTimeout(() => session.stop(sqlError('timed_out')), timeoutMs);
+  signal.addEventListener('abort', cancel);
+  if (signal.aborted) cancel();
+  try {
+    return await session.run({ ...statement, timeoutMs });
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', cancel);
+    await session.leave();
+  }
+}
+
+async function checkOut(pool: Pool, { signal, timeoutMs }: SqlPatience): Promise<PoolClient> {
+  const connecting = pool.connect();
+  const trouble = pool.waitingCount > 0 ? 'busy' : 'unavailable';
+  const connected = connecting.catch((cause: unknown) => {
+    const known = postgresError(cause);
+    // A server that has no connection left is there.
+    throw troubleOf(known) === 'busy' ? known : sqlError(trouble, { cause });
+  });
+  return new Promise((proceed, refuse) => {
+    const leave = (reason: Error): void => {
+      settle();
+      refuse(reason);
+      // Whoever waits no longer does not keep what comes late.
+      connected.then((client) => client.release(), nothing);
+    };
+    const stop = (): void => leave(signal.reason as Error);
+    const timer = setTimeout(() => leave(sqlError(trouble)), timeoutMs);
+    const settle = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', stop);
+    };
+    signal.addEventListener('abort', stop);
+    connected.then(proceed, refuse).finally(settle);
+  });
+}
+
+function nothing(): void {}

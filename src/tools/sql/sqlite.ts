@@ -1,0 +1,262 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../base/clock.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { coverInherited } from '../command/inherited-descriptors.ts';
+import {
+  sharedPatience,
+  sqlError,
+  type SqlDriver,
+  type SqlPatience,
+  type SqlRows,
+  type SqlStatement,
+} from './driver.ts';
+import { OUT_OF_MEMORY, type ChildReply, type ChildRequest, type StatementSurvey } from './line.ts';
+import type { Scope } from './survey.ts';
+
+/** An SQLite file that can only be read, and that says what a statement would read. */
+export interface SqliteDriver extends SqlDriver {
+  readonly dialect: 'sqlite';
+  /** Runs one SELECT; with a scope, only if its plan stays within it. */
+  query(statement: SqlStatement & { readonly scope?: Scope }): ReturnType<SqlDriver['query']>;
+  /** What a SELECT would read and call; it is not run. */
+  survey(sql: string, patience: SqlPatience): Promise<StatementSurvey>;
+}
+
+/** How an SQLite file is opened. */
+export interface SqliteOptions {
+  /** How many statements may run at a time, each in a process of its own; 2 unless set. */
+  readonly maxProcesses?: number;
+}
+
+const READY_MS = 10_000;
+const IDLE_MS = 30_000;
+
+/** Opens an SQLite file for reading, in processes that are ended when a statement takes too long or is cancelled. */
+export function openSqlite(file: string, { maxProcesses = 2 }: SqliteOptions = {}): SqliteDriver {
+  const children = new Children(resolve(file), maxProcesses);
+  return {
+    dialect: 'sqlite',
+    async query({ sql, values, maxRows, maxBytes, scope, ...patience }) {
+      const asked = { kind: 'query', sql, values, maxRows, maxBytes, ...(scope && { scope }) } as const;
+      return rowsOf(await children.ask(asked, patience));
+    },
+    async columns({ schema, table }, patience) {
+      if (schema !== 'main') return [];
+      return rowsOf(await children.ask({ kind: 'columns', table }, patience)).columns;
+    },
+    async survey(sql, patience) {
+      const reply = await children.ask({ kind: 'survey', sql }, patience);
+      if ('survey' in reply) return reply.survey;
+      throw sqlError('failed');
+    },
+    close: () => children.close(),
+  };
+}
+
+function rowsOf(reply: ChildReply): SqlRows {
+  if (!('rows' in reply)) throw sqlError('failed');
+  const { columns, rows, isCut } = reply;
+  return { columns, rows, isCut };
+}
+
+type Question = ChildRequest extends infer R ? (R extends unknown ? Omit<R, 'id'> : never) : never;
+
+/** The processes of one file: each works on one statement at a time, and is started when it is needed. */
+class Children {
+  readonly #file: string;
+  readonly #idle: Child[] = [];
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+  #lastId = 0;
+  #isClosed = false;
+  readonly #running = new Set<Promise<unknown>>();
+
+  constructor(file: string, maxProcesses: number) {
+    this.#file = file;
+    this.#free = maxProcesses;
+  }
+
+  ask(question: Question, patience: SqlPatience): Promise<ChildReply> {
+    const asked = this.#ask(question, patience);
+    const settled = asked.then(nothing, nothing).finally(() => this.#running.delete(settled));
+    this.#running.add(settled);
+    return asked;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#running);
+    await Promise.all(this.#idle.splice(0).map((child) => child.end()));
+  }
+
+  async #ask(question: Question, patience: SqlPatience): Promise<ChildReply> {
+    if (this.#isClosed) throw sqlError('unavailable');
+    const shared = sharedPatience(patience);
+    await this.#seat(shared);
+    let child: Child | undefined;
+    try {
+      child = this.#idle.pop() ?? new Child(this.#file, (gone) => this.#forget(gone));
+      const reply = await child.ask({ id: ++this.#lastId, ...question }, shared);
+      if ('trouble' in reply) throw sqlError(reply.trouble, { cause: new Error(reply.detail) });
+      return reply;
+    } finally {
+      if (child?.isAlive) {
+        this.#idle.push(child);
+        child.rest();
+      }
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#free++;
+    }
+  }
+
+  async #seat({ timeoutMs, signal }: SqlPatience): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#free > 0) {
+      this.#free--;
+      return;
+    }
+    await new Promise<void>((proceed, refuse) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', stop);
+      };
+      const leave = (reason: Error): void => {
+        done();
+        this.#waiting.splice(this.#waiting.indexOf(go), 1);
+        refuse(reason);
+      };
+      const go = (): void => {
+        done();
+        proceed();
+      };
+      const stop = (): void => leave(signal.reason as Error);
+      const timer = setTimeout(() => leave(sqlError('busy')), timeoutMs);
+      signal.addEventListener('abort', stop);
+      this.#waiting.push(go);
+    });
+  }
+
+  #forget(child: Child): void {
+    const place = this.#idle.indexOf(child);
+    if (place >= 0) this.#idle.splice(place, 1);
+  }
+}
+
+/** One process with one connection. */
+class Child {
+  readonly #process: ChildProcess;
+  readonly #ready: Promise<void>;
+  readonly #isGone: Promise<never>;
+  #leave: NodeJS.Timeout | undefined;
+
+  constructor(file: string, onExit: (child: Child) => void) {
+    this.#process = startChild(file);
+    // A process that only waits must not keep this one alive.
+    this.#process.unref();
+    this.#process.channel?.unref();
+    this.#isGone = new Promise((_, refuse) => {
+      this.#process.once('exit', (_code, signal) => {
+        onExit(this);
+        const cause = new Error('The process of the database ended.');
+        refuse(sqlError(signal === OUT_OF_MEMORY ? 'too_large' : 'failed', { cause }));
+      });
+      // Not once: one that could not be started may say so again when it cannot be ended.
+      this.#process.on('error', (cause) => refuse(sqlError('unavailable', { cause })));
+    });
+    this.#isGone.catch(nothing);
+    this.#ready = this.#next().then(nothing, (cause: unknown) => {
+      throw sqlError('unavailable', { cause });
+    });
+    this.#ready.catch(nothing);
+  }
+
+  get isAlive(): boolean {
+    const { connected, exitCode, signalCode, killed } = this.#process;
+    return connected && exitCode === null && signalCode === null && !killed;
+  }
+
+  async ask(request: ChildRequest, patience: SqlPatience): Promise<ChildReply> {
+    clearTimeout(this.#leave);
+    const startedAt = systemClock.ticks();
+    await this.#within(this.#ready, { timeoutMs: READY_MS, signal: patience.signal });
+    // Otherwise a short limit could never be met by a process that has yet to start.
+    patience.extend?.(systemClock.ticks() - startedAt);
+    const reply = this.#next() as Promise<ChildReply>;
+    this.#process.send(request, nothing);
+    return this.#within(reply, patience);
+  }
+
+  /** Waits for the next statement for a while, then ends. */
+  rest(): void {
+    this.#leave = setTimeout(() => void this.end(), IDLE_MS).unref();
+  }
+
+  /** Ends the process, whatever it does; settles when it is gone. */
+  async end(): Promise<void> {
+    clearTimeout(this.#leave);
+    // Whoever waits for the end must live to see it.
+    this.#process.ref();
+    this.#process.kill('SIGKILL');
+    await this.#isGone.catch(nothing);
+  }
+
+  #next(): Promise<unknown> {
+    const message = new Promise((proceed) => this.#process.once('message', proceed));
+    return Promise.race([message, this.#isGone]);
+  }
+
+  // The statement cannot be interrupted from inside its process, so whoever stops waiting ends the process.
+  async #within<T>(work: Promise<T>, { timeoutMs, signal }: SqlPatience): Promise<T> {
+    work.catch(nothing);
+    let settle = nothing;
+    const stopped = new Promise<never>((_, refuse) => {
+      const stop = (): void => refuse(signal.reason as Error);
+      const timer = setTimeout(() => refuse(sqlError('timed_out')), timeoutMs);
+      signal.addEventListener('abort', stop);
+      settle = () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', stop);
+      };
+      if (signal.aborted) stop();
+    });
+    let isDone = false;
+    try {
+      const value = await Promise.race([work, stopped]);
+      isDone = true;
+      return value;
+    } finally {
+      settle();
+      if (!isDone) void this.end();
+    }
+  }
+}
+
+function nothing(): void {}
+
+// Nothing of this process's environment or open files is handed on, least of all its secrets.
+function startChild(file: string): ChildProcess {
+  const entry = fileURLToPath(childEntry());
+  try {
+    return fork(entry, [file], {
+      cwd: dirname(entry),
+      env: {},
+      execArgv: entry.endsWith('.ts') ? ['--import', 'jiti/register'] : [],
+      serialization: 'advanced',
+      stdio: coverInherited(['ignore', 'ignore', 'ignore', 'ipc']),
+    });
+  } catch (cause) {
+    throw sqlError('unavailable', { cause });
+  }
+}
+
+// Beside this module while it is source; beside or above it once it is part of a bundle.
+function childEntry(): URL {
+  const candidates = ['./child.ts', './sql-child.js', '../sql-child.js'];
+  const entry = candidates.map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url));
+  if (!entry) throw new ToolcribError('invalid_setup', 'The package is incomplete: sql-child.js is missing.');
+  return entry;
+}
