@@ -75,14 +75,8 @@ export type { Readable } from './core/expose-readings.ts';
 export type { Next, Stage } from './core/stage.ts';
 export type { CallRecord } from './core/record.ts';
 export type { Reservation } from './core/memory/reservation.ts';
-export type {
-  Awaitable,
-  Change,
-  FoundResource,
-  PromptFace,
-  ResourceFace,
-  ToolSource,
-} from './core/source.ts';
+export type { Awaitable } from './base/awaitable.ts';
+export type { Change, FoundResource, PromptFace, ResourceFace, ToolSource } from './core/source.ts';
 export { isAbsent } from './core/absent-tool.ts';
 export type {
   Call,

@@ -4,7 +4,7 @@ import type { ApprovalDecision, ApprovalRequest } from '../src/core/memory/appro
 import type { KeyRecord, TenantRecord } from '../src/core/memory/identities.ts';
 import type { SessionRecord, TaskRecord } from '../src/core/memory/memory.ts';
 import type { Reservation } from '../src/core/memory/reservation.ts';
-import type { Awaitable } from '../src/core/source.ts';
+import type { Awaitable } from '../src/base/awaitable.ts';
 import type { Store } from '../src/store/store.ts';
 
 const HOUR_MS = 3_600_000;

@@ -7,7 +7,7 @@ import { ToolcribError } from '../base/errors.ts';
 import type { Identities, TenantRecord } from '../core/memory/identities.ts';
 import { isObject } from '../base/json.ts';
 import { parseJson } from '../base/parse-json.ts';
-import { andThen, orElse, type Awaitable } from '../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../base/awaitable.ts';
 import { Complaints, type SignInLog } from './complaints.ts';
 import { fetchKeys, parseTrustedUrl, type FetchedKeys } from './fetch-keys.ts';
 import { readClaims, type Claims, type ClaimNames } from './jwt-claims.ts';

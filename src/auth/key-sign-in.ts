@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { systemClock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
 import type { Identities, KeyRecord, TenantRecord } from '../core/memory/identities.ts';
-import { andThen, orElse, type Awaitable } from '../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../base/awaitable.ts';
 import { hashKey, isWellFormedKey, KEY_LENGTH } from './api-key.ts';
 import { Complaints, type SignInLog } from './complaints.ts';
 import { Lookup, type Entry } from './lookup.ts';

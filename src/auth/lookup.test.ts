@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createFakeClock } from '../testing.ts';
-import type { Awaitable } from '../core/source.ts';
+import type { Awaitable } from '../base/awaitable.ts';
 import { Lookup, lookupLimits } from './lookup.ts';
 
 interface Thing {

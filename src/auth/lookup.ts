@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { andThen, orElse, type Awaitable } from '../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../base/awaitable.ts';
 
 /** How long answers about identities are believed. */
 export const lookupLimits = {

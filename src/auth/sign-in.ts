@@ -1,5 +1,5 @@
 import type { Caller, Tenant } from '../core/caller.ts';
-import { andThen, type Awaitable } from '../core/source.ts';
+import { andThen, type Awaitable } from '../base/awaitable.ts';
 import { KEY_PREFIX } from './api-key.ts';
 
 /** As much of a request as signing in may look at. */

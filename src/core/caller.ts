@@ -23,3 +23,22 @@ export const localCaller: Caller = Object.freeze({
   scopes: Object.freeze([]),
   roles: Object.freeze([]),
 });
+
+/** The key under which everything kept for a caller is kept; length first, so that no two callers can share one. */
+export function ownerOf(caller: Caller): string {
+  let known = owners.get(caller);
+  if (known === undefined) {
+    const { tenant, id } = caller;
+    owners.set(caller, (known = `${tenant.id.length}:${tenant.id}/${id}`));
+  }
+  return known;
+}
+
+/** The part of an owner that names its tenant; never the name of an owner. One that names no tenant is a tenant of its own. */
+export function tenantOf(owner: string): string {
+  const length = /^\d+(?=:)/.exec(owner)?.[0];
+  return length === undefined ? `:${owner}` : owner.slice(0, length.length + 1 + Number(length));
+}
+
+// Asked several times for every call.
+const owners = new WeakMap<Caller, string>();

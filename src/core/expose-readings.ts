@@ -6,7 +6,8 @@ import { isObject } from '../base/json.ts';
 import { toCompletion, unknownPrompt, type Prompt } from './prompts/prompt.ts';
 import { resourceNotFound, type Resource, type ResourceTemplate } from './resources/resource.ts';
 import type { Result } from './result.ts';
-import { andThen, type PromptFace, type ResourceFace, type ToolSource } from './source.ts';
+import { andThen } from '../base/awaitable.ts';
+import type { PromptFace, ResourceFace, ToolSource } from './source.ts';
 
 /** What a reading is of. */
 export type Readable = Resource | ResourceTemplate | Prompt;

@@ -14,7 +14,8 @@ import type { Result } from './result.ts';
 import { runLocally } from './run-locally.ts';
 import type { Received } from '../schema/infer.ts';
 import { requireObjectRoot, type JsonSchema, type SchemaLike } from '../schema/schema.ts';
-import type { Awaitable, Change, ToolSource } from './source.ts';
+import type { Awaitable } from '../base/awaitable.ts';
+import type { Change, ToolSource } from './source.ts';
 import {
   assumedHarmless,
   assumedIdempotent,

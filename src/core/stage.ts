@@ -5,7 +5,8 @@ import { CallerMemory } from './caller-memory.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { exposeReadings, requirePresent, withoutUnseen, type Readable } from './expose-readings.ts';
 import type { Result } from './result.ts';
-import { andThen, type Awaitable, type ToolSource } from './source.ts';
+import { andThen, type Awaitable } from '../base/awaitable.ts';
+import type { ToolSource } from './source.ts';
 import { passOnAssumptions, type Tool } from './tool.ts';
 
 /** The rest of the line, from a stage's point of view. */

@@ -10,7 +10,7 @@ import {
   type Parse,
   type SchemaLike,
 } from '../schema/schema.ts';
-import type { Awaitable } from './source.ts';
+import type { Awaitable } from '../base/awaitable.ts';
 
 /** Hints about what a tool does; unknown keys are kept. */
 export interface ToolAnnotations {

@@ -1,5 +1,6 @@
-import { definitionDigest } from '../core/digest.ts';
-import { andThen, type Change, type ToolChange, type ToolSource } from '../core/source.ts';
+import { definitionDigest } from '../core/definition-digest.ts';
+import { andThen } from '../base/awaitable.ts';
+import type { Change, ToolChange, ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
 
 /** A source that can be replaced as a whole while it is in use: a call goes on in the one it started in. */

@@ -1,4 +1,4 @@
-import { digest } from '../core/digest.ts';
+import { digest } from '../base/digest.ts';
 import { limitTime } from '../core/essentials/limit-time.ts';
 import { permit } from '../core/essentials/permit.ts';
 import type { Stage } from '../core/stage.ts';

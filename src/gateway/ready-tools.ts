@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { ToolcribError } from '../base/errors.ts';
-import type { Awaitable, ToolSource } from '../core/source.ts';
+import type { Awaitable } from '../base/awaitable.ts';
+import type { ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
 import type { Log } from '../observe/log.ts';
 import { getTimeTool } from '../tools/get-time.ts';

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { isThenable } from '../core/source.ts';
+import { isThenable } from '../base/awaitable.ts';
 
 /** How bad a log entry is. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';

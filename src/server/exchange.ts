@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { rowOf, ToolcribError } from '../base/errors.ts';
-import { orElse, andThen, type Awaitable } from '../core/source.ts';
+import { orElse, andThen, type Awaitable } from '../base/awaitable.ts';
 import { Roster } from '../base/roster.ts';
 import { eraOf, type Era } from '../protocol/wire/era.ts';
 import { headerValue } from '../protocol/wire/headers.ts';

@@ -1,5 +1,5 @@
 import type { Caller } from '../core/caller.ts';
-import { ownerOf } from '../core/digest.ts';
+import { ownerOf } from '../core/caller.ts';
 import { ToolcribError, type ErrorCode } from '../base/errors.ts';
 
 /** How many long-lived things of one kind there may be, in all and for one caller. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { ToolCall } from '../core/call.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
-import { ownerOf } from '../core/digest.ts';
+import { ownerOf } from '../core/caller.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { Interview } from '../core/interview.ts';
 import type { Memory } from '../core/memory/memory.ts';

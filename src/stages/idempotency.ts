@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { ToolCall } from '../core/call.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
-import { definitionDigest, digest, ownerOf } from '../core/digest.ts';
+import { digest } from '../base/digest.ts';
+import { ownerOf } from '../core/caller.ts';
+import { definitionDigest } from '../core/definition-digest.ts';
 import { errorTable, rowOf, ToolcribError, type ErrorCode } from '../base/errors.ts';
 import { parseJson } from '../base/parse-json.ts';
 import { describeNotKept } from '../core/memory/not-kept.ts';

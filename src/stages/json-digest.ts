@@ -1,4 +1,4 @@
-import { digest } from '../core/digest.ts';
+import { digest } from '../base/digest.ts';
 
 // Far deeper than a message may be; what a check of the author's own makes of one could be a circle.
 const MAX_DEPTH = 200;

@@ -5,7 +5,7 @@ import { systemClock, type Clock } from '../base/clock.ts';
 import { Deadlines } from '../base/deadlines.ts';
 import { ToolcribError } from '../base/errors.ts';
 import type { Result } from '../core/result.ts';
-import type { Awaitable } from '../core/source.ts';
+import type { Awaitable } from '../base/awaitable.ts';
 import type { Next, Stage } from '../core/stage.ts';
 import { isDeclaredIdempotent, isDeclaredReadOnly } from '../core/tool.ts';
 

@@ -17,7 +17,7 @@ import { absentReadings, absentTools } from '../core/absent-tool.ts';
 import type { Call, Reading } from '../core/call.ts';
 import { rowOf, ToolcribError } from '../base/errors.ts';
 import type { Result } from '../core/result.ts';
-import type { Awaitable } from '../core/source.ts';
+import type { Awaitable } from '../base/awaitable.ts';
 import type { Next, Stage } from '../core/stage.ts';
 import type { Tool } from '../core/tool.ts';
 import { traceOptions } from './trace-options.ts';

@@ -3,7 +3,7 @@ import type { Identities, KeyRecord, TenantRecord } from '../core/memory/identit
 import type { Memory } from '../core/memory/memory.ts';
 import type { NotKept } from '../core/memory/not-kept.ts';
 import type { Reservation } from '../core/memory/reservation.ts';
-import type { Awaitable } from '../core/source.ts';
+import type { Awaitable } from '../base/awaitable.ts';
 
 /** Everything that must be remembered, wherever it is kept. */
 export interface Store {

@@ -13,7 +13,7 @@ export const propertyFiles: readonly PropertyFiles[] = [
   {
     runs: 100_000,
     files: [
-      'src/core/digest.test.ts',
+      'src/core/definition-digest.test.ts',
       'src/observe/clean-text.test.ts',
       'src/protocol/wire/headers.test.ts',
       'src/protocol/wire/json-rpc.test.ts',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { Caller } from '../../src/core/caller.ts';
-import { ownerOf } from '../../src/core/digest.ts';
+import { ownerOf } from '../../src/core/caller.ts';
 import { createInMemory } from '../../src/core/memory/in-memory.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Memory } from '../../src/core/memory/memory.ts';

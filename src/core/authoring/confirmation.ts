@@ -2,7 +2,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { escapeUnseen } from '../../base/escape-unseen.ts';
 import { isObject } from '../../base/json.ts';
 import type { JsonSchema, ObjectSchema, Outcome, Parse } from '../../schema/schema.ts';
-import { andThen } from '../source.ts';
+import { andThen } from '../../base/awaitable.ts';
 import { describeTool, isDeclaredHarmless, isDeclaredReadOnly, type Tool } from '../tool.ts';
 import { validatorOf } from '../../schema/validator.ts';
 

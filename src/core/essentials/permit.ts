@@ -2,7 +2,7 @@ import { authorFailure, checkInTime } from '../author-failure.ts';
 import type { Caller } from '../caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { TimeLimits } from './limit-time.ts';
-import { andThen, type Awaitable } from '../source.ts';
+import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import type { Stage } from '../stage.ts';
 import type { Tool } from '../tool.ts';
 

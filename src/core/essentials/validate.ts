@@ -6,7 +6,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import type { TimeLimits } from './limit-time.ts';
 import type { Result } from '../result.ts';
 import type { Outcome } from '../../schema/schema.ts';
-import { andThen, type Awaitable } from '../source.ts';
+import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import type { Stage } from '../stage.ts';
 import type { Tool } from '../tool.ts';
 import { describeIssues, validatorOf } from '../../schema/validator.ts';

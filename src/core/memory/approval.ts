@@ -1,4 +1,4 @@
-import type { Awaitable } from '../source.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
 
 /** A call that somebody has to agree to. */
 export interface ApprovalRequest {

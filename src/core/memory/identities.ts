@@ -1,4 +1,4 @@
-import type { Awaitable } from '../source.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
 
 /** A tenant as it is kept. */
 export interface TenantRecord {

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../source.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
 
 /** What a server remembers between requests; in memory unless told otherwise, so that one process can stand alone. */
 export interface Memory {

@@ -1,4 +1,4 @@
-import { tenantOf } from '../digest.ts';
+import { tenantOf } from '../caller.ts';
 import type { Amount, ShareLimits } from './limits.ts';
 
 /** Counts what is kept for each caller, each tenant and in all. */

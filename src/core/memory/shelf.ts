@@ -1,4 +1,4 @@
-import { tenantOf } from '../digest.ts';
+import { tenantOf } from '../caller.ts';
 import type { Amount, ShareLimits } from './limits.ts';
 import { Shares } from './shares.ts';
 

@@ -2,7 +2,7 @@ import { isContentBlock, type ContentBlock } from '../content.ts';
 import type { ToolContext } from '../context.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Issue } from '../../schema/schema.ts';
-import type { Awaitable } from '../source.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
 import { checkToolName, type Icon } from '../tool.ts';
 import { describeIssues } from '../../schema/validator.ts';
 

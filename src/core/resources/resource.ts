@@ -2,7 +2,7 @@ import { content, type AnnotationInput, type ContentAnnotations, type ResourceCo
 import type { ToolContext } from '../context.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Complete } from '../prompts/prompt.ts';
-import type { Awaitable } from '../source.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
 import type { Icon } from '../tool.ts';
 import { parseUriTemplate, type UriTemplate } from './uri-template.ts';
 

@@ -1,6 +1,6 @@
 import { ToolcribError } from '../../base/errors.ts';
 import { resourceNotFound } from '../../core/resources/resource.ts';
-import { andThen, type Awaitable } from '../../core/source.ts';
+import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import {
   encodePrompt,
   encodeResource,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Caller } from '../../core/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import { content, type ResourceLinkBlock } from '../../core/content.ts';
-import { ownerOf } from '../../core/digest.ts';
+import { ownerOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { defineResource } from '../../core/resources/resource.ts';
 import type { ResourceFace } from '../../core/source.ts';

@@ -1,6 +1,6 @@
 import { absentPrompt, absentResource, absentTemplate } from '../../core/absent-tool.ts';
 import type { CompletionCall, PromptCall, ResourceCall } from '../../core/call.ts';
-import { digest } from '../../core/digest.ts';
+import { digest } from '../../base/digest.ts';
 import { describePrompt, type Prompt, type PromptMessages } from '../../core/prompts/prompt.ts';
 import type { ResourceTemplate } from '../../core/resources/resource.ts';
 import type { Call } from '../../core/call.ts';

@@ -1,13 +1,13 @@
 import type { Call } from '../../core/call.ts';
 import { Deadlines } from '../../base/deadlines.ts';
-import { ownerOf } from '../../core/digest.ts';
+import { ownerOf } from '../../core/caller.ts';
 import { accident, knownError, rowOf, ToolcribError } from '../../base/errors.ts';
 import { Interview, type Asker, type QuestionCheck } from '../../core/interview.ts';
 import type { Question } from '../../core/question.ts';
 import { canDo } from '../../core/requirement.ts';
 import { CallRecord } from '../../core/record.ts';
 import { failed, type Done, type Failed, type NeedsInput, type Result } from '../../core/result.ts';
-import { andThen, orElse, type Awaitable } from '../../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import { metaOf } from '../../protocol/wire/meta.ts';
 import { readResumption, type Resumption } from '../../protocol/wire/params.ts';
 import { askOnStream, encodeQuestions } from './asking.ts';

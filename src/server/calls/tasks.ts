@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Cancellation } from '../../base/cancellation.ts';
 import type { Clock } from '../../base/clock.ts';
-import { ownerOf } from '../../core/digest.ts';
+import { ownerOf } from '../../core/caller.ts';
 import { accident, rowOf, ToolcribError } from '../../base/errors.ts';
 import { readAnswer, type Asker } from '../../core/interview.ts';
 import type { TaskRecord, TaskRecords } from '../../core/memory/memory.ts';

@@ -1,10 +1,11 @@
 import { absentTool } from '../../core/absent-tool.ts';
 import type { ToolCall } from '../../core/call.ts';
-import { definitionDigest, digest } from '../../core/digest.ts';
+import { digest } from '../../base/digest.ts';
+import { definitionDigest } from '../../core/definition-digest.ts';
 import { accident, rowOf, ToolcribError } from '../../base/errors.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { failed, type Done, type Failed } from '../../core/result.ts';
-import { andThen, type Awaitable } from '../../core/source.ts';
+import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import { isDeclaredReadOnly, type Tool } from '../../core/tool.ts';
 import { writeToolResult } from '../../protocol/encode/result.ts';
 import { checkParamMirrors } from '../../protocol/wire/headers.ts';

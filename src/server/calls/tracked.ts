@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
-import { andThen, orElse, type Awaitable } from '../../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import type { Method } from './methods.ts';
 import type { Settled } from '../settled.ts';
 

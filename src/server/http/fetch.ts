@@ -1,7 +1,7 @@
 import type { Caller } from '../../core/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import { andThen } from '../../core/source.ts';
+import { andThen } from '../../base/awaitable.ts';
 import type { Accidents } from '../accidents.ts';
 import { corsHeaders, pathOf, type Head } from './endpoint.ts';
 import type { Exchange } from '../exchange.ts';

@@ -1,7 +1,7 @@
 import { localCaller, type Caller } from '../../core/caller.ts';
 import { isNamed } from '../../core/caller-memory.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import { andThen, isThenable, type Awaitable } from '../../core/source.ts';
+import { andThen, isThenable, type Awaitable } from '../../base/awaitable.ts';
 import type { Accidents } from '../accidents.ts';
 import {
   admit,

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Caller } from '../../core/caller.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import { andThen, orElse } from '../../core/source.ts';
+import { andThen, orElse } from '../../base/awaitable.ts';
 import { encodeError } from '../../protocol/wire/json-rpc.ts';
 import type { Server } from '../create-server.ts';
 import { checkFraming, checkRawHeaders, type Head } from './endpoint.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import type { Awaitable } from '../../core/source.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
 import { checkFraming, checkRawHeaders, corsHeaders, type Head } from './endpoint.ts';
 import type { Gate } from './gate.ts';
 import { headOf, refuseWith } from './node-endpoint.ts';

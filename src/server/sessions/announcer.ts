@@ -1,14 +1,8 @@
 import type { Caller } from '../../core/caller.ts';
-import { definitionDigest, readingDigest } from '../../core/digest.ts';
+import { definitionDigest, readingDigest } from '../../core/definition-digest.ts';
 import type { Readable } from '../../core/expose-readings.ts';
-import {
-  andThen,
-  orElse,
-  type Awaitable,
-  type Change,
-  type ResourceUpdate,
-  type ToolSource,
-} from '../../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
+import type { Change, ResourceUpdate, ToolSource } from '../../core/source.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Accidents } from '../accidents.ts';
 

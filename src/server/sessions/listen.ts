@@ -1,5 +1,5 @@
 import type { Caller } from '../../core/caller.ts';
-import { ownerOf } from '../../core/digest.ts';
+import { ownerOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { TaskRecord } from '../../core/memory/memory.ts';
 import type { Change } from '../../core/source.ts';

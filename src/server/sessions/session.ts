@@ -1,7 +1,7 @@
 import type { ClientFacts, ClientLogLevel } from '../../core/call.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { Cancellation } from '../../base/cancellation.ts';
-import { ownerOf } from '../../core/digest.ts';
+import { ownerOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { EventLog } from '../../core/memory/memory.ts';
 import type { JsonObject, ResponseMessage } from '../../protocol/wire/json-rpc.ts';

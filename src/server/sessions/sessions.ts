@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ClientFacts } from '../../core/call.ts';
 import type { Caller } from '../../core/caller.ts';
 import type { Clock } from '../../base/clock.ts';
-import { ownerOf } from '../../core/digest.ts';
+import { ownerOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Memory, SessionRecord } from '../../core/memory/memory.ts';
 import type { Revision } from '../../protocol/revisions/revision.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Caller } from '../../core/caller.ts';
 import type { EventLog, StreamEvent } from '../../core/memory/memory.ts';
-import { andThen, orElse, type Awaitable } from '../../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 
 const MAX_WAITING = 1_000;
 const MAX_WAITING_CHARACTERS = 1_048_576;

@@ -1,7 +1,9 @@
 import type { Approval, ApprovalRequest, Approvals } from '../../core/memory/approval.ts';
 import type { ToolCall } from '../../core/call.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
-import { definitionDigest, digest, ownerOf } from '../../core/digest.ts';
+import { digest } from '../../base/digest.ts';
+import { ownerOf } from '../../core/caller.ts';
+import { definitionDigest } from '../../core/definition-digest.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Next } from '../../core/stage.ts';
 import { isDeclaredReadOnly, type Tool } from '../../core/tool.ts';

@@ -4,7 +4,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import type { Asker } from '../../core/interview.ts';
 import type { Question } from '../../core/question.ts';
 import type { Done, Failed, Result } from '../../core/result.ts';
-import type { Awaitable } from '../../core/source.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
 import type { Next } from '../../core/stage.ts';
 
 /** How a run that may be shared ended: the result, and its JSON where it has one. */

@@ -8,7 +8,7 @@ import { linearPattern } from '../../base/linear-pattern.ts';
 import type { Question } from '../../core/question.ts';
 import { recorded, type CallRecord } from '../../core/record.ts';
 import type { Done, Failed, NeedsInput, Result } from '../../core/result.ts';
-import type { Awaitable } from '../../core/source.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
 import type { Next, Stage } from '../../core/stage.ts';
 import { cleanText } from '../../observe/clean-text.ts';
 import { redactPatterns, Secrets, type Redact } from '../../observe/secrets.ts';

@@ -1,7 +1,7 @@
 import type { Caller } from '../../core/caller.ts';
 import { CallerMemory } from '../../core/caller-memory.ts';
 import type { Clock } from '../../base/clock.ts';
-import { ownerOf } from '../../core/digest.ts';
+import { ownerOf } from '../../core/caller.ts';
 
 /** What is counted about all callers of a tenant together. */
 export interface TenantAccount {

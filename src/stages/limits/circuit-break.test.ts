@@ -5,7 +5,7 @@ import { localCaller } from '../../core/caller.ts';
 import { ToolcribError, type ErrorCode } from '../../base/errors.ts';
 import { failed, type Result } from '../../core/result.ts';
 import { withStages } from '../../core/stage.ts';
-import type { Awaitable } from '../../core/source.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
 import type { Tool } from '../../core/tool.ts';
 import { createFakeClock, createTestCall, type FakeClock } from '../../testing.ts';
 import { Breakers } from './breakers.ts';

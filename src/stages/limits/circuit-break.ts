@@ -4,7 +4,7 @@ import type { Call } from '../../core/call.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Result } from '../../core/result.ts';
-import type { Awaitable } from '../../core/source.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
 import type { Stage } from '../../core/stage.ts';
 import { Breakers, type Breaker, type BreakerSettings, type BreakerVerdict } from './breakers.ts';
 

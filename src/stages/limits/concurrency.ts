@@ -6,7 +6,7 @@ import { Deadlines } from '../../base/deadlines.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { compileGlobTable } from '../../base/glob.ts';
 import type { Result } from '../../core/result.ts';
-import type { Awaitable } from '../../core/source.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
 import type { Next, Stage } from '../../core/stage.ts';
 import { Slots, type Claim, type SlotLimits } from './slots.ts';
 

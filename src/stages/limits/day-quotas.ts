@@ -1,8 +1,8 @@
 import type { Caller } from '../../core/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Deadlines } from '../../base/deadlines.ts';
-import { ownerOf } from '../../core/digest.ts';
-import { andThen, orElse, type Awaitable } from '../../core/source.ts';
+import { ownerOf } from '../../core/caller.ts';
+import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import type { Quotas } from '../../store/store.ts';
 
 /** How many calls a day. */

@@ -5,7 +5,7 @@ import { absentTools } from '../../core/absent-tool.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { compileGlobTable } from '../../base/glob.ts';
 import { rateOf, tooMany } from '../../base/rate.ts';
-import { andThen, orElse, type Awaitable } from '../../core/source.ts';
+import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import type { Stage } from '../../core/stage.ts';
 import { isDeclaredReadOnly } from '../../core/tool.ts';
 import type { Quotas } from '../../store/store.ts';

@@ -5,7 +5,7 @@ import type { Caller } from '../../core/caller.ts';
 import { CallerMemory } from '../../core/caller-memory.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { Clock } from '../../base/clock.ts';
-import { definitionDigest } from '../../core/digest.ts';
+import { definitionDigest } from '../../core/definition-digest.ts';
 import type { ErrorCode } from '../../base/errors.ts';
 import { escapeUnseen } from '../../base/escape-unseen.ts';
 import { parseJson } from '../../base/parse-json.ts';

@@ -5,7 +5,7 @@ import { propertyRuns } from '../../../test/property-runs.ts';
 import { ada, callBase, callOf, fragileJournal, recordInMemory } from '../../../test/recorded-calls.ts';
 import { absentTool } from '../../core/absent-tool.ts';
 import type { Caller } from '../../core/caller.ts';
-import { definitionDigest } from '../../core/digest.ts';
+import { definitionDigest } from '../../core/definition-digest.ts';
 import { ToolcribError, type ErrorCode } from '../../base/errors.ts';
 import { definePrompt } from '../../core/prompts/prompt.ts';
 import { recorded } from '../../core/record.ts';

@@ -7,7 +7,7 @@ import { recorded, type Witness } from '../../core/record.ts';
 import type { Refusal } from '../../core/refusal.ts';
 import { Roster } from '../../base/roster.ts';
 import type { Result } from '../../core/result.ts';
-import type { Awaitable } from '../../core/source.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
 import type { Next, Stage } from '../../core/stage.ts';
 import { recordUnavailable } from '../../store/record-unavailable.ts';
 import type { Journal } from '../../store/store.ts';

@@ -6,7 +6,7 @@ import {
   type ApprovalRequest,
 } from '../../core/memory/approval.ts';
 import { parseJson } from '../../base/parse-json.ts';
-import { tenantOf } from '../../core/digest.ts';
+import { tenantOf } from '../../core/caller.ts';
 import { newApprovalId } from '../approval-id.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { SqliteShares } from './shares.ts';

@@ -1,4 +1,4 @@
-import { tenantOf } from '../../core/digest.ts';
+import { tenantOf } from '../../core/caller.ts';
 import { MAX_EVENTS_PER_STREAM, maxKept } from '../../core/memory/limits.ts';
 import type { KeptText } from '../../core/memory/text.ts';
 import type { StreamEvent } from '../../core/memory/memory.ts';

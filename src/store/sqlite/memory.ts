@@ -1,4 +1,4 @@
-import { tenantOf } from '../../core/digest.ts';
+import { tenantOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { maxKept } from '../../core/memory/limits.ts';
 import { endedTaskText, eventText, sessionText, taskText, type KeptText } from '../../core/memory/text.ts';

@@ -1,4 +1,4 @@
-import { tenantOf } from '../../core/digest.ts';
+import { tenantOf } from '../../core/caller.ts';
 import { shareLimits } from '../../core/memory/limits.ts';
 import type { KeptText } from '../../core/memory/text.ts';
 import { notKept, type NotKept } from '../../core/memory/not-kept.ts';

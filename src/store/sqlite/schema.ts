@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { tenantOf } from '../../core/digest.ts';
+import { tenantOf } from '../../core/caller.ts';
 import type { SqliteDatabase } from './database.ts';
 
 type Step = (db: Kysely<unknown>) => Promise<void>;

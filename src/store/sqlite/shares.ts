@@ -1,4 +1,4 @@
-import { tenantOf } from '../../core/digest.ts';
+import { tenantOf } from '../../core/caller.ts';
 import { shareLimits, type Amount } from '../../core/memory/limits.ts';
 import type { SqliteDatabase } from './database.ts';
 

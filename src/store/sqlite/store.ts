@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import type { ApprovalRequest, Asked } from '../../core/memory/approval.ts';
-import { tenantOf } from '../../core/digest.ts';
+import { tenantOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { maxKept } from '../../core/memory/limits.ts';
 import { notKept } from '../../core/memory/not-kept.ts';

@@ -2,7 +2,9 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { propertyRuns } from '../../test/property-runs.ts';
 import { localCaller, type Caller } from './caller.ts';
-import { definitionDigest, digest, ownerOf } from './digest.ts';
+import { digest } from '../base/digest.ts';
+import { ownerOf } from './caller.ts';
+import { definitionDigest } from './definition-digest.ts';
 import type { Tool } from './tool.ts';
 
 test('the order of keys does not matter, at any depth', () => {
