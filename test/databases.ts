@@ -83,7 +83,7 @@ export function processesOf(file: string): number[] {
     .filter((pid) => {
       try {
         const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-        return words.some((word) => word.includes('sql-child')) && words.includes(file);
+        return words.some((word) => /sql[-/]child/.test(word)) && words.includes(file);
       } catch {
         return false;
       }

@@ -1,4 +1,4 @@
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
@@ -18,8 +18,12 @@ let isFresh = false;
 export function requireFreshBuild(root: string): true {
   const builtAt = statSync(join(root, 'dist/store-worker.js'), { throwIfNoEntry: false })?.mtimeMs;
   if (builtAt === undefined) throw new Error('There is no dist/store-worker.js; run npm run build.');
-  const sources = ['src/core', 'src/store'].flatMap((folder) =>
-    readdirSync(join(root, folder)).map((name) => `${folder}/${name}`),
+  const sources = ['src/base', 'src/core', 'src/store'].flatMap((folder) =>
+    existsSync(join(root, folder))
+      ? readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+          (name) => `${folder}/${name}`,
+        )
+      : [],
   );
   const newer = sources
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))

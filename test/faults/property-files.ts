@@ -33,7 +33,7 @@ export const propertyFiles: readonly PropertyFiles[] = [
     ],
   },
   // These bound their own time, so that more cases would only run out of it.
-  { runs: 5_000, files: ['test/security/query-sql-sqlite.test.ts', 'test/verify-journal.test.ts'] },
+  { runs: 5_000, files: ['test/security/query-sql-sqlite.test.ts', 'src/store/journal/verify.test.ts'] },
 ];
 
 /** Runs the tests of some files with so many cases a property; returns what failed. */

@@ -76,7 +76,7 @@ test.each(['unknown-keys', 'wrong-types', 'missing', 'list-at-the-top'])(
   'an editor complains about %s, as the check does',
   (name) => {
     const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(configJsonSchema());
-    const [source = ''] = read(`src/gateway/fixtures/${name}.yaml`).split(/^-{10}\n/m);
+    const [source = ''] = read(`src/gateway/settings/fixtures/${name}.yaml`).split(/^-{10}\n/m);
     expect(validate(parse(source))).toBe(false);
   },
 );

@@ -65,7 +65,7 @@ test('D5 nor does the process that reads an SQLite file', async () => {
   const said = await startedWithSecret(
     `
     import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-    import { openSqlite } from ${source('sql-sqlite.ts')};
+    import { openSqlite } from ${source('../sql/sqlite.ts')};
     const db = openSqlite(${JSON.stringify(file)});
     const { signal } = new AbortController();
     await db.query({ sql: 'select 1', values: [], maxRows: 1, maxBytes: 100, timeoutMs: 20_000, signal });

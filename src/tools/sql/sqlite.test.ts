@@ -266,7 +266,7 @@ function statesOf(file: string): string[] {
   return readdirSync('/proc').flatMap((pid) => {
     try {
       const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-      const isOurs = words.includes(file) && words.some((word) => word.includes('sql-child'));
+      const isOurs = words.includes(file) && words.some((word) => /sql[-/]child/.test(word));
       return isOurs ? [/\) (\w) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1] ?? ''] : [];
     } catch {
       return [];
