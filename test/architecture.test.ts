@@ -25,6 +25,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   tools: ['base', 'schema', 'core', 'net'],
   lint: ['base', 'schema', 'core'],
   server: ['base', 'core', 'protocol', 'observe'],
+  client: ['base', 'schema', 'core', 'protocol', 'net', 'config'],
   gateway: ['base', 'schema', 'core', 'config', 'auth', 'observe', 'store', 'stages', 'tools', 'server'],
 };
 const mayImport: Readonly<Record<string, readonly string[]>> = {
