@@ -1,7 +1,7 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import { defineTool, type Tool, type ToolContext } from './index.ts';
 
-test('000-01 a tool is a description and a function that a model can run', () => {
+test('a tool is a description and a function that a model can run (000-01)', () => {
   const tool: Tool<{ city: string }> = defineTool(
     {
       name: 'get_weather',

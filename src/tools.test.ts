@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ToolRegistry } from './index.ts';
 import { pingTool, serverInfoTool } from './tools.ts';
 
-test('001-12 tools for the basics come ready to use', async () => {
+test('tools for the basics come ready to use (001-12)', async () => {
   const registry = new ToolRegistry();
   registry.registerTool(pingTool(), serverInfoTool({ name: 'acme', version: '1', source: registry }));
   expect(await registry.execute('ping')).toMatchObject({ status: 'pong' });

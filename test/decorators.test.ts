@@ -32,7 +32,7 @@ describe.each<[convention: string, load: () => Promise<Report>]>([
     report = await load();
   });
 
-  test('000-18 a decorated method becomes a tool with the name, description and schema it is given', () => {
+  test('a decorated method becomes a tool with the name, description and schema it is given (000-18)', () => {
     expect(report.tools.map(({ name }) => name)).toEqual(['get_page', 'list_recent_pages', 'search_pages']);
     expect(report.tools[2]).toEqual({
       name: 'search_pages',
@@ -46,12 +46,12 @@ describe.each<[convention: string, load: () => Promise<Report>]>([
     expect(report.refused).toBe('Invalid arguments for search_pages: query: is required');
   });
 
-  test('000-19 the bare decorator takes name and description from the name of the method', () => {
+  test('the bare decorator takes name and description from the name of the method (000-19)', () => {
     expect(report.tools[1]).toMatchObject({ name: 'list_recent_pages', description: 'List recent pages.' });
     expect(report.recent).toEqual({ count: 1 });
   });
 
-  test('000-22 the tools of a class share the client it was given', () => {
+  test('the tools of a class share the client it was given (000-22)', () => {
     const page = { id: 'p1', title: 'Meeting notes', url: 'https://notion.example/p1' };
     expect(report.search).toEqual({ results: [page] });
     expect(report.page).toEqual({ ...page, for: 'local' });

@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('001-75: functions come first and classes last; validation, errors and security come before types', () => {
+test('functions come first and classes last; validation, errors and security come before types (001-75)', () => {
   expect(steps.map(({ title }) => title)).toEqual([
     'A function',
     'Validation',
@@ -36,7 +36,7 @@ test('001-75: functions come first and classes last; validation, errors and secu
 });
 
 test.each(steps.map((step, index) => [step.title, index, step] as const))(
-  '001-75: "%s" prints what the tutorial says',
+  '"%s" prints what the tutorial says (001-75)',
   async (_title, index, { code, printed }) => {
     const file = join(folder, `step-${index + 1}.ts`);
     writeFileSync(file, code);
@@ -48,7 +48,7 @@ test.each(steps.map((step, index) => [step.title, index, step] as const))(
   },
 );
 
-test('001-75: the commands at the end of the tutorial work on tools in files', async () => {
+test('the commands at the end of the tutorial work on tools in files (001-75)', async () => {
   expect(page).toMatch(/npx toolcrib lint .*\nnpx toolcrib codegen /);
   expect(page).toContain('`tools: { modules: [./tools/*.ts] }`');
   const project = join(folder, 'project');

@@ -17,13 +17,13 @@ class QuotaError extends Error {
   override readonly name = 'QuotaError';
 }
 
-test('000-30 what works comes back as success with its data, now or later', async () => {
+test('what works comes back as success with its data, now or later (000-30)', async () => {
   expect(await attempt(() => [1, 2], { catch: ApiError })).toEqual({ success: true, data: [1, 2] });
   expect(await attempt(async () => 'page', { catch: ApiError })).toEqual({ success: true, data: 'page' });
   expectTypeOf(attempt(() => 1, { catch: ApiError })).toEqualTypeOf<Promise<Attempt<number>>>();
 });
 
-test('000-30 an API failure comes back as an error with its message and code', async () => {
+test('an API failure comes back as an error with its message and code (000-30)', async () => {
   const work = (): never => {
     throw new ApiError('The workspace is locked.', 423);
   };
@@ -36,12 +36,12 @@ test.each([
   ['its code', Object.assign(new QuotaError('Full.'), { code: 'quota', status: 507 }), 'quota'],
   ['else its status', Object.assign(new QuotaError('Full.'), { status: 507 }), 507],
   ['else the name of its class', new QuotaError('Full.'), 'QuotaError'],
-])('000-30 the code of a failure is %s', async (_what, error, code) => {
+])('the code of a failure is %s (000-30)', async (_what, error, code) => {
   const outcome = await attempt(() => Promise.reject(error), { catch: QuotaError });
   expect(outcome).toEqual({ success: false, error: 'Full.', code });
 });
 
-test('000-30 returned from a handler, a failure is marked as an error and a success is not', async () => {
+test('returned from a handler, a failure is marked as an error and a success is not (000-30)', async () => {
   const ending = async (error?: Error): Promise<unknown> => {
     const tool = defineTool({ name: 'read', description: 'Reads.' }, () =>
       attempt(() => (error ? Promise.reject(error) : 'text'), { catch: ApiError }),
@@ -55,14 +55,14 @@ test('000-30 returned from a handler, a failure is marked as an error and a succ
   });
 });
 
-test('000-31 several classes can be named, with those that extend them', async () => {
+test('several classes can be named, with those that extend them (000-31)', async () => {
   class LateError extends ApiError {}
   const options = { catch: [ApiError, QuotaError] };
   for (const error of [new ApiError('a', 1), new LateError('a', 1), new QuotaError('a')])
     expect(await attempt(() => Promise.reject(error), options)).toMatchObject({ success: false, error: 'a' });
 });
 
-test('000-31 any other error passes on as it is, and a model hears nothing of what it says', async () => {
+test('any other error passes on as it is, and a model hears nothing of what it says (000-31)', async () => {
   const accident = new TypeError('connect ECONNREFUSED 10.0.0.5 password=hunter2');
   const work = (): Promise<never> => Promise.reject(accident);
   await expect(attempt(work, { catch: ApiError })).rejects.toBe(accident);
@@ -74,7 +74,7 @@ test('000-31 any other error passes on as it is, and a model hears nothing of wh
   });
 });
 
-test('000-31 catching everything would leak it: that is what naming classes prevents', async () => {
+test('catching everything would leak it: that is what naming classes prevents (000-31)', async () => {
   const work = (): Promise<never> => Promise.reject(new TypeError('password=hunter2'));
   expect(JSON.stringify(await attempt(work, { catch: Error }))).toContain('hunter2');
 });

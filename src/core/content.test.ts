@@ -4,31 +4,31 @@ import { content, isContentBlock, type ContentBlock } from './content.ts';
 
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47]);
 
-test('000-15 a text block holds its text', () => {
+test('a text block holds its text (000-15)', () => {
   expect(content.text('Search completed. Found 5 results.')).toEqual({
     type: 'text',
     text: 'Search completed. Found 5 results.',
   });
 });
 
-test('000-16 an image block is made from bytes or from base64 text', () => {
+test('an image block is made from bytes or from base64 text (000-16)', () => {
   const block = { type: 'image', data: 'iVBORw==', mimeType: 'image/png' };
   expect(content.image(png, 'image/png')).toEqual(block);
   expect(content.image('iVBORw==', 'image/png')).toEqual(block);
 });
 
 test.each(['not base64!', 'abc', 'ab=c', '====', 'aGk=\n', 'iVBORw'])(
-  '000-16 an image given as the text %j, which is not base64, is refused',
+  'an image given as the text %j, which is not base64, is refused (000-16)',
   (data) => {
     expect(() => content.image(data, 'image/png')).toThrow('must be base64; pass a Uint8Array for raw bytes');
   },
 );
 
-test('000-16 a part of a larger buffer is encoded alone', () => {
+test('a part of a larger buffer is encoded alone (000-16)', () => {
   expect(content.image(png.subarray(1, 3), 'image/png').data).toBe('UE4=');
 });
 
-test('000-14 blocks of several kinds make one list, told apart by type', () => {
+test('blocks of several kinds make one list, told apart by type (000-14)', () => {
   const blocks: ContentBlock[] = [content.text('a'), content.image(png, 'image/png'), content.text('b')];
   expect(blocks.map((block) => (block.type === 'text' ? block.text : block.type))).toEqual([
     'a',
@@ -40,7 +40,7 @@ test('000-14 blocks of several kinds make one list, told apart by type', () => {
   >();
 });
 
-test('004-07 a text block says who it is for and how much it matters', () => {
+test('a text block says who it is for and how much it matters (004-07)', () => {
   expect(content.text('Tool result text', { audience: ['user'], priority: 0.8 })).toEqual({
     type: 'text',
     text: 'Tool result text',
@@ -48,11 +48,11 @@ test('004-07 a text block says who it is for and how much it matters', () => {
   });
 });
 
-test('004-08 an image block holds base64 data and its media type', () => {
+test('an image block holds base64 data and its media type (004-08)', () => {
   expect(Object.keys(content.image(png, 'image/png'))).toEqual(['type', 'data', 'mimeType']);
 });
 
-test('004-09 an audio block holds base64 data and its media type', () => {
+test('an audio block holds base64 data and its media type (004-09)', () => {
   expect(content.audio(new TextEncoder().encode('RIFF'), 'audio/wav')).toEqual({
     type: 'audio',
     data: 'UklGRg==',
@@ -60,7 +60,7 @@ test('004-09 an audio block holds base64 data and its media type', () => {
   });
 });
 
-test('004-10 a resource link holds an address, a name, a description and a media type', () => {
+test('a resource link holds an address, a name, a description and a media type (004-10)', () => {
   const file = {
     uri: 'file:///project/src/main.rs',
     name: 'main.rs',
@@ -70,7 +70,7 @@ test('004-10 a resource link holds an address, a name, a description and a media
   expect(content.resourceLink(file)).toEqual({ type: 'resource_link', ...file });
 });
 
-test('004-11 an embedded resource keeps the title inside', () => {
+test('an embedded resource keeps the title inside (004-11)', () => {
   const resource = {
     uri: 'file:///project/config.json',
     title: 'Configuration File',
@@ -80,7 +80,7 @@ test('004-11 an embedded resource keeps the title inside', () => {
   expect(content.resource(resource)).toEqual({ type: 'resource', resource });
 });
 
-test('002-16 an embedded resource may hold bytes instead of text', () => {
+test('an embedded resource may hold bytes instead of text (002-16)', () => {
   expect(content.resource({ uri: 'file:///logo.png', mimeType: 'image/png', blob: png })).toEqual({
     type: 'resource',
     resource: { uri: 'file:///logo.png', mimeType: 'image/png', blob: 'iVBORw==' },
@@ -88,7 +88,7 @@ test('002-16 an embedded resource may hold bytes instead of text', () => {
   expect(() => content.resource({ uri: 'file:///logo.png', blob: 'not base64!' })).toThrow('must be base64');
 });
 
-test('002-16 there is a builder for text, image, resource link and embedded resource', () => {
+test('there is a builder for text, image, resource link and embedded resource (002-16)', () => {
   const uri = 'file:///a';
   const blocks = [
     content.text('a'),
@@ -100,7 +100,7 @@ test('002-16 there is a builder for text, image, resource link and embedded reso
   expect(blocks.every(isContentBlock)).toBe(true);
 });
 
-test('002-15 every kind of block takes annotations', () => {
+test('every kind of block takes annotations (002-15)', () => {
   const annotations = { audience: ['user', 'assistant'], priority: 1 } as const;
   const blocks = [
     content.text('a', annotations),
@@ -113,7 +113,7 @@ test('002-15 every kind of block takes annotations', () => {
   for (const block of blocks) expect(block.annotations).toEqual(annotations);
 });
 
-test('002-14 the time of the last change is given as a date or as ISO 8601 text', () => {
+test('the time of the last change is given as a date or as ISO 8601 text (002-14)', () => {
   const iso = '2026-01-12T15:00:58.000Z';
   expect(content.text('a', { lastModified: new Date(iso) }).annotations).toEqual({ lastModified: iso });
   expect(content.text('a', { lastModified: '2026-01-12T15:00:58Z' }).annotations).toEqual({
@@ -122,7 +122,7 @@ test('002-14 the time of the last change is given as a date or as ISO 8601 text'
 });
 
 test.each(['yesterday', '12 January 2026', '2026-13-01T00:00:00Z', new Date(Number.NaN)])(
-  '002-14 the time %s, which is not ISO 8601, is refused',
+  'the time %s, which is not ISO 8601, is refused (002-14)',
   (lastModified) => {
     expect(() => content.text('a', { lastModified })).toThrow('must be an ISO 8601 date');
   },
@@ -136,7 +136,7 @@ test('an audience of anybody else is refused', () => {
   expect(() => content.text('a', { audience: ['everyone' as 'user'] })).toThrow('"user" and "assistant"');
 });
 
-test('003-07 rows become a Markdown table', () => {
+test('rows become a Markdown table (003-07)', () => {
   const rows = [
     { id: 1, name: 'Alice', active: true },
     { id: 2, name: 'Bob', note: { since: 2020 } },

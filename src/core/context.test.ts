@@ -20,19 +20,19 @@ test('a handler sees who calls, for which tenant, with which client and metadata
   expect(context.meta).toEqual({ trace: 'x' });
 });
 
-test('001-55 context_data has the id, the name and the data of the tenant', () => {
+test('context_data has the id, the name and the data of the tenant (001-55)', () => {
   const tenant = { id: 'acme', name: 'Acme', data: { uuid: 'u-1', type: 'agency', region: 'eu' } };
   const { context_data: data } = new CallContext(callWith({ caller: { ...localCaller, tenant } }));
   expect(data).toEqual({ id: 'acme', name: 'Acme', uuid: 'u-1', type: 'agency', region: 'eu' });
 });
 
-test('001-55 a tenant without a name is Unknown, and no fact can pass for its id or name', () => {
+test('a tenant without a name is Unknown, and no fact can pass for its id or name (001-55)', () => {
   const data = { id: 'globex', name: 'Globex' };
   const nameless = callWith({ caller: { ...localCaller, tenant: { id: 'acme', name: '', data } } });
   expect(new CallContext(nameless).context_data).toEqual({ id: 'acme', name: 'Unknown' });
 });
 
-test('001-55 a handler that filters by context_data sees its own tenant alone', async () => {
+test('a handler that filters by context_data sees its own tenant alone (001-55)', async () => {
   const rows = [
     { agency: 'acme', title: 'A' },
     { agency: 'globex', title: 'G' },
@@ -46,7 +46,7 @@ test('001-55 a handler that filters by context_data sees its own tenant alone', 
   expect(await listFor('globex')).toEqual(['G']);
 });
 
-test('001-56 calls share what the registry was given, such as a connection pool', async () => {
+test('calls share what the registry was given, such as a connection pool (001-56)', async () => {
   const pool = { opened: 1, queries: 0 };
   const registry = new ToolRegistry({ services: { pool } }).register('query', (_args, { services }) => {
     const shared = services['pool'] as typeof pool;
@@ -60,7 +60,7 @@ test('001-56 calls share what the registry was given, such as a connection pool'
   expect(pool).toEqual({ opened: 1, queries: 3 });
 });
 
-test('001-56 where nothing is shared there is nothing, and handlers cannot put anything there', () => {
+test('where nothing is shared there is nothing, and handlers cannot put anything there (001-56)', () => {
   const { services } = new CallContext(callWith({}));
   expect(services).toEqual({});
   expect(Object.isFrozen(services)).toBe(true);

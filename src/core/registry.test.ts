@@ -22,7 +22,7 @@ class Greeter extends AbstractTool<{ name: string }> {
   }
 }
 
-test('001-37 a registry starts empty and manages what is put into it', () => {
+test('a registry starts empty and manages what is put into it (001-37)', () => {
   const registry = new ToolRegistry();
   expect(registry.list()).toEqual([]);
   registry.registerTool(echo);
@@ -33,7 +33,7 @@ test('001-37 a registry starts empty and manages what is put into it', () => {
   expect(registry.list()).toEqual([]);
 });
 
-test('001-38 a function is registered under a name, with a schema', async () => {
+test('a function is registered under a name, with a schema (001-38)', async () => {
   const registry = new ToolRegistry().register('add', ({ a, b }) => a + b, {
     description: 'Adds two numbers.',
     inputSchema: { properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
@@ -41,7 +41,7 @@ test('001-38 a function is registered under a name, with a schema', async () => 
   expect(await registry.execute('add', { a: 1, b: 2 })).toBe(3);
 });
 
-test('001-18 a function is registered with description, input schema and annotations in one argument', () => {
+test('a function is registered with description, input schema and annotations in one argument (001-18)', () => {
   const registry = new ToolRegistry().register('get_time', (_params, context) => context.tenant.name, {
     description: 'Tells the time.',
     inputSchema: { properties: { timezone: { type: 'string', default: 'UTC' } } },
@@ -68,14 +68,14 @@ test('a function may be registered with Zod schemas, a title and an output schem
   expect(registry.find('trim')).toMatchObject({ title: 'Trim', outputSchema: { required: ['text'] } });
 });
 
-test('001-39 an instance of a tool class is registered', async () => {
+test('an instance of a tool class is registered (001-39)', async () => {
   const registry = new ToolRegistry().registerTool(
     new Greeter('greet', 'Greets.', { properties: { name: { type: 'string' } }, required: ['name'] }),
   );
   expect(await registry.execute('greet', { name: 'Ada' })).toBe('Hello, Ada!');
 });
 
-test('001-40 hasTool says whether a tool can be called', () => {
+test('hasTool says whether a tool can be called (001-40)', () => {
   const registry = new ToolRegistry().registerTool(echo);
   expect(registry.hasTool('echo')).toBe(true);
   expect(registry.hasTool('missing')).toBe(false);
@@ -83,13 +83,13 @@ test('001-40 hasTool says whether a tool can be called', () => {
   expect(registry.hasTool('echo')).toBe(false);
 });
 
-test('001-41 execute returns the plain result of the handler', async () => {
+test('execute returns the plain result of the handler (001-41)', async () => {
   const result = { rows: [{ id: 1 }] };
   const registry = new ToolRegistry().register('query', () => result);
   expect(await registry.execute('query')).toBe(result);
 });
 
-test('001-41 execute refuses the name of a tool that is not there', async () => {
+test('execute refuses the name of a tool that is not there (001-41)', async () => {
   await expect(new ToolRegistry().execute('missing', {})).rejects.toMatchObject({
     code: 'unknown_tool',
     message: 'Unknown tool: missing',
@@ -97,13 +97,13 @@ test('001-41 execute refuses the name of a tool that is not there', async () => 
   });
 });
 
-test('001-73 a tool is tried out through the registry, without a server', async () => {
+test('a tool is tried out through the registry, without a server (001-73)', async () => {
   const registry = new ToolRegistry();
   registry.register('echo', ({ message }) => ({ message }));
   expect(await registry.execute('echo', { message: 'test' })).toEqual({ message: 'test' });
 });
 
-test('001-42 getToolsList gives what tools/list needs, in the order of names', () => {
+test('getToolsList gives what tools/list needs, in the order of names (001-42)', () => {
   const registry = new ToolRegistry().registerTool(toolCalled('b'), toolCalled('a'));
   expect(registry.getToolsList()).toEqual({
     tools: [
@@ -113,7 +113,7 @@ test('001-42 getToolsList gives what tools/list needs, in the order of names', (
   });
 });
 
-test('001-43 getToolNames gives the names of both kinds in the order they were registered', () => {
+test('getToolNames gives the names of both kinds in the order they were registered (001-43)', () => {
   const registry = new ToolRegistry()
     .registerTool(toolCalled('b'))
     .register('c', () => 1)
@@ -121,7 +121,7 @@ test('001-43 getToolNames gives the names of both kinds in the order they were r
   expect(registry.getToolNames()).toEqual(['b', 'c', 'a']);
 });
 
-test('001-44 a function may be registered with no schema at all and takes any object', async () => {
+test('a function may be registered with no schema at all and takes any object (001-44)', async () => {
   const registry = new ToolRegistry().register('anything', (params) => params);
   expect(await registry.execute('anything', { any: ['thing'] })).toEqual({ any: ['thing'] });
   expect(registry.getToolsList().tools).toEqual([
@@ -133,7 +133,7 @@ test('001-44 a function may be registered with no schema at all and takes any ob
   ]);
 });
 
-test('001-04 parameters are checked against the whole schema before the handler runs', async () => {
+test('parameters are checked against the whole schema before the handler runs (001-04)', async () => {
   const seen: unknown[] = [];
   const registry = new ToolRegistry().register('list_pages', (params) => seen.push(params), {
     description: 'Lists pages.',
@@ -156,7 +156,7 @@ test('defaults are filled into a copy: what the caller passed stays as it was', 
   expect(mine).toEqual({});
 });
 
-test('001-05 the handler gets its parameters and a context', async () => {
+test('the handler gets its parameters and a context (001-05)', async () => {
   const registry = new ToolRegistry().register('who', (params, { caller, tenant, client, meta, signal }) => ({
     params,
     caller: caller.id,
@@ -175,7 +175,7 @@ test('001-05 the handler gets its parameters and a context', async () => {
   });
 });
 
-test('001-05 whatever of the context execute is given reaches the handler', async () => {
+test('whatever of the context execute is given reaches the handler (001-05)', async () => {
   const registry = new ToolRegistry().register('who', (_params, context) => ({ ...pick(context) }));
   const caller = { ...localCaller, id: 'ada' };
   const client = { name: 'cli', version: '1', protocolVersion: undefined, capabilities: {} };
@@ -188,13 +188,13 @@ test('001-05 whatever of the context execute is given reaches the handler', asyn
   });
 });
 
-test('001-05 a tenant given to execute is the one the handler works for', async () => {
+test('a tenant given to execute is the one the handler works for (001-05)', async () => {
   const tenant = { id: 'acme', name: 'Acme', data: { plan: 'gold' } };
   const registry = new ToolRegistry().register('who', (_params, context) => context.tenant);
   expect(await registry.execute('who', {}, { tenant })).toEqual(tenant);
 });
 
-test('001-05 progress is reported to the function given to execute', async () => {
+test('progress is reported to the function given to execute (001-05)', async () => {
   const reports: unknown[] = [];
   const registry = new ToolRegistry().register('work', (_params, { progress }) => progress(1, 2, 'half'));
   await registry.execute('work', {}, { progress: (...report) => reports.push(report) });
@@ -216,7 +216,7 @@ test('a signal that was aborted before execute is aborted for the handler too', 
   expect(await registry.execute('peek', {}, { signal: AbortSignal.abort(new Error('late')) })).toBe(true);
 });
 
-test('000-05 a name may have 64 characters and not one more', () => {
+test('a name may have 64 characters and not one more (000-05)', () => {
   const registry = new ToolRegistry().registerTool(toolCalled('n'.repeat(64)));
   expect(registry.getToolNames()).toHaveLength(1);
   expect(() => registry.registerTool(toolCalled('n'.repeat(65)))).toThrow(
@@ -227,13 +227,13 @@ test('000-05 a name may have 64 characters and not one more', () => {
   );
 });
 
-test('000-05 the limit may be raised to the 128 characters that the protocol allows', () => {
+test('the limit may be raised to the 128 characters that the protocol allows (000-05)', () => {
   const registry = new ToolRegistry({ maxNameLength: 128 }).registerTool(toolCalled('n'.repeat(128)));
   expect(registry.getToolNames()).toHaveLength(1);
   expect(() => registry.registerTool(toolCalled('n'.repeat(129)))).toThrow('the limit is 128');
 });
 
-test('000-05 a name is unique: a second tool of that name is refused', () => {
+test('a name is unique: a second tool of that name is refused (000-05)', () => {
   const registry = new ToolRegistry().registerTool(echo);
   const complaint = 'A tool named "echo" is registered already; rename it or use replace().';
   expect(() => registry.registerTool(toolCalled('echo'))).toThrow(complaint);
@@ -248,7 +248,7 @@ test('replace puts a tool in the place of the one with its name', () => {
   expect(registry.getToolNames()).toEqual(['echo', 'later']);
 });
 
-test.each(['', '  ', undefined])('000-06 a tool with the description %j is refused', (description) => {
+test.each(['', '  ', undefined])('a tool with the description %j is refused (000-06)', (description) => {
   const mute = { ...echo, description } as Tool;
   const complaint = 'Tool "echo": needs a description that tells the model what it does, returns and is for.';
   expect(() => new ToolRegistry().registerTool(mute)).toThrow(complaint);
@@ -274,17 +274,17 @@ test.each<[problem: string, tool: object, says: string]>([
 });
 
 test.each([
-  ['001-45', 'readOnlyHint', true],
-  ['001-46', 'destructiveHint', false],
-  ['001-47', 'idempotentHint', true],
-  ['001-48', 'openWorldHint', false],
-])('%s with the saas defaults a missing %s is written out as %s', (_id, hint, value) => {
+  ['readOnlyHint', true],
+  ['destructiveHint', false],
+  ['idempotentHint', true],
+  ['openWorldHint', false],
+])('with the saas defaults a missing %s is listed as %s (001-45, 001-46, 001-47, 001-48)', (hint, value) => {
   const registry = new ToolRegistry({ annotationDefaults: 'saas' }).registerTool(echo);
   expect(registry.getToolsList().tools[0]?.annotations).toHaveProperty(hint, value);
   expect(new ToolRegistry().registerTool(echo).getToolsList().tools[0]).not.toHaveProperty('annotations');
 });
 
-test('001-49 annotations are set per function and win over the defaults', () => {
+test('annotations are set per function and win over the defaults (001-49)', () => {
   const registry = new ToolRegistry({ annotationDefaults: 'saas' }).register('delete_file', () => 'gone', {
     description: 'Deletes a file.',
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { content } from './content.ts';
 import { failed, toResult } from './result.ts';
 
-test('001-07 an object a handler returns is data', () => {
+test('an object a handler returns is data (001-07)', () => {
   expect(toResult({ status: 'pong' })).toEqual({ kind: 'done', data: { status: 'pong' } });
 });
 
@@ -15,11 +15,11 @@ test.each<[what: string, value: unknown]>([
   ['null', null],
   ['an object that only looks like a block', { type: 'text', title: 'a' }],
   ['an object that only looks like a result', { content: 'a' }],
-])('000-21 %s is data', (_what, value) => {
+])('%s is data (000-21)', (_what, value) => {
   expect(toResult(value)).toEqual({ kind: 'done', data: value });
 });
 
-test('000-21 a text is one text block', () => {
+test('a text is one text block (000-21)', () => {
   expect(toResult('plain')).toEqual({ kind: 'done', content: [{ type: 'text', text: 'plain' }] });
 });
 
@@ -27,16 +27,16 @@ test('a text is data for a tool that promises text', () => {
   expect(toResult('plain', true)).toEqual({ kind: 'done', data: 'plain' });
 });
 
-test('000-21 one block is a result of one block', () => {
+test('one block is a result of one block (000-21)', () => {
   expect(toResult(content.text('a'))).toEqual({ kind: 'done', content: [{ type: 'text', text: 'a' }] });
 });
 
-test('000-14 blocks of several kinds stay in their order', () => {
+test('blocks of several kinds stay in their order (000-14)', () => {
   const blocks = [content.text('a'), content.image('iVBORw==', 'image/png'), content.text('b')];
   expect(toResult(blocks)).toEqual({ kind: 'done', content: blocks });
 });
 
-test('003-11 a result may hold text, an image and an embedded resource', () => {
+test('a result may hold text, an image and an embedded resource (003-11)', () => {
   const blocks = [
     content.text('a'),
     content.image('iVBORw==', 'image/png'),
@@ -45,7 +45,7 @@ test('003-11 a result may hold text, an image and an embedded resource', () => {
   expect(toResult({ content: blocks })).toEqual({ kind: 'done', content: blocks });
 });
 
-test('000-21 a whole result is kept, with its metadata and fields nobody knows yet', () => {
+test('a whole result is kept, with its metadata and fields nobody knows yet (000-21)', () => {
   const whole = {
     content: [{ type: 'text', text: 'a' }],
     structuredContent: { a: 1 },
@@ -82,7 +82,7 @@ test.each<[what: string, envelope: object]>([
   ['an error with code, message and time', { error: 'E', error_code: 'x', message: 'm', timestamp: 't' }],
   ['success: false', { success: false, error: 'Not found', code: 404 }],
   ['success: false and no reason', { success: false }],
-])('001-10 an object with %s is wrapped like any other, and the call has failed', (_what, envelope) => {
+])('an object with %s is wrapped like any other, and the call has failed (001-10)', (_what, envelope) => {
   expect(toResult(envelope)).toEqual({ kind: 'failed', data: envelope });
 });
 

@@ -13,7 +13,7 @@ import {
 
 const described = { name: 'search_pages', description: 'Search for pages by title or content' };
 
-test('000-04 a tool is shown as exactly the document that describes it', () => {
+test('a tool is shown as exactly the document that describes it (000-04)', () => {
   const tool = defineTool(
     {
       ...described,
@@ -51,7 +51,7 @@ test('000-04 a tool is shown as exactly the document that describes it', () => {
 }`);
 });
 
-test('004-13 delete_file is shown with all five hints', () => {
+test('delete_file is shown with all five hints (004-13)', () => {
   const tool = defineTool(
     {
       name: 'delete_file',
@@ -81,7 +81,7 @@ test('004-13 delete_file is shown with all five hints', () => {
   });
 });
 
-test('004-12 annotations have a display title and four hints', () => {
+test('annotations have a display title and four hints (004-12)', () => {
   expectTypeOf<ToolAnnotations['title']>().toEqualTypeOf<string | undefined>();
   expectTypeOf<ToolAnnotations['readOnlyHint']>().toEqualTypeOf<boolean | undefined>();
   expectTypeOf<ToolAnnotations['destructiveHint']>().toEqualTypeOf<boolean | undefined>();
@@ -91,7 +91,7 @@ test('004-12 annotations have a display title and four hints', () => {
   expect(displayName({ name: 'delete_file', annotations: { title: 'Delete File' } })).toBe('Delete File');
 });
 
-test('001-01 a tool has a name, a description, an input schema, a handler and maybe annotations', () => {
+test('a tool has a name, a description, an input schema, a handler and maybe annotations (001-01)', () => {
   const handler = (): string => 'done';
   const annotations = { readOnlyHint: true };
   const input = { type: 'object', properties: {} } as const;
@@ -104,19 +104,19 @@ test('001-01 a tool has a name, a description, an input schema, a handler and ma
   expect(defineTool({ ...described, input }, handler)).not.toHaveProperty('annotations');
 });
 
-test('004-02 a tool needs a name and an input schema; title, output schema and annotations may be missing', () => {
+test('a tool needs a name and an input schema; title, output schema and annotations may be missing (004-02)', () => {
   expectTypeOf<Omit<Tool, 'inputSchema'>>().not.toExtend<Tool>();
   expectTypeOf<Omit<Tool, 'title' | 'outputSchema' | 'annotations'>>().toExtend<Tool>();
   const tool = defineTool(described, () => undefined);
   expect(Object.keys(describeTool(tool as Tool))).toEqual(['name', 'description', 'inputSchema']);
 });
 
-test('000-06 a definition without a description does not compile', () => {
+test('a definition without a description does not compile (000-06)', () => {
   expectTypeOf<{ name: string }>().not.toExtend<ToolDefinition>();
   expectTypeOf<{ name: string; description: string }>().toExtend<ToolDefinition>();
 });
 
-test('000-07 the input schema is always there, with an object at its root', () => {
+test('the input schema is always there, with an object at its root (000-07)', () => {
   const tool = defineTool(described, () => undefined);
   expect(describeTool(tool as Tool).inputSchema).toEqual({
     type: 'object',
@@ -126,7 +126,7 @@ test('000-07 the input schema is always there, with an object at its root', () =
   expectTypeOf<ListedTool['inputSchema']['type']>().toEqualTypeOf<'object'>();
 });
 
-test('003-06 a tool without parameters lists an empty object of properties', () => {
+test('a tool without parameters lists an empty object of properties (003-06)', () => {
   const tools = [
     defineTool(described, () => undefined),
     defineTool({ ...described, input: {} }, () => undefined),
@@ -137,21 +137,21 @@ test('003-06 a tool without parameters lists an empty object of properties', () 
   }
 });
 
-test('002-08 a title is shown where there is one', () => {
+test('a title is shown where there is one (002-08)', () => {
   const titled = defineTool({ ...described, title: 'Find pages' }, () => undefined);
   const untitled = defineTool(described, () => undefined);
   expect(describeTool(titled as Tool)).toHaveProperty('title', 'Find pages');
   expect(describeTool(untitled as Tool)).not.toHaveProperty('title');
 });
 
-test('000-08 people see the title, else the title among the annotations, else the name', () => {
+test('people see the title, else the title among the annotations, else the name (000-08)', () => {
   const annotations = { title: 'From annotations' };
   expect(displayName({ name: 'search', title: 'Search', annotations })).toBe('Search');
   expect(displayName({ name: 'search', annotations })).toBe('From annotations');
   expect(displayName({ name: 'search' })).toBe('search');
 });
 
-test('002-10 an output schema is shown as JSON Schema', () => {
+test('an output schema is shown as JSON Schema (002-10)', () => {
   const tool = defineTool({ ...described, output: z.object({ count: z.number() }) }, () => ({ count: 1 }));
   expect(describeTool(tool as Tool).outputSchema).toEqual({
     type: 'object',
@@ -161,14 +161,14 @@ test('002-10 an output schema is shown as JSON Schema', () => {
   });
 });
 
-test('002-11 annotations that describe behaviour are shown, and an empty set of them is not', () => {
+test('annotations that describe behaviour are shown, and an empty set of them is not (002-11)', () => {
   const careful = defineTool({ ...described, annotations: { readOnlyHint: true } }, () => undefined);
   const silent = defineTool({ ...described, annotations: {} }, () => undefined);
   expect(describeTool(careful as Tool).annotations).toEqual({ readOnlyHint: true });
   expect(describeTool(silent as Tool)).not.toHaveProperty('annotations');
 });
 
-test('000-09 audience and priority among the annotations are passed on', () => {
+test('audience and priority among the annotations are passed on (000-09)', () => {
   const annotations = { audience: ['user'], priority: 0.5, readOnlyHint: true };
   const tool = defineTool({ ...described, annotations }, () => undefined);
   expect(describeTool(tool as Tool).annotations).toEqual({
@@ -178,7 +178,7 @@ test('000-09 audience and priority among the annotations are passed on', () => {
   });
 });
 
-test('003-02 annotations are open-ended: keys nobody knows yet are kept', () => {
+test('annotations are open-ended: keys nobody knows yet are kept (003-02)', () => {
   const annotations: ToolAnnotations = { 'acme/cost': 3, reviewHint: { by: 'legal' } };
   const tool = defineTool({ ...described, annotations }, () => undefined);
   expect(describeTool(tool as Tool).annotations).toEqual({ 'acme/cost': 3, reviewHint: { by: 'legal' } });

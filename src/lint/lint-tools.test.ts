@@ -439,7 +439,7 @@ test('C9: a name with a dot is warned about, because model APIs take none', () =
   expect(found('pages_search')).toEqual([]);
 });
 
-test('000-06: a description shorter than a useful sentence is warned about, and one that says it all is not', () => {
+test('a description shorter than a useful sentence is warned about, and one that says it all is not (000-06)', () => {
   const rulesFor = (description: string) =>
     lintTool(tool(says(description)))
       .filter(({ rule }) => rule === 'description-length')
@@ -449,7 +449,7 @@ test('000-06: a description shorter than a useful sentence is warned about, and 
   expect(rulesFor('Searches pages by title or content.')).toEqual([]);
 });
 
-test('000-26: names that say what is done are good; bare nouns, abbreviations and odd characters are not', () => {
+test('names that say what is done are good; bare nouns, abbreviations and odd characters are not (000-26)', () => {
   const rulesFor = (name: string) =>
     lintTool(tool({ name, annotations: {} }))
       .map(({ rule }) => rule)
@@ -461,7 +461,7 @@ test('000-26: names that say what is done are good; bare nouns, abbreviations an
   expect(rulesFor('send message!')).toEqual(['name-characters']);
 });
 
-test('000-27: a description says what it does, what it returns and when to use it; two words are not enough', () => {
+test('a description says what it does, what it returns and when to use it; two words are not enough (000-27)', () => {
   const rulesFor = (description: string) => lintTool(tool(says(description))).map(({ rule }) => rule);
   expect(
     rulesFor(

@@ -54,7 +54,7 @@ test.each<[what: string, text: string, clean: string]>([
   ['more than one selector', '❤\ufe0f\ufe0f\ufe0e!', '❤\ufe0f!'],
   ['a selector behind a digit', '1\ufe0f2', '12'],
   ['joiners without neighbours', '👩\u200d \u200d👩 a\u200db م\u200c م\u200c\u200cم', '👩 👩 ab م مم'],
-])('C7 003-19 %s', (_what, text, clean) => {
+])('C7 %s (003-19)', (_what, text, clean) => {
   expect(cleanText(text)).toBe(clean);
 });
 

@@ -45,7 +45,7 @@ test.each<[what: string, schema: JsonSchema]>([
   expect(readInputSchema(schema).json).toEqual(schema);
 });
 
-test('000-20 a field without a default is required, and one with a default is not', () => {
+test('a field without a default is required, and one with a default is not (000-20)', () => {
   const input = z.object({ query: z.string(), limit: z.number().int().default(10) });
   expect(readInputSchema(input).json).toMatchObject({
     properties: { query: { type: 'string' }, limit: { type: 'integer', default: 10 } },
@@ -53,7 +53,7 @@ test('000-20 a field without a default is required, and one with a default is no
   });
 });
 
-test('000-20 for a result, a field with a default is always there', () => {
+test('for a result, a field with a default is always there (000-20)', () => {
   const output = z.object({ count: z.number().default(0) });
   expect(readOutputSchema(output).json).toMatchObject({ required: ['count'] });
 });

@@ -11,11 +11,11 @@ test.each<[schema: JsonSchema, bad: unknown, says: string]>([
   [{ properties: { limit: { maximum: 100 } } }, { limit: 101 }, 'limit: must be <= 100'],
   [{ properties: { ids: { items: { type: 'string' } } } }, { ids: ['a', 1] }, 'ids[1]: must be of type'],
   [{ required: ['table'] }, {}, 'table: is required'],
-])('001-25 the schema %j is enforced', (schema, bad, says) => {
+])('the schema %j is enforced (001-25)', (schema, bad, says) => {
   expect(complaint(schema, bad)).toContain(says);
 });
 
-test('001-25 a default is filled in, also inside objects and lists', () => {
+test('a default is filled in, also inside objects and lists (001-25)', () => {
   const schema = {
     properties: {
       limit: { type: 'integer', default: 10 },
@@ -36,7 +36,7 @@ test('a value that the library cannot check is refused, and nothing is thrown', 
   expect(complaint(schema, { b: false })).toBe('cannot be checked against this schema');
 });
 
-test('001-25 a description changes nothing about the check', () => {
+test('a description changes nothing about the check (001-25)', () => {
   expect(complaint({ description: 'Anything at all.' }, { any: 'thing' })).toBe('');
 });
 
@@ -74,7 +74,7 @@ test.each<[schema: JsonSchema, good: unknown, bad: unknown]>([
   expect(complaint(schema, bad)).not.toBe('');
 });
 
-test('003-04 a list of types accepts each of them and nothing else', () => {
+test('a list of types accepts each of them and nothing else (003-04)', () => {
   const schema = { type: 'array', items: { type: ['string', 'number', 'boolean', 'null'] } };
   expect(complaint(schema, ['a', 1, true, null])).toBe('');
   expect(complaint(schema, [{}])).toBe('[0]: must be of type string or number or boolean or null');

@@ -26,7 +26,7 @@ test.each<[string, string[], string[]]>([
   expect(read(chunks.map((chunk) => Buffer.from(chunk)))).toEqual(lines);
 });
 
-test('004-06 lines are the same wherever the bytes are cut, within characters too', () => {
+test('lines are the same wherever the bytes are cut, within characters too (004-06)', () => {
   const line = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 20 })
     .map((text) => text.replaceAll(/[\r\n]/g, '°'));

@@ -8,7 +8,7 @@ import { timeout, timeoutOptions } from './timeout.ts';
 
 const hang: Tool['handler'] = () => new Promise(() => {});
 
-test('000-41 a call that takes over 30 s is ended, and its tool is told to stop', async () => {
+test('a call that takes over 30 s is ended, and its tool is told to stop (000-41)', async () => {
   const clock = createFakeClock();
   let signal: AbortSignal | undefined;
   const slow = toolCalled('slow', {
@@ -28,7 +28,7 @@ test('000-41 a call that takes over 30 s is ended, and its tool is told to stop'
   expect(signal?.aborted).toBe(true);
 });
 
-test('000-41 what a tool fetches ends with its call', async () => {
+test('what a tool fetches ends with its call (000-41)', async () => {
   const clock = createFakeClock();
   let fetched: unknown;
   const fetching = toolCalled('fetching', {

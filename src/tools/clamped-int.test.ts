@@ -22,11 +22,11 @@ test.each([
   [{ limit: -7 }, 1],
   [{ limit: 101 }, 100],
   [{ limit: 1e300 }, 100],
-])('000-29 C7 the limit of %j is %i: moved into the range, not refused', async (args, expected) => {
+])('the limit of %j is %i: moved into the range, not refused (000-29)', async (args, expected) => {
   expect(await registry.execute('find', args)).toBe(expected);
 });
 
-test('000-29 any whole number ends up in the range, and inside it stays what it is', () => {
+test('any whole number ends up in the range, and inside it stays what it is (000-29)', () => {
   fc.assert(
     fc.property(fc.integer(), fc.integer(), fc.integer(), (one, other, value) => {
       const [min = 0, max = 0] = [one, other].toSorted((a, b) => a - b);
@@ -53,7 +53,7 @@ test('C7 what is no whole number is refused, as everything out of range is witho
   });
 });
 
-test('000-29 clients are shown an integer with a default and the range in words, so that none refuses a number', () => {
+test('clients are shown an integer with a default and the range in words, so that none refuses a number (000-29)', () => {
   expect(tool.inputSchema).toEqual({
     type: 'object',
     properties: {
@@ -67,7 +67,7 @@ test('000-29 clients are shown an integer with a default and the range in words,
   expect(validatorOf(tool.inputSchema)({ limit: 5_000 })).toEqual({ value: { limit: 5_000 } });
 });
 
-test('000-29 what the number is for stands before the range', () => {
+test('what the number is for stands before the range (000-29)', () => {
   const described = clampedInt({ min: 1, max: 5, default: 2, description: 'How many.' });
   expect(described.description).toBe('How many. From 1 to 5; a number beyond counts as the nearer end.');
   expectTypeOf<z.output<typeof described>>().toEqualTypeOf<number>();

@@ -45,7 +45,7 @@ const json = (response: ServerResponse): void => {
   response.setHeader('content-type', 'application/json; charset=utf-8').end('{"ok":true}');
 };
 
-test('001-69 it takes a URL, a method, headers and a time, and says that it reads from an open world', () => {
+test('it takes a URL, a method, headers and a time, and says that it reads from an open world (001-69)', () => {
   const { inputSchema, annotations } = listed();
   expect(inputSchema).toMatchObject({
     required: ['url'],
@@ -66,7 +66,7 @@ test('001-69 it takes a URL, a method, headers and a time, and says that it read
   });
 });
 
-test('001-69 with POST it takes a body and no longer says that it only reads', () => {
+test('with POST it takes a body and no longer says that it only reads (001-69)', () => {
   const { inputSchema, annotations } = listed({ methods: ['GET', 'POST'] });
   expect(inputSchema.properties).toMatchObject({
     method: { enum: ['GET', 'POST'], default: 'GET' },
@@ -75,7 +75,7 @@ test('001-69 with POST it takes a body and no longer says that it only reads', (
   expect(annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true, openWorldHint: true });
 });
 
-test('001-69 small letters in the method are raised', async () => {
+test('small letters in the method are raised (001-69)', async () => {
   const api = await openApi(json);
   const methods: FetchApiDataOptions['methods'] = ['GET', 'POST'];
   await api.call({ method: 'get' }, { methods });
@@ -94,7 +94,7 @@ test.each([
   { headers: { a: 1 } },
   { body: 'x' },
   { more: 1 },
-])('001-69 %j is refused', async (args) => {
+])('%j is refused (001-69)', async (args) => {
   const call = registryOf({ hosts: ['api.example.com'] }).execute('fetch_api_data', {
     url: 'https://api.example.com/',
     ...args,
@@ -102,7 +102,7 @@ test.each([
   await expect(call).rejects.toMatchObject({ code: 'invalid_arguments' });
 });
 
-test('001-69 an operator can allow less time', () => {
+test('an operator can allow less time (001-69)', () => {
   expect(listed({ timeoutSeconds: 10 }).inputSchema.properties).toMatchObject({
     timeout: { maximum: 10, default: 10 },
   });
@@ -115,7 +115,7 @@ test.each([
   '//api.example.com',
   'https://api.example.com/a b',
   'https:api.example.com',
-])('001-70 %j is an invalid URL', async (url) => {
+])('%j is an invalid URL (001-70)', async (url) => {
   expect(await registryOf({ hosts: ['api.example.com'] }).execute('fetch_api_data', { url })).toEqual({
     error: 'Invalid URL',
     message: 'This is not a URL; write one such as https://api.example.com/items.',
@@ -123,7 +123,7 @@ test.each([
 });
 
 test.each(['http://api.example.com/', 'ftp://api.example.com/', 'file:///etc/passwd', 'javascript:1'])(
-  '001-70 %j is no https URL',
+  '%j is no https URL (001-70)',
   async (url) => {
     expect(await registryOf({ hosts: ['api.example.com'] }).execute('fetch_api_data', { url })).toEqual({
       error: 'Only HTTPS URLs allowed',
@@ -137,7 +137,7 @@ test.each([
   ['https://api.example.com:8443/', 'This port is not among those that can be reached; leave it out.'],
   ['https://ada@api.example.com/', 'The URL must not hold a user name or a password; leave them out.'],
   ['https://api.example.com/', 'The host leads to an address that is not public; use another host.'],
-])('001-70 %s is refused, and the model is told why', async (url, message) => {
+])('%s is refused, and the model is told why (001-70)', async (url, message) => {
   const network = { resolve: async () => ['10.0.0.1'] };
   expect(
     await registryOf({ hosts: ['api.example.com'] }, { network }).execute('fetch_api_data', { url }),
@@ -147,7 +147,7 @@ test.each([
   });
 });
 
-test('001-71 requests call themselves MCP-Server/1.0 unless told otherwise', async () => {
+test('requests call themselves MCP-Server/1.0 unless told otherwise (001-71)', async () => {
   const api = await openApi(json);
   await api.call();
   await api.call({}, { userAgent: 'Acme/2' });
@@ -161,7 +161,7 @@ test('001-71 requests call themselves MCP-Server/1.0 unless told otherwise', asy
   ]);
 });
 
-test('001-72 an answer comes with status, type, text, whether it is JSON, and the time', async () => {
+test('an answer comes with status, type, text, whether it is JSON, and the time (001-72)', async () => {
   const api = await openApi(json);
   expect(await api.call()).toEqual({
     status_code: 200,
@@ -178,7 +178,7 @@ test.each([
   ['text/plain', false],
   ['text/html; x="application/json"', false],
   [undefined, false],
-])('001-72 whether content of type %s is JSON: %s', async (type, isJson) => {
+])('whether content of type %s is JSON: %s (001-72)', async (type, isJson) => {
   const api = await openApi((response) => {
     if (type !== undefined) response.setHeader('content-type', type);
     response.writeHead(404).end('x');
@@ -186,7 +186,7 @@ test.each([
   expect(await api.call()).toMatchObject({ status_code: 404, content_type: type ?? null, is_json: isJson });
 });
 
-test('001-72 a long answer is cut between characters, and says so', async () => {
+test('a long answer is cut between characters, and says so (001-72)', async () => {
   const api = await openApi((response) => response.end('é'.repeat(100)));
   expect(await api.call({}, { maxBytes: 11 })).toMatchObject({
     response: 'ééééé\n[Truncated: only the first 11 bytes are here.]',
@@ -195,7 +195,7 @@ test('001-72 a long answer is cut between characters, and says so', async () => 
   expect(await api.call({}, { maxBytes: 200 })).not.toHaveProperty('truncated');
 });
 
-test('001-72 a request that comes to nothing has failed, and says why without a word about the network', async () => {
+test('a request that comes to nothing has failed, and says why without a word about the network (001-72)', async () => {
   const cutOff = await openApi((response) => response.destroy());
   expect(await cutOff.call()).toEqual({
     error: 'Request failed',
@@ -209,7 +209,7 @@ test('001-72 a request that comes to nothing has failed, and says why without a 
   });
 });
 
-test('001-72 a request that takes too long is an error that says so', async () => {
+test('a request that takes too long is an error that says so (001-72)', async () => {
   const api = await openApi(() => {});
   expect(await api.call({ timeout: 1 })).toEqual({
     error: 'Request error',
@@ -217,7 +217,7 @@ test('001-72 a request that takes too long is an error that says so', async () =
   });
 });
 
-test('001-72 a compressed answer is an error that says so', async () => {
+test('a compressed answer is an error that says so (001-72)', async () => {
   const api = await openApi((response) => response.setHeader('content-encoding', 'gzip').end('x'));
   expect(await api.call()).toEqual({
     error: 'Request error',

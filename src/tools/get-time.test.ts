@@ -13,7 +13,7 @@ function registryAt(time: number): ToolRegistry {
   return new ToolRegistry().registerTool(getTimeTool(createFakeClock(time)));
 }
 
-test('001-19 without a time zone the time is that of UTC', async () => {
+test('without a time zone the time is that of UTC (001-19)', async () => {
   expect(await registryAt(noon).execute('get_time')).toEqual({
     current_time: '2026-01-15T12:00:00+00:00',
     timezone: 'UTC',
@@ -28,18 +28,18 @@ test.each([
   ['Pacific/Kiritimati', '2026-01-16T02:00:00+14:00'],
   ['Pacific/Marquesas', '2026-01-15T02:30:00-09:30'],
   ['Europe/London', '2026-01-15T12:00:00+00:00'],
-])('001-19 the time in %s is %s', async (timezone, expected) => {
+])('the time in %s is %s (001-19)', async (timezone, expected) => {
   const answer = await registryAt(noon).execute('get_time', { timezone });
   expect(answer).toEqual({ current_time: expected, timezone, unix_timestamp: 1_768_478_400 });
 });
 
-test('001-19 in summer the offset is that of summer', async () => {
+test('in summer the offset is that of summer (001-19)', async () => {
   const answer = await registryAt(Date.UTC(2026, 6, 1)).execute('get_time', { timezone: 'Europe/Berlin' });
   expect(answer).toMatchObject({ current_time: '2026-07-01T02:00:00+02:00' });
 });
 
 test.each(['Mars/Olympus', '', ' UTC', 'UTC\0', '../etc/passwd', '🕛'])(
-  '001-19 %j is no time zone, and the call counts as failed',
+  '%j is no time zone, and the call counts as failed (001-19)',
   async (timezone) => {
     const answer = await registryAt(noon).execute('get_time', { timezone });
     expect(answer).toEqual({ error: 'Invalid timezone', timezone });
@@ -47,7 +47,7 @@ test.each(['Mars/Olympus', '', ' UTC', 'UTC\0', '../etc/passwd', '🕛'])(
   },
 );
 
-test('001-19 the tool says that it reads, destroys nothing and may be repeated', () => {
+test('the tool says that it reads, destroys nothing and may be repeated (001-19)', () => {
   const [tool] = registryAt(noon).getToolsList().tools;
   expect(tool).toMatchObject({
     name: 'get_time',
@@ -59,7 +59,7 @@ test('001-19 the tool says that it reads, destroys nothing and may be repeated',
   });
 });
 
-test('001-19 in every zone there is, the time told is the moment asked about', () => {
+test('in every zone there is, the time told is the moment asked about (001-19)', () => {
   const tool = getTimeTool();
   const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'));
   // Zones have had offsets of whole minutes since 1972.

@@ -6,19 +6,19 @@ import { PingTool, pingTool } from './ping.ts';
 
 const noon = Date.UTC(2026, 0, 15, 12);
 
-test('001-13 ping is registered as an instance of its class, or made by a function', () => {
+test('ping is registered as an instance of its class, or made by a function (001-13)', () => {
   expect(new ToolRegistry().registerTool(new PingTool()).hasTool('ping')).toBe(true);
   expect(new ToolRegistry().registerTool(pingTool()).hasTool('ping')).toBe(true);
 });
 
-test('001-14 the tool is called ping and its message may be left out', () => {
+test('the tool is called ping and its message may be left out (001-14)', () => {
   const [tool] = new ToolRegistry().registerTool(pingTool()).getToolsList().tools;
   expect(tool?.name).toBe('ping');
   expect(Object.keys(tool?.inputSchema.properties ?? {})).toEqual(['message']);
   expect(tool?.inputSchema).not.toHaveProperty('required');
 });
 
-test('001-15 ping answers pong, with the time, the message and whether there is a context', async () => {
+test('ping answers pong, with the time, the message and whether there is a context (001-15)', async () => {
   const registry = new ToolRegistry().registerTool(pingTool(createFakeClock(noon)));
   expect(await registry.execute('ping', { message: 'Hello server!' })).toEqual({
     status: 'pong',
@@ -28,13 +28,13 @@ test('001-15 ping answers pong, with the time, the message and whether there is 
   });
 });
 
-test('001-15 a context is available where the tenant has facts attached', async () => {
+test('a context is available where the tenant has facts attached (001-15)', async () => {
   const registry = new ToolRegistry().registerTool(pingTool());
   const tenant = { ...localCaller.tenant, data: { agency: 7 } };
   expect(await registry.execute('ping', {}, { tenant })).toMatchObject({ context_available: true });
 });
 
-test('001-15 without a message ping echoes a greeting', async () => {
+test('without a message ping echoes a greeting (001-15)', async () => {
   const registry = new ToolRegistry().registerTool(pingTool());
   expect(await registry.execute('ping')).toMatchObject({ message: 'Hello!' });
 });

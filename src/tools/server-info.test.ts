@@ -8,7 +8,7 @@ import { ServerInfoTool, serverInfoTool } from './server-info.ts';
 
 const client = { name: 'cli', version: '1', protocolVersion: '2025-06-18', capabilities: {} };
 
-test('001-16 the tool is called server_info and takes include_context, which is false unless given', () => {
+test('the tool is called server_info and takes include_context, which is false unless given (001-16)', () => {
   const registry = new ToolRegistry();
   registry.registerTool(new ServerInfoTool({ name: 'acme', version: '1.2.3', source: registry }));
   const [tool] = registry.getToolsList().tools;
@@ -18,7 +18,7 @@ test('001-16 the tool is called server_info and takes include_context, which is 
   });
 });
 
-test('001-17 server_info tells name, version, the revision spoken, capabilities, tools and uptime', async () => {
+test('server_info tells name, version, the revision spoken, capabilities, tools and uptime (001-17)', async () => {
   const registry = new ToolRegistry();
   const clock = createFakeClock();
   registry.registerTool(
@@ -35,7 +35,7 @@ test('001-17 server_info tells name, version, the revision spoken, capabilities,
   });
 });
 
-test('001-17 the values are live: a tool added later is counted', async () => {
+test('the values are live: a tool added later is counted (001-17)', async () => {
   const registry = new ToolRegistry();
   registry.registerTool(serverInfoTool({ name: 'acme', version: '1', source: registry }));
   expect(await registry.execute('server_info')).toMatchObject({ tool_count: 1, protocol_version: null });
@@ -43,7 +43,7 @@ test('001-17 the values are live: a tool added later is counted', async () => {
   expect(await registry.execute('server_info')).toMatchObject({ tool_count: 2 });
 });
 
-test('001-17 only the tools that the caller can see are counted', async () => {
+test('only the tools that the caller can see are counted (001-17)', async () => {
   const registry = new ToolRegistry().registerTool(pingTool());
   const source = withStages(registry, [
     { name: 'hide', expose: (tool) => (tool.name === 'ping' ? null : tool) },
@@ -52,7 +52,7 @@ test('001-17 only the tools that the caller can see are counted', async () => {
   expect(await registry.execute('server_info')).toMatchObject({ tool_count: 1 });
 });
 
-test('001-17 with the flag it also tells which facts the context has, by name and never by value', async () => {
+test('with the flag it also tells which facts the context has, by name and never by value (001-17)', async () => {
   const registry = new ToolRegistry();
   registry.registerTool(serverInfoTool({ name: 'acme', version: '1', source: registry }));
   const tenant = { ...localCaller.tenant, data: { agency: 7, apiKey: 'secret' } };
@@ -61,7 +61,7 @@ test('001-17 with the flag it also tells which facts the context has, by name an
   expect(JSON.stringify(info)).not.toContain('secret');
 });
 
-test('001-17 without facts it says that there is no context', async () => {
+test('without facts it says that there is no context (001-17)', async () => {
   const registry = new ToolRegistry();
   registry.registerTool(serverInfoTool({ name: 'acme', version: '1', source: registry }));
   expect(await registry.execute('server_info', { include_context: true })).toMatchObject({

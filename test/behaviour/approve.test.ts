@@ -5,7 +5,7 @@ import { everythingForStaff, openCrib } from '../gateway.ts';
 import { versions, wiper } from './governed-tools.ts';
 import type { Json } from './peer.ts';
 
-test('000-32 000-33 000-34 in every revision a destructive tool asks, and runs when it is confirmed', async () => {
+test('in every revision a destructive tool asks, and runs when it is confirmed (000-32, 000-33, 000-34)', async () => {
   const { tool, ran } = wiper();
   const crib = await openCrib({ offers: [tool], config: { stages: { approve: {} } } });
   for (const version of versions) {
@@ -33,7 +33,7 @@ test('000-32 000-33 000-34 in every revision a destructive tool asks, and runs w
   }
 });
 
-test('000-33 B12 the record tells the attempt that was refused from the call that was confirmed, and how', async () => {
+test('B12 the record tells the attempt that was refused from the call that was confirmed, and how (000-33)', async () => {
   const { tool } = wiper();
   const crib = await openCrib({ offers: [tool], config: { stages: { approve: {} } } });
   const peer = await crib.connect('ada');

@@ -26,7 +26,7 @@ const returns = (value: unknown) =>
   defineTool({ name: 'answer', description: 'Returns what the test says.' }, () => value);
 
 describeMatrix(({ version, era, structured, connect }) => {
-  test('000-11 001-03 002-09 a tool is called by name with arguments, defaults filled in', async () => {
+  test('a tool is called by name with arguments, defaults filled in (000-11, 001-03, 002-09)', async () => {
     const peer = await connect({ tools: [addNumbers, new Greeter()] });
     expect(JSON.parse((await peer.call('add_numbers', { a: 1, b: 2 })).content[0]!.text)).toEqual({ sum: 3 });
     expect(JSON.parse((await peer.call('add_numbers', { a: 1 })).content[0]!.text)).toEqual({ sum: 2 });
@@ -39,7 +39,7 @@ describeMatrix(({ version, era, structured, connect }) => {
     expect(result['content']).toEqual([{ type: 'text', text: 'Hello you!' }]);
   });
 
-  test('000-12 001-07 004-05 an object comes back as JSON text in a block, and isError is false', async () => {
+  test('an object comes back as JSON text in a block, and isError is false (000-12, 001-07, 004-05)', async () => {
     const peer = await connect({ tools: [addNumbers] });
     const result = await peer.call('add_numbers', { a: 1, b: 2 });
     expect(result.content).toEqual([{ type: 'text', text: '{\n  "sum": 3\n}' }]);
@@ -47,7 +47,7 @@ describeMatrix(({ version, era, structured, connect }) => {
     expect(result.structuredContent).toEqual(structured === 'none' ? undefined : { sum: 3 });
   });
 
-  test('001-08 JSON text is indented unless the server is told to keep it compact', async () => {
+  test('JSON text is indented unless the server is told to keep it compact (001-08)', async () => {
     const pretty = await connect({ tools: [addNumbers], jsonText: 'pretty' });
     const compact = await connect({ tools: [addNumbers], jsonText: 'compact' });
     expect((await pretty.call('add_numbers', { a: 1 })).content[0]!.text).toBe('{\n  "sum": 2\n}');
@@ -60,7 +60,7 @@ describeMatrix(({ version, era, structured, connect }) => {
     ['null', null, 'null'],
     ['a list', [1, 'two'], '[\n  1,\n  "two"\n]'],
     ['an object', { deep: { list: [{}] } }, '{\n  "deep": {\n    "list": [\n      {}\n    ]\n  }\n}'],
-  ])('001-11 %s is wrapped as one text block that parses back to it', async (_what, value, text) => {
+  ])('%s is wrapped as one text block that parses back to it (001-11)', async (_what, value, text) => {
     const peer = await connect({ tools: [returns(value)] });
     const result = await peer.call('answer');
     expect(result.content).toEqual([{ type: 'text', text }]);
@@ -88,7 +88,7 @@ describeMatrix(({ version, era, structured, connect }) => {
     expect(await peer.call('answer')).toMatchObject({ content: [], isError: false });
   });
 
-  test('001-05 the handler knows the caller, its tenant and the revision', async () => {
+  test('the handler knows the caller, its tenant and the revision (001-05)', async () => {
     let seen: Partial<ToolContext> = {};
     const lookAround = defineTool(
       { name: 'look_around', description: 'Keeps its context.' },

@@ -31,7 +31,7 @@ const answering = (name: string, handler: () => unknown) =>
   defineTool({ name, description: 'Answers as the test says.' }, handler);
 
 describeMatrix(({ connect }) => {
-  test('001-04 002-17 arguments that break the schema come back as a result that names field and rule', async () => {
+  test('arguments that break the schema come back as a result that names field and rule (001-04, 002-17)', async () => {
     const peer = await connect({ tools: [sendEmail, tellTime] });
     const zod = await peer.call('send_email', { to: 'nobody', copies: 4 });
     expect(zod.isError).toBe(true);
@@ -44,7 +44,7 @@ describeMatrix(({ connect }) => {
     }
   });
 
-  test('001-04 a handler never sees arguments that break the schema', async () => {
+  test('a handler never sees arguments that break the schema (001-04)', async () => {
     let ran = false;
     const guarded = defineTool(
       { name: 'guarded', description: 'Takes a number.', input: { properties: { n: { type: 'number' } } } },
@@ -57,7 +57,7 @@ describeMatrix(({ connect }) => {
     expect(ran).toBe(false);
   });
 
-  test('002-17 004-14 an unknown tool is a protocol error that names it', async () => {
+  test('an unknown tool is a protocol error that names it (002-17, 004-14)', async () => {
     const peer = await connect({ tools: [tellTime] });
     expect(await peer.error('tools/call', { name: 'tell_tiem', arguments: {} })).toEqual({
       code: -32602,
@@ -66,7 +66,7 @@ describeMatrix(({ connect }) => {
     });
   });
 
-  test('004-14 a tool that is disabled or gone is unknown', async () => {
+  test('a tool that is disabled or gone is unknown (004-14)', async () => {
     const source = new ToolRegistry().registerTool(tellTime, sendEmail);
     const peer = await connect({ source });
     source.disable('tell_time');
@@ -88,12 +88,12 @@ describeMatrix(({ connect }) => {
       'with a progress token that is neither text nor whole',
       { name: 'tell_time', _meta: { progressToken: 1.5 } },
     ],
-  ])('002-17 a call %s is a protocol error', async (_what, params) => {
+  ])('a call %s is a protocol error (002-17)', async (_what, params) => {
     const peer = await connect({ tools: [tellTime] });
     expect(await peer.error('tools/call', params)).toMatchObject({ code: -32602 });
   });
 
-  test('002-18 003-08 a failure the tool tells of is a result with isError, and its text is kept', async () => {
+  test('a failure the tool tells of is a result with isError, and its text is kept (002-18, 003-08)', async () => {
     const text = 'Failed to fetch: API rate limit exceeded';
     const peer = await connect({
       tools: [answering('fetch_data', () => ({ content: [content.text(text)], isError: true }))],
@@ -104,13 +104,16 @@ describeMatrix(({ connect }) => {
   test.each([
     ['{ error }', { error: 'Table not allowed' }],
     ['{ success: false }', { success: false, error: 'No such page', code: 404 }],
-  ])('001-10 002-18 an error envelope %s is wrapped like any result and flagged', async (_what, envelope) => {
-    const peer = await connect({ tools: [answering('query', () => envelope)] });
-    const result = await peer.call('query');
-    expect(JSON.parse(result.content[0]!.text)).toEqual(envelope);
-    expect(result.isError).toBe(true);
-    expect(result).not.toHaveProperty('structuredContent');
-  });
+  ])(
+    'an error envelope %s is wrapped like any result and flagged (001-10, 002-18)',
+    async (_what, envelope) => {
+      const peer = await connect({ tools: [answering('query', () => envelope)] });
+      const result = await peer.call('query');
+      expect(JSON.parse(result.content[0]!.text)).toEqual(envelope);
+      expect(result.isError).toBe(true);
+      expect(result).not.toHaveProperty('structuredContent');
+    },
+  );
 
   test('an exception becomes a fixed text with an incident id, which is also in the log with the cause', async () => {
     const cause = new Error('connect ECONNREFUSED db.internal:5432 password=hunter2');

@@ -420,7 +420,7 @@ test('what is still being counted when the server stops is on record all the sam
   expect(crib.rowsOf('echo')).toMatchObject([{ outcome: 'done' }, { outcome: 'rate_limited', count: 4 }]);
 });
 
-test('003-20 looking for resources, prompts and completions that may not exist is limited like calling', async () => {
+test('looking for resources, prompts and completions that may not exist is limited like calling (003-20)', async () => {
   const crib = await openCrib({
     offers: [
       echo().tool,

@@ -8,7 +8,7 @@ import { revisions } from './matrix.ts';
 const token = `ghp_${'0123456789'.repeat(4).slice(0, 36)}`;
 const dirty = `before\u001B[31m\u0000${token}\u200Bafter`;
 
-test('002-22 003-19 004-19 every output is cleaned: texts, data, failures, resources, prompts and suggestions, in every revision', async () => {
+test('every output is cleaned: texts, data, failures, resources, prompts and suggestions, in every revision (002-22, 003-19, 004-19)', async () => {
   const crib = await openCrib({
     offers: [
       defineTool({ name: 'says', description: 'Says.', ...reads }, () => dirty),
@@ -58,7 +58,7 @@ function leftIn(whole: string): string[] {
     .map(([name]) => name);
 }
 
-test('002-22 output is cut, or refused where it cannot be cut, at the size agreed', async () => {
+test('output is cut, or refused where it cannot be cut, at the size agreed (002-22)', async () => {
   const crib = await openCrib({
     offers: [
       defineTool({ name: 'long', description: 'Talks.', ...reads }, () => 'x'.repeat(5_000)),
@@ -75,7 +75,7 @@ test('002-22 output is cut, or refused where it cannot be cut, at the size agree
   }
 });
 
-test('002-22 003-19 004-19 what a tool says on the way is cleaned too: progress, log entries and questions', async () => {
+test('what a tool says on the way is cleaned too: progress, log entries and questions (002-22, 003-19, 004-19)', async () => {
   const tool = defineTool({ name: 'talks', description: 'Talks.', ...reads }, async (_args, context) => {
     context.progress(1, 2, dirty);
     context.log('error', { deep: [dirty] }, dirty);

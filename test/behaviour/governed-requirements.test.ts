@@ -27,7 +27,7 @@ import type { Json, Peer } from './peer.ts';
 const codeOf = (answer: Json): unknown =>
   ((answer['_meta'] as Json | undefined)?.['dev.toolcrib/error'] as Json | undefined)?.['code'];
 
-test('000-37 003-20 004-18 the call beyond the limit is refused, in whatever revision it is made, and nobody else pays for it', async () => {
+test('the call beyond the limit is refused, in whatever revision it is made, and nobody else pays for it (000-37, 003-20, 004-18)', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool], config: { stages: { rateLimit: { perMinute: 1 } } } });
   expect((await (await crib.connect('ada')).call('echo', { text: 'x' })).isError ?? false).toBe(false);
@@ -44,7 +44,7 @@ test('000-37 003-20 004-18 the call beyond the limit is refused, in whatever rev
   expect(ran).toEqual(['x', 'y']);
 });
 
-test('000-37 without the stage the same calls all run, so the test above can fail', async () => {
+test('without the stage the same calls all run, so the test above can fail (000-37)', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool], config: { stages: { rateLimit: false } } });
   const peer = await crib.connect('ada');
@@ -52,7 +52,7 @@ test('000-37 without the stage the same calls all run, so the test above can fai
   expect(ran).toHaveLength(5);
 });
 
-test('000-38 what a caller sends reaches a tool, a prompt and a completion without control characters, and no longer or deeper than agreed', async () => {
+test('what a caller sends reaches a tool, a prompt and a completion without control characters, and no longer or deeper than agreed (000-38)', async () => {
   const { tool, ran } = echo();
   const prompted: unknown[] = [];
   const completed: unknown[] = [];
@@ -95,14 +95,14 @@ test('000-38 what a caller sends reaches a tool, a prompt and a completion witho
   expect(completed).toEqual(versions.map(() => 'vw'));
 });
 
-test('000-38 without the stage control characters do reach the tool, so the test above can fail', async () => {
+test('without the stage control characters do reach the tool, so the test above can fail (000-38)', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool], config: { stages: { sanitizeInput: false } } });
   await (await crib.connect('ada')).call('echo', { text: 'a\0b' });
   expect(ran).toEqual(['a\0b']);
 });
 
-test('000-39 003-21 004-20 every call is on record before it is answered: who, what, under which rule, how it ended, in every revision', async () => {
+test('every call is on record before it is answered: who, what, under which rule, how it ended, in every revision (000-39, 003-21, 004-20)', async () => {
   const { tool } = echo();
   const crib = await openCrib({
     offers: [
@@ -129,13 +129,13 @@ test('000-39 003-21 004-20 every call is on record before it is answered: who, w
   }
 });
 
-test('000-39 the record cannot be switched off where callers are told apart', async () => {
+test('the record cannot be switched off where callers are told apart (000-39)', async () => {
   const crib = await openCrib({ offers: [echo().tool] });
   crib.configure({ stages: { audit: false } });
   await expect(crib.reload()).rejects.toThrow(/stages\.audit/);
 });
 
-test('000-40 a tool that checks whose thing is wanted refuses the rest before it runs, in every revision', async () => {
+test('a tool that checks whose thing is wanted refuses the rest before it runs, in every revision (000-40)', async () => {
   const ran: unknown[] = [];
   const tool = defineTool(
     {
@@ -167,7 +167,7 @@ test('000-40 a tool that checks whose thing is wanted refuses the rest before it
   );
 });
 
-test('000-41 a call that takes too long is stopped and says so, its tool is told, and the record has it', async () => {
+test('a call that takes too long is stopped and says so, its tool is told, and the record has it (000-41)', async () => {
   const reasons: unknown[] = [];
   const tool = defineTool(
     { name: 'hang', description: 'Never ends.', ...reads },
@@ -189,7 +189,7 @@ test('000-41 a call that takes too long is stopped and says so, its tool is told
   expect(crib.rowsOf('hang').map(({ outcome }) => outcome)).toEqual(versions.map(() => 'timed_out'));
 });
 
-test('000-41 with the limit on time switched off, a call and a reading still end after an hour', async () => {
+test('with the limit on time switched off, a call and a reading still end after an hour (000-41)', async () => {
   const clock = createFakeClock();
   const started: string[] = [];
   const reasons: unknown[] = [];
@@ -238,13 +238,13 @@ async function lineWithoutTimeout(clock: Clock): Promise<Line> {
   return createLine(without, { ...lasting, clock, deadlines: new Deadlines(clock) }, undefined);
 }
 
-test('000-41 no configuration sets a longer limit on time', async () => {
+test('no configuration sets a longer limit on time (000-41)', async () => {
   const crib = await openCrib({ offers: [echo().tool], config: { stages: { timeout: { seconds: 3600 } } } });
   crib.configure({ stages: { timeout: { seconds: 3601 } } });
   await expect(crib.reload()).rejects.toThrow(/timeout/);
 });
 
-test('001-55 a handler learns the tenant from the credential alone, by both names, and a tenant without a name is Unknown', async () => {
+test('a handler learns the tenant from the credential alone, by both names, and a tenant without a name is Unknown (001-55)', async () => {
   const tool = defineTool({ name: 'who', description: 'Says who.', ...reads }, (_args, context) => ({
     tenant: context.tenant.id,
     data: context.tenant.data,
@@ -275,7 +275,7 @@ test('001-55 a handler learns the tenant from the credential alone, by both name
   }
 });
 
-test('001-56 an expensive result is kept under its arguments, for its caller, and the record says where it came from', async () => {
+test('an expensive result is kept under its arguments, for its caller, and the record says where it came from (001-56)', async () => {
   let runs = 0;
   const tool = defineTool(
     { name: 'report', description: 'Takes long.', input: textInput, cache: { seconds: 300 }, ...reads },
@@ -303,7 +303,7 @@ test('001-56 an expensive result is kept under its arguments, for its caller, an
   expect(from.slice(5)).toEqual(versions.slice(1).map(() => ['ada', 'cache']));
 });
 
-test('001-56 what a module opens is opened once and shared by all calls', async () => {
+test('what a module opens is opened once and shared by all calls (001-56)', async () => {
   const module = `
     let opened = 0;
     const pool = { id: ++opened, used: 0 };
@@ -322,7 +322,7 @@ test('001-56 what a module opens is opened once and shared by all calls', async 
   expect(said).toEqual(['1/1/1', '1/2/1', '1/3/1']);
 });
 
-test('001-57 input is checked against the schema, and the answer says what is wrong', async () => {
+test('input is checked against the schema, and the answer says what is wrong (001-57)', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool] });
   for (const version of versions) {
@@ -335,7 +335,7 @@ test('001-57 input is checked against the schema, and the answer says what is wr
   expect(ran).toEqual([]);
 });
 
-test('001-57 output that would command a terminal or hide an instruction arrives without it', async () => {
+test('output that would command a terminal or hide an instruction arrives without it (001-57)', async () => {
   const hostile = '\u001B]0;owned\u0007ok\u001B[2J\u202Etxt\u{E0041}\u200B';
   const tool = defineTool({ name: 'hostile', description: 'Answers.', ...reads }, () => hostile);
   const crib = await openCrib({ offers: [tool] });
@@ -346,7 +346,7 @@ test('001-57 output that would command a terminal or hide an instruction arrives
   expect((await (await crib.connect('ada')).call('hostile')).content[0]!.text).toBe(hostile);
 });
 
-test('001-57 nothing a caller sends becomes part of a query', async () => {
+test('nothing a caller sends becomes part of a query (001-57)', async () => {
   const tool = defineTool(
     { name: 'act', description: 'Acts.', input: textInput },
     (args: { text: string }) => args.text,
@@ -384,7 +384,7 @@ test('001-57 nothing a caller sends becomes part of a query', async () => {
 
 const tasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
-test('001-57 only what a rule lists may be used', async () => {
+test('only what a rule lists may be used (001-57)', async () => {
   const [listed, other] = [echo('listed'), echo('other')];
   const crib = await openCrib({
     offers: [listed.tool, other.tool],
@@ -402,7 +402,7 @@ test('001-57 only what a rule lists may be used', async () => {
   expect([listed.ran, other.ran]).toEqual([[...versions], []]);
 });
 
-test('001-57 an expensive tool has a limit of its own', async () => {
+test('an expensive tool has a limit of its own (001-57)', async () => {
   const [cheap, dear] = [echo('cheap'), echo('dear_report')];
   const crib = await openCrib({
     offers: [cheap.tool, dear.tool],
@@ -415,7 +415,7 @@ test('001-57 an expensive tool has a limit of its own', async () => {
   expect(outcomes).toEqual([false, true, false, false]);
 });
 
-test('001-57 a refusal is a security event: it is on record with its reason, and counted where it comes in floods', async () => {
+test('a refusal is a security event: it is on record with its reason, and counted where it comes in floods (001-57)', async () => {
   const { tool } = echo();
   const crib = await openCrib({
     offers: [tool],
@@ -441,7 +441,7 @@ test('001-57 a refusal is a security event: it is on record with its reason, and
     ]);
 });
 
-test('002-19 004-16 validation cannot be removed: with every stage off that can be, wrong input still reaches no tool, prompt or resource', async () => {
+test('validation cannot be removed: with every stage off that can be, wrong input still reaches no tool, prompt or resource (002-19, 004-16)', async () => {
   const { tool, ran } = echo();
   const zod = defineTool(
     { name: 'strict', description: 'Takes a number.', input: z.object({ n: z.number().int() }), ...reads },
@@ -486,7 +486,7 @@ test('002-19 004-16 validation cannot be removed: with every stage off that can 
 });
 
 test.each(['validateInput', 'validateOutput', 'permit', 'authorize', 'commit'])(
-  '002-19 a configuration cannot name %s, let alone switch it off',
+  'a configuration cannot name %s, let alone switch it off (002-19)',
   async (stage) => {
     const crib = await openCrib({ offers: [echo().tool] });
     crib.configure({ stages: { [stage]: false } });
@@ -494,7 +494,7 @@ test.each(['validateInput', 'validateOutput', 'permit', 'authorize', 'commit'])(
   },
 );
 
-test('002-20 004-17 the same rules decide what is listed and what runs, for each tool and each caller, in every revision', async () => {
+test('the same rules decide what is listed and what runs, for each tool and each caller, in every revision (002-20, 004-17)', async () => {
   const tools = ['read_a', 'read_b', 'write_a'].map((name) => echo(name));
   const crib = await openCrib({
     offers: tools.map(({ tool }) => tool),
@@ -528,7 +528,7 @@ test('002-20 004-17 the same rules decide what is listed and what runs, for each
   }
 });
 
-test('002-20 where callers are told apart and no rule says otherwise, nothing may be used', async () => {
+test('where callers are told apart and no rule says otherwise, nothing may be used (002-20)', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool], config: { access: [] } });
   const peer = await crib.connect('ada');
@@ -537,13 +537,13 @@ test('002-20 where callers are told apart and no rule says otherwise, nothing ma
   expect(ran).toEqual([]);
 });
 
-test('002-21 a server without any configuration limits how often it is called', async () => {
+test('a server without any configuration limits how often it is called (002-21)', async () => {
   const { admitted, refused } = await callDefaultServer();
   expect(admitted).toBeGreaterThanOrEqual(600);
   expect(refused).toBeGreaterThan(0);
 });
 
-test('002-21 without the default limit all of those calls run, so the test above can fail', async () => {
+test('without the default limit all of those calls run, so the test above can fail (002-21)', async () => {
   const { admitted } = await callDefaultServer({ rateLimit: false });
   expect(admitted).toBe(1_000);
 });
@@ -575,7 +575,7 @@ async function callDefaultServer(
   }
 }
 
-test('003-22 a caller has no more than its role: no tool, prompt, resource or suggestion beyond it, listed or not', async () => {
+test('a caller has no more than its role: no tool, prompt, resource or suggestion beyond it, listed or not (003-22)', async () => {
   const crib = await openCrib({
     offers: [
       echo('open').tool,

@@ -32,7 +32,7 @@ describeMatrix(({ era, transport, connect }) => {
     return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${all}}`;
   };
 
-  test.each(ids)('000-13 the id %s is echoed unchanged', async (id) => {
+  test.each(ids)('the id %s is echoed unchanged (000-13)', async (id) => {
     const { wire } = await connect({ tools: [echo] });
     const answers = [
       await wire.send(message(id, 'tools/call', { name: 'echo' })),
@@ -54,14 +54,14 @@ describeMatrix(({ era, transport, connect }) => {
     ['a list', '[1]'],
     ['an object', '{"id":1}'],
     ['text of 129 bytes', `"${'x'.repeat(127)}é"`],
-  ])('000-13 %s is no id, so the refusal carries none', async (_what, id) => {
+  ])('%s is no id, so the refusal carries none (000-13)', async (_what, id) => {
     const { wire } = await connect({ tools: [echo] });
     const answer = JSON.parse((await wire.send(message(id, 'tools/list', {})))!);
     expect(answer).toMatchObject({ jsonrpc: '2.0', error: { code: -32600 } });
     expect(answer).not.toHaveProperty('id');
   });
 
-  test('000-13 answers find their requests when they come back in another order', async () => {
+  test('answers find their requests when they come back in another order (000-13)', async () => {
     const held = deferred();
     const slow = defineTool({ name: 'slow', description: 'Waits.' }, () => held.promise);
     const { wire } = await connect({ tools: [slow, echo] });

@@ -18,7 +18,7 @@ const message = (method: string, params: object, id?: number): JsonRpcMessage =>
   params,
 });
 
-test('001-74 a JSON-RPC request handed to the server object comes back wrapped, with no transport between', async () => {
+test('a JSON-RPC request handed to the server object comes back wrapped, with no transport between (001-74)', async () => {
   const answer = await server.handle(message('tools/call', { name: 'get_user' }, 1), { caller: localCaller });
   expect(answer).toEqual({
     jsonrpc: '2.0',
@@ -31,12 +31,12 @@ test('001-74 a JSON-RPC request handed to the server object comes back wrapped, 
   });
 });
 
-test('001-74 the caller is whoever the program says it is', async () => {
+test('the caller is whoever the program says it is (001-74)', async () => {
   const answer = await server.handle(message('tools/call', { name: 'get_user' }, 1), { caller: ada });
   expect(answer).toMatchObject({ result: { structuredContent: { user: 'ada' } } });
 });
 
-test('001-74 each request says for itself which revision it speaks', async () => {
+test('each request says for itself which revision it speaks (001-74)', async () => {
   const modern = await server.handle(message('tools/list', { _meta: modernMeta() }, 1), { caller: ada });
   const legacy = await server.handle(message('tools/list', {}, 1), { caller: ada });
   expect(modern).toMatchObject({ result: { resultType: 'complete' } });

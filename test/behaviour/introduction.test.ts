@@ -114,7 +114,7 @@ describeMatrix(
     // Where a client keeps no session the handshake still opens one, if there is anything to keep it with.
     const shakesHands = hasSession || transport === 'fetch without a session';
 
-    test('002-01 initialize tells the version, capabilities, instructions and who answers, and no more', async () => {
+    test('initialize tells the version, capabilities, instructions and who answers, and no more (002-01)', async () => {
       const peer = await connect(crib);
       expect(await peer.result('initialize', initialize(version))).toEqual({
         protocolVersion: version,

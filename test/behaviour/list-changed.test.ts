@@ -22,7 +22,7 @@ async function news(peer: Peer): Promise<string[]> {
 
 describeMatrix(
   ({ connect }) => {
-    test('000-35 003-09 a client of a lasting connection is told when a tool is added, changed, hidden, shown or removed', async () => {
+    test('a client of a lasting connection is told when a tool is added, changed, hidden, shown or removed (000-35, 003-09)', async () => {
       const source = new ToolRegistry().registerTool(named('first'));
       const peer = await connect({ source });
       expect(peer.introduction).toMatchObject({ capabilities: { tools: { listChanged: true } } });
@@ -41,7 +41,7 @@ describeMatrix(
       }
     });
 
-    test('000-35 changes of one turn are told once', async () => {
+    test('changes of one turn are told once (000-35)', async () => {
       const source = new ToolRegistry().registerTool(named('first'));
       const peer = await connect({ source });
       expect(await news(peer)).toEqual([]);
@@ -65,7 +65,7 @@ describeMatrix(
 
 describeMatrix(
   ({ era, connect }) => {
-    test('000-35 002-05 003-09 003-10 changes are promised where they are delivered, and delivered once they are asked for', async () => {
+    test('changes are promised where they are delivered, and delivered once they are asked for (000-35, 002-05, 003-09, 003-10)', async () => {
       const source = new ToolRegistry().registerTool(named('first'));
       const peer = await connect({ source });
       const introduction = peer.introduction ?? (await peer.result('server/discover'));
@@ -91,7 +91,7 @@ describeMatrix(
 
 describeMatrix(
   ({ connect }) => {
-    test('002-05 changes are not sent to a client that did not ask for them', async () => {
+    test('changes are not sent to a client that did not ask for them (002-05)', async () => {
       const source = new ToolRegistry().registerTool(named('first'));
       const peer = await connect({ source });
       source.registerTool(named('second'));
@@ -104,7 +104,7 @@ describeMatrix(
 
 describeMatrix(
   ({ connect }) => {
-    test('002-05 changes are not promised where they could not be heard', async () => {
+    test('changes are not promised where they could not be heard (002-05)', async () => {
       const peer = await connect({ source: new ToolRegistry().registerTool(named('first')) });
       const introduction = await peer.result('initialize', handshake);
       expect(introduction).toMatchObject({ capabilities: { tools: {} } });

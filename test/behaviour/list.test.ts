@@ -27,7 +27,7 @@ const numbered = (count: number) =>
   );
 
 describeMatrix(({ era, titles, structured, annotations, icons, connect }) => {
-  test('000-02 002-02 a tool that is added can be found and called at once', async () => {
+  test('a tool that is added can be found and called at once (000-02, 002-02)', async () => {
     const source = new ToolRegistry();
     const peer = await connect({ source });
     expect((await peer.list()).tools).toEqual([]);
@@ -37,7 +37,7 @@ describeMatrix(({ era, titles, structured, annotations, icons, connect }) => {
     expect((await peer.call('get_time')).content).toEqual([{ type: 'text', text: 'noon' }]);
   });
 
-  test('001-02 a list shows what a model needs to choose, and nothing of how a tool works', async () => {
+  test('a list shows what a model needs to choose, and nothing of how a tool works (001-02)', async () => {
     const peer = await connect({ tools: [getTime] });
     expect((await peer.list()).tools).toEqual([
       {
@@ -48,7 +48,7 @@ describeMatrix(({ era, titles, structured, annotations, icons, connect }) => {
     ]);
   });
 
-  test('002-08 002-10 002-11 a list shows everything the revision knows of a tool, unknown hints included, and nothing else', async () => {
+  test('a list shows everything the revision knows of a tool, unknown hints included, and nothing else (002-08, 002-10, 002-11)', async () => {
     const peer = await connect({ tools: [searchPages] });
     const [tool] = (await peer.list()).tools;
     expect(tool).toEqual({
@@ -72,7 +72,7 @@ describeMatrix(({ era, titles, structured, annotations, icons, connect }) => {
     expect((await peer.list()).tools.map(({ name }) => name)).toEqual(['get_time', 'search_pages']);
   });
 
-  test('002-06 002-07 003-05 004-04 a cursor leads from page to page until none is left', async () => {
+  test('a cursor leads from page to page until none is left (002-06, 002-07, 003-05, 004-04)', async () => {
     const peer = await connect({ tools: numbered(5), pageSize: 2 });
     const first = await peer.list();
     const second = await peer.list({ cursor: first['nextCursor'] });
@@ -85,13 +85,13 @@ describeMatrix(({ era, titles, structured, annotations, icons, connect }) => {
     expect(third).not.toHaveProperty('nextCursor');
   });
 
-  test('002-07 a list that fills its last page exactly ends there', async () => {
+  test('a list that fills its last page exactly ends there (002-07)', async () => {
     const peer = await connect({ tools: numbered(4), pageSize: 2 });
     const { nextCursor } = await peer.list();
     expect(await peer.list({ cursor: nextCursor })).not.toHaveProperty('nextCursor');
   });
 
-  test('002-07 a thousand tools are one page, and one more starts a second', async () => {
+  test('a thousand tools are one page, and one more starts a second (002-07)', async () => {
     const source = new ToolRegistry().registerTool(...numbered(1_000));
     const peer = await connect({ source });
     const whole = await peer.list();
@@ -111,7 +111,7 @@ describeMatrix(({ era, titles, structured, annotations, icons, connect }) => {
     ['a cursor in another spelling', `${Buffer.from('tool_0001').toString('base64url')}=`],
     ['a number', 2],
     ['null', null],
-  ])('002-06 %s is refused as a cursor', async (_what, cursor) => {
+  ])('%s is refused as a cursor (002-06)', async (_what, cursor) => {
     const peer = await connect({ tools: numbered(5), pageSize: 2 });
     expect(await peer.error('tools/list', { cursor })).toMatchObject({ code: -32602 });
   });
@@ -147,7 +147,7 @@ describeMatrix(({ era, titles, structured, annotations, icons, connect }) => {
 
 describeMatrix(
   ({ connect }) => {
-    test('000-10 001-02 tools/list needs no params', async () => {
+    test('tools/list needs no params (000-10, 001-02)', async () => {
       const { wire } = await connect({ tools: [getTime] });
       const answer = await wire.send('{"jsonrpc":"2.0","id":7,"method":"tools/list"}');
       expect(JSON.parse(answer!)).toMatchObject({ id: 7, result: { tools: [{ name: 'get_time' }] } });
@@ -158,7 +158,7 @@ describeMatrix(
 
 describeMatrix(
   ({ connect }) => {
-    test('000-10 tools/list needs no params but the _meta that every request has', async () => {
+    test('tools/list needs no params but the _meta that every request has (000-10)', async () => {
       const peer = await connect({ tools: [getTime] });
       expect(await peer.result('tools/list')).toMatchObject({ tools: [{ name: 'get_time' }] });
     });

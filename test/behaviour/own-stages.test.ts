@@ -11,7 +11,7 @@ import {
 import { rateLimit, validateInput } from '../../src/stages.ts';
 import { createFakeClock, createTestClient } from '../../src/testing.ts';
 
-test('000-37 calls with invalid arguments are limited too, by a limit the program put there itself', async () => {
+test('calls with invalid arguments are limited too, by a limit the program put there itself (000-37)', async () => {
   const { registry, ran } = addTool();
   const clock = createFakeClock();
   const answers = await callWrongly(withStages(registry, [rateLimit({ perMinute: 5 }, { clock })]));
@@ -20,7 +20,7 @@ test('000-37 calls with invalid arguments are limited too, by a limit the progra
   expect(ran).toEqual([]);
 });
 
-test('000-37 control: with validation in front of the limit such calls would not count', async () => {
+test('control: with validation in front of the limit such calls would not count (000-37)', async () => {
   const { registry } = addTool();
   const limited = withStages(registry, [rateLimit({ perMinute: 5 }, { clock: createFakeClock() })]);
   const answers = await callWrongly(withStages(limited, [validateInput]));

@@ -11,7 +11,7 @@ test.each<NonNullable<TestClientOptions['protocolVersion']>>([
   '2025-06-18',
   '2025-03-26',
   '2024-11-05',
-])('000-40 on %s a server asks the tool itself before every run', async (protocolVersion) => {
+])('on %s a server asks the tool itself before every run (000-40)', async (protocolVersion) => {
   const { server, ran } = notes();
   const asAda = createTestClient(server, { protocolVersion, caller: ada });
   const asBob = createTestClient(server, { protocolVersion, caller: bob });
@@ -25,7 +25,7 @@ test.each<NonNullable<TestClientOptions['protocolVersion']>>([
   expect(ran).toEqual(['ada', 'ada']);
 });
 
-test('000-40 a tool that asks the user is asked itself again before it goes on', async () => {
+test('a tool that asks the user is asked itself again before it goes on (000-40)', async () => {
   let isAllowed = true;
   const ran: string[] = [];
   const remove = defineTool(
@@ -46,7 +46,7 @@ test('000-40 a tool that asks the user is asked itself again before it goes on',
   expect(ran).toEqual([]);
 });
 
-test('000-40 a decision that breaks is told to nobody and lets nothing run', async () => {
+test('a decision that breaks is told to nobody and lets nothing run (000-40)', async () => {
   const ran: string[] = [];
   const broken = defineTool(
     {

@@ -23,7 +23,7 @@ describeMatrix(({ messages, connect }) => {
     ['a number', 42],
     ['zero', 0],
   ])(
-    '004-26 progress reaches the caller with its token, %s, and only ever grows',
+    'progress reaches the caller with its token, %s, and only ever grows (004-26)',
     async (_what, progressToken) => {
       const peer = await connect({ tools: [countdown] });
       const notifications: unknown[] = [];

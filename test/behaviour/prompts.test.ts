@@ -33,7 +33,7 @@ const review = definePrompt({ name: 'review', description: 'Starts a review.' },
 const prompts = [summarise, review];
 
 describeMatrix(({ era, titles, icons, audio, links, connect }) => {
-  test('000-42 prompts are listed by name, with everything the revision knows of them', async () => {
+  test('prompts are listed by name, with everything the revision knows of them (000-42)', async () => {
     const peer = await connect({ prompts });
     const { prompts: listed } = (await peer.result('prompts/list')) as { prompts: Json[] };
     expect(listed).toEqual([
@@ -51,7 +51,7 @@ describeMatrix(({ era, titles, icons, audio, links, connect }) => {
     ]);
   });
 
-  test('000-42 a prompt is filled in by its arguments', async () => {
+  test('a prompt is filled in by its arguments (000-42)', async () => {
     const peer = await connect({ prompts });
     const get = async (args: Json): Promise<unknown> =>
       (await peer.result('prompts/get', { name: 'summarise', arguments: args }))['messages'];
@@ -62,7 +62,7 @@ describeMatrix(({ era, titles, icons, audio, links, connect }) => {
     );
   });
 
-  test('000-42 the messages of a prompt hold blocks of any kind the revision has', async () => {
+  test('the messages of a prompt hold blocks of any kind the revision has (000-42)', async () => {
     const peer = await connect({ prompts });
     const result = await peer.result('prompts/get', { name: 'review' });
     expect(result).toMatchObject({
@@ -83,7 +83,7 @@ describeMatrix(({ era, titles, icons, audio, links, connect }) => {
     ['with an argument that is no text', { name: 'summarise', arguments: { day: 1 } }, /text/],
     ['with a list for arguments', { name: 'summarise', arguments: [] }, /object/],
     ['without a name', {}, /name/],
-  ])('000-42 a prompt %s is refused', async (_what, params, reason) => {
+  ])('a prompt %s is refused (000-42)', async (_what, params, reason) => {
     const peer = await connect({ prompts });
     expect(await peer.error('prompts/get', params)).toMatchObject({
       code: -32602,
@@ -91,7 +91,7 @@ describeMatrix(({ era, titles, icons, audio, links, connect }) => {
     });
   });
 
-  test('000-42 an unknown prompt is a protocol error that names it', async () => {
+  test('an unknown prompt is a protocol error that names it (000-42)', async () => {
     const peer = await connect({ prompts });
     expect(await peer.error('prompts/get', { name: 'sumarise' })).toEqual({
       code: -32602,

@@ -17,7 +17,7 @@ async function publishedBy(peer: Peer): Promise<string[]> {
 }
 
 describeMatrix(({ era, links, connect }) => {
-  test('004-26 a large result is published as a resource link that only its caller can read', async () => {
+  test('a large result is published as a resource link that only its caller can read (004-26)', async () => {
     const clock = createFakeClock();
     const peer = await connect({ tools: [exportRows], publish: true, clock });
     const { content } = await peer.call('export_rows');
@@ -50,7 +50,7 @@ describeMatrix(({ era, links, connect }) => {
     });
   });
 
-  test('004-26 a link works until it expires, and is unknown from then on', async () => {
+  test('a link works until it expires, and is unknown from then on (004-26)', async () => {
     const clock = createFakeClock();
     const peer = await connect({ tools: [exportRows], publish: true, clock });
     const [table, picture] = await publishedBy(peer);
@@ -65,7 +65,7 @@ describeMatrix(({ era, links, connect }) => {
     expect(await peer.result('resources/read', { uri: picture })).toHaveProperty('contents');
   });
 
-  test('004-26 what was published is not listed, and other resources are still there', async () => {
+  test('what was published is not listed, and other resources are still there (004-26)', async () => {
     const other = defineResource({ uri: 'note://a', name: 'a' }, () => 'a');
     const peer = await connect({ tools: [exportRows], resources: [other], publish: true });
     await publishedBy(peer);
@@ -86,7 +86,7 @@ describeMatrix(({ era, links, connect }) => {
 test.each<[string, Caller]>([
   ['another caller', { ...ada, id: 'bob' }],
   ['a caller of the same name elsewhere', { ...ada, tenant: { ...ada.tenant, id: 'other' } }],
-])('004-26 to %s a published link is unknown, as if it had never been', async (_what, stranger) => {
+])('to %s a published link is unknown, as if it had never been (004-26)', async (_what, stranger) => {
   const server = createServer(toServerOptions({ tools: [exportRows], publish: true }));
   const ask = (caller: Caller, method: string, params: object) =>
     server.handle({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: modernMeta() } }, { caller });

@@ -13,7 +13,7 @@ const greet = defineTool(
 const queued = { tools: [greet], delivery: 'queued' } as const;
 
 describeDoors((open) => {
-  test('001-60 a request is answered 202 {"status":"queued"}, and its result comes on the stream with an event id', async () => {
+  test('a request is answered 202 {"status":"queued"}, and its result comes on the stream with an event id (001-60)', async () => {
     const session = await openSession(await open(queued));
     const stream = await session.stream();
     const response = await session.call('greet', { name: 'Ada' }, 7);
@@ -34,7 +34,7 @@ describeDoors((open) => {
     expect(id).toMatch(/^[\w-]{12}\.\d+$/);
   });
 
-  test('001-60 a result waits for a client that opens its stream later', async () => {
+  test('a result waits for a client that opens its stream later (001-60)', async () => {
     const session = await openSession(await open(queued));
     await session.request('tools/call', { name: 'greet' }, 1);
     await session.request('tools/list', {}, 2);
@@ -49,7 +49,7 @@ describeDoors((open) => {
     ]);
   });
 
-  test('001-60 a client that lost its stream gets with Last-Event-ID what it missed, and goes on', async () => {
+  test('a client that lost its stream gets with Last-Event-ID what it missed, and goes on (001-60)', async () => {
     const session = await openSession(await open(queued));
     const stream = await session.stream();
     await session.request('ping', {}, 1);
@@ -66,7 +66,7 @@ describeDoors((open) => {
     expect((await resumed.message()).message).toMatchObject({ id: 4 });
   });
 
-  test('001-59 a call with a bearer token, a session id and a fraction as id gets its result under the same id', async () => {
+  test('a call with a bearer token, a session id and a fraction as id gets its result under the same id (001-59)', async () => {
     const door = await open(queued);
     const session = await openSession(door);
     const stream = await session.stream();

@@ -49,7 +49,7 @@ async function openApis(): Promise<{ readonly crib: Crib; readonly seen: string[
   return { crib, seen };
 }
 
-test('000-23 001-19 001-24 the tools are switched on by name, and answer through a gateway', async () => {
+test('the tools are switched on by name, and answer through a gateway (000-23, 001-19, 001-24)', async () => {
   const { crib, seen } = await openApis();
   const peer = await crib.connect('ada');
   expect((await peer.list()).tools.map(({ name }) => name)).toEqual([
@@ -79,7 +79,7 @@ test('000-23 001-19 001-24 the tools are switched on by name, and answer through
   expect(seen).toEqual(['POST /search', 'GET /weather']);
 });
 
-test('000-33 000-34 delete_page asks without any stage to make it, and leaves no intent when it was not confirmed', async () => {
+test('delete_page asks without any stage to make it, and leaves no intent when it was not confirmed (000-33, 000-34)', async () => {
   const { crib, seen } = await openApis();
   const peer = await crib.connect('ada');
   const asked = await peer.call('delete_page', { pageId: 'p1' });

@@ -53,7 +53,7 @@ const resources = [allNotes, picture, bundle, oneNote, street];
 const ref = (uri: string): Json => ({ type: 'ref/resource', uri });
 
 describeMatrix(({ era, titles, icons, connect }) => {
-  test('000-42 resources are listed with everything the revision knows of them', async () => {
+  test('resources are listed with everything the revision knows of them (000-42)', async () => {
     const peer = await connect({ resources });
     const { resources: listed } = (await peer.result('resources/list')) as { resources: Json[] };
     expect(listed.map(({ uri }) => uri)).toEqual(['note://all', 'note://bundle', 'note://picture']);
@@ -69,7 +69,7 @@ describeMatrix(({ era, titles, icons, connect }) => {
     });
   });
 
-  test('000-42 templates are listed apart', async () => {
+  test('templates are listed apart (000-42)', async () => {
     const peer = await connect({ resources });
     const { resourceTemplates } = await peer.result('resources/templates/list');
     expect(resourceTemplates).toEqual([
@@ -96,7 +96,7 @@ describeMatrix(({ era, titles, icons, connect }) => {
         { uri: 'note://bundle/2', mimeType: 'application/octet-stream', blob: 'AQID' },
       ],
     ],
-  ])('000-42 a resource is read: %s', async (_what, uri, contents) => {
+  ])('a resource is read: %s (000-42)', async (_what, uri, contents) => {
     const peer = await connect({ resources });
     const result = await peer.result('resources/read', { uri });
     expect(result['contents']).toEqual(
@@ -119,7 +119,7 @@ describeMatrix(({ era, titles, icons, connect }) => {
     ['has half an escape there', 'note://day/%'],
     ['has part of a character there', 'note://day/%E0%A4'],
     ['has a broken escape in the first of two values', 'map://%C3%28/x'],
-  ])('000-42 an address that %s is unknown, in the revision’s own number', async (_what, uri) => {
+  ])('an address that %s is unknown, in the revision’s own number (000-42)', async (_what, uri) => {
     const peer = await connect({ resources });
     expect(await peer.error('resources/read', { uri })).toEqual({
       code: era === 'modern' ? -32602 : -32002,

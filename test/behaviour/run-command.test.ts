@@ -34,13 +34,13 @@ async function untilUnderWay(crib: Crib, amount: number): Promise<void> {
   await vi.waitFor(() => expect(underWay(crib)).toBe(amount), { timeout: 10_000 });
 }
 
-test('003-01 a configuration offers commands, with paths relative to itself', async () => {
+test('a configuration offers commands, with paths relative to itself (003-01)', async () => {
   const peer = await (await open()).connect('ada');
   const done = await peer.call('run_command', { command: 'count', arguments: ['note.txt'] });
   expect(done.structuredContent).toMatchObject({ exit_code: 0, stdout: '4 ./note.txt\n' });
 });
 
-test('003-01 a command that fails, and one that is refused, tell the model why', async () => {
+test('a command that fails, and one that is refused, tell the model why (003-01)', async () => {
   const peer = await (await open()).connect('ada');
   const failed = await peer.call('run_command', { command: 'count', arguments: ['absent.txt'] });
   expect(failed.isError).toBe(true);
@@ -54,14 +54,14 @@ test('003-01 a command that fails, and one that is refused, tell the model why',
   expect(refused.content[0]!.text).toMatch(/must be a path relative to the working folder/);
 });
 
-test('003-01 without a configuration there are no commands', async () => {
+test('without a configuration there are no commands (003-01)', async () => {
   const peer = await (await openCrib()).connect('ada');
   expect(await peer.error('tools/call', { name: 'run_command', arguments: {} })).toMatchObject({
     code: -32602,
   });
 });
 
-test('003-01 each tenant runs commands in a folder of its own', async () => {
+test('each tenant runs commands in a folder of its own (003-01)', async () => {
   const files = { 'work/north/note.txt': 'north', 'work/south/note.txt': 'southern' };
   const crib = await open({ config: offering('./work/{tenant}'), files });
   for (const [holder, bytes] of [
@@ -74,7 +74,7 @@ test('003-01 each tenant runs commands in a folder of its own', async () => {
   }
 });
 
-test('003-01 a configuration that cannot be used is refused with its place', async () => {
+test('a configuration that cannot be used is refused with its place (003-01)', async () => {
   const crib = await open();
   crib.configure(offering('./absent'));
   await expect(crib.reload()).rejects.toThrow(
@@ -82,7 +82,7 @@ test('003-01 a configuration that cannot be used is refused with its place', asy
   );
 });
 
-test('003-01 D5 hanging up ends the programs', async () => {
+test('D5 hanging up ends the programs (003-01)', async () => {
   const crib = await open();
   const peer = await crib.connect('ada');
   const stop = new AbortController();
@@ -97,7 +97,7 @@ test('003-01 D5 hanging up ends the programs', async () => {
   await vi.waitFor(() => expect(underWay(crib)).toBe(0), { timeout: 5_000 });
 });
 
-test('003-01 D5 nothing is left when the gateway stops', async () => {
+test('D5 nothing is left when the gateway stops (003-01)', async () => {
   const crib = await open();
   const peer = await crib.connect('ada');
   const call = peer.call('run_command', { command: 'wait' }).catch(() => undefined);
@@ -107,7 +107,7 @@ test('003-01 D5 nothing is left when the gateway stops', async () => {
   await call;
 });
 
-test('003-01 a call under way outlives a change of the configuration', async () => {
+test('a call under way outlives a change of the configuration (003-01)', async () => {
   const crib = await open();
   const peer = await crib.connect('ada');
   const stop = new AbortController();

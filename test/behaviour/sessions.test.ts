@@ -182,7 +182,7 @@ describeDoors((open) => {
     expect(await (await second).json()).toMatchObject({ id: 7, result: { content: [{ text: 'done' }] } });
   });
 
-  test('000-35 003-09 the stream of a session tells of tools that come, change and go, and of resources it subscribed to', async () => {
+  test('the stream of a session tells of tools that come, change and go, and of resources it subscribed to (000-35, 003-09)', async () => {
     const source = new ToolRegistry().registerTool(echo).registerResource(
       defineResource({ uri: 'note://one', name: 'one' }, () => '1'),
       defineResource({ uri: 'note://two', name: 'two' }, () => '2'),

@@ -68,7 +68,7 @@ test('messages are posted and accepted with nothing; answers, reports and refusa
   expect((await stream.message()).message).toMatchObject({ error: { code: -32700 } });
 });
 
-test('000-35 changes are told on the stream once the handshake is complete', async () => {
+test('changes are told on the stream once the handshake is complete (000-35)', async () => {
   const source = new ToolRegistry();
   const door = await openDoor({ source });
   const early = await openStream(door);

@@ -38,7 +38,7 @@ describe.each(newestAndOldest)('$version over the pipes of a real process:', (re
     expect(child.complaints()).toBe('');
   });
 
-  test('004-06 text in any script survives pipes, however it is cut', async () => {
+  test('text in any script survives pipes, however it is cut (004-06)', async () => {
     const { peer } = await connect();
     const text = '21 °C — 日本語 👩‍👩‍👧‍👦 \u2028 '.repeat(20_000);
     expect(said(await peer.call('echo', { text }, { pieceBytes: 65_537 }))).toBe(text);

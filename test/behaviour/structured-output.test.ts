@@ -33,7 +33,7 @@ describeMatrix(({ structured, connect }) => {
     },
   );
 
-  test('002-10 an object is structured output as it is, with its text beside it', async () => {
+  test('an object is structured output as it is, with its text beside it (002-10)', async () => {
     const output = z.object({ rows: z.array(z.object({ id: z.number() })), rowCount: z.number() });
     const query = defineTool({ name: 'query', description: 'Queries.', output }, () => ({
       rows: [{ id: 7 }],
@@ -76,7 +76,7 @@ describeMatrix(({ structured, connect }) => {
       },
       tree,
     ],
-  ])('002-10 the listed output schema fits the structured output: %s', async (_what, schema, value) => {
+  ])('the listed output schema fits the structured output: %s (002-10)', async (_what, schema, value) => {
     const peer = await connect({ tools: [promising(schema, value)] });
     const [tool] = (await peer.list()).tools;
     const validate = new Ajv2020({ strict: false }).compile(tool!['outputSchema'] as JsonSchema);

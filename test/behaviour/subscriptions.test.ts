@@ -153,7 +153,7 @@ describeDoors((open) => {
     });
   });
 
-  test('000-35 003-09 listeners are told when a tool is added, changed, hidden, shown or removed, once a turn', async () => {
+  test('listeners are told when a tool is added, changed, hidden, shown or removed, once a turn (000-35, 003-09)', async () => {
     const source = stocked();
     const stream = await listen(await open({ source }), ALL);
     await acknowledged(stream);

@@ -18,7 +18,7 @@ const echo = defineTool(
 );
 
 describeMatrix(({ messages: hasMessages, structured, connect }) => {
-  test('004-06 text in any script comes back as it was sent', async () => {
+  test('text in any script comes back as it was sent (004-06)', async () => {
     const peer = await connect({ tools: [echo] });
     const result = await peer.call('echo', { text });
     expect(JSON.parse(result.content[0]!.text)).toEqual({ said: text, length: text.length });
@@ -26,7 +26,7 @@ describeMatrix(({ messages: hasMessages, structured, connect }) => {
     expect((await peer.list()).tools).toMatchObject([{ description: `Echoes text, such as ${text}` }]);
   });
 
-  test('004-06 text in any script survives a stream of events', async () => {
+  test('text in any script survives a stream of events (004-06)', async () => {
     const peer = await connect({ tools: [echo] });
     const messages: unknown[] = [];
     const result = await peer.result(
@@ -43,7 +43,7 @@ describeMatrix(({ messages: hasMessages, structured, connect }) => {
 describeMatrix(
   ({ connect }) => {
     test.each([1, 2, 3, 7])(
-      '004-06 a message cut every %i bytes, within characters too, is read whole',
+      'a message cut every %i bytes, within characters too, is read whole (004-06)',
       async (pieceBytes) => {
         const peer = await connect({ tools: [echo] });
         const { content } = await peer.call('echo', { text }, { pieceBytes });

@@ -39,7 +39,7 @@ describe.each(kinds)('a project for %s', (template) => {
     ]);
   });
 
-  test('000-27 has a description with three parts, each asked for by name', async () => {
+  test('has a description with three parts, each asked for by name (000-27)', async () => {
     const words = { does: "Does what's asked.", returns: 'Returns "it".', when: 'Use it \\ always.' };
     expect((await toolOf(await makeProject({ template, ...words }))).description).toBe(
       `Does what's asked. Returns "it". Use it \\ always.`,
@@ -50,7 +50,7 @@ describe.each(kinds)('a project for %s', (template) => {
   });
 });
 
-test('003-23 the query template is search_documents, with a query and a limit of 10 unless set', async () => {
+test('the query template is search_documents, with a query and a limit of 10 unless set (003-23)', async () => {
   const { client, source } = await clientOf(await makeProject({ template: 'query' }));
   const [tool] = await client.listTools();
   expect(tool).toMatchObject({
@@ -65,7 +65,7 @@ test('003-23 the query template is search_documents, with a query and a limit of
   expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('limit') });
 });
 
-test('003-24 the action template is send_email, with an address, a subject and a body, all needed', async () => {
+test('the action template is send_email, with an address, a subject and a body, all needed (003-24)', async () => {
   const { client, source } = await clientOf(await makeProject({ template: 'action' }));
   const [tool] = await client.listTools();
   expect(tool).toMatchObject({
@@ -104,7 +104,7 @@ test('003-24 the action template is send_email, with an address, a subject and a
   expect(source.calls).toHaveLength(1);
 });
 
-test('003-25 the transformation template is convert_currency, with codes of three capital letters', async () => {
+test('the transformation template is convert_currency, with codes of three capital letters (003-25)', async () => {
   const { client, source } = await clientOf(await makeProject({ template: 'transformation' }));
   const [tool] = await client.listTools();
   const code = { type: 'string', pattern: '^[A-Z]{3}$' };
@@ -233,7 +233,7 @@ describe('on the command line', () => {
     return { code, shown, left };
   }
 
-  test('000-27 on a terminal it asks for a name, a kind, a language and the three parts of the description', async () => {
+  test('on a terminal it asks for a name, a kind, a language and the three parts of the description (000-27)', async () => {
     const folder = join(scratch(), 'asked');
     const down = '\u001B[B';
     const { code, left } = await answer(folder, [
@@ -251,7 +251,7 @@ describe('on the command line', () => {
     );
   });
 
-  test('000-27 on a terminal, too, options answer every question', async () => {
+  test('on a terminal, too, options answer every question (000-27)', async () => {
     const folder = join(scratch(), 'told');
     const sentences = ['--does', 'Does it.', '--returns', 'Returns it.', '--when', 'Use it.'];
     const flags = ['--name', 'told-2', '--template', 'action', '--language', 'typescript', ...sentences];

@@ -36,7 +36,7 @@ for (const protocolVersion of versions) {
       expect(ran()).toEqual([]);
     });
 
-    test('002-20 004-17 a caller lists and calls what the rules allow', async () => {
+    test('a caller lists and calls what the rules allow (002-20, 004-17)', async () => {
       const { server, ran } = await guarded(rules);
       const [hers, his] = [ada, bob].map((caller) => createTestClient(server, { caller, protocolVersion }));
       expect((await hers!.listTools()).map(({ name }) => name)).toEqual(['look', 'pay', 'wipe']);
@@ -46,7 +46,7 @@ for (const protocolVersion of versions) {
       expect(ran()).toEqual(['wipe']);
     });
 
-    test('000-40 a failed condition is a result the model can read, not an error of the protocol', async () => {
+    test('a failed condition is a result the model can read, not an error of the protocol (000-40)', async () => {
       const { server, ran } = await guarded(rules);
       const client = createTestClient(server, { caller: bob, protocolVersion });
       const refused = await client.callTool('pay', { amount: 101 });
@@ -65,7 +65,7 @@ test('B11 control: without rules the hidden tool runs', async () => {
   expect(ran()).toEqual(['wipe']);
 });
 
-test('000-40 a default is a value like any other: leaving the argument out gets around nothing', async () => {
+test('a default is a value like any other: leaving the argument out gets around nothing (000-40)', async () => {
   const { server, ran } = await guarded(rules);
   const client = createTestClient(server, { caller: bob });
   expect((await client.callTool('pay', {})).isError).toBe(true);
@@ -87,7 +87,7 @@ test('B10 two roles never get the same list when their rights differ, and no lis
   for (const list of [hers, his]) expect(list!['cacheScope']).toBe('private');
 });
 
-test('002-20 a hidden prompt or resource is answered like one that does not exist', async () => {
+test('a hidden prompt or resource is answered like one that does not exist (002-20)', async () => {
   const { server } = await guarded(rules);
   const client = createTestClient(server, { caller: bob });
   const told = (method: string, params: Record<string, unknown>): Promise<string> =>

@@ -41,7 +41,7 @@ const guarded = (options: Partial<GuardOptions> = {}): Guard =>
   createGuard({ ...world.network, hosts: ['api.example.com'], ...options });
 const allClosed = (): Promise<void> => vi.waitFor(() => expect(world.publicHost.open()).toBe(0));
 
-test('D3 001-72 a body without end is cut at the limit and the connection is closed', async () => {
+test('D3 a body without end is cut at the limit and the connection is closed (001-72)', async () => {
   const before = world.publicHost.sent();
   const { body, isCut } = await guarded().request(api('/endless'));
   expect([body.length, isCut]).toEqual([MEBIBYTE, true]);

@@ -178,7 +178,7 @@ describe('D3 where a URL leads', () => {
   });
 
   test.each(table)(
-    'D3 001-70 %j is refused before anything is resolved or connected',
+    'D3 %j is refused before anything is resolved or connected (001-70)',
     async (row, reason) => {
       // Everything but the URL is open: the names are listed, the port is, and every address counts as public.
       const guard = createGuard({
@@ -194,7 +194,7 @@ describe('D3 where a URL leads', () => {
     },
   );
 
-  test.each(table)('D3 001-70 as a caller of the tool sees it, %j is refused', async (row, reason) => {
+  test.each(table)('D3 as a caller of the tool sees it, %j is refused (001-70)', async (row, reason) => {
     const { ports: _ports, ...network } = world.network;
     const tool = fetchApiDataTool(
       {
@@ -280,7 +280,7 @@ describe('D3 where a name leads', () => {
   const bad = [[privateAddress], [publicAddress, privateAddress], [privateAddress, publicAddress]];
 
   test.each(bad)(
-    'D3 001-70 a name that leads to %j %j is refused and nothing is connected',
+    'D3 a name that leads to %j %j is refused and nothing is connected (001-70)',
     async (...answer) => {
       world.answers.set('api.example.com', [answer]);
       expect(await reasonOf(guarded().request(api()))).toBe('refused_address');
@@ -303,7 +303,7 @@ describe('D3 where a name leads', () => {
     'not an address',
     '2130706433',
     '',
-  ])('D3 001-70 a name that also leads to %j is refused', async (address) => {
+  ])('D3 a name that also leads to %j is refused (001-70)', async (address) => {
     const { isAllowed: _ours, ...network } = world.network;
     const guard = createGuard({
       ...network,
@@ -313,7 +313,7 @@ describe('D3 where a name leads', () => {
     expect(await reasonOf(guard.request(api()))).toBe('refused_address');
   });
 
-  test('D3 001-70 a name that changes its address between the check and the connection is connected to what was checked', async () => {
+  test('D3 a name that changes its address between the check and the connection is connected to what was checked (001-70)', async () => {
     world.answers.set('api.example.com', [[publicAddress], [privateAddress]]);
     expect(await reasonOf(guarded().request(api()))).toBe('reached');
     expect({ ...connected(), asked: world.asked }).toEqual({
@@ -377,7 +377,7 @@ describe('D3 where a redirect leads', () => {
     '\\\\127.0.0.1:PORT\\',
     'https:\\\\127.0.0.1:PORT/',
     'https://exam ple.com',
-  ])('D3 001-70 a redirect to %j is refused', async (location) => {
+  ])('D3 a redirect to %j is refused (001-70)', async (location) => {
     world.answers.set('inner.example.com', [[privateAddress]]);
     expect(await reasonOf(guarded().request(to(location)))).toBe('refused_redirect');
     expect(connected()).toEqual({ outer: 1, inner: 0 });
@@ -390,7 +390,7 @@ describe('D3 where a redirect leads', () => {
     expect(connected()).toEqual({ outer: 1, inner: 1 });
   });
 
-  test('D3 001-70 a redirect back to the same name is resolved and checked again', async () => {
+  test('D3 a redirect back to the same name is resolved and checked again (001-70)', async () => {
     world.answers.set('api.example.com', [[publicAddress], [privateAddress]]);
     expect(await reasonOf(guarded().request(to('/again')))).toBe('refused_redirect');
     expect(connected()).toEqual({ outer: 1, inner: 0 });

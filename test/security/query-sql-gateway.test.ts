@@ -20,7 +20,7 @@ function offering(urlByTenant: Record<string, string>): ConfigInput {
   return { tools: { ready: { query_sql: { urlByTenant, tables: ['orders'] } } } };
 }
 
-test('003-03 a configuration offers query_sql, and each tenant reaches its own database only', async () => {
+test('a configuration offers query_sql, and each tenant reaches its own database only (003-03)', async () => {
   const crib = await openCrib({ config: offering({ north: shopFor('north'), south: shopFor('south') }) });
   const query = 'SELECT note FROM orders WHERE id = ?';
   for (const [who, note] of [
@@ -35,7 +35,7 @@ test('003-03 a configuration offers query_sql, and each tenant reaches its own d
   }
 }, 60_000);
 
-test('003-03 a tenant without a database, and a query beyond the list, are told so as results', async () => {
+test('a tenant without a database, and a query beyond the list, are told so as results (003-03)', async () => {
   const crib = await openCrib({ config: offering({ north: shopFor('north') }) });
   const cyn = await crib.connect('cyn');
   const none = await cyn.call('query_sql', { query: 'SELECT 1' });

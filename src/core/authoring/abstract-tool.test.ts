@@ -46,7 +46,7 @@ class FileTool extends AbstractTool {
   }
 }
 
-test('001-20 a class hands name, description, schema and annotations to its parent', () => {
+test('a class hands name, description, schema and annotations to its parent (001-20)', () => {
   expect(new ToolRegistry().registerTool(new WeatherTool('key')).getToolsList().tools).toEqual([
     {
       name: 'get_weather',
@@ -64,7 +64,7 @@ test('001-20 a class hands name, description, schema and annotations to its pare
   ]);
 });
 
-test('001-21 a schema of properties and required is completed, and no other keyword is lost', () => {
+test('a schema of properties and required is completed, and no other keyword is lost (001-21)', () => {
   const partial = {
     properties: { a: { type: 'string' } },
     required: ['a'],
@@ -76,7 +76,7 @@ test('001-21 a schema of properties and required is completed, and no other keyw
   expect(new Probe('probe', 'Probes.', partial).inputSchema).toEqual({ type: 'object', ...partial });
 });
 
-test('001-22 execute gets the parameters and the context', async () => {
+test('execute gets the parameters and the context (001-22)', async () => {
   const registry = new ToolRegistry().registerTool(new WeatherTool('key'));
   const tenant = { id: 'acme', name: 'Acme', data: {} };
   expect(await registry.execute('get_weather', { location: 'Oslo' }, { tenant })).toEqual({
@@ -87,7 +87,7 @@ test('001-22 execute gets the parameters and the context', async () => {
   });
 });
 
-test('001-22 execute may be called directly, which makes a class easy to test', () => {
+test('execute may be called directly, which makes a class easy to test (001-22)', () => {
   const context = { tenant: localCaller.tenant } as ToolContext;
   expect(new WeatherTool('').execute({ location: 'Oslo', units: 'kelvin' }, context)).toEqual({
     location: 'Oslo',
@@ -97,7 +97,7 @@ test('001-22 execute may be called directly, which makes a class easy to test', 
   });
 });
 
-test('001-23 validateParameters checks the whole schema and fills in defaults', () => {
+test('validateParameters checks the whole schema and fills in defaults (001-23)', () => {
   const probe = new Probe('probe', 'Probes.', {
     properties: { limit: { type: 'integer', maximum: 100, default: 10 } },
     required: ['query'],
@@ -111,7 +111,7 @@ test('001-23 validateParameters checks the whole schema and fills in defaults', 
   );
 });
 
-test('001-50 a class sets the annotations of all its instances', () => {
+test('a class sets the annotations of all its instances (001-50)', () => {
   expect(new FileTool('a', 'Does a.').annotations).toEqual({
     readOnlyHint: false,
     destructiveHint: true,
@@ -120,7 +120,7 @@ test('001-50 a class sets the annotations of all its instances', () => {
   });
 });
 
-test('001-51 annotations of the constructor win over those of the class', () => {
+test('annotations of the constructor win over those of the class (001-51)', () => {
   const tool = new FileTool('a', 'Does a.', {}, { destructiveHint: false, title: 'A' });
   expect(tool.annotations).toEqual({
     title: 'A',

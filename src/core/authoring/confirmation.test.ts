@@ -32,14 +32,14 @@ function registryOf(tool: Tool): ToolRegistry {
   return new ToolRegistry().registerTool(requireConfirmation(tool));
 }
 
-test('000-32 the description ends by saying that the tool is destructive and requires confirmation', () => {
+test('the description ends by saying that the tool is destructive and requires confirmation (000-32)', () => {
   const { description } = requireConfirmation(wipe());
   expect(description).toBe('Wipes a disk. DESTRUCTIVE - requires confirmation.');
   const harmless = wipe({ annotations: { readOnlyHint: true } });
   expect(requireConfirmation(harmless).description).toBe('Wipes a disk. Requires confirmation.');
 });
 
-test('000-33 the tool takes a boolean `confirmed` that is false unless given', () => {
+test('the tool takes a boolean `confirmed` that is false unless given (000-33)', () => {
   const { inputSchema } = requireConfirmation(wipe());
   expect(inputSchema).toMatchObject({
     properties: { disk: { type: 'string' }, confirmed: { type: 'boolean', default: false } },
@@ -48,7 +48,7 @@ test('000-33 the tool takes a boolean `confirmed` that is false unless given', (
 });
 
 test.each([{}, { confirmed: false }])(
-  '000-33 with %j nothing is done, and the answer says what would be and how to have it done',
+  'with %j nothing is done, and the answer says what would be and how to have it done (000-33)',
   async (consent) => {
     const answer = await registryOf(wipe()).execute('wipe', { disk: 'sda', ...consent });
     expect(answer).toEqual({
@@ -61,7 +61,7 @@ test.each([{}, { confirmed: false }])(
 );
 
 test.each(['Please confirm deletion by calling with confirmed=true', 'Say so with confirmed=true!'])(
-  '000-33 a tool can ask in words of its own, and tells what would be done after them: %j',
+  'a tool can ask in words of its own, and tells what would be done after them: %j (000-33)',
   async (message) => {
     const asking = requireConfirmation(wipe(), { message });
     const answer = await new ToolRegistry().registerTool(asking).execute('wipe', { disk: 'sda' });
@@ -74,7 +74,7 @@ test.each(['Please confirm deletion by calling with confirmed=true', 'Say so wit
   },
 );
 
-test('000-34 confirmed, the tool runs and never sees how it was confirmed', async () => {
+test('confirmed, the tool runs and never sees how it was confirmed (000-34)', async () => {
   expect(await registryOf(wipe()).execute('wipe', { disk: 'sda', confirmed: true })).toEqual({
     status: 'wiped',
   });

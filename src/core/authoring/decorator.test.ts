@@ -44,7 +44,7 @@ const notion: NotionClient = {
   search: ({ query, page_size: size }) => [{ id: 'a', title: `${query} (${size})` }],
 };
 
-test('000-18 a decorated method becomes a tool with the name and description it is given', async () => {
+test('a decorated method becomes a tool with the name and description it is given (000-18)', async () => {
   const registry = new ToolRegistry().registerTool(...toolsFrom(new NotionTools(notion)));
   expect(registry.getToolNames()).toEqual(['search_pages', 'get_page', 'list_http_errors_of2nd_page']);
   expect(registry.find('search_pages')).toMatchObject({
@@ -55,12 +55,12 @@ test('000-18 a decorated method becomes a tool with the name and description it 
   await expect(registry.execute('search_pages', {})).rejects.toMatchObject({ code: 'invalid_arguments' });
 });
 
-test('000-18 a decorated method gets its arguments and the context', async () => {
+test('a decorated method gets its arguments and the context (000-18)', async () => {
   const registry = new ToolRegistry().registerTool(...toolsFrom(new NotionTools(notion)));
   expect(await registry.execute('get_page', { id: 'p1' })).toEqual({ id: 'p1', for: 'local' });
 });
 
-test('000-19 the bare decorator takes name and description from the name of the method', () => {
+test('the bare decorator takes name and description from the name of the method (000-19)', () => {
   const bare = toolsFrom(new NotionTools(notion)).find(({ name }) => name.startsWith('list'));
   expect(bare).toMatchObject({
     name: 'list_http_errors_of2nd_page',
@@ -69,7 +69,7 @@ test('000-19 the bare decorator takes name and description from the name of the 
   });
 });
 
-test('000-22 several tools of one class share the client it was given', async () => {
+test('several tools of one class share the client it was given (000-22)', async () => {
   const queries: string[] = [];
   const tools = toolsFrom(new NotionTools({ search: ({ query }) => (queries.push(query), []) }));
   const registry = new ToolRegistry().registerTool(...tools);

@@ -10,14 +10,14 @@ import { defineTool } from '../tool.ts';
 const noon = Date.UTC(2026, 0, 15, 12);
 
 test.each(['Missing required field', 'Text field must be string', 'Limit must be between 1 and 100'])(
-  '001-53 a handler says "%s" with toolError, and the call counts as failed',
+  'a handler says "%s" with toolError, and the call counts as failed (001-53)',
   (message) => {
     expect(toolError(message)).toEqual({ error: message });
     expect(toResult(toolError(message))).toEqual({ kind: 'failed', data: { error: message } });
   },
 );
 
-test('001-53 what belongs to an error goes along, and cannot take its place', () => {
+test('what belongs to an error goes along, and cannot take its place (001-53)', () => {
   expect(toolError('Unknown article', { sku: 'A1' })).toEqual({ error: 'Unknown article', sku: 'A1' });
   expect(toolError('Unknown article', { error: 'none' })).toEqual({ error: 'Unknown article' });
 });
@@ -35,23 +35,26 @@ const fields = z.object({
 });
 
 test.each([
-  ['001-53', {}, 'text: Missing required field'],
-  ['001-53', { text: 5 }, 'text: Text field must be string'],
-  ['001-53', { text: 'a', limit: 0 }, 'limit: Limit must be between 1 and 100'],
-  ['001-53', { text: 'a', limit: 101 }, 'limit: Limit must be between 1 and 100'],
-  ['000-28', { text: 'a', query: 'b' }, 'query: Query must be at least 2 characters'],
-])('%s the message an author gives to a rule is what the model reads: %j', async (_id, args, message) => {
-  let runs = 0;
-  const tool = defineTool({ name: 'find', description: 'Finds.', input: fields }, () => ++runs);
-  const registry = new ToolRegistry().registerTool(tool);
-  await expect(registry.execute('find', args)).rejects.toMatchObject({
-    code: 'invalid_arguments',
-    message: `Invalid arguments for find: ${message}`,
-  });
-  expect(runs).toBe(0);
-});
+  [{}, 'text: Missing required field'],
+  [{ text: 5 }, 'text: Text field must be string'],
+  [{ text: 'a', limit: 0 }, 'limit: Limit must be between 1 and 100'],
+  [{ text: 'a', limit: 101 }, 'limit: Limit must be between 1 and 100'],
+  [{ text: 'a', query: 'b' }, 'query: Query must be at least 2 characters'],
+])(
+  'for %j the model reads the message that the author gave to the rule (000-28, 001-53)',
+  async (args, message) => {
+    let runs = 0;
+    const tool = defineTool({ name: 'find', description: 'Finds.', input: fields }, () => ++runs);
+    const registry = new ToolRegistry().registerTool(tool);
+    await expect(registry.execute('find', args)).rejects.toMatchObject({
+      code: 'invalid_arguments',
+      message: `Invalid arguments for find: ${message}`,
+    });
+    expect(runs).toBe(0);
+  },
+);
 
-test('001-54 a full account gets the time, and the call counts as failed', async () => {
+test('a full account gets the time, and the call counts as failed (001-54)', async () => {
   const facts = { error: 'Operation failed', error_code: 17, message: 'The archive is closed on Sundays.' };
   const told = toolError(facts, createFakeClock(noon));
   expect(told).toEqual({ ...facts, timestamp: '2026-01-15T12:00:00.000Z' });
@@ -59,13 +62,13 @@ test('001-54 a full account gets the time, and the call counts as failed', async
   expect(await runLocally(createTestCall(tool))).toEqual({ kind: 'failed', data: told });
 });
 
-test('001-54 without a clock the time is that of the machine', () => {
+test('without a clock the time is that of the machine (001-54)', () => {
   const before = Date.now();
   const { timestamp } = toolError({ error: 'a', error_code: 'b', message: 'c' });
   expect(Date.parse(timestamp)).toBeGreaterThanOrEqual(before);
   expect(Date.parse(timestamp)).toBeLessThanOrEqual(Date.now());
 });
 
-test('001-54 a success in an envelope is a success', () => {
+test('a success in an envelope is a success (001-54)', () => {
   expect(toResult({ result: { rows: 2 } })).toEqual({ kind: 'done', data: { result: { rows: 2 } } });
 });

@@ -16,7 +16,7 @@ test.each([
   ['1', 1, 'Try again after 1 second.'],
   ['Thu, 15 Jan 2026 12:02:00 GMT', 120, 'Try again after 120 seconds.'],
   ['Thu, 15 Jan 2026 11:00:00 GMT', 0, 'Try again after 0 seconds.'],
-])('004-15 a 429 with Retry-After %j says to come back after %i seconds', (header, seconds, message) => {
+])('a 429 with Retry-After %j says to come back after %i seconds (004-15)', (header, seconds, message) => {
   expect(upstreamFailure(answer(429, header), clock)).toEqual({
     error: 'API rate limit exceeded',
     code: 429,
@@ -26,7 +26,7 @@ test.each([
 });
 
 test.each([undefined, '', 'soon', '-5', '1.5', '99999999999', '2026-01-15', 'Thu, 99 Jan 2026 12:00:00 GMT'])(
-  '004-15 a 429 with the header %j says to try again later',
+  'a 429 with the header %j says to try again later (004-15)',
   (header) => {
     expect(upstreamFailure(answer(429, header), clock)).toEqual({
       error: 'API rate limit exceeded',
@@ -36,7 +36,7 @@ test.each([undefined, '', 'soon', '-5', '1.5', '99999999999', '2026-01-15', 'Thu
   },
 );
 
-test.each([500, 502, 503, 504])('004-15 a %i is told as out of order, with its time', (status) => {
+test.each([500, 502, 503, 504])('a %i is told as out of order, with its time (004-15)', (status) => {
   expect(upstreamFailure(answer(status, '5'), clock)).toEqual({
     error: 'API is not available now',
     code: status,
@@ -49,7 +49,7 @@ test.each([200, 204, 304, 400, 401, 404, 499, 600])('a %i is no such failure', (
   expect(upstreamFailure(answer(status, '5'), clock)).toBeUndefined();
 });
 
-test('004-15 returned from a handler, it is a failed result that names the limit', () => {
+test('returned from a handler, it is a failed result that names the limit (004-15)', () => {
   const result = toResult(
     upstreamFailure(new Response(null, { status: 429, headers: { 'retry-after': '7' } })),
   );

@@ -12,7 +12,7 @@ import type { Tool } from '../tool.ts';
 
 const hang = (): Promise<never> => new Promise(() => {});
 
-test('000-41 a call that takes too long is ended, and its tool is told to stop', async () => {
+test('a call that takes too long is ended, and its tool is told to stop (000-41)', async () => {
   const { source, clock } = limited();
   const call = createTestCall(toolCalled('slow', hang));
   const ended = source.call(call);
@@ -26,7 +26,7 @@ test('000-41 a call that takes too long is ended, and its tool is told to stop',
   expect(call.cancellation.signal.aborted).toBe(true);
 });
 
-test('000-41 without the stage the same call never ends', async () => {
+test('without the stage the same call never ends (000-41)', async () => {
   const clock = createFakeClock();
   let isOver = false;
   const ended = withStages(recordingSource(), []).call(

@@ -14,7 +14,7 @@ const ada: Caller = { ...localCaller, id: 'ada' };
 const bob: Caller = { ...localCaller, id: 'bob' };
 const ownOnly: Authorize = ({ owner }, { id }) => owner === id || `Only ${String(owner)} may read this.`;
 
-test('000-40 registry.execute asks the tool before every run', async () => {
+test('registry.execute asks the tool before every run (000-40)', async () => {
   const ran: unknown[] = [];
   const registry = new ToolRegistry().registerTool(noteTool(ownOnly, ran));
   expect(await registry.execute('note', { owner: 'ada' }, { caller: ada })).toBe('text');
@@ -27,7 +27,7 @@ test('000-40 registry.execute asks the tool before every run', async () => {
   expect(ran).toEqual([{ owner: 'ada' }, { owner: 'ada' }]);
 });
 
-test('000-40 the stage asks the tool before every run; without it the same call runs', async () => {
+test('the stage asks the tool before every run; without it the same call runs (000-40)', async () => {
   const ran: unknown[] = [];
   const registry = new ToolRegistry().registerTool(noteTool(ownOnly, ran));
   const tool = registry.find('note')!;
@@ -47,7 +47,7 @@ test.each<[what: string, answer: unknown]>([
   ['an empty text', ''],
   ['a later no', Promise.resolve(false)],
   ['a later nothing', Promise.resolve()],
-])('000-40 only a plain yes lets a call run: %s does not', async (_what, answer) => {
+])('only a plain yes lets a call run: %s does not (000-40)', async (_what, answer) => {
   const ran: unknown[] = [];
   const tool = noteTool((() => answer) as Authorize, ran);
   const registry = new ToolRegistry().registerTool(tool);

@@ -14,7 +14,7 @@ import { withStages } from '../stage.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { checkArguments, validateInput, validateOutput } from './validate.ts';
 
-test('004-01 arguments and results are both checked against their schemas', async () => {
+test('arguments and results are both checked against their schemas (004-01)', async () => {
   const double = defineTool(
     {
       name: 'double',

@@ -8,7 +8,7 @@ const resource = (uri: string) => defineResource({ uri, name: uri }, () => uri);
 const template = (uriTemplate: string) =>
   defineResourceTemplate({ uriTemplate, name: uriTemplate }, () => '');
 
-test('000-42 resources, which applications choose, and prompts, which users choose, live in registries of one pattern', () => {
+test('resources, which applications choose, and prompts, which users choose, live in registries of one pattern (000-42)', () => {
   const told = vi.fn<(kind: string) => void>();
   const resources = new ResourceRegistry(() => told('resources')).register(resource('note://a'));
   const prompts = new PromptRegistry(() => told('prompts')).register(definePrompt({ name: 'a' }, () => ''));

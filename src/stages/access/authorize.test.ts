@@ -54,7 +54,7 @@ describe('who may use what', () => {
       ['mail_send', 'pay', 'report'],
     ],
   ])(
-    '002-20 004-17 %s: what is listed, found and called is the same',
+    '%s: what is listed, found and called is the same (002-20, 004-17)',
     async (_what, rules, ...[caller, expected]) => {
       const { source, reached } = await staged(rules);
       expect((await source.list(caller)).map(({ name }) => name)).toEqual(expected);
@@ -68,7 +68,7 @@ describe('who may use what', () => {
     },
   );
 
-  test('003-22 without a rule nobody may do anything, and a rule gives exactly what it names', async () => {
+  test('without a rule nobody may do anything, and a rule gives exactly what it names (003-22)', async () => {
     const nothing = await staged([]);
     expect(await nothing.source.list(ada)).toEqual([]);
     const least = await staged([{ callers: ['bob'], scopes: ['mail:read'], tools: ['mail_read'] }]);
@@ -223,7 +223,7 @@ describe('conditions', () => {
     ],
   ];
 
-  test.each(cases)('000-40 004-17 %s', async (_what, rules, ...[args, ending, rule]) => {
+  test.each(cases)('%s (000-40, 004-17)', async (_what, rules, ...[args, ending, rule]) => {
     const { source, reached } = await staged(rules);
     const call = callOf(tools[2]!, bob, args);
     expect(await endingOf(source, call)).toBe(ending);
@@ -232,7 +232,7 @@ describe('conditions', () => {
     expect((await source.list(bob)).some(({ name }) => name === 'pay')).toBe(ending !== 'unknown_tool');
   });
 
-  test('000-40 the refusal tells the model what to do and not which rule it was', async () => {
+  test('the refusal tells the model what to do and not which rule it was (000-40)', async () => {
     const { source } = await staged([{ tools: ['pay'], when: 'args.amount < 100' }]);
     const call = callOf(tools[2]!, bob, { amount: 500 });
     expect(() => source.call(call)).toThrow(
@@ -266,7 +266,7 @@ describe('conditions', () => {
     { tools: ['pay'] },
   ];
 
-  test('000-40 conditions see defaults: leaving an argument out does not get around a rule', async () => {
+  test('conditions see defaults: leaving an argument out does not get around a rule (000-40)', async () => {
     const { byName, byCondition } = await createAccess(limit);
     const source = withStages(recordingSource(transfer), [byName, validateInput, byCondition]);
     expect(await endingOf(source, callOf(transfer, bob, {}))).toBe('refused');
@@ -433,7 +433,7 @@ describe('prompts and resources', () => {
     ['a template by its own text', [{ resources: ['docs:///{+path}'] }], ['any']],
     ['a deny', [{ resources: ['*/secret/*'], effect: 'deny' }, { resources: ['*'] }], ['a', 'any']],
     ['another role', [{ roles: ['admin'], prompts: ['*'], resources: ['*'] }], []],
-  ])('002-20 %s: seen and read are the same', async (_what, rules, expected) => {
+  ])('%s: seen and read are the same (002-20)', async (_what, rules, expected) => {
     const { byName } = await createAccess(rules);
     const all: Readable[] = [prompt, page, secret, template];
     expect(all.filter((target) => byName.exposeReading!(target, bob)).map(({ name }) => name)).toEqual(

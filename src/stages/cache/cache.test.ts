@@ -25,7 +25,7 @@ const bob: Caller = { ...localCaller, id: 'bob', tenant: acme };
 const rivalAda: Caller = { ...ada, tenant: rival };
 
 describe('what is kept', () => {
-  test('001-56 a result is kept for 300 s under a key that holds tenant, tool and arguments', async () => {
+  test('a result is kept for 300 s under a key that holds tenant, tool and arguments (001-56)', async () => {
     const { source, runs, clock } = setUp(noting('look'), noting('peek'));
     const first = await source.call(callOf('look'));
     clock.advance(299_999);

@@ -15,7 +15,7 @@ type Arguments = Record<string, unknown>;
 const anything = defineTool({ name: 'take', description: 'Takes.', input: { type: 'object' } }, () => 'done');
 
 describe('control characters', () => {
-  test('000-38 NUL and control characters are taken out of text; tabs and line ends stay', async () => {
+  test('NUL and control characters are taken out of text; tabs and line ends stay (000-38)', async () => {
     const args = {
       name: 'a\0b\u001b[31m\u0085\u007f',
       list: ['x\u0007', { deep: 'y\b' }],
@@ -81,7 +81,7 @@ describe('control characters', () => {
     expect(coerced).toEqual({ deep: { flag: true } });
   });
 
-  test('000-38 without the stage they arrive', async () => {
+  test('without the stage they arrive (000-38)', async () => {
     const source = recordingSource(anything);
     await withStages(source, []).call(callOf(anything, { a: 'b\0' }));
     expect((source.calls[0] as ToolCall).arguments).toEqual({ a: 'b\0' });
@@ -94,7 +94,7 @@ describe('control characters', () => {
     expect(kept).toBe(args.b);
   });
 
-  test('000-38 no control character arrives, and cleaning twice is cleaning once', async () => {
+  test('no control character arrives, and cleaning twice is cleaning once (000-38)', async () => {
     await fc.assert(
       fc.asyncProperty(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), async (args) => {
         const once = await pass(args).catch(() => ({}));
@@ -113,7 +113,7 @@ describe('control characters', () => {
     expect(Object.getPrototypeOf(clean)).toBe(Object.prototype);
   });
 
-  test('000-38 the arguments of a prompt are cleaned too', async () => {
+  test('the arguments of a prompt are cleaned too (000-38)', async () => {
     const prompt = definePrompt({ name: 'greet', arguments: { who: {} } }, () => '');
     const { tool: _tool, ...base } = callOf(anything, {});
     const call: PromptCall = { ...base, kind: 'prompt', prompt, arguments: { who: 'Ada\0' } };
@@ -138,7 +138,7 @@ describe('control characters', () => {
 });
 
 describe('limits', () => {
-  test('000-38 text that is too long is refused by field', async () => {
+  test('text that is too long is refused by field (000-38)', async () => {
     const args = { filter: { names: ['ok', 'x'.repeat(11)] } };
     await expect(pass(args, { maxStringLength: 10 })).rejects.toMatchObject({
       code: 'invalid_arguments',
@@ -149,7 +149,7 @@ describe('limits', () => {
     await expect(pass({ a: 'x'.repeat(1_000_001) })).rejects.toThrow('a: is longer than 1000000 characters');
   });
 
-  test('000-38 data that is too deep is refused by field, however deep it is', async () => {
+  test('data that is too deep is refused by field, however deep it is (000-38)', async () => {
     const nest = (levels: number): Arguments => {
       let value: unknown = 1;
       for (let level = 1; level < levels; level++) value = [value];
@@ -212,7 +212,7 @@ describe('coercion', () => {
     [{ nested: { on: 'true' } }, { nested: { on: true } }],
     [{ other: '7' }, { other: 7 }],
     [{ free: '5' }, { free: '5' }],
-  ])('000-38 %j is taken as %j', async (given, taken) => {
+  ])('%j is taken as %j (000-38)', async (given, taken) => {
     expect(await pass(given, { coerce: true }, typed)).toEqual(taken);
     expect(await pass(given, {}, typed)).toBe(given);
   });
@@ -231,11 +231,11 @@ describe('coercion', () => {
     { count: null },
     { count: ['5'] },
     { list: '5' },
-  ])('000-38 %j would lose something, and stays as it is', async (given) => {
+  ])('%j would lose something, and stays as it is (000-38)', async (given) => {
     expect(await pass(given, { coerce: true }, typed)).toBe(given);
   });
 
-  test('000-38 a coerced call passes validation, and is refused without', async () => {
+  test('a coerced call passes validation, and is refused without (000-38)', async () => {
     const call = callOf(typed, { count: '5', on: 'true' });
     const line = (options: Options): unknown =>
       withStages(recordingSource(typed), [sanitizeInput(options), validateInput]).call(call);
@@ -271,7 +271,7 @@ describe('unknown fields', () => {
     constructor: 5,
   };
 
-  test('000-38 fields the schema forbids are dropped when asked for, and only those', async () => {
+  test('fields the schema forbids are dropped when asked for, and only those (000-38)', async () => {
     expect(await pass(given, { dropUnknown: true }, strict)).toStrictEqual({
       a: 'x',
       inner: { b: 1 },
@@ -281,7 +281,7 @@ describe('unknown fields', () => {
     expect(await pass(given, {}, strict)).toBe(given);
   });
 
-  test('000-38 otherwise validation refuses them', () => {
+  test('otherwise validation refuses them (000-38)', () => {
     const line = withStages(recordingSource(strict), [sanitizeInput(), validateInput]);
     expect(() => line.call(callOf(strict, { a: 'x', extra: 1 }))).toThrow('extra: is not a known field');
   });

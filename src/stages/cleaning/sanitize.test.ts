@@ -112,7 +112,7 @@ describe('hidden text', () => {
   );
 
   test.each(hidden)(
-    'C7 002-22 003-19 004-19 001-57 $encoding in $position cannot be read back',
+    'C7 $encoding in $position cannot be read back (002-22, 003-19, 004-19, 001-57)',
     async ({ position, hide, read }) => {
       const text = `See ${hide(marker)} here`;
       expect(readAll(await positions[position]!(text, 'off'), read)).toContain(marker);
@@ -238,7 +238,7 @@ describe('data', () => {
 
 describe('secrets', () => {
   test.each(Object.keys(positions).filter((name) => !name.includes('binary')))(
-    'E4 002-22 a secret in %s is taken out',
+    'E4 a secret in %s is taken out (002-22)',
     async (position) => {
       const secrets = new Secrets();
       secrets.add('correct-horse-battery');
@@ -313,7 +313,7 @@ describe('secrets', () => {
     expect(() => sanitize({ patterns: { ticket: '(' } })).toThrow('is no pattern that can be used');
   });
 
-  test('002-22 text can be escaped for web pages; addresses stay as they are', async () => {
+  test('text can be escaped for web pages; addresses stay as they are (002-22)', async () => {
     const result: Done = {
       kind: 'done',
       content: [
@@ -374,7 +374,7 @@ describe('size', () => {
     ['two bytes a letter', 'é'.repeat(2_000)],
     ['four bytes a letter', '😀'.repeat(1_000)],
     ['joined emoji', '👩‍👩‍👧‍👦'.repeat(300)],
-  ])('002-22 text over the limit is cut between characters and says so: %s', async (_what, text) => {
+  ])('text over the limit is cut between characters and says so: %s (002-22)', async (_what, text) => {
     const call = callOf();
     const { content: [block] = [] } = (await run(
       { kind: 'done', content: [content.text(text)] },
@@ -417,7 +417,7 @@ describe('size', () => {
     ['a picture', { kind: 'done', content: [content.image(new Uint8Array(1_000), 'image/png')] }],
     ['a resource', { kind: 'done', content: [content.resource({ uri: 'a:b', text: 'x'.repeat(1_000) })] }],
     ['metadata', { kind: 'done', meta: { a: 'x'.repeat(1_000) } }],
-  ])('002-22 structured data is never cut: %s', async (_what, result) => {
+  ])('structured data is never cut: %s (002-22)', async (_what, result) => {
     await expect(run(result, options)).rejects.toMatchObject({ code: 'result_too_large' });
     await expect(run(result)).resolves.toBe(result);
   });
@@ -498,7 +498,7 @@ describe('questions', () => {
     });
   });
 
-  test('C7 004-19 a question asked while the call waits is cleaned', async () => {
+  test('C7 a question asked while the call waits is cleaned (004-19)', async () => {
     const asked: unknown[] = [];
     const ask = async (questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> => {
       asked.push(...questions.values());

@@ -21,24 +21,21 @@ const lookUp = toolCalled('look_up', { annotations: { readOnlyHint: true } });
 const ada = callerCalled('ada');
 const bob = callerCalled('bob');
 
-test.each(['000-37', '002-21', '003-20', '004-18', '001-57'])(
-  '%s the sixty-first call at once is refused, and passes after the time it was told to wait',
-  (_id) => {
-    const clock = createFakeClock();
-    const source = limited(rateLimit({ perMinute: 60 }, { clock }));
-    expect(admittedOf(60, () => source.call(createTestCall(echo)))).toBe(60);
-    const refusal = refusalOf(() => source.call(createTestCall(echo)));
-    expect(refusal).toMatchObject({
-      code: 'rate_limited',
-      message: 'Too many calls; try again in 1 s.',
-      data: { retryAfterMs: 1_000 },
-    });
-    clock.advance(999);
-    expect(refusalOf(() => source.call(createTestCall(echo)))).toMatchObject({ data: { retryAfterMs: 1 } });
-    clock.advance(1);
-    expect(source.call(createTestCall(echo))).toMatchObject({ kind: 'done' });
-  },
-);
+test('the call beyond the limit is refused, and passes after the wait it names (000-37, 001-57, 002-21, 003-20, 004-18)', () => {
+  const clock = createFakeClock();
+  const source = limited(rateLimit({ perMinute: 60 }, { clock }));
+  expect(admittedOf(60, () => source.call(createTestCall(echo)))).toBe(60);
+  const refusal = refusalOf(() => source.call(createTestCall(echo)));
+  expect(refusal).toMatchObject({
+    code: 'rate_limited',
+    message: 'Too many calls; try again in 1 s.',
+    data: { retryAfterMs: 1_000 },
+  });
+  clock.advance(999);
+  expect(refusalOf(() => source.call(createTestCall(echo)))).toMatchObject({ data: { retryAfterMs: 1 } });
+  clock.advance(1);
+  expect(source.call(createTestCall(echo))).toMatchObject({ kind: 'done' });
+});
 
 test('a refusal names the tool only where other tools could be called at once', () => {
   const clock = createFakeClock();
@@ -50,12 +47,12 @@ test('a refusal names the tool only where other tools could be called at once', 
     expect(refusalOf(() => source.call(createTestCall(tool))).message).toMatch(/^Too many calls; /);
 });
 
-test('002-21 a limit of 600 calls a minute applies where nothing is set', () => {
+test('a limit of 600 calls a minute applies where nothing is set (002-21)', () => {
   const source = limited(rateLimit({}, { clock: createFakeClock() }));
   expect(admittedOf(1_000, () => source.call(createTestCall(echo)))).toBe(600);
 });
 
-test('B13 001-57 an expensive tool has a lower limit of its own, and the most specific pattern counts', () => {
+test('B13 an expensive tool has a lower limit of its own, and the most specific pattern counts (001-57)', () => {
   const clock = createFakeClock();
   const perTool = { '*': 50, 'report.*': 5, 'report.yearly': 2 };
   const source = limited(rateLimit({ perMinute: 100, perTool }, { clock }));

@@ -27,7 +27,7 @@ const look = defineTool(
 );
 
 describe('every call is on record', () => {
-  test('000-39 004-20 a call has one row that says when, who, with what, which tool, which rule, how it ended and how long it took', async () => {
+  test('a call has one row that says when, who, with what, which tool, which rule, how it ended and how long it took (000-39, 004-20)', async () => {
     const { store, clock, rows } = recordInMemory();
     const slow: Stage = {
       name: 'slow',
@@ -86,14 +86,14 @@ describe('every call is on record', () => {
     ['upstream_unavailable', 'refused'],
     ['timed_out', 'refused'],
     ['cancelled', 'allowed'],
-  ])('003-21 a call that a stage ends with %s has a row, and counts as %s', async (code, decision) => {
+  ])('a call that a stage ends with %s has a row, and counts as %s (003-21)', async (code, decision) => {
     const { source, rows } = setUp([failing(new ToolcribError(code, 'No.'))]);
     await expect(async () => source.call(callOf(look))).rejects.toMatchObject({ code });
     expect(rows()).toMatchObject([{ kind: 'call', tool: 'look', decision, outcome: code }]);
   });
 
   test.each<ErrorCode>(['refused', 'upstream_unavailable', 'timed_out', 'tool_failed'])(
-    '003-21 a call that its tool ends with %s was allowed',
+    'a call that its tool ends with %s was allowed (003-21)',
     async (code) => {
       const annotations = { readOnlyHint: true };
       const broken = defineTool({ name: 'broken', description: 'Fails.', annotations }, () => {
@@ -105,7 +105,7 @@ describe('every call is on record', () => {
     },
   );
 
-  test('003-21 an exception has a row that does not repeat it, and becomes one error that tells nothing', async () => {
+  test('an exception has a row that does not repeat it, and becomes one error that tells nothing (003-21)', async () => {
     const accident = new Error('password: hunter2');
     const { source, store } = setUp([failing(accident)]);
     const error = await (async () => source.call(callOf(look)))().then(
@@ -210,7 +210,7 @@ describe('every call is on record', () => {
   });
 });
 
-describe('000-39 a flood of refusals is not a flood of rows', () => {
+describe('a flood of refusals is not a flood of rows', () => {
   test('over-limit refusals are one row per caller, tool and second, with a count', async () => {
     const { source, rows, clock } = setUp([failing(new ToolcribError('rate_limited', 'Slow down.'))]);
     const bob: Caller = { ...ada, id: 'bob' };

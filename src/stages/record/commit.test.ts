@@ -12,8 +12,8 @@ import type { Journal } from '../../store/store.ts';
 
 const digestKey = 'k'.repeat(43);
 
-describe('000-39 a tool with effects is on record before it runs', () => {
-  test('004-20 the intent comes first, and the outcome closes it', async () => {
+describe('a tool with effects is on record before it runs', () => {
+  test('the intent comes first, and the outcome closes it (000-39, 004-20)', async () => {
     const { store, rows } = recordInMemory();
     const { source, pay, seen } = setUp(store.journal, () => rows().length);
     const call = callOf(pay, { arguments: { amount: 5 } });

@@ -10,7 +10,7 @@ import { checkpointKeys, fingerprint, openCheckpoint, signCheckpoint } from './c
 const PAGE_BYTES = 16_384;
 
 describe('E1 a record nobody touched', () => {
-  test('000-39 is good, and every row up to the last checkpoint is proven', async () => {
+  test('is good, and every row up to the last checkpoint is proven (000-39)', async () => {
     const { verify } = await createRecord();
     expect(verify()).toEqual({
       problem: undefined,

@@ -56,14 +56,14 @@ function withSecret() {
   return { folder, secret: join(outer, 'secret') };
 }
 
-test('003-01 a file below the working folder can be read, and one elsewhere cannot', async () => {
+test('a file below the working folder can be read, and one elsewhere cannot (003-01)', async () => {
   const { folder, secret } = withSecret();
   const { run } = open({ read }, { folder });
   expect((await run('read', ['a/note'])).stdout).toBe('inside');
   for (const path of escapes(secret)) await expect(run('read', [path])).rejects.toThrow('without ".."');
 });
 
-test('003-01 negative control: without path: true the same arguments get out', async () => {
+test('negative control: without path: true the same arguments get out (003-01)', async () => {
   const { folder, secret } = withSecret();
   const naive = { ...read, arguments: [{ description: 'A file.', pattern: '.+' }] };
   const { run } = open({ read: naive }, { folder });
@@ -82,7 +82,7 @@ function setLinks(folder: string, secret: string): string[] {
 
 const outOfFolder = 'must stay below the working folder, also where it goes through a link';
 
-test('003-01 a link leads no path out of the working folder, and one that stays inside can be used', async () => {
+test('a link leads no path out of the working folder, and one that stays inside can be used (003-01)', async () => {
   const { folder, secret } = withSecret();
   const links = setLinks(folder, secret);
   symlinkSync('a/note', join(folder, 'harmless'));
@@ -96,14 +96,14 @@ test('003-01 a link leads no path out of the working folder, and one that stays 
   expect((await run('read', ['a/none'])).error).toBe('Command failed');
 });
 
-test('003-01 negative control: a program that is given those links reads what is outside', async () => {
+test('negative control: a program that is given those links reads what is outside (003-01)', async () => {
   const { folder, secret } = withSecret();
   const naive = { ...read, arguments: [{ description: 'A file.', pattern: '.+' }] };
   const { run } = open({ read: naive }, { folder });
   for (const path of setLinks(folder, secret)) expect((await run('read', [path])).stdout).toBe('outside');
 });
 
-test('003-01 a link to what is not there is refused, since a program could make it', async () => {
+test('a link to what is not there is refused, since a program could make it (003-01)', async () => {
   const { folder, secret } = withSecret();
   symlinkSync('../made', join(folder, 'dangling'));
   symlinkSync('loop', join(folder, 'loop'));
@@ -125,21 +125,21 @@ test('003-01 a link to what is not there is refused, since a program could make 
   expect(existsSync(join(folder, '../made'))).toBe(true);
 });
 
-test('003-01 the rest of the arguments is held to it too', async () => {
+test('the rest of the arguments is held to it too (003-01)', async () => {
   const { folder, secret } = withSecret();
   setLinks(folder, secret);
   const { run } = open({ read: { ...read, rest: { description: 'Files.', path: true } } }, { folder });
   await expect(run('read', ['a/note', 'a/note', 'chain'])).rejects.toThrow(`arguments[2] ${outOfFolder}`);
 });
 
-test('003-01 the program cannot take it for an address, a list of arguments or an option', async () => {
+test('the program cannot take it for an address, a list of arguments or an option (003-01)', async () => {
   const { run } = open({ show: { ...print, arguments: [file] } });
   expect((await run('show', ['file:///etc/passwd'])).stdout).toBe('[./file:///etc/passwd]');
   expect((await run('show', ['@/etc/passwd'])).stdout).toBe('[./@/etc/passwd]');
   await expect(run('show', ['-rf'])).rejects.toThrow('may not begin with "-"');
 });
 
-test('003-01 whatever is given is refused or lies below', () => {
+test('whatever is given is refused or lies below (003-01)', () => {
   const readArguments = compileArguments('read', commandOptions.parse(read));
   const parts = fc.constantFrom('..', '.', '/', '//', 'a', '-', '\\', '%2e', '\0', '~', '@', ':', ' ', '\n');
   const hostile = fc.oneof(

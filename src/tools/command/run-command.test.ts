@@ -101,8 +101,8 @@ async function pidIn(file: string): Promise<number> {
   );
 }
 
-describe('003-01 run_command', () => {
-  test('runs a named program with fixed arguments and those of the model', async () => {
+describe('run_command', () => {
+  test('runs a named program with fixed arguments and those of the model (003-01)', async () => {
     const word = { name: 'word', description: 'A word.', pattern: '[a-z]+' };
     const { run } = open({ show: { ...PRINT, args: ['<%s>', 'first'], arguments: [word] } });
     expect(await run('show', ['second'])).toEqual({
@@ -115,7 +115,7 @@ describe('003-01 run_command', () => {
     });
   });
 
-  test('knows no other program', async () => {
+  test('runs no program that is not named (003-01)', async () => {
     const { run } = open({ show: PRINT });
     for (const name of ['ls', '/usr/bin/printf', 'show ', 'SHOW', '__proto__', 'constructor', ''])
       await expect(run(name)).rejects.toMatchObject({ code: 'invalid_arguments' });
@@ -205,8 +205,8 @@ const probes = [
   "'; touch MARK; '",
 ];
 
-describe('003-01 C1 nothing a model writes is read by a shell', () => {
-  test.each(probes)('%j arrives as it is', async (probe) => {
+describe('C1 nothing a model writes is read by a shell', () => {
+  test.each(probes)('%j arrives as it is (003-01)', async (probe) => {
     const folder = scratch();
     const { run } = open({ show: { ...PRINT, rest: anything } }, { folder });
     expect((await run('show', [probe])).stdout).toBe(`[${probe}]`);
@@ -234,7 +234,7 @@ describe('003-01 C1 nothing a model writes is read by a shell', () => {
   });
 });
 
-describe('003-01 C1 arguments are held to their patterns', () => {
+describe('C1 arguments are held to their patterns', () => {
   const word = { name: 'word', description: 'A word.', pattern: '[a-z]+' };
   const loose = { name: 'text', description: 'Text.', pattern: '(?s).*' };
 
@@ -319,7 +319,7 @@ describe('003-01 C1 arguments are held to their patterns', () => {
   });
 });
 
-describe('003-01 C2 a command gets nothing it was not given', () => {
+describe('C2 a command gets nothing it was not given', () => {
   const show = { file: '/usr/bin/env', description: 'Shows the environment.' };
 
   test('the environment is empty, not even PATH is there', async () => {
@@ -357,11 +357,11 @@ describe('003-01 C2 a command gets nothing it was not given', () => {
   });
 });
 
-describe('003-01 each tenant has a folder of its own', () => {
+describe('each tenant has a folder of its own', () => {
   const where = { file: '/usr/bin/pwd', description: 'Tells the folder.' };
   const tenant = (id: string) => ({ tenant: { ...localCaller.tenant, id } });
 
-  test('and none gets into that of another', async () => {
+  test('no tenant can read the folder of another (003-01)', async () => {
     const base = scratch();
     mkdirSync(join(base, 'north', 'files'), { recursive: true });
     mkdirSync(join(base, 'files'));
@@ -381,7 +381,7 @@ describe('003-01 each tenant has a folder of its own', () => {
   });
 });
 
-describe('003-01 D5 nothing is left running', () => {
+describe('D5 nothing is left running', () => {
   // Its first process, and one it starts and forgets, which holds the pipes; neither ends when asked to.
   const stubborn =
     'trap "" TERM; (trap "" TERM; echo $$ >first; sh -c "echo \\$PPID" >second; while :; do sleep 0.1; done) & wait';
@@ -483,7 +483,7 @@ describe('003-01 D5 nothing is left running', () => {
   });
 });
 
-describe('003-01 D5 output is limited', () => {
+describe('D5 output is limited', () => {
   test('long output is cut, says so, and lets the program finish', async () => {
     const { run } = openScript('yes | head -c 300000; echo end >&2', { maxOutputBytes: 1_000 });
     const { stdout, stderr, truncated, exit_code: exitCode } = await run('go');
@@ -512,7 +512,7 @@ describe('003-01 D5 output is limited', () => {
   });
 });
 
-describe('003-01 C1 a setup that is not safe is refused at the start', () => {
+describe('C1 a setup that is not safe is refused at the start', () => {
   const folder = tmpdir();
   const make = (command: Partial<Command>, options: Partial<Options> = {}) =>
     runCommandTool({ folder, ...options, commands: { show: { ...PRINT, ...command } } });

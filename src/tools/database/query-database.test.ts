@@ -48,7 +48,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     return (await registry.execute('query_database', query, { caller })) as Answer;
   };
 
-  test('001-26 001-27 001-28 the tool is called query_database, takes a table, columns, filters and a limit, and says that it only reads', () => {
+  test('the tool is called query_database, takes a table, columns, filters and a limit, and says that it only reads (001-26, 001-27, 001-28)', () => {
     const { tools } = new ToolRegistry()
       .registerTool(databaseQueryTool({ db: world.db, tables: ['orders'] }))
       .getToolsList();
@@ -71,7 +71,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(outputSchema).toBeDefined();
   });
 
-  test('001-27 a limit outside 1 to 100, or a filter that is no plain value, is refused before anything is asked', async () => {
+  test('a limit outside 1 to 100, or a filter that is no plain value, is refused before anything is asked (001-27)', async () => {
     for (const wrong of [
       { limit: 0 },
       { limit: 101 },
@@ -84,7 +84,7 @@ describe.each(databases)('query_database on %s', (kind) => {
       });
   });
 
-  test('001-29 no table can be read unless it is listed, and all only with "*"', async () => {
+  test('no table can be read unless it is listed, and all only with "*" (001-29)', async () => {
     const none = {
       error: 'Table not allowed',
       message: 'No table can be read here; its operator must list some.',
@@ -104,7 +104,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect((await ask({ tables: ['paid_orders'] }, { table: 'paid_orders' })).row_count).toBe(2);
   });
 
-  test('001-30 a name that is none is refused first, so that nothing is told about the list', async () => {
+  test('a name that is none is refused first, so that nothing is told about the list (001-30)', async () => {
     const wrong = {
       error: 'Invalid table name',
       message:
@@ -116,7 +116,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(await ask({ tables: '*' }, { table: 'x'.repeat(64) })).toEqual(wrong);
   });
 
-  test('001-31 columns are checked and quoted, and "*" stands for those that can be read', async () => {
+  test('columns are checked and quoted, and "*" stands for those that can be read (001-31)', async () => {
     const tables = { orders: { columns: ['id', 'item'] }, order: {} };
     const one = { table: 'orders', where: { id: 1 } };
     expect((await ask({ tables }, one)).data).toEqual([{ id: 1, item: 'anvil' }]);
@@ -134,7 +134,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     ]);
   });
 
-  test('001-31 a redacted column shows only that it is there, and tells nothing through a filter either', async () => {
+  test('a redacted column shows only that it is there, and tells nothing through a filter either (001-31)', async () => {
     const tables = { customers: { redact: ['password'] } };
     const all = await ask({ tables }, { table: 'customers', where: { id: 7 } });
     expect(all.data).toEqual([
@@ -150,7 +150,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     });
   });
 
-  test('001-32 conditions all hold, and a key that is no column is an error, never skipped', async () => {
+  test('conditions all hold, and a key that is no column is an error, never skipped (001-32)', async () => {
     const tables = ['orders'];
     const both = await ask(
       { tables },
@@ -161,7 +161,7 @@ describe.each(databases)('query_database on %s', (kind) => {
       expect(await ask({ tables }, { table: 'orders', where })).toMatchObject({ error: 'Invalid where key' });
   });
 
-  test('001-33 values are bound as what they are: text, whole numbers, fractions, truth values and nothing at all', async () => {
+  test('values are bound as what they are: text, whole numbers, fractions, truth values and nothing at all (001-33)', async () => {
     const idsWhere = async (where: Record<string, unknown>): Promise<unknown[]> => {
       const { data } = await ask({ tables: ['orders'] }, { table: 'orders', columns: ['id'], where });
       return data.map(({ id }) => id);
@@ -175,7 +175,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(await idsWhere({ item: "' or '1'='1" })).toEqual([]);
   });
 
-  test('001-34 the limit is bound, ten unless given, and what is left out is said', async () => {
+  test('the limit is bound, ten unless given, and what is left out is said (001-34)', async () => {
     const asked: unknown[] = [];
     const db: SqlDriver = {
       ...world.db,
@@ -198,7 +198,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect([none.row_count, none.truncated]).toEqual([0, true]);
   });
 
-  test('001-35 the answer is the table, the count, the rows and when they were read', async () => {
+  test('the answer is the table, the count, the rows and when they were read (001-35)', async () => {
     const clock = createFakeClock();
     expect(await ask({ tables: ['accounts'], clock }, { table: 'accounts', where: { id: 1 } })).toEqual({
       table: 'accounts',
@@ -223,7 +223,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     ]);
   });
 
-  test("001-36 a failure says what can be done about it, and the database's own words go to the operator", async () => {
+  test("a failure says what can be done about it, and the database's own words go to the operator (001-36)", async () => {
     const heard: unknown[] = [];
     const options = { tables: '*' as const, onFailure: (error: unknown) => heard.push(error) };
     expect(await ask(options, { table: 'not_there' })).toEqual({
@@ -241,7 +241,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(String(heard[1])).toContain('hunter2');
   });
 
-  test('001-36 a database that is away or busy is told apart from a query that fails, so that stages hear of it', async () => {
+  test('a database that is away or busy is told apart from a query that fails, so that stages hear of it (001-36)', async () => {
     const heard: unknown[] = [];
     const onFailure = (error: unknown): number => heard.push(error);
     const away =
@@ -284,7 +284,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(columns).toHaveBeenCalledTimes(2);
   });
 
-  test('001-36 a client gets a failure as one, with isError', async () => {
+  test('a client gets a failure as one, with isError (001-36)', async () => {
     const server = createServer({
       name: 'test',
       version: '1',
@@ -332,7 +332,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     await expect.poll(() => world.running(), { timeout: 2_000 }).toBe(0);
   });
 
-  test('001-56 calls share a pool through the services of their registry', async () => {
+  test('calls share a pool through the services of their registry (001-56)', async () => {
     const own = openSql(world.url);
     const query = vi.spyOn(own, 'query');
     const tool = databaseQueryTool({

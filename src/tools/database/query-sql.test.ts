@@ -44,7 +44,7 @@ function registryFor(options: Partial<SqlQueryOptions> = {}, parts: SqlQueryPart
 
 const text = { type: 'string' };
 
-test('003-03 query_sql takes a query and parameters that are text, numbers, truth values or null', () => {
+test('query_sql takes a query and parameters that are text, numbers, truth values or null (003-03)', () => {
   const [tool] = shared.getToolsList().tools;
   expect(tool?.inputSchema.required).toEqual(['query']);
   expect(tool?.inputSchema.properties).toMatchObject({
@@ -63,7 +63,7 @@ test('003-03 query_sql takes a query and parameters that are text, numbers, trut
   });
 });
 
-test('003-03 parameters are bound, never written into the query', async () => {
+test('parameters are bound, never written into the query (003-03)', async () => {
   const registry = shared;
   const rowsFor = async (query: string, parameters: unknown[]): Promise<unknown> => {
     const answer = await registry.execute('query_sql', { query, parameters });
@@ -78,12 +78,12 @@ test('003-03 parameters are bound, never written into the query', async () => {
   ]);
 });
 
-test('003-03 a parameter of another type is refused', async () => {
+test('a parameter of another type is refused (003-03)', async () => {
   const wrong = shared.execute('query_sql', { query: 'SELECT ?', parameters: [{ a: 1 }] });
   await expect(wrong).rejects.toMatchObject({ code: 'invalid_arguments' });
 });
 
-test('003-03 003-07 rows come as objects with their number, and as a Markdown table in text', async () => {
+test('rows come as objects with their number, and as a Markdown table in text (003-03, 003-07)', async () => {
   const registry = shared;
   const query = 'SELECT id, name, size, raw, id FROM users ORDER BY name DESC';
   const call = createTestCall(registry.find('query_sql')!, { arguments: { query, parameters: [] } });
@@ -116,7 +116,7 @@ test('003-03 003-07 rows come as objects with their number, and as a Markdown ta
   });
 });
 
-test('003-07 a query that finds nothing still names its columns', async () => {
+test('a query that finds nothing still names its columns (003-07)', async () => {
   const answer = await shared.execute('query_sql', {
     query: 'SELECT id, name FROM users WHERE id = 0',
   });

@@ -34,7 +34,7 @@ test.each([
   [{ operation: 'info', path: 'none' }, 'Path not found', listing],
   [{ operation: 'move', path: 'none', to: 'x' }, 'Path not found', /the directory of to/],
 ])(
-  '001-63 001-65 001-66 001-67 the refusal of %j says what to do, and nothing about the machine',
+  'the refusal of %j says what to do, and nothing about the machine (001-63, 001-65, 001-66, 001-67)',
   async (args, error, words) => {
     const { root, run } = openDesk({ write: true, extensions: ['txt', 'md'] });
     const answer = await run(args);
@@ -43,7 +43,7 @@ test.each([
   },
 );
 
-test('001-63 names that begin with a dot are not spoken of where they are offered', async () => {
+test('names that begin with a dot are not spoken of where they are offered (001-63)', async () => {
   const { run } = openDesk({ hidden: true });
   expect(await run({ operation: 'read', path: '../a' })).toMatchObject({
     error: 'Invalid path',

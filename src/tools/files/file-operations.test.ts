@@ -58,7 +58,7 @@ function failure(error: string, message = /\w\.$/): Record<string, unknown> {
 
 const png = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0x00, 0xfe]);
 
-test('001-62 the tool is called file_operations, needs an operation and a path, and changes nothing', () => {
+test('the tool is called file_operations, needs an operation and a path, and changes nothing (001-62)', () => {
   const { registry } = openDesk();
   const [tool] = registry.getToolsList().tools;
   expect(tool?.name).toBe('file_operations');
@@ -73,7 +73,7 @@ test('001-62 the tool is called file_operations, needs an operation and a path, 
   expect(tool?.outputSchema).toMatchObject({ type: 'object', required: ['path'] });
 });
 
-test('001-62 every parameter says what it is for', () => {
+test('every parameter says what it is for (001-62)', () => {
   for (const write of [false, true]) {
     const [tool] = openDesk({}, { write }).registry.getToolsList().tools;
     const properties = Object.values(tool?.inputSchema.properties ?? {}) as { description?: string }[];
@@ -82,7 +82,7 @@ test('001-62 every parameter says what it is for', () => {
   }
 });
 
-test('001-62 an operation or a path that is missing is refused', async () => {
+test('an operation or a path that is missing is refused (001-62)', async () => {
   const { run } = openDesk();
   await expect(run({ path: '.' })).rejects.toMatchObject({ code: 'invalid_arguments' });
   await expect(run({ operation: 'list' })).rejects.toMatchObject({ code: 'invalid_arguments' });
@@ -91,7 +91,7 @@ test('001-62 an operation or a path that is missing is refused', async () => {
   });
 });
 
-test('001-63 slashes at the end of the root and at the beginning of the path do not count', async () => {
+test('slashes at the end of the root and at the beginning of the path do not count (001-63)', async () => {
   const { root } = openDesk({ 'a.txt': 'hello' });
   const registry = new ToolRegistry().registerTool(fileOperationsTool({ root: `${root}///` }));
   for (const path of ['a.txt', '/a.txt', '///a.txt', './a.txt'])
@@ -101,7 +101,7 @@ test('001-63 slashes at the end of the root and at the beginning of the path do 
 });
 
 test.each(['../a.txt', '/../a.txt', 'x/../../a.txt', '..', 'a\0.txt'])(
-  '001-63 a path that leaves the root is invalid: %j',
+  'a path that leaves the root is invalid: %j (001-63)',
   async (path) => {
     const { run } = openDesk({ 'x/a.txt': '' });
     for (const operation of ['read', 'list', 'info'])
@@ -109,7 +109,7 @@ test.each(['../a.txt', '/../a.txt', 'x/../../a.txt', '..', 'a\0.txt'])(
   },
 );
 
-test('001-64 an operation that got past the schema is still unknown', async () => {
+test('an operation that got past the schema is still unknown (001-64)', async () => {
   const { root } = openDesk();
   const tool = fileOperationsTool({ root });
   const context = { tenant: localCaller.tenant, signal: new AbortController().signal } as ToolContext;
@@ -119,7 +119,7 @@ test('001-64 an operation that got past the schema is still unknown', async () =
     );
 });
 
-test('001-65 read returns the base name, the size, the content and the type of a file', async () => {
+test('read returns the base name, the size, the content and the type of a file (001-65)', async () => {
   const { run } = openDesk({ 'notes/today.md': '# Grüße' });
   expect(await run({ operation: 'read', path: 'notes/today.md' })).toEqual({
     path: 'today.md',
@@ -129,13 +129,13 @@ test('001-65 read returns the base name, the size, the content and the type of a
   });
 });
 
-test('001-65 what is not a file is not found', async () => {
+test('what is not a file is not found (001-65)', async () => {
   const { run } = openDesk({ 'notes/today.md': '' });
   for (const path of ['none.md', 'notes', '.', 'notes/today.md/deeper', 'none/today.md'])
     expect(await run({ operation: 'read', path })).toEqual(failure('File not found'));
 });
 
-test('001-65 only listed extensions are read, in upper or lower case', async () => {
+test('only listed extensions are read, in upper or lower case (001-65)', async () => {
   const files = { 'a.txt': 'a', 'B.TXT': 'b', 'c.exe': 'c', 'd.txt.exe': 'd', txt: 'e' };
   const { run } = openDesk(files, { extensions: ['TXT'] });
   expect(await run({ operation: 'read', path: 'a.txt' })).toMatchObject({ content: 'a' });
@@ -144,7 +144,7 @@ test('001-65 only listed extensions are read, in upper or lower case', async () 
     expect(await run({ operation: 'read', path })).toEqual(failure('File type not allowed'));
 });
 
-test('001-65 a file that cannot be read is answered without a reason or a path', async () => {
+test('a file that cannot be read is answered without a reason or a path (001-65)', async () => {
   // The memory of a process is a file whose first page is nobody's to read.
   const { run } = openDesk({}, { root: '/proc/self' });
   expect(await run({ operation: 'read', path: 'mem' })).toEqual(
@@ -152,7 +152,7 @@ test('001-65 a file that cannot be read is answered without a reason or a path',
   );
 });
 
-test('001-65 a file over the limit is refused with the limit, and can be read in parts', async () => {
+test('a file over the limit is refused with the limit, and can be read in parts (001-65)', async () => {
   const text = 'äöü€😀 '.repeat(100);
   const { run } = openDesk({ 'long.txt': text }, { maxBytes: 50 });
   expect(await run({ operation: 'read', path: 'long.txt' })).toEqual({
@@ -169,7 +169,7 @@ test('001-65 a file over the limit is refused with the limit, and can be read in
   expect(read).toBe(text);
 });
 
-test('001-65 parts of any length put together are the file', async () => {
+test('parts of any length put together are the file (001-65)', async () => {
   const { root, run } = openDesk({});
   const text = fc.string({ unit: 'binary', maxLength: 10 });
   const property = fc.asyncProperty(text, fc.integer({ min: 4, max: 20 }), async (content, length) => {
@@ -186,7 +186,7 @@ test('001-65 parts of any length put together are the file', async () => {
   await fc.assert(property, { numRuns: propertyRuns() });
 });
 
-test('001-65 a part that begins within a character begins with the next one; one beyond the end is empty', async () => {
+test('a part that begins within a character begins with the next one; one beyond the end is empty (001-65)', async () => {
   const { run } = openDesk({ 'a.txt': '€uro' });
   expect(await run({ operation: 'read', path: 'a.txt', offset: 1 })).toMatchObject({
     content: 'uro',
@@ -203,7 +203,7 @@ async function resultOf({ registry }: Desk, args: Record<string, unknown>): Prom
   return registry.call(createTestCall(registry.find('file_operations')!, { arguments: args }));
 }
 
-test('001-65 bytes that are no text come as an embedded resource', async () => {
+test('bytes that are no text come as an embedded resource (001-65)', async () => {
   const desk = openDesk({ 'img/a b.png': png, 'odd.txt': png });
   expect(await resultOf(desk, { operation: 'read', path: 'img/a b.png' })).toEqual({
     kind: 'done',
@@ -224,7 +224,7 @@ test('001-65 bytes that are no text come as an embedded resource', async () => {
   });
 });
 
-test('001-65 001-66 001-67 refusals are failures, and everything else fits the output schema', async () => {
+test('refusals are failures, and everything else fits the output schema (001-65, 001-66, 001-67)', async () => {
   const desk = openDesk({ 'a.txt': 'a', 'b.bin': png, 'd/b.txt': '' }, { write: true });
   expect(await resultOf(desk, { operation: 'read', path: 'none' })).toEqual({
     kind: 'failed',
@@ -246,7 +246,7 @@ test('001-65 001-66 001-67 refusals are failures, and everything else fits the o
   }
 });
 
-test('001-66 list returns name, type, size and time of the entries of a folder', async () => {
+test('list returns name, type, size and time of the entries of a folder (001-66)', async () => {
   const { root, run } = openDesk({ 'docs/b.txt': '12345', 'docs/a/x.txt': '', 'docs/.secret': 's' });
   const noon = new Date('2026-01-15T12:00:00.000Z');
   for (const name of ['docs/b.txt', 'docs/a']) utimesSync(join(root, name), noon, noon);
@@ -260,7 +260,7 @@ test('001-66 list returns name, type, size and time of the entries of a folder',
   });
 });
 
-test('001-66 the root can be listed under several names, and its own is not told', async () => {
+test('the root can be listed under several names, and its own is not told (001-66)', async () => {
   const { root, run } = openDesk({ 'a.txt': '' });
   for (const path of ['', '.', '/', './']) {
     const answer = await run({ operation: 'list', path });
@@ -269,13 +269,13 @@ test('001-66 the root can be listed under several names, and its own is not told
   }
 });
 
-test('001-66 what is not a folder is not found', async () => {
+test('what is not a folder is not found (001-66)', async () => {
   const { run } = openDesk({ 'a.txt': '' });
   for (const path of ['none', 'a.txt', 'a.txt/b'])
     expect(await run({ operation: 'list', path })).toEqual(failure('Directory not found'));
 });
 
-test('001-66 a large folder comes in pages of at most 1,000, in the order of names', async () => {
+test('a large folder comes in pages of at most 1,000, in the order of names (001-66)', async () => {
   const { root, run } = openDesk();
   const names = Array.from({ length: 2_345 }, (_, index) => `${(index * 7919) % 2_345}.txt`);
   for (const name of names) writeFileSync(join(root, name), '');
@@ -297,7 +297,7 @@ test('001-66 a large folder comes in pages of at most 1,000, in the order of nam
   });
 });
 
-test('001-66 small pages of a folder keep the order although most names are let go of', async () => {
+test('small pages of a folder keep the order although most names are let go of (001-66)', async () => {
   const { root, run } = openDesk();
   for (let index = 0; index < 1_500; index++) writeFileSync(join(root, `${1_999 - index}`), '');
   expect(await run({ operation: 'list', path: '.', limit: 2, cursor: '1000' })).toMatchObject({
@@ -323,7 +323,7 @@ test('names that begin with a dot are neither listed nor opened, unless they are
   expect(await open.run({ operation: 'list', path: '' })).toMatchObject({ count: 3 });
 });
 
-test('001-67 info returns type, size, permissions, owner, group and times', async () => {
+test('info returns type, size, permissions, owner, group and times (001-67)', async () => {
   const { root, run } = openDesk({ 'a.txt': '12345' });
   chmodSync(join(root, 'a.txt'), 0o640);
   const { birthtime, mtime, atime } = statSync(join(root, 'a.txt'));
@@ -348,7 +348,7 @@ test('001-67 info returns type, size, permissions, owner, group and times', asyn
 });
 
 test.skipIf(process.getuid?.() !== 0)(
-  '001-67 owner and group are names, or numbers where there is no name',
+  'owner and group are names, or numbers where there is no name (001-67)',
   async () => {
     const { chownSync } = await import('node:fs');
     const { root, run } = openDesk({ 'a.txt': '', 'b.txt': '' });
@@ -358,20 +358,20 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 );
 
-test('001-67 owner and group can be left out', async () => {
+test('owner and group can be left out (001-67)', async () => {
   const { run } = openDesk({ 'a.txt': '' }, { showOwner: false });
   const answer = await run({ operation: 'info', path: 'a.txt' });
   expect(answer).not.toHaveProperty('owner');
   expect(answer).not.toHaveProperty('group');
 });
 
-test('001-67 what is not there is not found', async () => {
+test('what is not there is not found (001-67)', async () => {
   const { run } = openDesk({ 'a.txt': '' });
   for (const path of ['none', 'none/a.txt', 'a.txt/b'])
     expect(await run({ operation: 'info', path })).toEqual(failure('Path not found'));
 });
 
-test('001-68 the tool is registered with the extensions txt, json, csv and md', async () => {
+test('the tool is registered with the extensions txt, json, csv and md (001-68)', async () => {
   const files = { 'a.txt': '1', 'b.json': '2', 'c.csv': '3', 'd.md': '4', 'e.php': '5' };
   const { run } = openDesk(files, { extensions: ['txt', 'json', 'csv', 'md'] });
   const types: unknown[] = [];
@@ -380,7 +380,7 @@ test('001-68 the tool is registered with the extensions txt, json, csv and md', 
   expect(await run({ operation: 'read', path: 'e.php' })).toEqual(failure('File type not allowed'));
 });
 
-test('001-68 the docs show these extensions', () => {
+test('the docs show these extensions (001-68)', () => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/tools/file-operations.md'), 'utf8');
   expect(page).toContain('extensions: [txt, json, csv, md]');
 });

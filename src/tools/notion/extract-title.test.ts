@@ -48,7 +48,7 @@ test.each([
     { object: 'database', title: [text('Plans')], properties: { Name: { type: 'title', title: {} } } },
     'Plans',
   ],
-])('000-24 a title is found %s', (_where, given, title) => {
+])('a title is found %s (000-24)', (_where, given, title) => {
   expect(extractTitle(given)).toBe(title);
 });
 
@@ -63,11 +63,11 @@ test.each([
   ['null', null],
   ['nothing', undefined],
   ['a text', 'page'],
-])('000-24 %s is called Untitled', (_what, given) => {
+])('%s is called Untitled (000-24)', (_what, given) => {
   expect(extractTitle(given)).toBe('Untitled');
 });
 
-test('000-24 whatever an API sends, a title is a text that is not empty', () => {
+test('whatever an API sends, a title is a text that is not empty (000-24)', () => {
   const part = fc.record(
     { plain_text: fc.anything(), text: fc.oneof(fc.anything(), fc.record({ content: fc.anything() })) },
     { requiredKeys: [] },

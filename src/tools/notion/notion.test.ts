@@ -101,7 +101,7 @@ async function open(answer: Answer, settings: Partial<NotionSettings> = {}): Pro
 
 const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => `page-${index}`);
 
-test('000-23 search_pages sends query and page_size and returns id, title and url of each page', async () => {
+test('search_pages sends query and page_size and returns id, title and url of each page (000-23)', async () => {
   const { registry, seen } = await open(workspace(['a', 'b']));
   expect(await registry.execute('search_pages', { query: 'plans' })).toEqual({
     results: [
@@ -123,7 +123,7 @@ test('000-23 search_pages sends query and page_size and returns id, title and ur
   ]);
 });
 
-test('000-23 the tools declare what they take and return, and say truly what they do', async () => {
+test('the tools declare what they take and return, and say truly what they do (000-23)', async () => {
   const { registry } = await open(workspace([]));
   const { tools } = registry.getToolsList();
   expect(tools.map(({ name }) => name)).toEqual(['delete_page', 'get_page', 'search_pages']);
@@ -144,7 +144,7 @@ test.each([
   [25, 100, 3],
   [8, 10, 1],
 ])(
-  '000-23 of %i pages given out ten at a time, %i are gathered in %i requests',
+  'of %i pages given out ten at a time, %i are gathered in %i requests (000-23)',
   async (count, limit, rounds) => {
     const { registry, seen } = await open(workspace(ids(count), 10));
     const answer = (await registry.execute('search_pages', { query: 'page', limit })) as {
@@ -155,7 +155,7 @@ test.each([
   },
 );
 
-test('000-23 the rest is asked for from the cursor, and no more than the rest', async () => {
+test('the rest is asked for from the cursor, and no more than the rest (000-23)', async () => {
   const { registry, seen } = await open(workspace(ids(40), 10));
   await registry.execute('search_pages', { query: 'page', limit: 25 });
   expect(seen.map(({ body }) => [body?.['page_size'], body?.['start_cursor']])).toEqual([
@@ -165,7 +165,7 @@ test('000-23 the rest is asked for from the cursor, and no more than the rest', 
   ]);
 });
 
-test('000-23 an API that always has more and gives nothing is not asked for ever', async () => {
+test('an API that always has more and gives nothing is not asked for ever (000-23)', async () => {
   const { registry, seen } = await open((_seen, response) =>
     reply(response, 200, { results: [], has_more: true, next_cursor: 'again' }),
   );
@@ -173,7 +173,7 @@ test('000-23 an API that always has more and gives nothing is not asked for ever
   expect(seen.length).toBeLessThan(50);
 });
 
-test('000-28 a query shorter than 2 characters is refused before anything is asked', async () => {
+test('a query shorter than 2 characters is refused before anything is asked (000-28)', async () => {
   const { registry, seen } = await open(workspace([]));
   await expect(registry.execute('search_pages', { query: 'a' })).rejects.toMatchObject({
     code: 'invalid_arguments',
@@ -186,13 +186,13 @@ test.each([
   [0, 1],
   [-5, 1],
   [500, 100],
-])('000-29 a limit of %i counts as %i', async (limit, size) => {
+])('a limit of %i counts as %i (000-29)', async (limit, size) => {
   const { registry, seen } = await open(workspace([]));
   await registry.execute('search_pages', { query: 'plans', limit });
   expect(seen[0]?.body).toMatchObject({ page_size: size });
 });
 
-test('000-25 get_page returns id, title, properties and both times', async () => {
+test('get_page returns id, title, properties and both times (000-25)', async () => {
   const { registry } = await open(workspace(['a']));
   expect(await registry.execute('get_page', { pageId: 'a' })).toEqual({
     id: 'a',
@@ -203,7 +203,7 @@ test('000-25 get_page returns id, title, properties and both times', async () =>
   });
 });
 
-test('000-32 000-33 delete_page says that it is destructive, and asks in a bare registry too', async () => {
+test('delete_page says that it is destructive, and asks in a bare registry too (000-32, 000-33)', async () => {
   const { registry, seen } = await open(workspace(['a']));
   const tool = registry.find('delete_page')!;
   expect(tool.description).toMatch(/^Deletes a Notion page.*\. DESTRUCTIVE - requires confirmation\.$/);
@@ -216,7 +216,7 @@ test('000-32 000-33 delete_page says that it is destructive, and asks in a bare 
   expect(seen).toEqual([]);
 });
 
-test('000-34 confirmed, delete_page moves the page to the trash', async () => {
+test('confirmed, delete_page moves the page to the trash (000-34)', async () => {
   const { registry, seen } = await open(workspace(['a']));
   const answer = await registry.execute('delete_page', { pageId: 'a', confirmed: true });
   expect(answer).toEqual({ status: 'deleted', pageId: 'a' });
@@ -245,7 +245,7 @@ const failures = {
 };
 
 test.each(Object.entries(failures))(
-  '000-30 000-31 004-15 %s is a failure a model can act on',
+  '%s is a failure a model can act on (000-30, 000-31, 004-15)',
   async (_what, { status, code, words }) => {
     const { registry } = await open(({ headers }, response) => {
       response.setHeader('retry-after', '12').setHeader('location', 'http://127.0.0.1:9/v1');
@@ -285,7 +285,7 @@ test('an API that is not there is told as out of reach, without its address', as
   expect(JSON.stringify(answer)).not.toMatch(/127\.0\.0\.1|ECONN|secret/);
 });
 
-test('000-31 an accident in a given fetch is not told to the model either', async () => {
+test('an accident in a given fetch is not told to the model either (000-31)', async () => {
   const tools = notionTools({
     token,
     fetch: () => Promise.reject(new TypeError(`fetch failed: Bearer ${token}`)),
