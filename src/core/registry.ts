@@ -17,27 +17,24 @@ import { requireObjectRoot, type JsonSchema, type SchemaLike } from '../schema/s
 import type { Awaitable } from '../base/awaitable.ts';
 import type { Change, ToolSource } from './source.ts';
 import {
-  assumedHarmless,
-  assumedIdempotent,
-  assumedReadOnly,
+  changeTool,
   checkToolName,
-  codeOf,
   defineTool,
   describeTool,
   labelled,
-  nameCode,
+  type Hint,
   type ListedTool,
   type Tool,
-  type ToolAnnotations,
+  type ToolDefinition,
 } from './tool.ts';
 
 /** The third argument of `register`: the tool's description in wire terms. */
-export interface CallableSchema<I extends SchemaLike = SchemaLike> {
-  readonly description: string;
-  readonly title?: string;
+export interface CallableSchema<I extends SchemaLike = SchemaLike> extends Omit<
+  ToolDefinition,
+  'name' | 'input' | 'output'
+> {
   readonly inputSchema?: I;
   readonly outputSchema?: SchemaLike;
-  readonly annotations?: ToolAnnotations;
 }
 
 // What no schema describes is an object all the same.
@@ -53,12 +50,13 @@ export interface RegistryOptions {
   readonly services?: Services;
 }
 
-const SAAS_HINTS: ToolAnnotations = {
+const SAAS_HINTS: Readonly<Record<Hint, boolean>> = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,
   openWorldHint: false,
 };
+const HINTS = Object.keys(SAAS_HINTS) as Hint[];
 
 /** Holds local tools, and resources and prompts beside them; a source by itself, usable with or without a server. */
 export class ToolRegistry implements ToolSource {
@@ -246,21 +244,11 @@ export class ToolRegistry implements ToolSource {
       if (tool.outputSchema) checkSchema(tool.outputSchema, 'output');
     });
     if (this.#options.annotationDefaults !== 'saas') return tool;
-    const hinted: Tool = {
-      ...describeTool(tool),
-      annotations: { ...SAAS_HINTS, ...tool.annotations },
-      ...(tool.requires && { requires: tool.requires }),
-      ...(tool.parseInput && { parseInput: tool.parseInput }),
-      ...(tool.parseOutput && { parseOutput: tool.parseOutput }),
-      ...(tool.authorize && { authorize: tool.authorize }),
-      ...(tool.cache && { cache: tool.cache }),
-      handler: (args, context) => tool.handler(args, context),
-    };
-    nameCode(hinted, codeOf(tool));
-    if (tool.annotations?.readOnlyHint === undefined) assumedReadOnly.add(hinted);
-    if (tool.annotations?.idempotentHint === undefined) assumedIdempotent.add(hinted);
-    if (tool.annotations?.destructiveHint === undefined) assumedHarmless.add(hinted);
-    return hinted;
+    const { annotations } = tool;
+    return changeTool(tool, {
+      annotations: { ...SAAS_HINTS, ...annotations },
+      assumedHints: HINTS.filter((hint) => annotations?.[hint] === undefined),
+    });
   }
 
   #set(name: string, tool: Tool | undefined): void {

@@ -7,7 +7,7 @@ import { exposeReadings, requirePresent, withoutUnseen, type Readable } from './
 import type { Result } from './result.ts';
 import { andThen, type Awaitable } from '../base/awaitable.ts';
 import type { ToolSource } from './source.ts';
-import { passOnAssumptions, type Tool } from './tool.ts';
+import { trustedLike, type Tool } from './tool.ts';
 
 /** The rest of the line, from a stage's point of view. */
 export type Next<C extends Call = ToolCall> = (call: C) => Awaitable<Result>;
@@ -121,9 +121,7 @@ function withExposure(source: ToolSource, stages: readonly Stage[]): Views {
   const exposeTo = (tool: Tool, caller: Caller, { tools }: View): Tool | null =>
     remember(tools, tool, () => {
       const shown = exposing.reduce<Tool | null>((seen, stage) => seen && stage.expose!(seen, caller), tool);
-      // A changed copy is no more trusted than what it was made of.
-      if (shown && shown !== tool) passOnAssumptions(tool, shown);
-      return shown;
+      return shown && shown !== tool ? trustedLike(tool, shown) : shown;
     });
   const listTo = (all: readonly Tool[], caller: Caller): readonly Tool[] => {
     const view = viewOf(caller);

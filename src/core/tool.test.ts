@@ -1,10 +1,16 @@
 import { expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
+import { localCaller } from './caller.ts';
+import { ToolRegistry } from './registry.ts';
+import { withStages } from './stage.ts';
 import {
+  changeTool,
   checkToolName,
   defineTool,
   describeTool,
   displayName,
+  fromListed,
+  isDeclaredReadOnly,
   type ListedTool,
   type Tool,
   type ToolAnnotations,
@@ -199,6 +205,42 @@ test('icons and metadata are shown, and nothing else that the object holds', () 
     icons: tool.icons,
     _meta: tool._meta,
   });
+});
+
+test("fields that another server lists are kept, and never stand in for the tool's own", () => {
+  const listed = {
+    ...described,
+    inputSchema: { type: 'object', properties: {} } as const,
+    _meta: { 'acme/team': 'search' },
+    execution: { taskSupport: 'optional' },
+    cache: 'a word of its own',
+  };
+  const tool = fromListed(listed, () => undefined);
+  expect(tool.cache).toBeUndefined();
+  expect(describeTool(tool)).toEqual(listed);
+  expect(describeTool(changeTool(tool, { description: 'Other.' }))).toEqual({
+    ...listed,
+    description: 'Other.',
+  });
+  const bold = defineTool({ ...described, extraFields: { name: 'other', execution: {} } }, () => undefined);
+  expect(describeTool(bold as Tool)).toMatchObject({ name: described.name, execution: {} });
+});
+
+test('what is only assumed about a tool stays assumed, whatever a stage makes of it', () => {
+  const registry = new ToolRegistry({ annotationDefaults: 'saas' }).registerTool(
+    defineTool(described, () => undefined),
+  );
+  const rebuild = ({ name, description, inputSchema, annotations, handler }: Tool): Tool => ({
+    name,
+    description,
+    inputSchema,
+    annotations: annotations!,
+    handler,
+  });
+  const source = withStages(registry, [{ name: 'rebuild', expose: rebuild }]);
+  const shown = source.find(described.name, localCaller) as Tool;
+  expect(shown.annotations?.readOnlyHint).toBe(true);
+  expect(isDeclaredReadOnly(shown)).toBe(false);
 });
 
 test('a defined tool cannot be changed', () => {

@@ -51,19 +51,36 @@ export type Authorize = (
   caller: Caller,
 ) => Awaitable<boolean | string>;
 
-/** A description and a function: what a model can find and run. */
-export interface Tool<Input = Record<string, unknown>> {
+/** A hint whose absence means caution. */
+export type Hint = 'readOnlyHint' | 'destructiveHint' | 'idempotentHint' | 'openWorldHint';
+
+interface ListedFields {
   readonly name: string;
   readonly title?: string;
+  /** What it does, what it returns, when to use it: this is what the model chooses by. */
   readonly description: string;
   readonly inputSchema: ObjectSchema;
   readonly outputSchema?: JsonSchema;
   readonly annotations?: ToolAnnotations;
   readonly icons?: readonly Icon[];
   readonly _meta?: Readonly<Record<string, unknown>>;
-  /** What a client must be able to do for this tool to work. */
+}
+
+/** A tool as `tools/list` shows it, with the fields that this version does not know. */
+export interface ListedTool extends ListedFields {
+  readonly [field: string]: unknown;
+}
+
+/** A definition and a function: what a model can find and run. */
+export interface Tool<Input = Record<string, unknown>> extends ListedFields {
+  /** Listed fields that this version does not know, such as `execution`, kept as they came. */
+  readonly extraFields?: Readonly<Record<string, unknown>>;
+  /** The hints that are only a default, not the author's word. */
+  readonly assumedHints?: readonly Hint[];
+  /** What a client must be able to do for this tool to work; others get an error that says so. */
   readonly requires?: readonly Requirement[];
   readonly authorize?: Authorize;
+  /** Lets the `cache` stage keep results. */
   readonly cache?: ToolCache;
   /** The author's own check of the arguments, run instead of the JSON Schema. */
   readonly parseInput?: Parse;
@@ -72,31 +89,38 @@ export interface Tool<Input = Record<string, unknown>> {
   handler(args: Input, context: ToolContext): unknown;
 }
 
-/** A tool as `tools/list` shows it. */
-export type ListedTool = Omit<
-  Tool,
-  'handler' | 'parseInput' | 'parseOutput' | 'requires' | 'authorize' | 'cache'
->;
+// Every field of a tool but its function. The compiler sees to it that none is missing, so a new field is added here alone.
+const FIELDS: Readonly<Record<Exclude<keyof Tool, 'handler'>, 'listed' | 'kept'>> = {
+  name: 'listed',
+  title: 'listed',
+  description: 'listed',
+  inputSchema: 'listed',
+  outputSchema: 'listed',
+  annotations: 'listed',
+  icons: 'listed',
+  _meta: 'listed',
+  extraFields: 'kept',
+  assumedHints: 'kept',
+  requires: 'kept',
+  authorize: 'kept',
+  cache: 'kept',
+  parseInput: 'kept',
+  parseOutput: 'kept',
+};
+const ALL_FIELDS = Object.keys(FIELDS) as (keyof typeof FIELDS)[];
+const LISTED_FIELDS = ALL_FIELDS.filter((field) => FIELDS[field] === 'listed');
 
 /** What an author writes down about a tool. */
-export interface ToolDefinition<I extends SchemaLike = SchemaLike, O extends SchemaLike = SchemaLike> {
-  readonly name: string;
-  readonly title?: string;
-  /** What it does, what it returns, when to use it: this is what the model chooses by. */
-  readonly description: string;
-  /** Zod, ArkType or another Standard Schema that describes itself as JSON Schema, or JSON Schema. Left out: no arguments. */
+export interface ToolDefinition<I extends SchemaLike = SchemaLike, O extends SchemaLike = SchemaLike>
+  extends
+    Omit<ListedFields, 'inputSchema' | 'outputSchema'>,
+    Pick<Tool, 'extraFields' | 'requires' | 'cache'> {
+  /** Zod, ArkType or another Standard Schema that describes itself as JSON Schema, or JSON Schema. Without it: no arguments. */
   readonly input?: I;
   /** As `input`, for what the handler returns. */
   readonly output?: O;
-  readonly annotations?: ToolAnnotations;
-  readonly icons?: readonly Icon[];
-  readonly _meta?: Readonly<Record<string, unknown>>;
-  /** What a client must be able to do; others get an error that says so. */
-  readonly requires?: readonly Requirement[];
-  /** Whether this caller may do this with these arguments, asked before every run: `true`, or else the reason it may not. */
+  /** Whether this caller may do this with these arguments, asked before every run: `true`, or the reason it may not. */
   readonly authorize?: (args: Received<I>, caller: Caller) => Awaitable<boolean | string>;
-  /** Lets the `cache` stage keep results. */
-  readonly cache?: ToolCache;
 }
 
 type Handler<I, O> = (
@@ -153,34 +177,42 @@ function checkParts(definition: object, handler: unknown): void {
 
 /** Whether its author, and not a default, says that a tool changes nothing. */
 export function isDeclaredReadOnly(tool: Tool): boolean {
-  return tool.annotations?.readOnlyHint === true && !assumedReadOnly.has(tool);
+  return tool.annotations?.readOnlyHint === true && !isAssumed(tool, 'readOnlyHint');
 }
 
 /** Whether its author says that calling a tool twice is the same as calling it once. */
 export function isDeclaredIdempotent(tool: Tool): boolean {
-  return tool.annotations?.idempotentHint === true && !assumedIdempotent.has(tool);
+  return tool.annotations?.idempotentHint === true && !isAssumed(tool, 'idempotentHint');
 }
 
 /** Whether its author says that nothing a tool does is beyond undoing. */
 export function isDeclaredHarmless(tool: Tool): boolean {
-  return tool.annotations?.destructiveHint === false && !assumedHarmless.has(tool);
+  return tool.annotations?.destructiveHint === false && !isAssumed(tool, 'destructiveHint');
 }
 
-/** The tools whose read-only hint is only a default. */
-export const assumedReadOnly = new WeakSet<Tool>();
+function isAssumed({ assumedHints }: Tool, hint: Hint): boolean {
+  return assumedHints !== undefined && assumedHints.includes(hint);
+}
 
-/** The tools whose idempotent hint is only a default. */
-export const assumedIdempotent = new WeakSet<Tool>();
-
-/** The tools of which it is only a default that they destroy nothing. */
-export const assumedHarmless = new WeakSet<Tool>();
-
-/** Lets what is only assumed about a tool be only assumed about a copy of it. */
-export function passOnAssumptions(tool: Tool, copy: Tool): void {
+/** A copy of a tool with some parts changed; it is made of the same code. */
+export function changeTool(tool: Tool, changes: Partial<Tool>): Tool {
+  // Field by field, because a tool may be an instance whose fields are inherited, or that holds more than a tool has.
+  const fields = ALL_FIELDS.flatMap((field) => (tool[field] === undefined ? [] : [[field, tool[field]]]));
+  const copy: Tool = {
+    ...(Object.fromEntries(fields) as Omit<Tool, 'handler'>),
+    handler: (args, context) => tool.handler(args, context),
+    ...changes,
+  };
   nameCode(copy, codeOf(tool));
-  if (assumedReadOnly.has(tool)) assumedReadOnly.add(copy);
-  if (assumedIdempotent.has(tool)) assumedIdempotent.add(copy);
-  if (assumedHarmless.has(tool)) assumedHarmless.add(copy);
+  return copy;
+}
+
+/** What a stage made of a tool: the same code, and what was only assumed before still is. */
+export function trustedLike(tool: Tool, shown: Tool): Tool {
+  nameCode(shown, codeOf(tool));
+  const assumed = tool.assumedHints?.filter((hint) => !isAssumed(shown, hint));
+  if (!assumed || assumed.length === 0) return shown;
+  return changeTool(shown, { assumedHints: [...assumed, ...(shown.assumedHints ?? [])] });
 }
 
 /** Names the code a tool is made of, so that it is known for the same when it is loaded again. */
@@ -200,17 +232,31 @@ let lastCode = 0;
 
 /** The part of a tool that may be shown; nothing else an instance holds, such as a credential, ever is. */
 export function describeTool(tool: Tool): ListedTool {
-  const { name, title, description, inputSchema, outputSchema, annotations, icons, _meta } = tool;
-  return {
-    name,
-    ...(title !== undefined && { title }),
-    description,
-    inputSchema,
-    ...(outputSchema && { outputSchema }),
-    ...(annotations && Object.keys(annotations).length > 0 && { annotations }),
-    ...(icons && { icons }),
-    ...(_meta && { _meta }),
-  };
+  const { extraFields, annotations } = tool;
+  const fields: [string, unknown][] = [];
+  for (const field of LISTED_FIELDS) {
+    if (tool[field] !== undefined && tool[field] !== null) fields.push([field, tool[field]]);
+  }
+  if (extraFields) fields.push(...Object.entries(extraFields).filter(([field]) => !isListedField(field)));
+  const listed = Object.fromEntries(fields);
+  if (annotations && Object.keys(annotations).length === 0) delete listed['annotations'];
+  return listed as ListedTool;
+}
+
+/** The tool that somebody else lists, with a function that runs it; fields of its own are kept. */
+export function fromListed(listed: ListedTool, handler: Tool['handler']): Tool {
+  const [known, others] = [true, false].map((isKnown) =>
+    Object.fromEntries(Object.entries(listed).filter(([field]) => isListedField(field) === isKnown)),
+  );
+  return Object.freeze({
+    ...(known as unknown as ListedFields),
+    ...(Object.keys(others!).length > 0 && { extraFields: others! }),
+    handler,
+  });
+}
+
+function isListedField(field: string): boolean {
+  return LISTED_FIELDS.some((known) => known === field);
 }
 
 /** The name to show to people: the title, else the annotation's title, else the name. */

@@ -8,7 +8,7 @@ import { parseSync } from 'oxc-parser';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { propertyRuns } from '../../../test/property-runs.ts';
-import { defineTool, type ListedTool } from '../../core/tool.ts';
+import { defineTool, describeTool, type ListedTool, type Tool } from '../../core/tool.ts';
 import { readySection } from '../../gateway/settings/tools.ts';
 import { lintTools } from '../../lint/lint-tools.ts';
 import { collectTools } from '../collect-tools.ts';
@@ -38,7 +38,9 @@ test('a tool becomes an interface for what it takes, a type for what it returns,
     },
     () => ({ degrees: [] }),
   );
-  expect(toolTypes([forecast, tool('wait', object({}, { additionalProperties: false }))])).toBe(
+  expect(
+    toolTypes([describeTool(forecast as Tool), tool('wait', object({}, { additionalProperties: false }))]),
+  ).toBe(
     `// Written by toolcrib codegen: change the tools, and run it again.
 
 /** What get_forecast takes. */

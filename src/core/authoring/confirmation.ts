@@ -3,7 +3,7 @@ import { escapeUnseen } from '../../base/escape-unseen.ts';
 import { isObject } from '../../base/json.ts';
 import type { JsonSchema, ObjectSchema, Outcome, Parse } from '../../schema/schema.ts';
 import { andThen } from '../../base/awaitable.ts';
-import { describeTool, isDeclaredHarmless, isDeclaredReadOnly, type Tool } from '../tool.ts';
+import { changeTool, isDeclaredHarmless, isDeclaredReadOnly, type Tool } from '../tool.ts';
 import { validatorOf } from '../../schema/validator.ts';
 
 /** What a tool answers that waits to be confirmed: nothing was done. */
@@ -44,20 +44,17 @@ export function offerConfirmation(tool: Tool): Tool {
     properties: { ...tool.inputSchema.properties, [argument]: CONSENT },
   };
   askers.set(inputSchema, { by: 'line', argument });
-  const { requires, cache, outputSchema } = tool;
-  return {
-    ...describeTool(tool),
+  const { outputSchema } = tool;
+  return changeTool(tool, {
     description: `${tool.description} ${mayDestroy(tool) ? 'DESTRUCTIVE - requires' : 'Requires'} confirmation.`,
     inputSchema,
     parseInput: parseConfirmed(tool, argument),
     ...(outputSchema && { outputSchema: orConfirmation(outputSchema), parseOutput: parseResult(tool) }),
-    ...(requires && { requires }),
-    ...(cache && { cache }),
     ...(tool.authorize && {
       authorize: (args, caller) => tool.authorize!(without(argument, args), caller),
     }),
     handler: (args, context) => tool.handler(without(argument, args), context),
-  };
+  });
 }
 
 /** Who asks before a tool runs: the tool itself, the line in front of it, or nobody that is known of. */

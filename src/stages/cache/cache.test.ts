@@ -12,7 +12,7 @@ import { ToolRegistry } from '../../core/registry.ts';
 import type { Result } from '../../core/result.ts';
 import type { ToolSource } from '../../core/source.ts';
 import { withStages, type Stage } from '../../core/stage.ts';
-import { assumedReadOnly, defineTool, type Tool } from '../../core/tool.ts';
+import { defineTool, type Tool } from '../../core/tool.ts';
 import { validateInput } from '../../core/essentials/validate.ts';
 import { createFakeClock, createTestCall } from '../../testing.ts';
 import { cache } from './cache.ts';
@@ -56,8 +56,7 @@ describe('what is kept', () => {
     const look = noting('look')([], []);
     const { cache: _cache, ...unasked } = look;
     const { annotations: _annotations, ...undeclared } = look;
-    const assumed = { ...look };
-    assumedReadOnly.add(assumed);
+    const assumed: Tool = { ...look, assumedHints: ['readOnlyHint'] };
     for (const tool of [unasked, undeclared, assumed, { ...look, cache: { seconds: Number.NaN } }])
       expect(stage.wrap!(tool, next)).toBe(next);
     expect(stage.wrap!(look, next)).not.toBe(next);
