@@ -1,6 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { ToolcribError } from '../base/errors.ts';
-import { createGuard } from '../net/create-guard.ts';
+import { createOutboundClient } from '../net/create-outbound-client.ts';
 
 /** A document of public keys, and how long it says it is good for. */
 export interface FetchedKeys {
@@ -25,7 +25,7 @@ export function parseTrustedUrl(text: string, what: string): URL {
 
 /** Reads a document of public keys: from the origin the operator named, wherever that is, and from no other. */
 export async function fetchKeys(url: URL): Promise<FetchedKeys> {
-  const guard = createGuard({
+  const client = createOutboundClient({
     hosts: [],
     trustedOrigins: [url.origin],
     maxRedirects: 0,
@@ -33,7 +33,7 @@ export async function fetchKeys(url: URL): Promise<FetchedKeys> {
     maxBytes: MAX_BYTES,
     resolve,
   });
-  const { status, headers, body, isCut } = await guard.request(url.href, {
+  const { status, headers, body, isCut } = await client.request(url.href, {
     headers: { accept: 'application/json' },
   });
   if (status !== 200) throw new Error(`The issuer's keys were answered with status ${status}.`);

@@ -3,7 +3,7 @@ import { ToolcribError } from '../base/errors.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { formatComplaint, type Complaint } from '../config/complaint.ts';
 import { readConfig, type LoadedConfig } from '../gateway/settings/load-config.ts';
-import { moduleGuard, reachComplaints } from '../gateway/modules/import-reach.ts';
+import { importCheck, reachComplaints } from '../gateway/modules/import-reach.ts';
 import { createModuleTools } from '../gateway/modules/tools.ts';
 import { placeProblems } from '../gateway/settings/place-problems.ts';
 import { createReadyTools } from '../gateway/ready-tools.ts';
@@ -59,7 +59,7 @@ async function checkLoaded(loaded: LoadedConfig): Promise<Report> {
       log: () => {},
       registry,
       watch: false,
-      guard: moduleGuard(loaded),
+      checkImports: importCheck(loaded),
     });
     await modules.close();
     const access = config.access && (await createAccess(config.access));

@@ -9,7 +9,7 @@ import { ToolRegistry } from '../core/registry.ts';
 import { withStages } from '../core/stage.ts';
 import { describeTool, type ListedTool } from '../core/tool.ts';
 import { loadConfig } from '../gateway/settings/load-config.ts';
-import { moduleGuard } from '../gateway/modules/import-reach.ts';
+import { importCheck } from '../gateway/modules/import-reach.ts';
 import { createModuleTools, type ModuleTools, type ModuleToolsOptions } from '../gateway/modules/tools.ts';
 import { createReadyTools } from '../gateway/ready-tools.ts';
 import { approve } from '../stages/approve/approve.ts';
@@ -71,7 +71,7 @@ async function fromConfig(file: string): Promise<CollectedTools> {
     const { problems } = await loadModules(registry, {
       patterns: loaded.config.tools.modules,
       baseDir: loaded.folder,
-      guard: moduleGuard(loaded),
+      checkImports: importCheck(loaded),
     });
     const asking = loaded.config.stages.approve;
     // Of the stages, only this one changes how a tool is listed, and does so for all callers alike.
@@ -90,7 +90,7 @@ async function fromConfig(file: string): Promise<CollectedTools> {
 
 async function loadModules(
   registry: ToolRegistry,
-  from: Pick<ModuleToolsOptions, 'patterns' | 'baseDir' | 'guard'>,
+  from: Pick<ModuleToolsOptions, 'patterns' | 'baseDir' | 'checkImports'>,
 ): Promise<ModuleTools> {
   const modules = await createModuleTools({ ...from, registry, watch: false, log: () => {} });
   await modules.close();

@@ -155,7 +155,7 @@ class RunningGateway implements Gateway {
       // Nobody tells any more when these callers are gone, so whoever is still known comes back.
       this.server.dismiss(() => true);
     }
-    before.line.flush();
+    before.stages.flush();
     await before.stopWatching();
     void this.#retire(before);
     await this.note('configuration');
@@ -166,7 +166,7 @@ class RunningGateway implements Gateway {
   // Calls go on with what they began with, and nobody who changes the configuration waits for them.
   async #retire(old: Generation): Promise<void> {
     this.#retiring.add(old);
-    while (old.line.tally.underWay > 0 && !this.#stop.signal.aborted)
+    while (old.stages.tally.underWay > 0 && !this.#stop.signal.aborted)
       await new Promise((resolve) => setTimeout(resolve, RETIRE_MS).unref());
     // Whoever stops the server closes what is left.
     if (this.#stop.signal.aborted) return;
@@ -215,7 +215,7 @@ class RunningGateway implements Gateway {
     await closed;
     this.#generation.authentication?.signIn.close();
     const all = [this.#generation, ...this.#retiring];
-    for (const { line } of all) line.close();
+    for (const { stages } of all) stages.close();
     // Once the last row is on the disk, whoever waited for one before it has gone on, and may still have something to keep.
     await this.note('stop');
     await new Promise((resolve) => setImmediate(resolve));
@@ -225,7 +225,7 @@ class RunningGateway implements Gateway {
 
   async #settled(until: number): Promise<void> {
     const all = [this.#generation, ...this.#retiring];
-    while (all.some(({ line }) => line.tally.underWay > 0) && performance.now() < until) {
+    while (all.some(({ stages }) => stages.tally.underWay > 0) && performance.now() < until) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
@@ -253,7 +253,7 @@ class RunningGateway implements Gateway {
       requestsPerMinute: server.requestsPerMinute,
       memory: withoutSecrets(this.#lasting.store.memory, this.#lasting.live),
       log: this.log,
-      onRefusal: (refusal) => this.#generation.line.refuse(refusal),
+      onRefusal: (refusal) => this.#generation.stages.refuse(refusal),
       onUnknown: (code) => refused.child(code).inc(),
     });
   }
@@ -267,9 +267,9 @@ class RunningGateway implements Gateway {
 
   /** Puts on record what became of the server, and which configuration it has. */
   async note(kind: 'start' | 'configuration' | 'stop'): Promise<void> {
-    const { loaded, line } = this.#generation;
+    const { loaded, stages } = this.#generation;
     if (loaded.config.stages.audit === false) return;
-    const facts = { kind, policy: line.policyVersion, at: new Date().toISOString() };
+    const facts = { kind, policy: stages.policyVersion, at: new Date().toISOString() };
     try {
       await this.#lasting.store.journal.append({ chain: OPERATOR_CHAIN, body: JSON.stringify(facts) });
     } catch (cause) {

@@ -5,7 +5,7 @@ import type { ToolSource } from '../core/source.ts';
 import { createAccess, type Access } from '../stages/access/authorize.ts';
 import { complaintError } from '../config/complaint.ts';
 import type { Lasting } from './lasting.ts';
-import { createLine, type Line } from './line.ts';
+import { createStandardStages, type StandardStages } from './standard-stages.ts';
 import type { LoadedConfig } from './settings/load-config.ts';
 import type { ModuleTools } from './modules/tools.ts';
 import { createReadyTools } from './ready-tools.ts';
@@ -15,7 +15,7 @@ import { createAuthentication, type Authentication } from './authentication.ts';
 export interface Generation {
   readonly loaded: LoadedConfig;
   readonly registry: ToolRegistry;
-  readonly line: Line;
+  readonly stages: StandardStages;
   /** The tools from files, if any are named. */
   readonly modules: ModuleTools | undefined;
   /** The tools behind the stages. */
@@ -64,12 +64,12 @@ export async function createGeneration(
     authentication = isSame ? before.authentication : await createAuthentication(config, lasting);
     signal?.throwIfAborted();
     // Last, because it changes what lasts.
-    const line = await createLine(config, lasting, access);
-    behind = withStages(registry, line.stages);
+    const stages = await createStandardStages(config, lasting, access);
+    behind = withStages(registry, stages.inOrder);
     return {
       loaded,
       registry,
-      line,
+      stages,
       modules,
       source: behind,
       authentication,
@@ -90,7 +90,7 @@ async function loadModules(
 ): Promise<ModuleTools | undefined> {
   const patterns = loaded.config.tools.modules;
   if (patterns.length === 0) return undefined;
-  const [{ createModuleTools }, { moduleGuard, reachComplaints }] = await Promise.all([
+  const [{ createModuleTools }, { importCheck, reachComplaints }] = await Promise.all([
     import('./modules/tools.ts'),
     import('./modules/import-reach.ts'),
   ]);
@@ -100,7 +100,7 @@ async function loadModules(
     registry,
     watch,
     log: lasting.log,
-    guard: moduleGuard(loaded),
+    checkImports: importCheck(loaded),
     before: before?.modules,
     signal,
   });

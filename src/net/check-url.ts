@@ -1,4 +1,4 @@
-import { OutboundError } from './guard.ts';
+import { OutboundError } from './outbound.ts';
 import { isIpHost } from './is-ip-host.ts';
 import type { OutboundRules } from './outbound-rules.ts';
 

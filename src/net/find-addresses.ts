@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { OutboundError } from './guard.ts';
+import { OutboundError } from './outbound.ts';
 import { isIpHost } from './is-ip-host.ts';
 import type { OutboundRules } from './outbound-rules.ts';
 import { raceStop } from './within-time.ts';

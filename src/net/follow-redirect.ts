@@ -1,5 +1,5 @@
 import { checkUrl } from './check-url.ts';
-import { OutboundError, type OutboundResponse } from './guard.ts';
+import { OutboundError, type OutboundResponse } from './outbound.ts';
 import type { OutboundRules } from './outbound-rules.ts';
 import type { PreparedRequest } from './prepare-request.ts';
 

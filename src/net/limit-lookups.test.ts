@@ -1,7 +1,7 @@
 import dns, { lookup } from 'node:dns/promises';
 import { syncBuiltinESMExports } from 'node:module';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { createGuard } from './create-guard.ts';
+import { createOutboundClient } from './create-outbound-client.ts';
 import { limitLookups } from './limit-lookups.ts';
 
 interface Slow {
@@ -29,16 +29,16 @@ afterEach(() => {
 });
 
 test('D5 calls that are over leave no lookups behind but the two under way', async () => {
-  const guard = createGuard({ hosts: ['*.example.com'] });
+  const client = createOutboundClient({ hosts: ['*.example.com'] });
   const cancel = new AbortController();
   const names = Array.from({ length: 8 }, (_, index) => `n${index}.example.com`);
-  const calls = names.map((name) => guard.request(`https://${name}/`, { signal: cancel.signal }));
+  const calls = names.map((name) => client.request(`https://${name}/`, { signal: cancel.signal }));
   const ended = Promise.allSettled(calls);
   await vi.waitFor(() => expect(slow.asked).toHaveLength(2));
   cancel.abort();
   for (const { reason } of (await ended) as PromiseRejectedResult[])
     expect(reason).toMatchObject({ reason: 'cancelled' });
-  const late = Promise.allSettled([guard.request('https://late.example.com/')]);
+  const late = Promise.allSettled([client.request('https://late.example.com/')]);
   slow.end();
   await vi.waitFor(() => expect(slow.asked).toContain('late.example.com'));
   expect(slow.asked).toEqual(['n0.example.com', 'n1.example.com', 'late.example.com']);
@@ -47,8 +47,8 @@ test('D5 calls that are over leave no lookups behind but the two under way', asy
 });
 
 test('D5 who waits for a turn waits no longer than its time', async () => {
-  const guard = createGuard({ hosts: ['*.example.com'], timeoutMs: 50 });
-  const calls = ['a', 'b', 'c'].map((name) => guard.request(`https://${name}.example.com/`));
+  const client = createOutboundClient({ hosts: ['*.example.com'], timeoutMs: 50 });
+  const calls = ['a', 'b', 'c'].map((name) => client.request(`https://${name}.example.com/`));
   for (const { reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
     expect(reason).toMatchObject({ reason: 'timed_out' });
   expect(slow.asked).toEqual(['a.example.com', 'b.example.com']);
@@ -58,8 +58,8 @@ test('D5 who waits for a turn waits no longer than its time', async () => {
 test('D5 control: without a limit, every lookup is begun and goes on after its call', async () => {
   const resolve = async (host: string): Promise<string[]> =>
     (await lookup(host, { all: true })).map(({ address }) => address);
-  const guard = createGuard({ hosts: ['*.example.com'], timeoutMs: 50, resolve });
-  const calls = ['a', 'b', 'c', 'd'].map((name) => guard.request(`https://${name}.example.com/`));
+  const client = createOutboundClient({ hosts: ['*.example.com'], timeoutMs: 50, resolve });
+  const calls = ['a', 'b', 'c', 'd'].map((name) => client.request(`https://${name}.example.com/`));
   await Promise.allSettled(calls);
   expect(slow.asked).toHaveLength(4);
   slow.end();

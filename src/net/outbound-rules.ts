@@ -1,11 +1,11 @@
 import { lookup } from 'node:dns/promises';
 import { ToolcribError } from '../base/errors.ts';
-import type { GuardOptions } from './guard.ts';
+import type { OutboundOptions } from './outbound.ts';
 import { isGlobalAddress } from './is-global-address.ts';
 import { isIpHost } from './is-ip-host.ts';
 import { limitLookups } from './limit-lookups.ts';
 
-/** A guard's options, checked and with everything filled in. */
+/** The options of a client, checked and with everything filled in. */
 export interface OutboundRules {
   readonly isListed: (host: string) => boolean;
   readonly isTrusted: (origin: string) => boolean;
@@ -18,8 +18,8 @@ export interface OutboundRules {
   readonly ca: string | undefined;
 }
 
-/** Checks a guard's options and fills in what is left out. */
-export function readRules(options: GuardOptions): OutboundRules {
+/** Checks the options of a client and fills in what is left out. */
+export function readRules(options: OutboundOptions): OutboundRules {
   const origins = (options.trustedOrigins ?? []).map(readOrigin);
   const trusted = new Set(origins.map(({ origin }) => origin));
   return {

@@ -1,4 +1,4 @@
-import { OutboundError, type OutboundRequest } from './guard.ts';
+import { OutboundError, type OutboundRequest } from './outbound.ts';
 
 /** A request whose URL and headers have been checked. */
 export interface PreparedRequest {

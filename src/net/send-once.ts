@@ -8,7 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } fro
 import { isIP, type LookupFunction } from 'node:net';
 import { rootCertificates } from 'node:tls';
 import { leadsElsewhere } from './follow-redirect.ts';
-import { OutboundError, type OutboundResponse } from './guard.ts';
+import { OutboundError, type OutboundResponse } from './outbound.ts';
 import type { OutboundRules } from './outbound-rules.ts';
 import type { PreparedRequest } from './prepare-request.ts';
 

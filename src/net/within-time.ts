@@ -1,4 +1,4 @@
-import { OutboundError } from './guard.ts';
+import { OutboundError } from './outbound.ts';
 
 /** Runs work under one deadline; the signal it gets tells it to let go of everything at once, and why. */
 export async function withinTime<T>(

@@ -51,16 +51,16 @@ export function idempotency(options: z.input<typeof idempotencyOptions>, parts: 
     name: 'idempotency',
     wrap(tool, next) {
       if (isDeclaredReadOnly(tool)) return next;
-      const line: Line = { tool, next };
+      const wrapped: Wrapped = { tool, next };
       return (call) => {
         const key = call.meta[idempotencyKey];
-        return key === undefined && !required ? next(call) : ledger.run(call, readKey(tool, key), line);
+        return key === undefined && !required ? next(call) : ledger.run(call, readKey(tool, key), wrapped);
       };
     },
   };
 }
 
-interface Line {
+interface Wrapped {
   readonly tool: Tool;
   readonly next: Next;
 }
@@ -77,7 +77,7 @@ class Ledger {
     this.#parts = parts;
   }
 
-  async run(call: ToolCall, key: string, { tool, next }: Line): Promise<Result> {
+  async run(call: ToolCall, key: string, { tool, next }: Wrapped): Promise<Result> {
     const { reservations, clock, running, keepMs } = this.#parts;
     const owner = ownerOf(call.caller);
     const subject = subjectOf(tool, call.arguments);

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { defineTool, type Tool } from '../core/tool.ts';
-import { createGuard, type Guard } from '../net/create-guard.ts';
-import { OutboundError, type GuardOptions, type OutboundResponse } from '../net/guard.ts';
+import { createOutboundClient, type OutboundClient } from '../net/create-outbound-client.ts';
+import { OutboundError, type OutboundOptions, type OutboundResponse } from '../net/outbound.ts';
 import { hostMatcher, readOrigin } from '../net/outbound-rules.ts';
 import { cannotBeSet, checkGivenNames, checkHeaders, foldedHeader } from '../net/prepare-request.ts';
 import { concealSecrets, secretsInHeader, type Conceal } from './conceal-secrets.ts';
@@ -13,14 +13,14 @@ import { fetchApiDataOptions, type FetchApiDataOptions } from './fetch-api-data-
 /** What `fetch_api_data` is made with beside its options; the machine's own unless given. */
 export interface FetchApiDataParts {
   readonly clock?: Clock;
-  readonly network?: Pick<GuardOptions, 'resolve' | 'isAllowed' | 'ca'>;
+  readonly network?: Pick<OutboundOptions, 'resolve' | 'isAllowed' | 'ca'>;
 }
 
 /** The `fetch_api_data` tool: asks the hosts an operator lists, and nobody else. */
 export function fetchApiDataTool(options: FetchApiDataOptions, parts: FetchApiDataParts = {}): Tool {
   const settings = fetchApiDataOptions.parse(options, { jitless: true });
   const { clock = systemClock } = parts;
-  const guardOf = guardsByTenant(settings, parts);
+  const clientOf = clientsByTenant(settings, parts);
   const merge = headerMerger(settings);
   const answering = { maxBytes: settings.maxBytes, clock, conceal: concealSecrets(fixedSecrets(settings)) };
   const canPost = settings.methods.includes('POST');
@@ -40,7 +40,7 @@ export function fetchApiDataTool(options: FetchApiDataOptions, parts: FetchApiDa
     },
     async ({ url, method, headers, timeout, body }, { tenant, signal }) => {
       try {
-        const response = await guardOf(tenant.id).request(url, {
+        const response = await clientOf(tenant.id).request(url, {
           method,
           headers: merge(headers, body),
           ...(body !== undefined && { body }),
@@ -112,7 +112,10 @@ function describe({ methods, hosts, hostsByTenant }: Settings): string {
   );
 }
 
-function guardsByTenant(settings: Settings, { network }: FetchApiDataParts): (tenant: string) => Guard {
+function clientsByTenant(
+  settings: Settings,
+  { network }: FetchApiDataParts,
+): (tenant: string) => OutboundClient {
   const origins = settings.trustedOrigins.map(readOrigin);
   const trustedHosts = new Set(origins.map(({ hostname }) => hostname));
   const lists = [settings.hosts, ...Object.values(settings.hostsByTenant)];
@@ -125,9 +128,9 @@ function guardsByTenant(settings: Settings, { network }: FetchApiDataParts): (te
       `trustedOrigins names ${stray.origin}, but no list of hosts names ${stray.hostname}; add it to hosts, or leave it out of both.`,
     );
   }
-  const guardFor = (hosts: readonly string[]): Guard => {
+  const clientFor = (hosts: readonly string[]): OutboundClient => {
     const isListed = hostMatcher(hosts, trustedHosts);
-    return createGuard({
+    return createOutboundClient({
       ...network,
       hosts,
       trustedOrigins: origins.filter(({ hostname }) => isListed(hostname)).map(({ origin }) => origin),
@@ -136,8 +139,8 @@ function guardsByTenant(settings: Settings, { network }: FetchApiDataParts): (te
       timeoutMs: settings.timeoutSeconds * 1000,
     });
   };
-  const standard = guardFor(settings.hosts);
-  const own = new Map(Object.entries(settings.hostsByTenant).map(([id, hosts]) => [id, guardFor(hosts)]));
+  const standard = clientFor(settings.hosts);
+  const own = new Map(Object.entries(settings.hostsByTenant).map(([id, hosts]) => [id, clientFor(hosts)]));
   return (tenant) => own.get(tenant) ?? standard;
 }
 

@@ -7,7 +7,7 @@ import { parseJson } from '../base/parse-json.ts';
 import { upstreamFailure } from '../core/authoring/upstream-failure.ts';
 import { readOutputSchema, type JsonSchema } from '../schema/schema.ts';
 import { toolError } from '../core/authoring/tool-error.ts';
-import type { Fetch } from '../net/guard.ts';
+import type { Fetch } from '../net/outbound.ts';
 import { getWeatherOptions } from './get-weather-options.ts';
 import { originFetch } from './origin-fetch.ts';
 import { withoutEnd } from './without-end.ts';

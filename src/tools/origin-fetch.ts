@@ -1,5 +1,5 @@
-import type { Guard } from '../net/create-guard.ts';
-import type { Fetch } from '../net/guard.ts';
+import type { OutboundClient } from '../net/create-outbound-client.ts';
+import type { Fetch } from '../net/outbound.ts';
 
 const LIMITS = { maxRedirects: 0, timeoutMs: 30_000, maxBytes: 8 * 1_048_576 };
 
@@ -11,11 +11,11 @@ export function originFetch(baseUrl: string, usualHost: string): Fetch {
   const { origin } = new URL(baseUrl);
   const reach =
     origin === `https://${usualHost}` ? { hosts: [usualHost] } : { hosts: [], trustedOrigins: [origin] };
-  let guard: Promise<Guard> | undefined;
+  let client: Promise<OutboundClient> | undefined;
   return async (url, init) => {
-    guard ??= import('../net/create-guard.ts').then(({ createGuard }) =>
-      createGuard({ ...LIMITS, ...reach }),
+    client ??= import('../net/create-outbound-client.ts').then(({ createOutboundClient }) =>
+      createOutboundClient({ ...LIMITS, ...reach }),
     );
-    return (await guard).fetch(url, init);
+    return (await client).fetch(url, init);
   };
 }

@@ -14,7 +14,7 @@ import { withStages } from '../../src/core/stage.ts';
 import { createGateway } from '../../src/gateway/create-gateway.ts';
 import { defaultConfig } from '../../src/gateway/settings/default-config.ts';
 import { createLasting } from '../../src/gateway/lasting.ts';
-import { createLine, type Line } from '../../src/gateway/line.ts';
+import { createStandardStages, type StandardStages } from '../../src/gateway/standard-stages.ts';
 import { loadConfig } from '../../src/gateway/settings/load-config.ts';
 import { openStore } from '../../src/gateway/open-store.ts';
 import { Secrets } from '../../src/observe/secrets.ts';
@@ -205,9 +205,9 @@ test('with the limit on time switched off, a call and a reading still end after 
   const resource = defineResource({ uri: 'note://hang', name: 'hang' }, (_uri, { signal }) =>
     hang('resource', signal),
   );
-  const line = await lineWithoutTimeout(clock);
+  const stages = await stagesWithoutTimeout(clock);
   const registry = new ToolRegistry().registerTool(tool).registerResource(resource);
-  const source = withStages(registry, line.stages);
+  const source = withStages(registry, stages.inOrder);
   const call = createTestCall(tool);
   const reading = { ...createTestCall(tool), kind: 'resource' as const, resource, uri: 'note://hang' };
   const endings: string[] = [];
@@ -219,23 +219,23 @@ test('with the limit on time switched off, a call and a reading still end after 
   await expect.poll(() => started).toHaveLength(2);
   clock.advance(3_600_000 - 1);
   await new Promise(setImmediate);
-  expect([reasons, endings, line.tally.underWay]).toEqual([[], [], 2]);
+  expect([reasons, endings, stages.tally.underWay]).toEqual([[], [], 2]);
   clock.advance(1);
   await expect.poll(() => endings).toEqual(['timed_out', 'timed_out']);
   expect(reasons).toEqual([
     expect.objectContaining({ code: 'timed_out' }),
     expect.objectContaining({ code: 'timed_out' }),
   ]);
-  expect(line.tally.underWay).toBe(0);
+  expect(stages.tally.underWay).toBe(0);
 });
 
 // The stages of a server whose configuration says that nothing ever takes too long.
-async function lineWithoutTimeout(clock: Clock): Promise<Line> {
+async function stagesWithoutTimeout(clock: Clock): Promise<StandardStages> {
   const { config, folder } = defaultConfig();
   const without = { ...config, stages: { ...config.stages, timeout: false as const } };
   const log = (): void => {};
   const lasting = createLasting(await openStore({ config: without, folder }, log), log, new Secrets());
-  return createLine(without, { ...lasting, clock, deadlines: new Deadlines(clock) }, undefined);
+  return createStandardStages(without, { ...lasting, clock, deadlines: new Deadlines(clock) }, undefined);
 }
 
 test('no configuration sets a longer limit on time (000-41)', async () => {

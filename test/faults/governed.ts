@@ -14,7 +14,7 @@ import type { Entry } from '../../src/store/store.ts';
 import { faultTools } from './fault-tools.ts';
 import { oddTools } from './odd-tools.ts';
 
-/** The whole line of a guarded gateway in this process, with its store in memory. */
+/** The stages of a gateway with keys and rules in this process, with its store in memory. */
 export interface Governed {
   readonly server: Server;
   readonly caller: Caller;
@@ -53,7 +53,7 @@ export async function openGoverned(clock: Clock = systemClock): Promise<Governed
     allowedHosts: ['127.0.0.1'],
     memory: lasting.store.memory,
     requestsPerMinute: 1_000_000_000,
-    onRefusal: (refusal) => generation.line.refuse(refusal),
+    onRefusal: (refusal) => generation.stages.refuse(refusal),
     log,
   });
   return {

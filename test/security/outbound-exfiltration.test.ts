@@ -3,7 +3,7 @@ import { createServer, request as plainRequest, type IncomingHttpHeaders, type S
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { localCaller } from '../../src/core/caller.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
-import { createGuard, type Guard } from '../../src/net/create-guard.ts';
+import { createOutboundClient, type OutboundClient } from '../../src/net/create-outbound-client.ts';
 import { fetchApiDataTool } from '../../src/tools/fetch-api-data.ts';
 import type { FetchApiDataOptions } from '../../src/tools/fetch-api-data-options.ts';
 import { propertyRuns } from '../property-runs.ts';
@@ -132,7 +132,7 @@ describe('D3 what a request says', () => {
     heard.length = 0;
   });
 
-  const trusting = (): Guard => createGuard({ hosts: [], trustedOrigins: [origin] });
+  const trusting = (): OutboundClient => createOutboundClient({ hosts: [], trustedOrigins: [origin] });
 
   test.each<readonly [name: string, value: string]>([
     ['X-A', '1\r\nX-Evil: 1'],
@@ -182,7 +182,7 @@ describe('D3 what a request says', () => {
   });
 
   test('D3 a header given twice, headers without measure, odd methods and a body with GET are refused', async () => {
-    const guard = trusting();
+    const client = trusting();
     for (const request of [
       { headers: { 'X-A': '1', 'x-a': '2' } },
       { headers: { 'X-A': 'x'.repeat(20_000) } },
@@ -191,13 +191,15 @@ describe('D3 what a request says', () => {
       { method: 'GET /evil HTTP/1.1\r\n' },
       { method: 'GET', body: 'x' },
     ]) {
-      await expect(guard.request(`${origin}/`, request)).rejects.toMatchObject({ reason: 'refused_request' });
+      await expect(client.request(`${origin}/`, request)).rejects.toMatchObject({
+        reason: 'refused_request',
+      });
     }
     expect(heard).toEqual([]);
   });
 
   test('D3 whatever headers are given, a host hears those and no others, in one request', async () => {
-    const guard = trusting();
+    const client = trusting();
     const odd = constantFrom('\r', '\n', '\0', ':', ' ', '\t', 'é', '\u{10a}', 'X-Evil: 1', 'a', '-');
     const name = oneof(
       string({ maxLength: 8 }),
@@ -212,7 +214,7 @@ describe('D3 what a request says', () => {
       asyncProperty(name, value, async (key, text) => {
         heard.length = 0;
         const headers = { [`x-${key}`]: text };
-        const { reason } = await outcomeOf(guard.request(`${origin}/`, { headers }));
+        const { reason } = await outcomeOf(client.request(`${origin}/`, { headers }));
         if (reason !== 'reached') {
           expect([reason, heard]).toEqual(['refused_request', []]);
           return;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ToolRegistry } from '../../src/core/registry.ts';
-import { createGuard } from '../../src/net/create-guard.ts';
+import { createOutboundClient } from '../../src/net/create-outbound-client.ts';
 import { fetchApiDataTool, toolsFromOpenApi } from '../../src/tools.ts';
 import { openApi, type LocalApi } from '../openapi-api.ts';
 import { outcomeOf } from './outbound-world.ts';
@@ -79,21 +79,21 @@ test.each([
   'Transfer_Encoding',
 ])('D3 the header %s is sent for nobody', async (name) => {
   const api = await openApi();
-  const guard = createGuard({ hosts: [], trustedOrigins: [api.url] });
-  const asked = outcomeOf(guard.request(api.url, { headers: { [name]: '1' } }));
+  const client = createOutboundClient({ hosts: [], trustedOrigins: [api.url] });
+  const asked = outcomeOf(client.request(api.url, { headers: { [name]: '1' } }));
   expect(await asked).toMatchObject({ reason: 'refused_request' });
   expect(() => registryOf(api, { [name]: '1' })).toThrow(/cannot be set/);
   expect(api.seen).toEqual([]);
 });
 
-test('D3 a header given in two spellings is refused by the guard itself', async () => {
+test('D3 a header given in two spellings is refused by the client itself', async () => {
   const api = await openApi();
-  const guard = createGuard({ hosts: [], trustedOrigins: [api.url] });
+  const client = createOutboundClient({ hosts: [], trustedOrigins: [api.url] });
   for (const headers of [
     { 'x-a-b': '1', x_a_b: '2' },
     { 'x-a.b': '1', 'x-a-b': '2' },
   ])
-    expect(await outcomeOf(guard.request(api.url, { headers }))).toMatchObject({
+    expect(await outcomeOf(client.request(api.url, { headers }))).toMatchObject({
       reason: 'refused_request',
       message: expect.stringContaining('given twice'),
     });

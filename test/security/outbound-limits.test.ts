@@ -1,8 +1,8 @@
 import { connect, createServer as createTcpServer, type Server, type Socket } from 'node:net';
 import zlib from 'node:zlib';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { createGuard, type Guard } from '../../src/net/create-guard.ts';
-import type { GuardOptions } from '../../src/net/guard.ts';
+import { createOutboundClient, type OutboundClient } from '../../src/net/create-outbound-client.ts';
+import type { OutboundOptions } from '../../src/net/outbound.ts';
 import { createWorld, naiveGet, outcomeOf, type World } from './outbound-world.ts';
 
 const MEBIBYTE = 1_048_576;
@@ -37,13 +37,13 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const api = (path: string): string => `https://api.example.com:${world.port}${path}`;
-const guarded = (options: Partial<GuardOptions> = {}): Guard =>
-  createGuard({ ...world.network, hosts: ['api.example.com'], ...options });
+const outboundClient = (options: Partial<OutboundOptions> = {}): OutboundClient =>
+  createOutboundClient({ ...world.network, hosts: ['api.example.com'], ...options });
 const allClosed = (): Promise<void> => vi.waitFor(() => expect(world.publicHost.open()).toBe(0));
 
 test('D3 a body without end is cut at the limit and the connection is closed (001-72)', async () => {
   const before = world.publicHost.sent();
-  const { body, isCut } = await guarded().request(api('/endless'));
+  const { body, isCut } = await outboundClient().request(api('/endless'));
   expect([body.length, isCut]).toEqual([MEBIBYTE, true]);
   await allClosed();
   expect(world.publicHost.sent() - before).toBeLessThan(32 * MEBIBYTE);
@@ -57,16 +57,16 @@ test('control: a client without a limit reads on', async () => {
 });
 
 test('a body as long as the limit is whole, one byte more is cut, and fetch refuses to cut', async () => {
-  const guard = guarded({ maxBytes: 1_000 });
-  expect(await guard.request(api('/exact/1000'))).toMatchObject({ isCut: false, body: { length: 1_000 } });
-  expect(await guard.request(api('/exact/1001'))).toMatchObject({ isCut: true, body: { length: 1_000 } });
-  expect(await (await guard.fetch(api('/exact/1000'))).text()).toBe('x'.repeat(1_000));
-  expect(await outcomeOf(guard.fetch(api('/exact/1001')))).toMatchObject({ reason: 'too_large' });
+  const client = outboundClient({ maxBytes: 1_000 });
+  expect(await client.request(api('/exact/1000'))).toMatchObject({ isCut: false, body: { length: 1_000 } });
+  expect(await client.request(api('/exact/1001'))).toMatchObject({ isCut: true, body: { length: 1_000 } });
+  expect(await (await client.fetch(api('/exact/1000'))).text()).toBe('x'.repeat(1_000));
+  expect(await outcomeOf(client.fetch(api('/exact/1001')))).toMatchObject({ reason: 'too_large' });
   await allClosed();
 });
 
 test('D3 D5 a body that drips in is given up when the time is over', async () => {
-  expect(await outcomeOf(guarded({ timeoutMs: 250 }).request(api('/slow')))).toEqual({
+  expect(await outcomeOf(outboundClient({ timeoutMs: 250 }).request(api('/slow')))).toEqual({
     reason: 'timed_out',
     message: 'The answer took over 0.25 s; ask for less, or try again.',
   });
@@ -74,12 +74,12 @@ test('D3 D5 a body that drips in is given up when the time is over', async () =>
 });
 
 test('D3 redirects share one deadline, and a request may ask for less time', async () => {
-  const guard = guarded({ maxRedirects: 20 });
-  expect(await outcomeOf(guard.request(api('/hop'), { timeoutMs: 300 }))).toMatchObject({
+  const client = outboundClient({ maxRedirects: 20 });
+  expect(await outcomeOf(client.request(api('/hop'), { timeoutMs: 300 }))).toMatchObject({
     reason: 'timed_out',
   });
   expect(
-    await outcomeOf(guarded({ timeoutMs: 200 }).request(api('/silent'), { timeoutMs: 60_000 })),
+    await outcomeOf(outboundClient({ timeoutMs: 200 }).request(api('/silent'), { timeoutMs: 60_000 })),
   ).toMatchObject({
     reason: 'timed_out',
   });
@@ -87,15 +87,17 @@ test('D3 redirects share one deadline, and a request may ask for less time', asy
 });
 
 test('D3 a name that is never resolved is given up when the time is over', async () => {
-  const guard = guarded({ timeoutMs: 100, resolve: () => new Promise(() => {}) });
-  expect(await outcomeOf(guard.request(api('/')))).toMatchObject({ reason: 'timed_out' });
+  const client = outboundClient({ timeoutMs: 100, resolve: () => new Promise(() => {}) });
+  expect(await outcomeOf(client.request(api('/')))).toMatchObject({ reason: 'timed_out' });
 });
 
 test.each(['/silent', '/slow', '/endless'])(
   'D5 a cancelled request to %s closes its connection',
   async (path) => {
     const cancel = new AbortController();
-    const work = outcomeOf(guarded({ maxBytes: 2 ** 30 }).request(api(path), { signal: cancel.signal }));
+    const work = outcomeOf(
+      outboundClient({ maxBytes: 2 ** 30 }).request(api(path), { signal: cancel.signal }),
+    );
     await vi.waitFor(() => expect(world.publicHost.open()).toBe(1));
     cancel.abort(new Error('no longer wanted'));
     expect(await work).toEqual({ reason: 'cancelled', message: 'The request was cancelled.' });
@@ -105,7 +107,7 @@ test.each(['/silent', '/slow', '/endless'])(
 
 test('D5 a request that is cancelled before or while its host is looked up connects to nothing', async () => {
   const before = world.publicHost.connections();
-  expect(await outcomeOf(guarded().request(api('/'), { signal: AbortSignal.abort() }))).toMatchObject({
+  expect(await outcomeOf(outboundClient().request(api('/'), { signal: AbortSignal.abort() }))).toMatchObject({
     reason: 'cancelled',
   });
   for (const answer of [Promise.resolve(['127.0.0.2']), new Promise<string[]>(() => {})]) {
@@ -114,7 +116,7 @@ test('D5 a request that is cancelled before or while its host is looked up conne
       cancel.abort();
       return answer;
     };
-    const work = guarded({ resolve }).request(api('/'), { signal: cancel.signal });
+    const work = outboundClient({ resolve }).request(api('/'), { signal: cancel.signal });
     expect(await outcomeOf(work)).toMatchObject({ reason: 'cancelled' });
   }
   expect(world.publicHost.connections()).toBe(before);
@@ -139,8 +141,8 @@ test.each(['gzip', 'GZIP', 'x-gzip', 'br', 'deflate', 'zstd', 'compress', 'ident
   async (encoding) => {
     const unpacked = watchUnpacking();
     const path = api(`/encoded/${encodeURIComponent(encoding)}`);
-    expect(await outcomeOf(guarded().request(path))).toMatchObject({ reason: 'encoded' });
-    expect(await outcomeOf(guarded().fetch(path))).toMatchObject({ reason: 'encoded' });
+    expect(await outcomeOf(outboundClient().request(path))).toMatchObject({ reason: 'encoded' });
+    expect(await outcomeOf(outboundClient().fetch(path))).toMatchObject({ reason: 'encoded' });
     expect(unpacked()).toBe(0);
     await allClosed();
   },
@@ -158,7 +160,9 @@ test('control: a plain fetch unpacks, and the watch sees it', async () => {
 });
 
 test('an answer that says it is not encoded is read', async () => {
-  expect(await outcomeOf(guarded().request(api('/encoded/Identity')))).toMatchObject({ reason: 'reached' });
+  expect(await outcomeOf(outboundClient().request(api('/encoded/Identity')))).toMatchObject({
+    reason: 'reached',
+  });
 });
 
 test('D3 what is not HTTP, or not as HTTP should be, is a failure and leaves nothing open', async () => {
@@ -175,8 +179,8 @@ test('D3 what is not HTTP, or not as HTTP should be, is a failure and leaves not
     ['SSH-2.0-OpenSSH_9.2\r\n', 'failed'],
     ['', 'failed'],
   ] as const) {
-    const { guard, url, open, close } = await rawHost((socket) => socket.end(answer));
-    expect([answer.slice(0, 60), (await outcomeOf(guard.request(url))).reason]).toEqual([
+    const { client, url, open, close } = await rawHost((socket) => socket.end(answer));
+    expect([answer.slice(0, 60), (await outcomeOf(client.request(url))).reason]).toEqual([
       answer.slice(0, 60),
       reason,
     ]);
@@ -187,7 +191,7 @@ test('D3 what is not HTTP, or not as HTTP should be, is a failure and leaves not
 
 test('D3 headers without end are given up at the limit', async () => {
   let written = 0;
-  const { guard, url, open, close } = await rawHost((socket) => {
+  const { client, url, open, close } = await rawHost((socket) => {
     socket.write('HTTP/1.1 200 OK\r\n');
     const more = (): void => {
       while (!socket.destroyed && socket.write(`X-${written}: ${'x'.repeat(1_000)}\r\n`)) written += 1_000;
@@ -195,7 +199,7 @@ test('D3 headers without end are given up at the limit', async () => {
     socket.on('drain', more);
     more();
   });
-  expect(await outcomeOf(guard.request(url))).toEqual({
+  expect(await outcomeOf(client.request(url))).toEqual({
     reason: 'failed',
     message: 'The headers of the answer are too long to be read.',
   });
@@ -222,8 +226,8 @@ test('D3 a host must prove its name, whatever the environment says', async () =>
     warn.mockRestore();
   });
   const { ca: _ours, ...network } = world.network;
-  const unknown = createGuard({ ...network, hosts: ['api.example.com'] });
-  const misnamed = createGuard({ ...world.network, hosts: ['else.example.net'] });
+  const unknown = createOutboundClient({ ...network, hosts: ['api.example.com'] });
+  const misnamed = createOutboundClient({ ...world.network, hosts: ['else.example.net'] });
   const expected = {
     reason: 'failed',
     message: 'The host could not prove who it is: its certificate is not valid.',
@@ -240,20 +244,20 @@ test('D3 proxies that the environment names are not used', async () => {
     vi.stubEnv(name, `http://127.0.0.1:${port}`);
   vi.stubEnv('NODE_USE_ENV_PROXY', '1');
   onTestFinished(() => void vi.unstubAllEnvs());
-  expect(await outcomeOf(guarded().request(api('/')))).toMatchObject({ reason: 'reached' });
+  expect(await outcomeOf(outboundClient().request(api('/')))).toMatchObject({ reason: 'reached' });
   expect(connections()).toBe(0);
   await close();
 });
 
 test('a failure names no address', async () => {
-  const { guard, url, close } = await rawHost(() => {});
+  const { client, url, close } = await rawHost(() => {});
   await close();
-  const { reason, message } = await outcomeOf(guard.request(url));
+  const { reason, message } = await outcomeOf(client.request(url));
   expect([reason, message]).toEqual(['failed', 'The connection to the host failed; try again later.']);
 });
 
 interface RawHost {
-  readonly guard: Guard;
+  readonly client: OutboundClient;
   readonly url: string;
   readonly port: number;
   readonly open: () => number;
@@ -277,7 +281,7 @@ async function rawHost(answer: (socket: Socket) => void): Promise<RawHost> {
     await new Promise((done) => server.close(done));
   };
   return {
-    guard: createGuard({ hosts: [], trustedOrigins: [origin], timeoutMs: 5_000 }),
+    client: createOutboundClient({ hosts: [], trustedOrigins: [origin], timeoutMs: 5_000 }),
     url: `${origin}/`,
     port,
     open: () => sockets.filter((socket) => !socket.destroyed).length,

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
-import { OutboundError, type GuardOptions, type OutboundReason } from '../../src/net/guard.ts';
+import { OutboundError, type OutboundOptions, type OutboundReason } from '../../src/net/outbound.ts';
 
 /** The address that stands for the public internet in these tests; the other ones of this machine stand for what is private. */
 export const publicAddress = '127.0.0.2';
@@ -42,8 +42,8 @@ export interface World {
   readonly asked: string[];
   /** What names lead to; a list of lists is worked off one answer at a time, the last one stays. */
   readonly answers: Map<string, (readonly string[])[]>;
-  /** How a guard must be set to live in this world. */
-  readonly network: Required<Pick<GuardOptions, 'resolve' | 'isAllowed' | 'ca' | 'ports'>>;
+  /** How a client must be set to live in this world. */
+  readonly network: Required<Pick<OutboundOptions, 'resolve' | 'isAllowed' | 'ca' | 'ports'>>;
   close(): Promise<void>;
 }
 
@@ -142,7 +142,7 @@ export interface Carelessness {
   readonly maxBytes?: number;
 }
 
-/** What a tool without a guard does: resolves while connecting, follows every redirect, takes everything along. */
+/** What a tool without a client does: resolves while connecting, follows every redirect, takes everything along. */
 export async function naiveGet(url: string, how: Carelessness): Promise<{ status: number; bytes: number }> {
   const { resolve, ca, headers = {}, maxBytes = Infinity } = how;
   const response = await new Promise<IncomingMessage>((done, fail) => {
@@ -172,7 +172,7 @@ export async function naiveGet(url: string, how: Carelessness): Promise<{ status
   return { status, bytes };
 }
 
-/** How a request ended; what is no refusal or failure of a guard is thrown on. */
+/** How a request ended; what is no refusal or failure of a client is thrown on. */
 export async function outcomeOf(
   work: Promise<unknown>,
 ): Promise<{ readonly reason: OutboundReason | 'reached'; readonly message: string }> {

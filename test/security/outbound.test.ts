@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { ToolRegistry } from '../../src/core/registry.ts';
-import { createGuard, type Guard } from '../../src/net/create-guard.ts';
-import type { OutboundReason } from '../../src/net/guard.ts';
+import { createOutboundClient, type OutboundClient } from '../../src/net/create-outbound-client.ts';
+import type { OutboundReason } from '../../src/net/outbound.ts';
 import { fetchApiDataTool } from '../../src/tools/fetch-api-data.ts';
 import {
   createWorld,
@@ -41,8 +41,11 @@ const connected = (): { outer: number; inner: number } => ({
 
 const reasonOf = async (work: Promise<unknown>): Promise<string> => (await outcomeOf(work)).reason;
 const api = (path = '/'): string => `https://api.example.com:${world.port}${path}`;
-const guarded = (): Guard =>
-  createGuard({ ...world.network, hosts: ['api.example.com', '*.example.com', 'other.example.org'] });
+const outboundClient = (): OutboundClient =>
+  createOutboundClient({
+    ...world.network,
+    hosts: ['api.example.com', '*.example.com', 'other.example.org'],
+  });
 
 const loopbackSpellings = [
   'https://127.0.0.1:PORT/',
@@ -181,15 +184,15 @@ describe('D3 where a URL leads', () => {
     'D3 %j is refused before anything is resolved or connected (001-70)',
     async (row, reason) => {
       // Everything but the URL is open: the names are listed, the port is, and every address counts as public.
-      const guard = createGuard({
+      const client = createOutboundClient({
         ...world.network,
         hosts: ['api.example.com', '*.example.com', 'localhost', 'metadata.google.internal', 'metadata'],
         ports: [world.port, 443],
         isAllowed: () => true,
       });
       const url = row.replace('PORT', String(world.port));
-      expect(await reasonOf(guard.request(url))).toBe(reason);
-      expect(await reasonOf(guard.fetch(url))).toBe(reason);
+      expect(await reasonOf(client.request(url))).toBe(reason);
+      expect(await reasonOf(client.fetch(url))).toBe(reason);
       expect({ ...connected(), asked: world.asked }).toEqual({ outer: 0, inner: 0, asked: [] });
     },
   );
@@ -218,12 +221,12 @@ describe('D3 where a URL leads', () => {
   });
 
   test('D3 D4 a URL of more than 2 KiB is refused, as written, as sent and in a redirect', async () => {
-    const guard = guarded();
+    const client = outboundClient();
     const room = 2_048 - api().length;
-    expect(await reasonOf(guard.request(api(`/${'a'.repeat(room)}`)))).toBe('reached');
-    expect(await reasonOf(guard.request(api(`/${'a'.repeat(room + 1)}`)))).toBe('refused_request');
-    expect(await reasonOf(guard.request(api(`/${'ü'.repeat(1_000)}`)))).toBe('refused_request');
-    expect(await reasonOf(guard.request(api('/long')))).toBe('refused_redirect');
+    expect(await reasonOf(client.request(api(`/${'a'.repeat(room)}`)))).toBe('reached');
+    expect(await reasonOf(client.request(api(`/${'a'.repeat(room + 1)}`)))).toBe('refused_request');
+    expect(await reasonOf(client.request(api(`/${'ü'.repeat(1_000)}`)))).toBe('refused_request');
+    expect(await reasonOf(client.request(api('/long')))).toBe('refused_redirect');
     expect(connected()).toEqual({ outer: 2, inner: 0 });
   });
 
@@ -233,7 +236,7 @@ describe('D3 where a URL leads', () => {
   });
 
   test('control: what is listed is reached, with its own name for TLS and Host and without the fragment', async () => {
-    const response = await guarded().request(api('/items?q=1#secret'));
+    const response = await outboundClient().request(api('/items?q=1#secret'));
     expect(Buffer.from(response.body).toString()).toBe('hello');
     expect(connected()).toEqual({ outer: 1, inner: 0 });
     expect(world.publicHost.seen.at(-1)).toMatchObject({
@@ -241,13 +244,15 @@ describe('D3 where a URL leads', () => {
       servername: 'api.example.com',
       headers: { host: `api.example.com:${world.port}`, 'accept-encoding': 'identity' },
     });
-    expect(await reasonOf(guarded().request(`https://deep.EXAMPLE.com:${world.port}/`))).toBe('reached');
+    expect(await reasonOf(outboundClient().request(`https://deep.EXAMPLE.com:${world.port}/`))).toBe(
+      'reached',
+    );
   });
 
   test('without a list of ports only 443 can be reached', async () => {
     const { ports: _ports, ...network } = world.network;
-    const guard = createGuard({ ...network, hosts: ['api.example.com'] });
-    expect(await reasonOf(guard.request(api()))).toBe('refused_host');
+    const client = createOutboundClient({ ...network, hosts: ['api.example.com'] });
+    expect(await reasonOf(client.request(api()))).toBe('refused_host');
     expect(connected()).toEqual({ outer: 0, inner: 0 });
   });
 
@@ -262,7 +267,7 @@ describe('D3 where a URL leads', () => {
     'a.com.',
     '[::1]',
   ])('%j cannot be listed as a host', (host) => {
-    expect(() => createGuard({ hosts: [host] })).toThrow(/is not a host; write a name/);
+    expect(() => createOutboundClient({ hosts: [host] })).toThrow(/is not a host; write a name/);
   });
 
   test.each([
@@ -272,7 +277,9 @@ describe('D3 where a URL leads', () => {
     'http://ada@127.0.0.1',
     'blob:http://127.0.0.1/',
   ])('%j cannot be trusted as an origin', (origin) => {
-    expect(() => createGuard({ hosts: [], trustedOrigins: [origin] })).toThrow(/is not an origin; write/);
+    expect(() => createOutboundClient({ hosts: [], trustedOrigins: [origin] })).toThrow(
+      /is not an origin; write/,
+    );
   });
 });
 
@@ -283,7 +290,7 @@ describe('D3 where a name leads', () => {
     'D3 a name that leads to %j %j is refused and nothing is connected (001-70)',
     async (...answer) => {
       world.answers.set('api.example.com', [answer]);
-      expect(await reasonOf(guarded().request(api()))).toBe('refused_address');
+      expect(await reasonOf(outboundClient().request(api()))).toBe('refused_address');
       expect(connected()).toEqual({ outer: 0, inner: 0 });
     },
   );
@@ -305,23 +312,23 @@ describe('D3 where a name leads', () => {
     '',
   ])('D3 a name that also leads to %j is refused (001-70)', async (address) => {
     const { isAllowed: _ours, ...network } = world.network;
-    const guard = createGuard({
+    const client = createOutboundClient({
       ...network,
       hosts: ['api.example.com'],
       resolve: async () => ['93.184.216.34', address],
     });
-    expect(await reasonOf(guard.request(api()))).toBe('refused_address');
+    expect(await reasonOf(client.request(api()))).toBe('refused_address');
   });
 
   test('D3 a name that changes its address between the check and the connection is connected to what was checked (001-70)', async () => {
     world.answers.set('api.example.com', [[publicAddress], [privateAddress]]);
-    expect(await reasonOf(guarded().request(api()))).toBe('reached');
+    expect(await reasonOf(outboundClient().request(api()))).toBe('reached');
     expect({ ...connected(), asked: world.asked }).toEqual({
       outer: 1,
       inner: 0,
       asked: ['api.example.com'],
     });
-    expect(await reasonOf(guarded().request(api()))).toBe('refused_address');
+    expect(await reasonOf(outboundClient().request(api()))).toBe('refused_address');
     expect(connected()).toEqual({ outer: 1, inner: 0 });
   });
 
@@ -334,20 +341,20 @@ describe('D3 where a name leads', () => {
   });
 
   test('a name that leads nowhere, or cannot be looked up, is a failure that names no address', async () => {
-    const guard = (resolve: () => Promise<string[]>): Guard =>
-      createGuard({ ...world.network, hosts: ['api.example.com'], resolve });
+    const client = (resolve: () => Promise<string[]>): OutboundClient =>
+      createOutboundClient({ ...world.network, hosts: ['api.example.com'], resolve });
     const failures = [
-      guard(async () => []),
-      guard(() => Promise.reject(new Error('queryA ESERVFAIL 10.0.0.53'))),
+      client(async () => []),
+      client(() => Promise.reject(new Error('queryA ESERVFAIL 10.0.0.53'))),
     ].map((one) => outcomeOf(one.request(api())));
     const expected = { reason: 'failed', message: 'The host could not be found; check its name.' };
     expect(await Promise.all(failures)).toEqual([expected, expected]);
   });
 
   test('a connection is used once', async () => {
-    const guard = guarded();
-    await guard.request(api());
-    await guard.request(api());
+    const client = outboundClient();
+    await client.request(api());
+    await client.request(api());
     expect(connected()).toEqual({ outer: 2, inner: 0 });
   });
 });
@@ -379,7 +386,7 @@ describe('D3 where a redirect leads', () => {
     'https://exam ple.com',
   ])('D3 a redirect to %j is refused (001-70)', async (location) => {
     world.answers.set('inner.example.com', [[privateAddress]]);
-    expect(await reasonOf(guarded().request(to(location)))).toBe('refused_redirect');
+    expect(await reasonOf(outboundClient().request(to(location)))).toBe('refused_redirect');
     expect(connected()).toEqual({ outer: 1, inner: 0 });
   });
 
@@ -392,23 +399,23 @@ describe('D3 where a redirect leads', () => {
 
   test('D3 a redirect back to the same name is resolved and checked again (001-70)', async () => {
     world.answers.set('api.example.com', [[publicAddress], [privateAddress]]);
-    expect(await reasonOf(guarded().request(to('/again')))).toBe('refused_redirect');
+    expect(await reasonOf(outboundClient().request(to('/again')))).toBe('refused_redirect');
     expect(connected()).toEqual({ outer: 1, inner: 0 });
   });
 
   test('D3 a chain from public to public to private ends before the private host', async () => {
     world.answers.set('inner.example.com', [[privateAddress]]);
     const second = `https://other.example.org:PORT/?to=${encodeURIComponent(`https://inner.example.com:${world.port}/`)}`;
-    expect(await reasonOf(guarded().request(to(second)))).toBe('refused_redirect');
+    expect(await reasonOf(outboundClient().request(to(second)))).toBe('refused_redirect');
     expect(connected()).toEqual({ outer: 2, inner: 0 });
   });
 
   test('three redirects are followed, a fourth is not', async () => {
     const chain = (length: number): string =>
       length === 0 ? '/end' : `/302?to=${encodeURIComponent(chain(length - 1))}`;
-    expect(await reasonOf(guarded().request(api(chain(3))))).toBe('reached');
-    expect(await reasonOf(guarded().request(api(chain(4))))).toBe('refused_redirect');
-    const none = createGuard({ ...world.network, hosts: ['api.example.com'], maxRedirects: 0 });
+    expect(await reasonOf(outboundClient().request(api(chain(3))))).toBe('reached');
+    expect(await reasonOf(outboundClient().request(api(chain(4))))).toBe('refused_redirect');
+    const none = createOutboundClient({ ...world.network, hosts: ['api.example.com'], maxRedirects: 0 });
     expect(await reasonOf(none.request(api(chain(1))))).toBe('refused_redirect');
   });
 
@@ -423,7 +430,10 @@ describe('D3 where a redirect leads', () => {
     [303, 'HEAD', 'HEAD'],
   ])('a %i answer to %s is followed with %s', async (status, method, followed) => {
     const request = { method, headers: { 'content-type': 'text/plain', 'x-trace': '1' } };
-    await guarded().request(to('/end', status), method === 'HEAD' ? request : { ...request, body: 'data' });
+    await outboundClient().request(
+      to('/end', status),
+      method === 'HEAD' ? request : { ...request, body: 'data' },
+    );
     const { headers, ...last } = world.publicHost.seen.at(-1)!;
     const keepsBody = method !== 'HEAD' && followed === method;
     expect(last).toMatchObject({ method: followed, url: '/end', body: keepsBody ? 'data' : '' });
@@ -439,7 +449,7 @@ describe('D3 where a redirect leads', () => {
       Accept: 'application/json',
       'User-Agent': 'test',
     };
-    await guarded().request(to('https://other.example.org:PORT/end', 307), { headers });
+    await outboundClient().request(to('https://other.example.org:PORT/end', 307), { headers });
     const [first, second] = world.publicHost.seen.slice(-2);
     expect(first!.headers).toMatchObject({ authorization: 'Bearer canary', 'x-api-key': 'canary' });
     expect(second!.headers).toEqual({
@@ -463,25 +473,25 @@ describe('D3 what a trusted origin is spared', () => {
   test('D3 it need not have a public address or a listed port, and is reached by that origin alone', async () => {
     const trustedOrigins = [`https://api.example.com:${world.port}`];
     const { isAllowed: _ours, ports: _ports, ...network } = world.network;
-    const guard = createGuard({
+    const client = createOutboundClient({
       ...network,
       hosts: ['api.example.com', 'other.example.org'],
       trustedOrigins,
     });
     world.answers.set('api.example.com', [[privateAddress]]);
-    expect(await reasonOf(guard.request(api()))).toBe('reached');
+    expect(await reasonOf(client.request(api()))).toBe('reached');
     expect(connected()).toEqual({ outer: 0, inner: 1 });
-    expect(await reasonOf(guard.request(`https://other.example.org:${world.port}/`))).toBe('refused_host');
-    expect(await reasonOf(guard.request(`http://api.example.com:${world.port}/`))).toBe('not_https');
-    expect(await reasonOf(guard.request(`blob:${api()}`))).toBe('not_https');
-    expect(await reasonOf(guard.request('https://api.example.com/'))).toBe('refused_address');
+    expect(await reasonOf(client.request(`https://other.example.org:${world.port}/`))).toBe('refused_host');
+    expect(await reasonOf(client.request(`http://api.example.com:${world.port}/`))).toBe('not_https');
+    expect(await reasonOf(client.request(`blob:${api()}`))).toBe('not_https');
+    expect(await reasonOf(client.request('https://api.example.com/'))).toBe('refused_address');
     expect(connected()).toEqual({ outer: 0, inner: 1 });
   });
 
   test('D3 an address that is listed for a trusted origin is not reached in any other way', async () => {
     const trustedOrigins = ['http://127.0.0.1:1'];
-    const guard = createGuard({ ...world.network, hosts: ['127.0.0.1'], trustedOrigins });
-    expect(await outcomeOf(guard.request(`https://127.0.0.1:${world.port}/`))).toEqual({
+    const client = createOutboundClient({ ...world.network, hosts: ['127.0.0.1'], trustedOrigins });
+    expect(await outcomeOf(client.request(`https://127.0.0.1:${world.port}/`))).toEqual({
       reason: 'refused_host',
       message: 'Hosts are reached by name; use a name instead of an address.',
     });
@@ -490,16 +500,16 @@ describe('D3 what a trusted origin is spared', () => {
 
   test('D3 everything else is asked of it, too', async () => {
     const trustedOrigins = [`https://api.example.com:${world.port}`, `http://127.0.0.1:${world.port}`];
-    const guard = createGuard({ ...world.network, hosts: [], trustedOrigins });
+    const client = createOutboundClient({ ...world.network, hosts: [], trustedOrigins });
     const to = (location: string): string => api(`/?to=${encodeURIComponent(location)}`);
     const withUser = api().replace('//', '//ada@');
-    expect(await reasonOf(guard.request(withUser))).toBe('refused_request');
-    expect(await reasonOf(guard.request(api(`/${'a'.repeat(2_048)}`)))).toBe('refused_request');
-    expect(await reasonOf(guard.request(api(), { headers: { cookie: 'a' } }))).toBe('refused_request');
-    expect(await reasonOf(guard.request(to(withUser)))).toBe('refused_redirect');
-    expect(await reasonOf(guard.request(to('https://evil.test/')))).toBe('refused_redirect');
+    expect(await reasonOf(client.request(withUser))).toBe('refused_request');
+    expect(await reasonOf(client.request(api(`/${'a'.repeat(2_048)}`)))).toBe('refused_request');
+    expect(await reasonOf(client.request(api(), { headers: { cookie: 'a' } }))).toBe('refused_request');
+    expect(await reasonOf(client.request(to(withUser)))).toBe('refused_redirect');
+    expect(await reasonOf(client.request(to('https://evil.test/')))).toBe('refused_redirect');
     // The way from https to http is closed even where both ends are trusted.
-    expect(await reasonOf(guard.request(to(`http://127.0.0.1:${world.port}/`)))).toBe('refused_redirect');
+    expect(await reasonOf(client.request(to(`http://127.0.0.1:${world.port}/`)))).toBe('refused_redirect');
     expect(connected()).toEqual({ outer: 3, inner: 0 });
   });
 });

@@ -117,7 +117,7 @@ describe.skipIf(!hasPostgres())('what PostgreSQL cannot be stopped at', () => {
     expect(await ask('select length($1) as n', ['a'.repeat(10_001)])).toEqual({ error: 'invalid_arguments' });
   });
 
-  test('D5 without the guard such a query runs on, whatever it is told', async () => {
+  test('D5 without the check such a query runs on, whatever it is told', async () => {
     const client = new Client({ connectionString: pg.url('reader') });
     client.on('error', () => {});
     await client.connect();

@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import type { ToolContext } from '../../src/core/context.ts';
 import { ToolRegistry } from '../../src/core/registry.ts';
 import { sqlQueryTool, type SqlQueryOptions } from '../../src/tools/database/query-sql.ts';
-import { postgresFunctions } from '../../src/tools/sql/guard-functions.ts';
-import { SqlRefusal, type SqlRules } from '../../src/tools/sql/guard-rules.ts';
-import { guardSql } from '../../src/tools/sql/guard.ts';
+import { postgresFunctions } from '../../src/tools/sql/query-functions.ts';
+import { SqlRefusal, type SqlRules } from '../../src/tools/sql/query-rules.ts';
+import { checkQuery } from '../../src/tools/sql/check-query.ts';
 import { hasPostgres, startPostgres, type PostgresServer } from '../postgres.ts';
 import { propertyRuns } from '../property-runs.ts';
 
@@ -156,7 +156,7 @@ const attacks: readonly string[] = [
 ];
 
 describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
-  test('every known way around a guard is refused, and nothing is read, changed or left behind', async () => {
+  test('every known way around the check is refused, and nothing is read, changed or left behind', async () => {
     const ask = toolFor();
     const before = await stateOf();
     for (const sql of attacks) {
@@ -371,7 +371,7 @@ describe.skipIf(!hasPostgres())('D1 what the planner of PostgreSQL says', () => 
 
   async function guarded(sql: string): Promise<string | undefined> {
     try {
-      return (await guardSql(sql, rules)).sql;
+      return (await checkQuery(sql, rules)).sql;
     } catch (error) {
       if (error instanceof SqlRefusal) return undefined;
       throw error;

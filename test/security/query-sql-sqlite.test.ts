@@ -139,7 +139,7 @@ const attacks: readonly string[] = [
 ];
 
 describe('D1 query_sql on SQLite', () => {
-  test('every known way around a guard is refused, and nothing is read, changed or left behind', async () => {
+  test('every known way around the check is refused, and nothing is read, changed or left behind', async () => {
     const ask = toolFor();
     const before = state();
     for (const sql of attacks) {

@@ -7,7 +7,7 @@ import { stemOf, type ImportGraph } from './import-graph.ts';
 import type { LoadedConfig } from '../settings/load-config.ts';
 import { packageFolders } from './package-reader.ts';
 import { namesOf, realPlace } from './real-place.ts';
-import { leadsTo, writableFolders, type Guarded, type Reach } from '../settings/tool-reach.ts';
+import { leadsTo, writableFolders, type Protected, type Reach } from '../settings/tool-reach.ts';
 
 /** Says that a file is not run, because callers could write what it imports. */
 export class ReachError extends Error {
@@ -22,18 +22,18 @@ export class ReachError extends Error {
 }
 
 /** Keeps code that callers could write from being run: throws a `ReachError` for what imports from a folder they may write to. */
-export function moduleGuard({
+export function importCheck({
   config,
   folder,
 }: Pick<LoadedConfig, 'config' | 'folder'>): ((graph: ImportGraph) => void) | undefined {
   const offered = writableFolders(config, folder);
   if (offered.length === 0) return undefined;
   return (graph) => {
-    const guarded = [...guardedImports(graph, folder)];
+    const found = [...protectedImports(graph, folder)];
     const conflicts = offered.flatMap(({ path, names }): Conflict[] => {
-      const found = guarded.find(({ isWithin }) => isWithin(names));
-      if (!found) return [];
-      const { what, remedy = 'give it a folder of its own' } = found;
+      const reached = found.find(({ isWithin }) => isWithin(names));
+      if (!reached) return [];
+      const { what, remedy = 'give it a folder of its own' } = reached;
       return [{ path, message: `would let callers reach ${what}`, remedy, severity: 'error' }];
     });
     if (conflicts.length > 0) throw new ReachError(conflicts);
@@ -51,11 +51,11 @@ export function reachComplaints(
   return Array.from(byPlace.values(), (conflict) => loaded.complain(conflict.path, conflict));
 }
 
-interface GuardedImport extends Guarded {
+interface ProtectedImport extends Protected {
   readonly remedy?: string;
 }
 
-function* guardedImports(graph: ImportGraph, folder: string): Generator<GuardedImport> {
+function* protectedImports(graph: ImportGraph, folder: string): Generator<ProtectedImport> {
   const { files, places } = graph;
   const nameOf = (file: string): string => relative(folder, file) || '.';
   for (const [index, file] of files.entries())

@@ -13,7 +13,7 @@ export interface LoadLimits {
   /** Aborted when nobody waits for files any more. */
   readonly signal: AbortSignal;
   /** Throws if a file must not be run for what it imports. */
-  readonly guard?: ((graph: ImportGraph) => void) | undefined;
+  readonly checkImports?: ((graph: ImportGraph) => void) | undefined;
 }
 
 /** A file that was run. */
@@ -42,7 +42,7 @@ export class ModuleLoader {
   /** Runs a file anew and returns what it exports; files it imports are run once. What becomes of one that takes too long is ignored. */
   async load(file: string): Promise<LoadedModule> {
     const graph = this.#imports.graph(file);
-    this.#limits.guard?.(graph);
+    this.#limits.checkImports?.(graph);
     this.#jiti ??= createLoader(this.#baseDir);
     const jiti = await this.#jiti;
     const before = { ...this.#ran };

@@ -27,7 +27,7 @@ export interface ModuleToolsOptions {
   /** How long a file may take to load, 10 seconds unless set; then it is a broken one. */
   readonly loadMs?: number;
   /** Looks at what a file imports before it is run. */
-  readonly guard?: LoadLimits['guard'];
+  readonly checkImports?: LoadLimits['checkImports'];
   /** Aborted when nobody waits for the tools any more. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -109,8 +109,8 @@ class Modules implements ModuleTools {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#patterns = options.patterns.map((text) => filePattern(text, options.baseDir));
-    const { loadMs = LOAD_MS, guard } = options;
-    this.#loader = new ModuleLoader(options.baseDir, { loadMs, guard, signal: this.#closing.signal });
+    const { loadMs = LOAD_MS, checkImports } = options;
+    this.#loader = new ModuleLoader(options.baseDir, { loadMs, checkImports, signal: this.#closing.signal });
   }
 
   get files(): readonly string[] {

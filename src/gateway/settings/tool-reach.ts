@@ -37,7 +37,7 @@ type Name = string | undefined;
 export type Reach = (folder: readonly Name[]) => boolean;
 
 /** Something that must not be reached. */
-export interface Guarded {
+export interface Protected {
   readonly what: string;
   readonly isWithin: Reach;
 }
@@ -58,8 +58,8 @@ export function writableFolders({ tools }: Config, folder: string): WritableFold
 function folderConflicts({ config, folder, held }: ReachSettings): Conflict[] {
   const offered = offeredFolders(config.tools.ready);
   if (offered.length === 0) return [];
-  const unreadable = held.map(guardedFile);
-  const unwritable = [...unreadable, ...guardedCode(config.tools, folder)];
+  const unreadable = held.map(protectedFile);
+  const unwritable = [...unreadable, ...protectedCode(config.tools, folder)];
   return offered.flatMap(({ path, text, isWritable }) => {
     const names = namesOfFolder(text, folder);
     const found = (isWritable ? unwritable : unreadable).find(({ isWithin }) => isWithin(names));
@@ -103,7 +103,7 @@ function namesOfFolder(text: string, folder: string): Name[] {
 }
 
 // A link is as good as what it leads to: neither may be reached.
-function guardedFile({ file, what }: HeldFile): Guarded {
+function protectedFile({ file, what }: HeldFile): Protected {
   const places = [join(realPlace(dirname(file)), basename(file)), realPlace(file)].map(namesOf);
   const isWithin: Reach = (folder) =>
     places.some((place) => folder.length < place.length && leadsTo(folder, place));
@@ -111,7 +111,7 @@ function guardedFile({ file, what }: HeldFile): Guarded {
 }
 
 // Who can write here decides what the server runs.
-function guardedCode({ modules, openapi, ready }: Config['tools'], folder: string): Guarded[] {
+function protectedCode({ modules, openapi, ready }: Config['tools'], folder: string): Protected[] {
   const descriptions = (Array.isArray(openapi) ? openapi : [openapi]).map((entry) => ({
     file: resolve(folder, typeof entry === 'string' ? entry : entry.file),
     what: 'an OpenAPI description (tools.openapi)',
@@ -121,12 +121,12 @@ function guardedCode({ modules, openapi, ready }: Config['tools'], folder: strin
     what: `a program (tools.ready.run_command.commands.${name}.file)`,
   }));
   return [
-    ...modules.map((text, index) => guardedModules(text, folder, `modules (tools.modules[${index}])`)),
-    ...[...descriptions, ...programs].map(guardedFile),
+    ...modules.map((text, index) => protectedModules(text, folder, `modules (tools.modules[${index}])`)),
+    ...[...descriptions, ...programs].map(protectedFile),
   ];
 }
 
-function guardedModules(text: string, baseDir: string, what: string): Guarded {
+function protectedModules(text: string, baseDir: string, what: string): Protected {
   const pattern = filePattern(text, baseDir);
   const start = namesOf(realPlace(pattern.folder));
   const isWithin: Reach = (folder) =>

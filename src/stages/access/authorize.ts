@@ -135,13 +135,13 @@ function authorizeArguments(policy: AccessPolicy, conditions: Conditions): Stage
     name: 'authorizeArguments',
     wrap(tool, next) {
       if (absentTools.has(tool) || !conditional.some(({ covers }) => covers.tools(tool.name))) return next;
-      const line: Line = { policy, conditions, tool, shown: new Map([['name', tool.name]]), next };
-      return (call) => decideCall(call, line);
+      const access: ToolAccess = { policy, conditions, tool, shown: new Map([['name', tool.name]]), next };
+      return (call) => decideCall(call, access);
     },
   };
 }
 
-interface Line {
+interface ToolAccess {
   readonly policy: AccessPolicy;
   readonly conditions: Conditions;
   readonly tool: Tool;
@@ -150,7 +150,7 @@ interface Line {
   readonly next: Next;
 }
 
-function decideCall(call: ToolCall, { policy, conditions, tool, shown, next }: Line): ReturnType<Next> {
+function decideCall(call: ToolCall, { policy, conditions, tool, shown, next }: ToolAccess): ReturnType<Next> {
   const verdict = policy.tool(tool, call.caller);
   if (!verdict.isListed) throw unknownTool(tool.name);
   if (!verdict.conditions) return next(call);
@@ -168,7 +168,7 @@ function decideCall(call: ToolCall, { policy, conditions, tool, shown, next }: L
   throw refusal(tool);
 }
 
-function scopeOf(call: ToolCall, tool: Line['shown']): ConditionScope | undefined {
+function scopeOf(call: ToolCall, tool: ToolAccess['shown']): ConditionScope | undefined {
   const { caller, tenant } = callerScope(call.caller);
   try {
     return { args: toConditionValue(call.arguments), caller, tenant, tool };

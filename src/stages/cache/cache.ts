@@ -50,13 +50,13 @@ export function cache(options: z.input<typeof cacheOptions>, parts: CacheParts):
       const seconds = Math.min(tool.cache?.seconds ?? 0, maxSeconds);
       // A number that is none fails this check too.
       if (!(seconds > 0) || !isDeclaredReadOnly(tool)) return next;
-      const line = new CachedLine({ tool, next, results, clock, policyVersion, keepMs: seconds * 1_000 });
-      return (call) => line.call(call);
+      const cached = new CachedTool({ tool, next, results, clock, policyVersion, keepMs: seconds * 1_000 });
+      return (call) => cached.call(call);
     },
   };
 }
 
-interface CachedLineParts {
+interface CachedToolParts {
   readonly tool: Tool;
   readonly next: Next;
   readonly results: ResultCache;
@@ -66,12 +66,12 @@ interface CachedLineParts {
 }
 
 /** The line of one tool whose results are kept. */
-class CachedLine {
-  readonly #parts: CachedLineParts;
+class CachedTool {
+  readonly #parts: CachedToolParts;
   readonly #prefix: string;
   readonly #isShared: boolean;
 
-  constructor(parts: CachedLineParts) {
+  constructor(parts: CachedToolParts) {
     const { tool, policyVersion } = parts;
     this.#parts = parts;
     this.#isShared = tool.cache?.shared === true;

@@ -44,20 +44,20 @@ export function circuitBreak(
     name: 'circuitBreak',
     wrap(tool, next) {
       if (absentTools.has(tool)) return next;
-      const guard = new Guard(breakers.of(tool.name), settings, { name: tool.name, clock });
+      const gate = new BreakerGate(breakers.of(tool.name), settings, { name: tool.name, clock });
       return (call) => {
-        const isProbe = guard.admit(call);
+        const isProbe = gate.admit(call);
         let work: Awaitable<Result>;
         try {
           work = next(call);
         } catch (error) {
-          throw guard.noteError(error, call, isProbe);
+          throw gate.noteError(error, call, isProbe);
         }
-        if (!(work instanceof Promise)) return guard.noteResult(work, isProbe);
+        if (!(work instanceof Promise)) return gate.noteResult(work, isProbe);
         return work.then(
-          (result) => guard.noteResult(result, isProbe),
+          (result) => gate.noteResult(result, isProbe),
           (error: unknown) => {
-            throw guard.noteError(error, call, isProbe);
+            throw gate.noteError(error, call, isProbe);
           },
         );
       };
@@ -66,7 +66,7 @@ export function circuitBreak(
 }
 
 /** What stands between callers and one tool. */
-class Guard {
+class BreakerGate {
   readonly #breaker: Breaker;
   readonly #settings: BreakerSettings;
   readonly #name: string;

@@ -34,7 +34,7 @@ export interface ConcurrencyParts {
   readonly slots?: Slots;
 }
 
-/** Bounds how many calls are under way at once; those above wait in line, for a while. */
+/** Bounds how many calls are under way at once; those above wait in a queue, for a limited time. */
 export function concurrency(
   options: z.input<typeof concurrencyOptions> = {},
   parts: ConcurrencyParts = {},
@@ -43,7 +43,7 @@ export function concurrency(
     jitless: true,
   });
   const { clock = systemClock, slots = new Slots() } = parts;
-  const line: Line = { slots, clock, deadlines: new Deadlines(clock), waitMs: waitSeconds * 1000 };
+  const admission: Admission = { slots, clock, deadlines: new Deadlines(clock), waitMs: waitSeconds * 1000 };
   const everywhere: SlotLimits = { perCaller, perTenant, tool: undefined, queue };
   const mostOf = compileGlobTable(perTool);
   return {
@@ -53,13 +53,13 @@ export function concurrency(
       const { name } = tool;
       const most = mostOf(name);
       const limits = most === undefined ? everywhere : { ...everywhere, tool: { name, most } };
-      return (call) => enter(call, next, { line, limits });
+      return (call) => enter(call, next, { admission, limits });
     },
-    wrapReading: (next) => (call) => enter(call, next, { line, limits: everywhere }),
+    wrapReading: (next) => (call) => enter(call, next, { admission, limits: everywhere }),
   };
 }
 
-interface Line {
+interface Admission {
   readonly slots: Slots;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
@@ -67,17 +67,17 @@ interface Line {
 }
 
 interface Entrance {
-  readonly line: Line;
+  readonly admission: Admission;
   readonly limits: SlotLimits;
 }
 
-function enter<C extends Call>(call: C, next: Next<C>, { line, limits }: Entrance): Awaitable<Result> {
-  const claim = line.slots.claim(call.caller, limits, line.clock);
-  if (line.slots.tryEnter(claim)) return run(call, next, { claim, line });
-  return waitInLine(call, claim, line).then(() => run(call, next, { claim, line }));
+function enter<C extends Call>(call: C, next: Next<C>, { admission, limits }: Entrance): Awaitable<Result> {
+  const claim = admission.slots.claim(call.caller, limits, admission.clock);
+  if (admission.slots.tryEnter(claim)) return run(call, next, { claim, admission });
+  return waitForSlot(call, claim, admission).then(() => run(call, next, { claim, admission }));
 }
 
-async function waitInLine(call: Call, claim: Claim, { slots, deadlines, waitMs }: Line): Promise<void> {
+async function waitForSlot(call: Call, claim: Claim, { slots, deadlines, waitMs }: Admission): Promise<void> {
   const waiter = slots.queueUp(claim);
   if (!waiter) throw busy();
   const stop = deadlines.start(waitMs, () => waiter.giveUp(busy()));
@@ -93,10 +93,14 @@ async function waitInLine(call: Call, claim: Claim, { slots, deadlines, waitMs }
 
 interface Seat {
   readonly claim: Claim;
-  readonly line: Line;
+  readonly admission: Admission;
 }
 
-function run<C extends Call>(call: C, next: Next<C>, { claim, line: { slots } }: Seat): Awaitable<Result> {
+function run<C extends Call>(
+  call: C,
+  next: Next<C>,
+  { claim, admission: { slots } }: Seat,
+): Awaitable<Result> {
   let work: Awaitable<Result>;
   try {
     work = next(call);

@@ -1,6 +1,6 @@
 import type { OperationName, Operations } from './operations.ts';
 import type { Body } from './work-queue.ts';
-import type { WorkerLine } from './worker-line.ts';
+import type { WorkerClient } from './worker-client.ts';
 
 /** What is larger goes apart from rows. */
 export const LARGE_BYTES = 16_384;
@@ -27,11 +27,13 @@ type AskWithBody = <N extends OperationName>(
 ) => Promise<ReturnType<Operations[N]>>;
 
 /** The ways to ask over a line. */
-export function askOver(line: WorkerLine): Asking {
+export function askOver(client: WorkerClient): Asking {
   return {
-    ask: (name, ...args) => line.ask({ name, args }),
-    askApart: (body, name, ...args) => line.askApart({ name, args }, body),
+    ask: (name, ...args) => client.ask({ name, args }),
+    askApart: (body, name, ...args) => client.askApart({ name, args }, body),
     askBody: (body, name, ...args) =>
-      body.bytes <= LARGE_BYTES ? line.ask({ name, args }, body.bytes) : line.askApart({ name, args }, body),
+      body.bytes <= LARGE_BYTES
+        ? client.ask({ name, args }, body.bytes)
+        : client.askApart({ name, args }, body),
   };
 }

@@ -7,7 +7,7 @@ import { notKept } from '../../core/memory/not-kept.ts';
 import { processName } from '../../core/record.ts';
 import { ANY_BYTES, askOver, LARGE_BYTES, type Asking } from './asking.ts';
 import { createMemory } from './memory.ts';
-import { WorkerLine, type LineEvents } from './worker-line.ts';
+import { WorkerClient, type WorkerEvents } from './worker-client.ts';
 import type { WorkerOptions } from './worker-messages.ts';
 import type { IdentityStore, Reservations, Reserved, Store } from '../store.ts';
 
@@ -25,10 +25,10 @@ export interface SqliteStoreOptions {
   readonly retentionDays?: number | undefined;
   /** A thread that was started ahead of time. */
   readonly worker?: Worker | undefined;
-  readonly onTrouble?: LineEvents['onTrouble'];
-  readonly onRecovery?: LineEvents['onRecovery'];
+  readonly onTrouble?: WorkerEvents['onTrouble'];
+  readonly onRecovery?: WorkerEvents['onRecovery'];
   /** Hears of upkeep that did not work; `onTrouble` unless set. */
-  readonly onWarning?: LineEvents['onWarning'];
+  readonly onWarning?: WorkerEvents['onWarning'];
 }
 
 const WATCH_MS = 1_000;
@@ -50,7 +50,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     watchMs: WATCH_MS,
     retentionDays: options.retentionDays,
   };
-  const events: LineEvents = {
+  const events: WorkerEvents = {
     onLook: (hasChanged) => {
       lookedAt = performance.now();
       if (hasChanged) tell();
@@ -59,27 +59,27 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     onRecovery: () => options.onRecovery?.(),
     onWarning: (reason) => (options.onWarning ?? options.onTrouble)?.(reason),
   };
-  const line = await WorkerLine.open(workerOptions, events, options.worker);
-  const asking = askOver(line);
+  const client = await WorkerClient.open(workerOptions, events, options.worker);
+  const asking = askOver(client);
   const { ask } = asking;
   return {
     journal: {
-      append: (entry) => line.append(entry),
+      append: (entry) => client.append(entry),
       async commit(entry, reservation, approval) {
         if (reservation || approval !== undefined)
-          return line.ask({ name: 'claim', args: [reservation, approval], row: entry });
-        await line.intend(entry);
+          return client.ask({ name: 'claim', args: [reservation, approval], row: entry });
+        await client.intend(entry);
         return 'committed';
       },
       get isReady() {
-        return line.isReady;
+        return client.isReady;
       },
     },
     reservations: createReservations(asking),
     approvals: {
       ask: (request) => askApproval(asking, request),
       find: (id) => ask('findApproval', id),
-      decide: (id, decision, row) => line.ask({ name: 'decideApproval', args: [id, decision], row }),
+      decide: (id, decision, row) => client.ask({ name: 'decideApproval', args: [id, decision], row }),
       use: (id) => ask('useApproval', id),
       resume: (owner, subject) => ask('resumeApproval', owner, subject),
       list: () => ask('listApprovals'),
@@ -87,7 +87,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     quotas: { take: (name, { startsAt, endsAt }) => ask('takeQuota', name, startsAt, endsAt) },
     identities: createIdentities(ask, { tell, listeners, confirmedAt: () => lookedAt }),
     memory: createMemory(asking),
-    close: () => line.close(),
+    close: () => client.close(),
   };
 }
 

@@ -10,7 +10,7 @@ import {
   SqlRefusal,
   tableRefusal,
   type SqlRules,
-} from '../sql/guard-rules.ts';
+} from '../sql/query-rules.ts';
 import { openSql } from '../sql/open.ts';
 import type { PostgresDriver } from '../sql/postgres.ts';
 import { isOneSelect } from '../sql/sqlite-text.ts';
@@ -59,7 +59,7 @@ export function openDatabases(
     of(tenantId) {
       const named = url ?? urls.get(tenantId);
       const driver = named === undefined ? undefined : drivers.get(named);
-      return driver && guarded(driver);
+      return driver && withChecks(driver);
     },
     async close() {
       await Promise.all([...drivers.values()].map((driver) => driver.close()));
@@ -72,7 +72,7 @@ function open(url: string, { folder, onFailure }: DatabaseParts): SqliteDriver |
   return openSql(url, folder, { searchPath: 'pg_catalog, pg_temp', ...(onFailure && { onFailure }) });
 }
 
-function guarded(driver: SqliteDriver | PostgresDriver): TenantDatabase {
+function withChecks(driver: SqliteDriver | PostgresDriver): TenantDatabase {
   return {
     dialect: driver.dialect,
     query: (statement, rules) =>
@@ -87,11 +87,11 @@ async function queryPostgres(
   statement: SqlStatement,
   rules: SqlRules,
 ): Promise<SqlRows> {
-  const [{ guardSql }, { wordAt }] = await Promise.all([
-    import('../sql/guard.ts'),
-    import('../sql/guard-parser.ts'),
+  const [{ checkQuery }, { wordAt }] = await Promise.all([
+    import('../sql/check-query.ts'),
+    import('../sql/query-parser.ts'),
   ]);
-  const { sql, parameterCount, shortParameters } = await guardSql(statement.sql, rules);
+  const { sql, parameterCount, shortParameters } = await checkQuery(statement.sql, rules);
   const given = statement.values.length;
   if (parameterCount !== given) throw parameterRefusal(parameterCount, given);
   for (const place of shortParameters) checkLength(place, statement.values[place - 1]);

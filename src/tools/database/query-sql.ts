@@ -7,8 +7,8 @@ import { querySqlOptions } from './query-sql-options.ts';
 import { openDatabases, type TenantDatabase } from './databases.ts';
 import { toRecords, troubleOf, type SqlRows, type SqlValue } from '../sql/driver.ts';
 import { sqlFailure } from '../sql/failure.ts';
-import { postgresFunctions, sqliteFunctions } from '../sql/guard-functions.ts';
-import { describeTable, SqlRefusal, type AllowedTable, type SqlRules } from '../sql/guard-rules.ts';
+import { postgresFunctions, sqliteFunctions } from '../sql/query-functions.ts';
+import { describeTable, SqlRefusal, type AllowedTable, type SqlRules } from '../sql/query-rules.ts';
 
 /** What `query_sql` may read, and how much of it. */
 export type SqlQueryOptions = z.input<typeof querySqlOptions>;

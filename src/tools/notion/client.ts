@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { upstreamFailure } from '../../core/authoring/upstream-failure.ts';
-import type { Fetch } from '../../net/guard.ts';
+import type { Fetch } from '../../net/outbound.ts';
 import { notionOptions } from './options.ts';
 import { originFetch } from '../origin-fetch.ts';
 import { withoutEnd } from '../without-end.ts';

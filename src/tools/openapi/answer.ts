@@ -3,7 +3,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { upstreamFailure } from '../../core/authoring/upstream-failure.ts';
-import type { OutboundResponse } from '../../net/guard.ts';
+import type { OutboundResponse } from '../../net/outbound.ts';
 import type { Conceal } from '../conceal-secrets.ts';
 import { plainText } from './text.ts';
 import { isJsonType } from './operation.ts';

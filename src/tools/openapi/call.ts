@@ -2,8 +2,8 @@ import type { ToolContext } from '../../core/context.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { validatorOf } from '../../schema/validator.ts';
-import type { Guard } from '../../net/create-guard.ts';
-import { OutboundError, type OutboundResponse } from '../../net/guard.ts';
+import type { OutboundClient } from '../../net/create-outbound-client.ts';
+import { OutboundError, type OutboundResponse } from '../../net/outbound.ts';
 import { doubt, readAnswer, readRefusal, type AnswerParts } from './answer.ts';
 import type { OwnParts } from './credential.ts';
 import { isRepeatable, type OpenApiOperation } from './operation.ts';
@@ -33,7 +33,7 @@ export interface ApiCallParts {
 }
 
 /** Makes what calls the operations of one API. */
-export function createApiCall(way: Pick<Guard, 'request'>, parts: ApiCallParts): ApiCall {
+export function createApiCall(way: Pick<OutboundClient, 'request'>, parts: ApiCallParts): ApiCall {
   const { own, settings } = parts;
   return async ({ operation, server, shape }, args, { signal }) => {
     const built = buildRequest(operation, args);

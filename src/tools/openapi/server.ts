@@ -1,6 +1,6 @@
 import { ToolcribError } from '../../base/errors.ts';
-import { createGuard, type Guard } from '../../net/create-guard.ts';
-import { OutboundError, type GuardOptions } from '../../net/guard.ts';
+import { createOutboundClient, type OutboundClient } from '../../net/create-outbound-client.ts';
+import { OutboundError, type OutboundOptions } from '../../net/outbound.ts';
 import { isIpHost } from '../../net/is-ip-host.ts';
 import { prepareRequest } from '../../net/prepare-request.ts';
 import { asList, asObject, textOf, unusable, type OpenApiDocument } from './document.ts';
@@ -14,7 +14,7 @@ export interface ApiServer {
 }
 
 /** How a server is reached when the usual resolver or authorities do not do. */
-export type OpenApiParts = Pick<GuardOptions, 'resolve' | 'ca' | 'isAllowed'>;
+export type OpenApiParts = Pick<OutboundOptions, 'resolve' | 'ca' | 'isAllowed'>;
 
 /** The addresses of an API: the one its operations have unless they say otherwise, and the origins they may name. */
 export interface ApiServers {
@@ -69,9 +69,13 @@ export function ownServer(described: unknown, { main, origins }: ApiServers): Ap
 }
 
 /** Makes the way to the servers of an API, and to nothing else. */
-export function createWay({ origins }: ApiServers, settings: OpenApiSettings, parts: OpenApiParts): Guard {
+export function createWay(
+  { origins }: ApiServers,
+  settings: OpenApiSettings,
+  parts: OpenApiParts,
+): OutboundClient {
   const urls = Array.from(origins, (origin) => new URL(origin));
-  return createGuard({
+  return createOutboundClient({
     hosts: settings.trustServer ? [] : urls.map(({ hostname }) => hostname),
     trustedOrigins: settings.trustServer ? [...origins] : [],
     ports: urls.map(({ port }) => (port === '' ? 443 : Number(port))),

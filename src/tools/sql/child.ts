@@ -3,7 +3,7 @@ import { isMainThread, parentPort, Worker } from 'node:worker_threads';
 import { pathToFileURL } from 'node:url';
 import type Database from 'libsql';
 import { createRowTaker, type SqlTrouble, type SqlValue } from './driver.ts';
-import { OUT_OF_MEMORY, type ChildReply, type ChildRequest } from './line.ts';
+import { OUT_OF_MEMORY, type ChildReply, type ChildRequest } from './child-messages.ts';
 import { countParameters, findBeyond, surveyPlan } from './survey.ts';
 
 const WATCH_MS = 100;

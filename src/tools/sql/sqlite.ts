@@ -13,7 +13,7 @@ import {
   type SqlRows,
   type SqlStatement,
 } from './driver.ts';
-import { OUT_OF_MEMORY, type ChildReply, type ChildRequest, type StatementSurvey } from './line.ts';
+import { OUT_OF_MEMORY, type ChildReply, type ChildRequest, type StatementSurvey } from './child-messages.ts';
 import type { Scope } from './survey.ts';
 
 /** An SQLite file that can only be read, and that says what a statement would read. */

@@ -10,7 +10,7 @@ import { refuseParcel, WorkQueue, type Body, type Parcel, type Waiting } from '.
 import type { Batch, News, Operation, Reply, WorkerOptions } from './worker-messages.ts';
 
 /** What the line tells of the thread behind it. */
-export interface LineEvents {
+export interface WorkerEvents {
   /** The thread has looked, as it does every second, whether others wrote into the database. */
   readonly onLook: (hasChanged: boolean) => void;
   readonly onTrouble: (reason: string) => void;
@@ -35,9 +35,9 @@ interface Sent {
 }
 
 /** The way to the thread that owns the database: what is asked for in one turn, or while it is at work, goes as one group, as far as it is small. */
-export class WorkerLine {
+export class WorkerClient {
   readonly #worker: Worker;
-  readonly #events: LineEvents;
+  readonly #events: WorkerEvents;
   readonly #queue = new WorkQueue();
   #sent: Sent | undefined;
   #lastId = 0;
@@ -48,7 +48,7 @@ export class WorkerLine {
   #closing: Promise<void> | undefined;
   #watchdog: NodeJS.Timeout | undefined;
 
-  private constructor(worker: Worker, events: LineEvents) {
+  private constructor(worker: Worker, events: WorkerEvents) {
     this.#worker = worker;
     this.#events = events;
   }
@@ -56,10 +56,10 @@ export class WorkerLine {
   /** Starts the thread and waits until the database is open. */
   static async open(
     options: WorkerOptions,
-    events: LineEvents,
+    events: WorkerEvents,
     worker: Worker = startStoreWorker(),
-  ): Promise<WorkerLine> {
-    const line = new WorkerLine(worker, events);
+  ): Promise<WorkerClient> {
+    const client = new WorkerClient(worker, events);
     worker.ref();
     worker.postMessage(options);
     await new Promise<void>((resolve, reject) => {
@@ -72,12 +72,12 @@ export class WorkerLine {
       worker.once('error', fail);
       worker.once('message', (news: News) => ('failed' in news ? fail(new Error(news.failed)) : resolve()));
     });
-    worker.on('message', (news: News) => line.#hear(news));
-    worker.on('error', (error) => line.#fail(String(error)));
-    worker.on('exit', () => line.#end());
+    worker.on('message', (news: News) => client.#hear(news));
+    worker.on('error', (error) => client.#fail(String(error)));
+    worker.on('exit', () => client.#end());
     // A thread that only waits must not keep the process alive.
     worker.unref();
-    return line;
+    return client;
   }
 
   /** Whether rows can be written. */

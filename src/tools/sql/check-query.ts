@@ -1,6 +1,6 @@
-import { namesIn, visitChildren, visitValue, type Fields } from './guard-grammar.ts';
-import { postgresTypes } from './guard-functions.ts';
-import { LoadCheck } from './guard-load.ts';
+import { namesIn, visitChildren, visitValue, type Fields } from './query-grammar.ts';
+import { postgresTypes } from './query-functions.ts';
+import { LoadCheck } from './query-load.ts';
 import {
   checkText,
   functionRefusal,
@@ -9,12 +9,12 @@ import {
   tableRefusal,
   type AllowedTable,
   type SqlRules,
-} from './guard-rules.ts';
-import { lexSql, parseSql, type SqlToken } from './guard-parser.ts';
+} from './query-rules.ts';
+import { lexSql, parseSql, type SqlToken } from './query-parser.ts';
 import { quoteName } from './name.ts';
 
 /** A query as it may be sent to PostgreSQL. */
-export interface GuardedSql {
+export interface CheckedQuery {
   /** Every table is named with its schema, and shows only the columns that may be seen. */
   readonly sql: string;
   /** How many parameters it takes. */
@@ -24,7 +24,7 @@ export interface GuardedSql {
 }
 
 /** Checks that a text is one SELECT of PostgreSQL that stays within the rules, or throws an `SqlRefusal`. Must run with `search_path` set to `pg_catalog`. */
-export async function guardSql(sql: string, rules: SqlRules): Promise<GuardedSql> {
+export async function checkQuery(sql: string, rules: SqlRules): Promise<CheckedQuery> {
   checkText(sql);
   const tokens = await lexSql(sql);
   const first = new Check(rules);

@@ -1,5 +1,5 @@
-import type { Fields } from './guard-grammar.ts';
-import { SqlRefusal } from './guard-rules.ts';
+import type { Fields } from './query-grammar.ts';
+import { SqlRefusal } from './query-rules.ts';
 
 /** A word, sign or literal of the text; places are counted in bytes. */
 export interface SqlToken {

@@ -1,4 +1,4 @@
-import { SqlRefusal } from './guard-rules.ts';
+import { SqlRefusal } from './query-rules.ts';
 
 /** The fields of a node of PostgreSQL's syntax tree. */
 export type Fields = Readonly<Record<string, unknown>>;

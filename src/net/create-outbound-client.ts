@@ -3,10 +3,10 @@ import { findAddresses } from './find-addresses.ts';
 import {
   OutboundError,
   type Fetch,
-  type GuardOptions,
+  type OutboundOptions,
   type OutboundRequest,
   type OutboundResponse,
-} from './guard.ts';
+} from './outbound.ts';
 import { followRedirect, leadsElsewhere } from './follow-redirect.ts';
 import { readRules, type OutboundRules } from './outbound-rules.ts';
 import { prepareRequest, type PreparedRequest } from './prepare-request.ts';
@@ -14,17 +14,17 @@ import { sendOnce } from './send-once.ts';
 import { withinTime } from './within-time.ts';
 
 /** Makes requests to where its options allow, and to nowhere else. */
-export interface Guard {
+export interface OutboundClient {
   /** Sends a request; a body that is too long comes back cut. */
   request(url: string, request?: OutboundRequest): Promise<OutboundResponse>;
   /** The same in the shape of the standard `fetch`; a body that is too long is an error. */
   readonly fetch: Fetch;
 }
 
-/** Makes a guard: every request, and every redirect it meets, is checked in full before a connection is opened. */
-export function createGuard(options: GuardOptions): Guard {
+/** Makes a client: every request, and every redirect it meets, is checked in full before a connection is opened. */
+export function createOutboundClient(options: OutboundOptions): OutboundClient {
   const rules = readRules(options);
-  const request: Guard['request'] = async (url, outbound = {}) => {
+  const request: OutboundClient['request'] = async (url, outbound = {}) => {
     const first = prepareRequest(checkUrl(url, rules), outbound);
     const timeoutMs = Math.min(outbound.timeoutMs ?? Infinity, rules.timeoutMs);
     return withinTime(timeoutMs, outbound.signal, (stop) => followAll(first, rules, stop));

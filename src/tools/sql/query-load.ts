@@ -1,5 +1,5 @@
-import { namesIn, visitValue, type Fields } from './guard-grammar.ts';
-import { MAX_SOUGHT, SqlRefusal } from './guard-rules.ts';
+import { namesIn, visitValue, type Fields } from './query-grammar.ts';
+import { MAX_SOUGHT, SqlRefusal } from './query-rules.ts';
 
 /** Refuses what PostgreSQL could not be stopped at: work that grows with the product of two sizes and never looks whether it is to end. */
 export class LoadCheck {

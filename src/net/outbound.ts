@@ -4,7 +4,7 @@ export interface OutboundRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   readonly signal?: AbortSignal;
-  /** Less time than the guard allows. */
+  /** Less time than the client allows. */
   readonly timeoutMs?: number;
 }
 
@@ -19,7 +19,7 @@ export interface OutboundResponse {
 }
 
 /** Where requests may go, and how far. */
-export interface GuardOptions {
+export interface OutboundOptions {
   /** Names that may be reached over https: exact, or `*.example.com` for everything below it. Nothing else can be. */
   readonly hosts: readonly string[];
   /** Origins the operator vouches for, such as `http://127.0.0.1:8080`: neither https nor a public address is asked of them. */

@@ -22,8 +22,8 @@ import { countCalls } from './count-calls.ts';
 import type { Lasting } from './lasting.ts';
 
 /** The stages of a configuration, in the order that is fixed, and what else came of making them. */
-export interface Line {
-  readonly stages: readonly Stage[];
+export interface StandardStages {
+  readonly inOrder: readonly Stage[];
   readonly refuse: AuditStage['refuse'];
   /** Writes down what was only counted so far. */
   readonly flush: AuditStage['flush'];
@@ -36,11 +36,11 @@ export interface Line {
 }
 
 /** Makes the stages a configuration switches on. */
-export async function createLine(
+export async function createStandardStages(
   config: Config,
   lasting: Lasting,
   access: Access | undefined,
-): Promise<Line> {
+): Promise<StandardStages> {
   const { stages } = config;
   const policyVersion = digest([config.access ?? null, stages]).slice(0, 12);
   const trace = stages.trace && (await import('../stages/trace.ts')).trace(stages.trace);
@@ -49,7 +49,7 @@ export async function createLine(
   const { clock, buckets, slots, breakers, results, running, store } = lasting;
   const limits = timeLimits(stages.timeout === false ? LONGEST : stages.timeout, lasting);
   const checking = { ...limits, msFor: (tool?: string) => Math.min(CHECK_MS, limits.msFor(tool)) };
-  const line = [
+  const inOrder = [
     trace,
     stages.metrics && metrics(stages.metrics, { metrics: lasting.metrics, clock }),
     record?.audit ?? countCalls(unrecorded),
@@ -83,7 +83,7 @@ export async function createLine(
     limitTime(limits),
   ].filter((stage) => stage !== undefined && stage !== false);
   const { refuse = nothing, flush = nothing, close = nothing } = record?.audit ?? {};
-  return { stages: line, refuse, flush, close, tally: record?.audit ?? unrecorded, policyVersion };
+  return { inOrder, refuse, flush, close, tally: record?.audit ?? unrecorded, policyVersion };
 }
 
 // Tools that ask by themselves are asked for where nothing is taken or written yet.
