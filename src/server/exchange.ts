@@ -16,6 +16,7 @@ import {
 } from '../protocol/wire/json-rpc.ts';
 import { JsonScanner } from '../protocol/wire/json-scan.ts';
 import { metaKeys, metaOf } from '../protocol/wire/meta.ts';
+import { revisionOf } from '../protocol/revisions/revisions.ts';
 import type { Accidents } from './accidents.ts';
 import { besideLink, hungUp, type Answer, type Link } from './link.ts';
 import type { Method } from './calls/methods.ts';
@@ -82,13 +83,18 @@ export class Exchange {
   // Reading a large message takes about as long as all the rest, so it has a turn of its own.
   // Its bytes go when it is read: what waits for its answer may do so for hours.
   #answerInTurn(bytes: Uint8Array, link: Link): Promise<Answer> {
-    return this.#readInTurn(bytes)
+    return this.#readInTurn(bytes, link)
       .then((message) => this.#answerMessage(message, link))
       .catch((error: unknown) => this.#refuse(error, { message: UNREAD, link }));
   }
 
-  async #readInTurn(bytes: Uint8Array): Promise<Message | Batch> {
+  async #readInTurn(bytes: Uint8Array, link: Link): Promise<Message | Batch> {
     await this.#turns.next();
+    // Reading it for nobody would let clients that leave at once keep the server busy.
+    if (link.isGone && isModernHead(link)) {
+      link.cancellation.withdraw(hungUp());
+      throw link.cancellation.reason!;
+    }
     const message = parseMessage(bytes, this.#scanner);
     await this.#turns.next();
     return message;
@@ -320,6 +326,10 @@ export function refuse(idText: string | undefined, error: ToolcribError): Answer
 function introduced(body: Answer['body'], { session, headers }: Link): Answer {
   if (!session || !headers) return { status: 200, body };
   return { status: 200, body, headers: { 'mcp-session-id': session.id } };
+}
+
+function isModernHead(link: Link): boolean {
+  return revisionOf(versionHeader(link) ?? '')?.era === 'modern';
 }
 
 function isModern(message: Message | Batch): boolean {

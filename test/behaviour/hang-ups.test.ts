@@ -4,9 +4,11 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createServer, defineTool, ToolRegistry, type ServerOptions } from '../../src/index.ts';
 import { listen } from '../../src/node.ts';
+import { bodyLimits } from '../../src/server/seats.ts';
 import { createFakeClock } from '../../src/testing.ts';
 import { deferred } from './deferred.ts';
 import { ada, describeMatrix, type Cell } from './matrix.ts';
+import { sourceTest } from '../source-test.ts';
 import { modernMeta } from './peer.ts';
 import { headersFor } from './wires.ts';
 
@@ -37,13 +39,18 @@ async function serve(options: Partial<ServerOptions> = {}) {
   onTestFinished(() => listening.close(0));
   const { host, port } = new URL(listening.url);
   /** Sends the head and a part of the body; the rest is sent by `send`. */
-  const open = async (body: string, part = body.length) => {
+  const open = async (
+    body: string,
+    part = body.length,
+    revision: Parameters<typeof headersFor>[1] = modern,
+  ) => {
     const socket = connectSocket(Number(port), '127.0.0.1');
-    const headers = { ...headersFor(body, modern), host, 'content-length': body.length };
+    const headers = { ...headersFor(body, revision), host, 'content-length': body.length };
     const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     const send = (text: string) => new Promise((sent) => socket.write(text, sent));
     await send(`POST /mcp HTTP/1.1\r\n${head.join('')}\r\n${body.slice(0, part)}`);
-    return { send: () => send(body.slice(part)), hangUp: () => socket.destroy() };
+    const status = async () => String((await once(socket, 'data'))[0]).slice(9, 12);
+    return { send: () => send(body.slice(part)), status, hangUp: () => socket.destroy() };
   };
   return { server, runs, open };
 }
@@ -65,6 +72,40 @@ test('D5 a client that leaves before the turn of its large message is noticed, e
   last.hangUp();
   await expectNoneWorksOn(runs);
 });
+
+test('D5 a large message is not even read for a client that has left', async () => {
+  const refused: string[] = [];
+  const { runs, open } = await serve({ onRefusal: ({ code }) => refused.push(code) });
+  const broken = callOf(100_000).replace('"2.0"', '"1.0"');
+  const calls = await Promise.all(Array.from({ length: 30 }, () => open(broken)));
+  for (const { hangUp } of calls) hangUp();
+  const last = await open(callOf(100_000));
+  await expect.poll(() => runs.length).toBe(1);
+  last.hangUp();
+  // Those whose turn came before they left were read.
+  expect(refused.length).toBeLessThan(15);
+});
+
+sourceTest(
+  'A8 calls that go on after their clients have left take only so much room for their messages',
+  async () => {
+    const { perCaller } = bodyLimits;
+    onTestFinished(() => void (bodyLimits.perCaller = perCaller));
+    bodyLimits.perCaller = 500_000;
+    const { server, runs, open } = await serve();
+    onTestFinished(() => server.stopCalls());
+    // On the older revisions a client that hangs up has not cancelled.
+    const old = { version: '2025-11-25', era: 'legacy' } as const;
+    const body = callOf(200_000).replace(/,"_meta":.*/, '}}');
+    for (const count of [1, 2]) {
+      const { hangUp } = await open(body, undefined, old);
+      await expect.poll(() => runs.length).toBe(count);
+      hangUp();
+    }
+    await expect.poll(async () => (await open(body, undefined, old)).status()).toBe('429');
+    expect(runs.length).toBe(2);
+  },
+);
 
 test('D5 a client that leaves while its slow body is signed in again is noticed', async () => {
   const clock = createFakeClock();

@@ -29,15 +29,17 @@ export interface FetchFace {
 export async function answerFetch(request: Request, face: FetchFace): Promise<Response> {
   const head = toHead(request);
   let caller: Caller | undefined;
+  let body: ReadBody | undefined;
   try {
     if (head.method === 'OPTIONS')
       return new Response(null, { status: 204, headers: face.gate.preflight(head) });
     if (face.metadata?.paths.includes(pathOf(head.target))) return await answerMetadata(head, face);
     caller = await face.gate.enter(head);
     const startedAt = face.clock.ticks();
-    const bytes = head.method === 'POST' ? await readBody(request, face, caller) : undefined;
+    body = head.method === 'POST' ? await readBody(request, face, caller) : undefined;
     if (face.clock.ticks() - startedAt >= LONG_BODY_MS) caller = await face.gate.enter(head);
     const known = caller;
+    const read = body;
     return await new Promise<Response>((resolve, reject) => {
       const port = new FetchPort(resolve, face.gate.accidents);
       const link = new HttpLink(head, port, known);
@@ -46,12 +48,17 @@ export async function answerFetch(request: Request, face: FetchFace): Promise<Re
       // Given up while its caller was looked up or its body was read: nothing else will say so.
       if (signal.aborted) port.cancel();
       else signal.addEventListener('abort', () => port.abort(signal.reason), { once: true });
-      if (bytes) void andThen(face.exchange.answer(bytes, link), (answer) => link.finish(answer));
+      if (read)
+        void andThen(face.exchange.answer(read.bytes, link), (answer) => {
+          read.leave();
+          link.finish(answer);
+        });
       else face.sessionRequests.answer(head, link).catch(reject);
     });
   } catch (error) {
-    const { status, body, headers } = face.gate.refuse(head, error, caller);
-    return new Response(body === undefined ? null : textOf(body), {
+    body?.leave();
+    const { status, body: text, headers } = face.gate.refuse(head, error, caller);
+    return new Response(text === undefined ? null : textOf(text), {
       status,
       headers: { ...headers, 'content-type': 'application/json' },
     });
@@ -148,24 +155,32 @@ function toHead(request: Request): Head {
   };
 }
 
+interface ReadBody {
+  readonly bytes: Uint8Array;
+  /** Its bytes may wait for their turn, so they count until they are answered. */
+  readonly leave: () => void;
+}
+
 async function readBody(
   request: Request,
   { maxBodyBytes: maxBytes, inPieces }: FetchFace,
   caller: Caller,
-): Promise<Uint8Array> {
+): Promise<ReadBody> {
   const tooLarge = new ToolcribError('too_large', `A message may have at most ${maxBytes} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  let leave: (() => void) | undefined;
+  let taken: (() => void) | undefined;
+  const leave = (): void => taken?.();
   try {
     for await (const chunk of request.body ?? []) {
       size += (chunk as Uint8Array).byteLength;
       if (size > maxBytes) throw tooLarge;
-      if (chunks.push(chunk as Uint8Array) > 1) leave ??= inPieces.take(caller, maxBytes);
+      if (chunks.push(chunk as Uint8Array) > 1) taken ??= inPieces.take(caller, maxBytes);
     }
-    return Buffer.concat(chunks);
-  } finally {
-    leave?.();
+    return { bytes: Buffer.concat(chunks), leave };
+  } catch (error) {
+    leave();
+    throw error;
   }
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { Caller } from '../../core/caller.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import { andThen, orElse } from '../../base/awaitable.ts';
+import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import { encodeError } from '../../protocol/wire/json-rpc.ts';
 import type { Server } from '../create-server.ts';
 import { checkFraming, checkRawHeaders, type Head } from './endpoint.ts';
@@ -87,7 +87,7 @@ export class NodeEndpoint {
       use: (bytes, again) => {
         const link = this.#openLink(head, request, { response, caller: again ?? caller });
         // Neither answering nor finishing throws.
-        void andThen(this.#server.exchange.answer(bytes, link), (answer) => {
+        return andThen(this.#server.exchange.answer(bytes, link), (answer) => {
           closeLink(request.socket, link);
           link.finish(answer);
         });
@@ -126,8 +126,8 @@ export function headOf(request: IncomingMessage): Head {
 
 interface BodyOptions {
   readonly maxBytes: number;
-  /** Takes the body, and who sends it now where it took so long that this was asked again. */
-  readonly use: (bytes: Buffer, again: Caller | undefined) => void;
+  /** Answers the body; it also gets who sends it now, where it took so long that this was asked again. */
+  readonly use: (bytes: Buffer, again: Caller | undefined) => Awaitable<void>;
   readonly refuse: (error: unknown) => void;
   /** Where the sender is let in once more, after a body that took its time. */
   readonly gate: Gate;
@@ -155,6 +155,8 @@ export function readBody(
   let chunks: Buffer[] | undefined;
   let first: Buffer | undefined;
   let size = 0;
+  let leave = (): void => {};
+  const leaveEarly = (): void => leave();
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
     try {
@@ -162,8 +164,10 @@ export function readBody(
       if (first) (chunks ??= [first]).push(chunk);
       else {
         first = chunk;
-        // Until it is answered: large messages wait for their turn.
-        if (size !== length) response.once('close', inPieces.take(caller, length));
+        if (size !== length) {
+          leave = inPieces.take(caller, length);
+          response.once('close', leaveEarly);
+        }
       }
     } catch (error) {
       request.removeAllListeners('data').removeAllListeners('end');
@@ -171,13 +175,16 @@ export function readBody(
     }
   });
   request.on('end', () => {
-    void orElse<void>(() => {
+    // Its bytes may wait for their turn after the client has left, so they count until they are answered.
+    response.off('close', leaveEarly);
+    const answered = orElse<void>(() => {
       const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
       // The request may be open for long after its body was read.
       chunks = first = undefined;
       if (clock.ticks() - startedAt < LONG_BODY_MS) return use(bytes, undefined);
       return andThen(gate.enter(head), (again) => use(bytes, again));
     }, refuse);
+    void andThen(answered, leave);
   });
 }
 

@@ -155,7 +155,7 @@ export class SseEndpoint {
         const link = { ...createLink(again ?? caller, say, session), handshakeOnly: true };
         session.owe();
         // Answering never throws.
-        void andThen(this.#server.exchange.answer(bytes, link), ({ body }) => {
+        return andThen(this.#server.exchange.answer(bytes, link), ({ body }) => {
           this.#server.options.accidents.deliver(body, link.idText, say);
           session.settle();
         });
