@@ -13,10 +13,12 @@ export interface OperationParts {
 export function operationRoutes({ gateway, metrics }: OperationParts): Route[] {
   watchProcess(metrics);
   return [
-    { path: '/healthz', access: 'public', answer: () => ({ status: 200, body: 'ok\n' }) },
+    // Kubernetes and load balancers ask by the address of the pod or the machine.
+    { path: '/healthz', access: 'public', hosts: 'any', answer: () => ({ status: 200, body: 'ok\n' }) },
     {
       path: '/readyz',
       access: 'public',
+      hosts: 'any',
       answer: () =>
         gateway.isReady ? { status: 200, body: 'ready\n' } : { status: 503, body: 'not ready\n' },
     },

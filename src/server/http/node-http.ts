@@ -117,7 +117,8 @@ interface Places {
 function placesOf(server: Server, { routes, allowedHosts, old }: Places): Map<string, RequestListener> {
   const places = new Map<string, RequestListener>();
   for (const route of routes) {
-    const gate = new Gate(server.options, { path: route.path, allowedHosts, allow: 'GET' });
+    const hosts = route.hosts ?? allowedHosts;
+    const gate = new Gate(server.options, { path: route.path, allowedHosts: hosts, allow: 'GET' });
     places.set(route.path, (request, response) => void answerRoute(request, response, { route, gate }));
   }
   if (old) for (const path of ssePaths) places.set(path, (request, response) => old.take(request, response));

@@ -20,6 +20,8 @@ export interface RouteAnswer {
 export interface Route {
   readonly path: string;
   readonly access: RouteAccess;
+  /** `any` takes every `Host`, for probes that know this server by an address of their own; what it answers must be of no use to a page elsewhere. */
+  readonly hosts?: 'any';
   /** The caller is there where the route needs a scope. */
   readonly answer: (head: Head, caller: Caller | undefined) => Awaitable<RouteAnswer>;
 }
@@ -33,7 +35,7 @@ export interface DeclaredRoute {
 /** Refuses routes that do not say who may read them, or that are where something else is. */
 export function checkRoutes(routes: readonly Route[], taken: readonly string[]): void {
   const paths = new Set(taken);
-  for (const { path, access } of routes) {
+  for (const { path, access, hosts } of routes) {
     if (typeof path !== 'string' || !/^\/[^?#]*$/.test(path) || paths.has(path) || path.startsWith('/t/')) {
       throw new ToolcribError(
         'invalid_setup',
@@ -45,6 +47,9 @@ export function checkRoutes(routes: readonly Route[], taken: readonly string[]):
         'invalid_setup',
         `${path} must say who may read it: access: 'public' or access: { scope: 'metrics:read' }.`,
       );
+    }
+    if (hosts === 'any' && access !== 'public') {
+      throw new ToolcribError('invalid_setup', `${path} needs a scope, so it cannot take any Host.`);
     }
     paths.add(path);
   }
