@@ -74,7 +74,7 @@ function describeUnion(
   value: unknown,
 ): Finding[] {
   const { path } = issue;
-  const fitting = issue.errors.filter((issues) => issues.some(({ path: below }) => below.length > 0));
+  const fitting = issue.errors.filter((issues) => !issues.some(isOfAnotherKind));
   const [closest] = fitting.toSorted((a, b) => a.length - b.length);
   if (closest)
     return closest.flatMap((inner) =>
@@ -88,6 +88,10 @@ function describeUnion(
   const inner = issue.errors.flat()[0];
   if (!inner) return [{ path, message: 'is not accepted here' }];
   return describeIssue({ ...inner, path: [...path, ...inner.path] }, schema, value);
+}
+
+function isOfAnotherKind({ code, path }: Issue): boolean {
+  return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 }
 
 function wrongType(path: Path, expected: readonly string[], given: unknown): Finding {

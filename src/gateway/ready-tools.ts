@@ -1,4 +1,3 @@
-import type { z } from 'zod';
 import { ToolcribError } from '../base/errors.ts';
 import type { Awaitable } from '../base/awaitable.ts';
 import type { ToolSource } from '../core/source.ts';
@@ -8,7 +7,8 @@ import { getTimeTool } from '../tools/get-time.ts';
 import { pingTool } from '../tools/ping.ts';
 import { serverInfoTool } from '../tools/server-info.ts';
 import { complaintError, formatPath, type Complaint } from '../config/complaint.ts';
-import type { readySection } from './settings/tools.ts';
+import type { Config } from './settings/config.ts';
+import { readyEntries, type EntryOf, type ReadyEntry } from './settings/ready-entries.ts';
 import type { LoadedConfig } from './settings/load-config.ts';
 import { createOpenApiTools } from './openapi-tools.ts';
 
@@ -39,7 +39,8 @@ export async function createReadyTools(parts: ReadyParts): Promise<ReadyTools> {
   };
   try {
     for (const name of Object.keys(loaded.config.tools.ready) as Name[])
-      made.push({ ...(await make(name, parts)), path: ['tools', 'ready', name] });
+      for (const entry of readyEntries(loaded.config.tools.ready, name))
+        made.push({ ...(await make(name, entry, parts)), path: entry.path });
     made.push(...(await createOpenApiTools(parts)));
     refuseSameNames(made, loaded);
   } catch (error) {
@@ -52,8 +53,7 @@ export async function createReadyTools(parts: ReadyParts): Promise<ReadyTools> {
   return { tools: made.flatMap(({ tools }) => tools), warnings, close };
 }
 
-type Ready = z.output<typeof readySection>;
-type Name = keyof Ready;
+type Name = keyof Config['tools']['ready'];
 
 interface Made {
   readonly tools: readonly Tool[];
@@ -62,12 +62,12 @@ interface Made {
 
 /** Tools, and where the configuration asks for them. */
 interface Placed extends Made {
-  readonly path: readonly (string | number)[];
+  readonly path: readonly PropertyKey[];
   readonly problems?: readonly string[];
 }
 
 type Makers = {
-  readonly [N in Name]-?: (options: NonNullable<Ready[N]>, parts: ReadyParts) => Awaitable<Made>;
+  readonly [N in Name]-?: (options: EntryOf<N>, parts: ReadyParts) => Awaitable<Made>;
 };
 
 const makers: Makers = {
@@ -114,14 +114,13 @@ const makers: Makers = {
   },
 };
 
-async function make(name: Name, parts: ReadyParts): Promise<Made> {
-  const { loaded } = parts;
+async function make(name: Name, { path, options }: ReadyEntry<Name>, parts: ReadyParts): Promise<Made> {
   const maker = makers[name] as (options: unknown, parts: ReadyParts) => Awaitable<Made>;
   try {
-    return await maker(loaded.config.tools.ready[name], parts);
+    return await maker(options, parts);
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error;
-    const complaint = loaded.complain(['tools', 'ready', name], {
+    const complaint = parts.loaded.complain(path, {
       message: `cannot be used: ${error.message}`,
       severity: 'error',
     });

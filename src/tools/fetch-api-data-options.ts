@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namingOptions } from './naming-options.ts';
 
 const hostList = z.array(z.string().min(1));
 
@@ -46,6 +47,7 @@ export const fetchApiDataOptions = z.strictObject({
     .describe(
       'Headers sent with every request, such as credentials; callers neither see nor change them, and other origins never get them.',
     ),
+  ...namingOptions('fetch_api_data'),
 });
 
 /** Options of `fetch_api_data`, as they are written. */

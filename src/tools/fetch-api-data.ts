@@ -8,6 +8,7 @@ import { OutboundError, type OutboundOptions, type OutboundResponse } from '../n
 import { hostMatcher, readOrigin } from '../net/outbound-rules.ts';
 import { cannotBeSet, checkGivenNames, checkHeaders, foldedHeader } from '../net/prepare-request.ts';
 import { concealSecrets, secretsInHeader, type Conceal } from './conceal-secrets.ts';
+import { namingOf } from './naming-options.ts';
 import { fetchApiDataOptions, type FetchApiDataOptions } from './fetch-api-data-options.ts';
 
 /** What `fetch_api_data` is made with beside its options; the machine's own unless given. */
@@ -26,9 +27,9 @@ export function fetchApiDataTool(options: FetchApiDataOptions, parts: FetchApiDa
   const canPost = settings.methods.includes('POST');
   return defineTool(
     {
-      name: 'fetch_api_data',
       title: 'Fetch API data',
       description: describe(settings),
+      ...namingOf(settings),
       input: inputSchema(settings),
       output: outputSchema,
       annotations: {

@@ -112,9 +112,15 @@ function rowsOf(shape: Shape, prefix = ''): string[] {
     const cells = [`\`${prefix}${name}\``, takesOf(inner), standard, inner.description ?? ''];
     return [
       `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`,
-      ...rowsOf(inner, `${prefix}${name}.`),
+      ...rowsOf(oneOf(inner), `${prefix}${name}.`),
     ];
   });
+}
+
+// Where there may be one entry or a list of them, the keys of both are the same.
+function oneOf(shape: Shape): Shape {
+  const { anyOf: [one, many] = [] } = shape;
+  return one?.properties && many?.items ? one : shape;
 }
 
 function table(rows: readonly string[]): string[] {

@@ -4,6 +4,7 @@ import type { Config, Conflict } from './config.ts';
 import { filePattern } from '../modules/files.ts';
 import { namesOf, realPlace } from '../modules/real-place.ts';
 import type { Path } from '../../config/yaml-text.ts';
+import { readyEntries } from './ready-entries.ts';
 
 /** A file the server needs for itself, and what for. */
 export interface HeldFile {
@@ -69,26 +70,23 @@ function folderConflicts({ config, folder, held }: ReachSettings): Conflict[] {
   });
 }
 
-function offeredFolders({
-  file_operations: files,
-  run_command: programs,
-}: Config['tools']['ready']): OfferedFolder[] {
+function offeredFolders(ready: Config['tools']['ready']): OfferedFolder[] {
   const offered: OfferedFolder[] = [];
-  const path = ['tools', 'ready'];
-  if (files) {
-    const isWritable = files.write;
-    const at = [...path, 'file_operations'];
-    if (files.root !== undefined) offered.push({ path: [...at, 'root'], text: files.root, isWritable });
-    for (const [tenant, text] of Object.entries(files.rootsByTenant ?? {}))
-      offered.push({ path: [...at, 'rootsByTenant', tenant], text, isWritable });
+  for (const { path, options } of readyEntries(ready, 'file_operations')) {
+    const { root, rootsByTenant = {}, write: isWritable } = options;
+    if (root !== undefined) offered.push({ path: [...path, 'root'], text: root, isWritable });
+    for (const [tenant, text] of Object.entries(rootsByTenant))
+      offered.push({ path: [...path, 'rootsByTenant', tenant], text, isWritable });
   }
+  const { run_command: programs } = ready;
   // Only where callers choose among the files: what else a program does is the operator's to say.
   const choosing = Object.values(programs?.commands ?? {}).filter(
     ({ arguments: given, rest }) => rest?.path || given.some(({ path: isPath }) => isPath),
   );
   if (programs && choosing.length > 0) {
     const isWritable = choosing.some(({ readOnly }) => !readOnly);
-    offered.push({ path: [...path, 'run_command', 'folder'], text: programs.folder, isWritable });
+    const path = ['tools', 'ready', 'run_command', 'folder'];
+    offered.push({ path, text: programs.folder, isWritable });
   }
   return offered;
 }
@@ -144,14 +142,15 @@ export function leadsTo(folder: readonly Name[], place: readonly string[]): bool
 }
 
 function databaseConflicts({ config, folder, held }: ReachSettings): Conflict[] {
-  const { query_database: rows, query_sql: queries } = config.tools.ready;
-  const path = ['tools', 'ready'];
+  const { ready } = config.tools;
   const urls: (readonly [path: Path, url: string | undefined])[] = [
-    [[...path, 'query_database', 'url'], rows?.url],
-    [[...path, 'query_sql', 'url'], queries?.url],
-    ...Object.entries(queries?.urlByTenant ?? {}).map(
-      ([tenant, url]) => [[...path, 'query_sql', 'urlByTenant', tenant], url] as const,
+    ...readyEntries(ready, 'query_database').map(
+      ({ path, options }) => [[...path, 'url'], options.url] as const,
     ),
+    ...readyEntries(ready, 'query_sql').flatMap(({ path, options: { url, urlByTenant = {} } }) => [
+      [[...path, 'url'], url] as const,
+      ...Object.entries(urlByTenant).map(([tenant, one]) => [[...path, 'urlByTenant', tenant], one] as const),
+    ]),
   ];
   return urls.flatMap(([at, url]) => {
     if (!url?.startsWith('sqlite:')) return [];

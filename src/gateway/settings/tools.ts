@@ -10,6 +10,9 @@ import { runCommandOptions } from '../../tools/command/options.ts';
 
 const nothingToSet = z.strictObject({});
 
+// One entry, or a list of them, each with a name of its own.
+const oneOrMore = <T extends z.ZodType>(options: T) => z.union([options, z.array(options).min(1)]);
+
 /** `tools.ready`: the ready-made tools, each with its options. */
 export const readySection = z.strictObject({
   ping: nothingToSet.exactOptional().describe('Answers `pong`: proves that calls come back.'),
@@ -17,17 +20,19 @@ export const readySection = z.strictObject({
   get_time: nothingToSet.exactOptional().describe('Tells the time in any time zone.'),
   get_weather: getWeatherOptions.exactOptional().describe('Tells the weather at a place.'),
   notion: notionOptions.exactOptional().describe('Finds, reads and deletes pages in Notion.'),
-  file_operations: fileOperationsOptions
+  file_operations: oneOrMore(fileOperationsOptions)
     .exactOptional()
     .describe('Reads, and if allowed writes, files below one folder.'),
   run_command: runCommandOptions.exactOptional().describe('Runs programs you name, without a shell.'),
-  fetch_api_data: fetchApiDataOptions
+  fetch_api_data: oneOrMore(fetchApiDataOptions)
     .exactOptional()
     .describe('Fetches data over https from hosts you list.'),
-  query_database: queryDatabaseOptions
+  query_database: oneOrMore(queryDatabaseOptions)
     .exactOptional()
     .describe('Reads rows of the tables you list, in SQLite or PostgreSQL.'),
-  query_sql: querySqlOptions.exactOptional().describe('Runs one read-only SELECT over tables you list.'),
+  query_sql: oneOrMore(querySqlOptions)
+    .exactOptional()
+    .describe('Runs one read-only SELECT over tables you list.'),
 });
 
 const openApiFile = z.string().min(1);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namingOptions } from '../naming-options.ts';
 import { sqlLimits } from '../sql/limits.ts';
 import { plainName } from '../sql/name.ts';
 
@@ -38,5 +39,5 @@ export const queryDatabaseOptions = z.strictObject({
     ),
   maxRows: z.int().min(1).max(100).default(100).describe('The most rows a call can ask for.'),
   ...sqlLimits,
-  name: z.string().min(1).default('query_database').describe('What the tool is called.'),
+  ...namingOptions('query_database'),
 });

@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import type { ToolContext } from '../../core/context.ts';
 import { defineTool, type Tool } from '../../core/tool.ts';
+import { namingOf } from '../naming-options.ts';
 import { queryDatabaseOptions } from './options.ts';
 import {
   checkQuery,
@@ -109,12 +110,13 @@ async function readTable(parts: {
   return { data, isCut };
 }
 
-function describe({ name, tables, maxRows }: Options) {
+function describe(options: Options) {
+  const { tables, maxRows } = options;
   const names = tableNames(tables);
   const choice = names.length === 0 ? '' : ` Tables: ${names.join(', ')}.`;
   return {
-    name,
     description: `Reads rows of a database table. Returns the rows that match, as objects, and how many there are; \`truncated\` means more would match. Use it to look up records by the values of their columns; it changes nothing.${choice}`,
+    ...namingOf(options),
     input: {
       type: 'object',
       properties: {

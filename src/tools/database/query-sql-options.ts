@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namingOptions } from '../naming-options.ts';
 import { sqlLimits } from '../sql/limits.ts';
 
 const name = z
@@ -45,5 +46,5 @@ export const querySqlOptions = z.strictObject({
     ),
   maxRows: z.int().min(1).max(10_000).default(1_000).describe('The most rows a call returns.'),
   ...sqlLimits,
-  name: z.string().min(1).default('query_sql').describe('What the tool is called.'),
+  ...namingOptions('query_sql'),
 });

@@ -3,6 +3,7 @@ import { content } from '../../core/content.ts';
 import type { ToolContext } from '../../core/context.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { defineTool, type Tool } from '../../core/tool.ts';
+import { namingOf } from '../naming-options.ts';
 import { querySqlOptions } from './query-sql-options.ts';
 import { openDatabases, type TenantDatabase } from './databases.ts';
 import { toRecords, troubleOf, type SqlRows, type SqlValue } from '../sql/driver.ts';
@@ -105,13 +106,14 @@ function checkTable(dialect: Dialect): (table: AllowedTable) => AllowedTable {
   };
 }
 
-function describe({ name, maxRows, timeoutSeconds }: Settings, rules: SqlRules, dialect: Dialect) {
+function describe(settings: Settings, rules: SqlRules, dialect: Dialect) {
+  const { maxRows, timeoutSeconds } = settings;
   const tables = rules.tables.map(describeTable).join(', ');
   const [product, mark] = dialect === 'sqlite' ? ['SQLite', '?'] : ['PostgreSQL', '$1, $2'];
   return {
-    name,
     title: 'SQL query',
     description: `Runs one read-only SELECT in ${product} SQL over these tables: ${tables}. Returns column names and at most ${maxRows} rows, also as a Markdown table; takes ${timeoutSeconds} seconds at most. Use it for joins, filters and totals.`,
+    ...namingOf(settings),
     input: z.strictObject({
       query: z
         .string()

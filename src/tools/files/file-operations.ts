@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { defineTool, type Tool, type ToolDefinition } from '../../core/tool.ts';
+import { namingOf } from '../naming-options.ts';
 import { createRoots } from './jail-roots.ts';
 import { remove } from './delete.ts';
 import { failureOf } from './failure.ts';
@@ -54,9 +55,9 @@ const writing = { write, move, delete: remove };
 function definition(settings: FileSettings): ToolDefinition<z.ZodType<FileArguments>> {
   const { write: mayWrite } = settings;
   return {
-    name: 'file_operations',
     title: 'Files',
     description: mayWrite ? `${READS} ${WRITES}` : READS,
+    ...namingOf(settings),
     input: inputSchema(settings),
     annotations: {
       readOnlyHint: !mayWrite,

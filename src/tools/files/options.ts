@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { namingOptions } from '../naming-options.ts';
 
 /** The options of `file_operations`. */
 export const fileOperationsOptions = z
@@ -34,6 +35,7 @@ export const fileOperationsOptions = z
     hidden: z.boolean().default(false).describe('Whether names that begin with a dot are offered too.'),
     showOwner: z.boolean().default(true).describe('Whether `info` tells the owner and the group.'),
     write: z.boolean().default(false).describe('Whether files can also be written, moved and deleted.'),
+    ...namingOptions('file_operations'),
   })
   .refine(({ root, rootsByTenant }) => (root === undefined) !== (rootsByTenant === undefined), {
     message: 'needs either root or rootsByTenant',

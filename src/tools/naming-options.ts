@@ -1,0 +1,26 @@
+import { z } from 'zod';
+
+/** What a tool is called and what is said of it, for tools that can be offered several times. */
+export function namingOptions(name: string) {
+  return {
+    name: z.string().min(1).default(name).describe('What the tool is called.'),
+    title: z.string().min(1).exactOptional().describe('Its title for people; one of ours unless set.'),
+    description: z
+      .string()
+      .min(1)
+      .exactOptional()
+      .describe('What the model is told about it, in place of our words.'),
+  };
+}
+
+/** The options as they are read. */
+export interface Naming {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+}
+
+/** The name, title and description that were set, to be put over those a tool has by itself. */
+export function namingOf({ name, title, description }: Naming): Naming {
+  return { name, ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
+}
