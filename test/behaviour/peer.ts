@@ -1,4 +1,5 @@
 import type { JsonRpcMessage } from '../../src/index.ts';
+import { within } from '../within.ts';
 import type { SendOptions, Wire } from './wires.ts';
 
 /** A JSON object as it came. */
@@ -53,7 +54,9 @@ export async function openPeer(wire: Wire, options: PeerOptions): Promise<Peer> 
   const { version, era, logged = [], capabilities = {} } = options;
   let lastId = 0;
   const send = async (message: JsonRpcMessage, sending?: SendOptions): Promise<Answer | undefined> => {
-    const answer = await wire.send(JSON.stringify(message), sending);
+    const text = JSON.stringify(message);
+    // A little less than a test may take, so that a request without an answer is named.
+    const answer = await within(18_000, `an answer to ${text.slice(0, 500)}`, wire.send(text, sending));
     return answer === undefined ? undefined : (JSON.parse(answer) as Answer);
   };
   const request: Peer['request'] = (method, params, sending) =>
