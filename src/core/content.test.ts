@@ -40,7 +40,7 @@ test('blocks of several kinds make one list, told apart by type (000-14)', () =>
   >();
 });
 
-test('a text block says who it is for and how much it matters (004-07)', () => {
+test('a text block says who it is for and how much it matters (002-12, 002-13, 004-07)', () => {
   expect(content.text('Tool result text', { audience: ['user'], priority: 0.8 })).toEqual({
     type: 'text',
     text: 'Tool result text',
@@ -128,11 +128,11 @@ test.each(['yesterday', '12 January 2026', '2026-13-01T00:00:00Z', new Date(Numb
   },
 );
 
-test.each([-0.1, 1.1, Number.NaN])('a priority of %d is refused', (priority) => {
+test.each([-0.1, 1.1, Number.NaN])('a priority of %d is refused (002-13)', (priority) => {
   expect(() => content.text('a', { priority })).toThrow('must lie between 0 and 1');
 });
 
-test('an audience of anybody else is refused', () => {
+test('an audience other than user and assistant is refused (002-12)', () => {
   expect(() => content.text('a', { audience: ['everyone' as 'user'] })).toThrow('"user" and "assistant"');
 });
 
