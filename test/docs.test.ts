@@ -63,6 +63,15 @@ test('every page of the docs is reachable from the README, and no link points at
   for (const target of linked) expect(() => readdirSync(join(root, target, '..'))).not.toThrow();
 });
 
+test('no line of text in the docs is longer than 120 characters', () => {
+  const texts = [...pages, ...pagesIn('docs/decisions'), 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md'];
+  for (const page of texts) {
+    // Rows of tables and lines of code cannot be broken.
+    const text = readFileSync(join(root, page), 'utf8').replaceAll(/^ *```[^]*?^ *```$|^\|.*$/gm, '');
+    expect([page, text.split('\n').filter((line) => line.length > 120)]).toEqual([page, []]);
+  }
+});
+
 test('every decision is listed in ARCHITECTURE.md', () => {
   const listed = readFileSync(join(root, 'ARCHITECTURE.md'), 'utf8');
   for (const page of pagesIn('docs/decisions')) expect(listed).toContain(`](${page})`);

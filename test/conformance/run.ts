@@ -46,7 +46,8 @@ function scoreLine(): string {
     (leg) => `${rowOf(leg)['required']} of ${leg.title.replace('required by ', '')}`,
   );
   const tasks = legs.find(({ title }) => title.startsWith('pending'))!.scenarios.filter(isTaskScenario);
-  return `Official conformance suite ${suiteVersion}, warnings counted as failures: ${required.join(', ')}, and ${score(tasks)} of the Tasks extension.`;
+  const scores = `${required.join(', ')}, and ${score(tasks)} of the Tasks extension`;
+  return `Official conformance suite ${suiteVersion}, warnings counted as failures:\n${scores}.`;
 }
 
 // The suite has nothing to say on notifications yet, so that scenario is no merit.
