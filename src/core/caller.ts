@@ -24,6 +24,11 @@ export const localCaller: Caller = Object.freeze({
   roles: Object.freeze([]),
 });
 
+/** Whether a caller comes with a tenant of its own, or with facts about one. */
+export function hasContext({ id, data }: Tenant): boolean {
+  return id !== localCaller.tenant.id || Object.keys(data).length > 0;
+}
+
 /** The key under which everything kept for a caller is kept; length first, so that no two callers can share one. */
 export function ownerOf(caller: Caller): string {
   let known = owners.get(caller);

@@ -101,3 +101,13 @@ test('a failure can be said in words', () => {
     content: [{ type: 'text', text: 'The page is gone.' }],
   });
 });
+
+test('a resource without text or bytes becomes a link that every client can read (000-17)', () => {
+  const resource = { uri: 'file:///docs/guide.pdf', mimeType: 'application/pdf' };
+  const link = { type: 'resource_link', name: 'file:///docs/guide.pdf', ...resource };
+  const block = { type: 'resource', resource };
+  for (const value of [block, [block], { content: [block] }])
+    expect(toResult(value)).toEqual({ kind: 'done', content: [link] });
+  const whole = { type: 'resource', resource: { ...resource, text: '' } };
+  expect(toResult(whole)).toEqual({ kind: 'done', content: [whole] });
+});

@@ -46,10 +46,10 @@ export function toResult(value: unknown, hasOutputSchema = false): Done | Failed
   if (typeof value === 'string' && !hasOutputSchema)
     return { kind: 'done', content: [{ type: 'text', text: value }] };
   if (typeof value !== 'object' || value === null) return { kind: 'done', data: value };
-  if (isContentBlock(value)) return { kind: 'done', content: [value] };
+  if (isContentBlock(value)) return { kind: 'done', content: [linked(value)] };
   if (Array.isArray(value))
     return isBlockList(value) && value.length > 0
-      ? { kind: 'done', content: value }
+      ? { kind: 'done', content: value.map(linked) }
       : { kind: 'done', data: value };
   if (isFullResult(value)) return fromFullResult(value);
   return { kind: isErrorEnvelope(value) ? 'failed' : 'done', data: value };
@@ -70,11 +70,18 @@ function fromFullResult(value: FullResult): Done | Failed {
   const { content, structuredContent, isError, _meta, ...extra } = value;
   return {
     kind: isError === true ? 'failed' : 'done',
-    content,
+    content: content.map(linked),
     ...(structuredContent !== undefined && { data: structuredContent }),
     ...(_meta && { meta: _meta }),
     ...(Object.keys(extra).length > 0 && { extra }),
   };
+}
+
+// A resource that carries nothing is meant as a link; sent as it is, strict clients would fail on it.
+function linked(block: ContentBlock): ContentBlock {
+  if (block.type !== 'resource' || 'text' in block.resource || 'blob' in block.resource) return block;
+  const { resource, ...rest } = block as { readonly resource: { readonly uri: string } } & typeof block;
+  return { name: resource.uri, ...rest, ...resource, type: 'resource_link' };
 }
 
 // `{ error }` and `{ success: false }` are how many handlers report failure; a null error means there was none.

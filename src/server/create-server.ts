@@ -1,4 +1,4 @@
-import type { Caller } from '../core/caller.ts';
+import { localCaller, type Caller } from '../core/caller.ts';
 import { systemClock } from '../base/clock.ts';
 import { Deadlines } from '../base/deadlines.ts';
 import { ToolcribError } from '../base/errors.ts';
@@ -39,7 +39,8 @@ export type JsonRpcMessage = { readonly jsonrpc: '2.0' } & Readonly<Record<strin
 
 /** How a message handed over in process is sent and answered. */
 export interface HandleOptions {
-  readonly caller: Caller;
+  /** The local caller unless set. */
+  readonly caller?: Caller;
   /** Hears what the server says about the request before its answer. */
   readonly notify?: (message: JsonRpcMessage) => void;
   readonly signal?: AbortSignal;
@@ -62,7 +63,7 @@ export interface Server {
   /** Answers a web-standard request; needs `authenticate`, because a request does not tell where it came from. */
   fetch(request: Request): Promise<Response>;
   /** Answers one JSON-RPC message in this process; a notification gets no answer. */
-  handle(message: JsonRpcMessage, options: HandleOptions): Promise<JsonRpcMessage | undefined>;
+  handle(message: JsonRpcMessage, options?: HandleOptions): Promise<JsonRpcMessage | undefined>;
   /** Ends the subscriptions, streams and sessions of callers who are gone, such as those whose key was revoked. */
   dismiss(isGone: (caller: Caller) => boolean): void;
   /** What transports with connections of their own add to that. */
@@ -222,9 +223,9 @@ function sessionOf(caller: Caller, protocolVersion: string): Session {
 async function answerMessage(
   { exchange, accidents }: { exchange: Exchange; accidents: Accidents },
   message: JsonRpcMessage,
-  options: HandleOptions,
+  options: HandleOptions = {},
 ): Promise<JsonRpcMessage | undefined> {
-  const { caller, notify, signal, protocolVersion } = options;
+  const { caller = localCaller, notify, signal, protocolVersion } = options;
   if (signal?.aborted) return undefined;
   // A listener that fails is no failure of the tool that has something to say.
   const say = (text: string): void => accidents.contain(() => notify?.(parseJson(text) as JsonRpcMessage));

@@ -45,3 +45,9 @@ test('a message of over 1,000 characters is refused', async () => {
     code: 'invalid_arguments',
   });
 });
+
+test('a context is available to a caller that belongs to a tenant (001-15)', async () => {
+  const registry = new ToolRegistry().registerTool(pingTool());
+  const tenant = { id: 'acme', name: 'Acme', data: {} };
+  expect(await registry.execute('ping', {}, { tenant })).toMatchObject({ context_available: true });
+});

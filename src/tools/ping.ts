@@ -1,5 +1,6 @@
 import { AbstractTool } from '../core/authoring/abstract-tool.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
+import { hasContext } from '../core/caller.ts';
 import type { ToolContext } from '../core/context.ts';
 
 /** Answers `pong`: proves that a client reaches this server and that calls come back. */
@@ -25,7 +26,7 @@ export class PingTool extends AbstractTool<{ message: string }> {
       status: 'pong',
       timestamp: new Date(this.#clock.now()).toISOString(),
       message,
-      context_available: Object.keys(tenant.data).length > 0,
+      context_available: hasContext(tenant),
     };
   }
 }

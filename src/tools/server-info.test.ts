@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { localCaller } from '../core/caller.ts';
+import { definePrompt } from '../core/prompts/prompt.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { withStages } from '../core/stage.ts';
 import { createFakeClock } from '../testing.ts';
@@ -57,7 +58,9 @@ test('with the flag it also tells which facts the context has, by name and never
   registry.registerTool(serverInfoTool({ name: 'acme', version: '1', source: registry }));
   const tenant = { ...localCaller.tenant, data: { agency: 7, apiKey: 'secret' } };
   const info = await registry.execute('server_info', { include_context: true }, { tenant });
-  expect(info).toMatchObject({ context: { has_context: true, context_keys: ['agency', 'apiKey'] } });
+  expect(info).toMatchObject({
+    context: { has_context: true, context_keys: ['agency', 'apiKey', 'id', 'name'] },
+  });
   expect(JSON.stringify(info)).not.toContain('secret');
 });
 
@@ -66,5 +69,17 @@ test('without facts it says that there is no context (001-17)', async () => {
   registry.registerTool(serverInfoTool({ name: 'acme', version: '1', source: registry }));
   expect(await registry.execute('server_info', { include_context: true })).toMatchObject({
     context: { has_context: false, context_keys: [] },
+  });
+});
+
+test('it tells what else the server offers, and the settings it was given (001-17)', async () => {
+  const registry = new ToolRegistry().registerPrompt(
+    definePrompt({ name: 'greet', description: 'Greets.' }, () => 'Hello!'),
+  );
+  const configuration = { page_size: 100 };
+  registry.registerTool(serverInfoTool({ name: 'acme', version: '1', source: registry, configuration }));
+  expect(await registry.execute('server_info')).toMatchObject({
+    capabilities: { tools: {}, prompts: {} },
+    configuration,
   });
 });

@@ -1,5 +1,6 @@
 import { AbstractTool } from '../core/authoring/abstract-tool.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
+import { hasContext } from '../core/caller.ts';
 import type { ToolContext } from '../core/context.ts';
 import type { ToolSource } from '../core/source.ts';
 
@@ -7,8 +8,10 @@ import type { ToolSource } from '../core/source.ts';
 export interface ServerInfoConfig {
   readonly name: string;
   readonly version: string;
-  /** Counts the tools its caller can see. */
-  readonly source: Pick<ToolSource, 'list'>;
+  /** Counts the tools its caller can see, and tells what else is offered. */
+  readonly source: Pick<ToolSource, 'list' | 'resources' | 'prompts'>;
+  /** Settings that callers may know, by name. */
+  readonly configuration?: Readonly<Record<string, unknown>>;
   readonly clock?: Clock;
 }
 
@@ -21,7 +24,7 @@ export class ServerInfoTool extends AbstractTool<{ include_context: boolean }> {
   constructor(config: ServerInfoConfig) {
     super(
       'server_info',
-      'Describes this server. Returns its name, version, protocol version, tool count and uptime. Use it to see what you are connected to.',
+      'Describes this server. Returns its name, version, protocol version, capabilities, settings, tool count and uptime. Use it to see what you are connected to.',
       {
         properties: {
           include_context: {
@@ -42,15 +45,22 @@ export class ServerInfoTool extends AbstractTool<{ include_context: boolean }> {
     { include_context: includeContext }: { include_context: boolean },
     context: ToolContext,
   ): Promise<unknown> {
-    const { name, version, source } = this.#config;
-    const keys = Object.keys(context.tenant.data);
+    const { name, version, source, configuration } = this.#config;
+    const isKnown = hasContext(context.tenant);
     return {
       server: { name, version },
       protocol_version: context.client.protocolVersion ?? null,
-      capabilities: { tools: {} },
+      capabilities: {
+        tools: {},
+        ...(source.resources && { resources: {} }),
+        ...(source.prompts && { prompts: {} }),
+      },
+      ...(configuration && { configuration }),
       tool_count: (await source.list(context.caller)).length,
       uptime_seconds: Math.floor((this.#clock.now() - this.#startedAt) / 1000),
-      ...(includeContext && { context: { has_context: keys.length > 0, context_keys: keys } }),
+      ...(includeContext && {
+        context: { has_context: isKnown, context_keys: isKnown ? Object.keys(context.context_data) : [] },
+      }),
     };
   }
 }

@@ -88,3 +88,17 @@ test.each([
 ])('a server is not made with %s', (_what, options) => {
   expect(() => createServer(options as never)).toThrow(expect.objectContaining({ code: 'invalid_setup' }));
 });
+
+test('a message handed over without options comes from this process itself (001-74)', async () => {
+  const source = new ToolRegistry().registerTool(
+    defineTool({ name: 'who', description: 'Tells who calls.' }, (_args, { caller }) => caller.id),
+  );
+  const params = { name: 'who', arguments: {}, _meta: modernMeta() };
+  const answer = await createServer({ source }).handle({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params,
+  });
+  expect(answer).toMatchObject({ id: 1, result: { content: [{ type: 'text', text: 'local' }] } });
+});

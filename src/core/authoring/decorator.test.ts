@@ -116,3 +116,14 @@ test('a decorator on anything but a method is refused', () => {
   expect(() => decorate({}, 'mood', { get: () => 1 })).toThrow('@tool() belongs on a method.');
   expect(() => decorate(NotionTools, { kind: 'class' })).toThrow('@tool() belongs on a method.');
 });
+
+test('a method marked without a schema takes what it is given, like a registered function (000-19)', async () => {
+  class Search {
+    @tool()
+    findPages({ query }: { query: string }): string {
+      return `Found ${query}.`;
+    }
+  }
+  const registry = new ToolRegistry().registerTool(...toolsFrom(new Search()));
+  expect(await registry.execute('find_pages', { query: 'tools' })).toBe('Found tools.');
+});

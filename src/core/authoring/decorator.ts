@@ -63,6 +63,8 @@ interface MethodTool {
 
 function toTool(instance: object, method: Method, { name, options }: MethodTool): Tool {
   const definition: ToolDefinition = {
+    // As for a function that is registered without a schema: it takes what it is given.
+    input: ANYTHING,
     ...options,
     name: options.name ?? toSnakeCase(name),
     description: options.description ?? toSentence(name),
@@ -70,6 +72,8 @@ function toTool(instance: object, method: Method, { name, options }: MethodTool)
   const run = method as (this: object, args: unknown, context: ToolContext) => unknown;
   return defineTool<SchemaLike>(definition, (args, context) => run.call(instance, args, context));
 }
+
+const ANYTHING = { type: 'object', properties: {} } as const;
 
 function toSnakeCase(name: string): string {
   return name
