@@ -1,18 +1,21 @@
-/** How an attempt ended: with a value, or with a failure that was expected. */
+/** How an attempt ended: with a value, or with an expected failure. */
 export type Attempt<T> =
   | { readonly success: true; readonly data: T }
   | { readonly success: false; readonly error: string; readonly code: string | number };
 
-/** A class of errors, to tell expected failures from accidents. */
+/** A class of errors, used to tell expected failures from unexpected ones. */
 export type ErrorClass = abstract new (...args: never[]) => Error;
 
 /** Which failures are expected. */
 export interface AttemptOptions {
-  /** The classes whose messages were written for a model to read; whatever else is thrown passes on. */
+  /** Error classes whose messages were written for a model to read; any other error is rethrown. */
   readonly catch: ErrorClass | readonly ErrorClass[];
 }
 
-/** Does something that may fail in a known way and tells how it ended; what a handler returns of a failure is marked as an error by itself. */
+/**
+ * Runs work that may fail in a known way and returns how it ended. A failure that a handler returns is marked as
+ * an error.
+ */
 export async function attempt<T>(
   work: () => T | Promise<T>,
   { catch: expected }: AttemptOptions,
@@ -26,7 +29,7 @@ export async function attempt<T>(
   }
 }
 
-// Errors of APIs carry a code or the status of the answer; the name of the class says something too.
+// Errors of APIs carry a code or an HTTP status; otherwise the class name is used.
 function codeOf(error: Error & { readonly code?: unknown; readonly status?: unknown }): string | number {
   const { code, status, name } = error;
   const isTold = (value: unknown): value is string | number =>

@@ -1,28 +1,28 @@
-/** One call's way to be stopped; the signal is made only when somebody asks, because most calls never do. */
+/** Stops one call. The signal is created on first use, because most calls never need one. */
 export class Cancellation {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
   #isWithdrawn = false;
   #listeners: ((reason: Error) => void)[] | undefined;
 
-  /** Why the call was stopped, once it was. */
+  /** Why the call was stopped; `undefined` while it runs. */
   get reason(): Error | undefined {
     return this.#reason;
   }
 
-  /** Whether it was the client that stopped the call, and so wants to hear nothing more of it. */
+  /** Whether the client stopped the call, and so expects no response. */
   get isWithdrawn(): boolean {
     return this.#isWithdrawn;
   }
 
-  /** The standard signal, for handlers and what they call. */
+  /** The standard signal, for handlers and the functions they call. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#reason && !this.#controller.signal.aborted) this.#controller.abort(this.#reason);
     return this.#controller.signal;
   }
 
-  /** Stops the call; the first reason stays. */
+  /** Stops the call; the first reason is kept. */
   abort(reason: Error): void {
     if (this.#reason) return;
     this.#reason = reason;
@@ -30,7 +30,7 @@ export class Cancellation {
     for (const listener of this.#listeners ?? []) listener(reason);
   }
 
-  /** Stops the call for a client that cancelled or left. */
+  /** Stops the call because its client cancelled or disconnected. */
   withdraw(reason: Error): void {
     if (this.#reason) return;
     this.#isWithdrawn = true;
@@ -40,7 +40,7 @@ export class Cancellation {
   /** Settles as `work` does, or fails with the reason as soon as the call is stopped. */
   race<T>(work: Promise<T>): Promise<T> {
     if (this.#reason) {
-      // The work's own failure has nobody left to hear it.
+      // Avoids an unhandled rejection: nobody awaits `work` any more.
       work.catch(() => {});
       return Promise.reject(this.#reason);
     }

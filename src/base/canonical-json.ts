@@ -1,6 +1,7 @@
 /**
- * A value as JSON text, the same however its keys are ordered (RFC 8785). Half a character, which that form has no place for, is written as its
- * escape, so that any text a message can hold is told from every other. Throws for numbers that JSON does not have.
+ * A value as canonical JSON (RFC 8785): the same text in whatever order its keys are. A lone surrogate, which RFC
+ * 8785 does not allow, is written as its escape, so that different texts stay different. Throws for numbers that
+ * JSON does not have.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${value} is not JSON.`);

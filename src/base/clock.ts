@@ -1,8 +1,8 @@
-/** Where time comes from, so that tests can own it. */
+/** The source of time, so that tests can control it. */
 export interface Clock {
-  /** Wall time in milliseconds since 1970. */
+  /** Wall clock time in milliseconds since 1970. */
   now(): number;
-  /** Milliseconds since some moment; never goes back, whatever happens to the wall clock. */
+  /** Milliseconds since some fixed moment; never goes back, even when the wall clock is set. */
   ticks(): number;
   /** Runs `task` after `ms`; the returned function cancels it. A pending task never keeps the process alive. */
   after(ms: number, task: () => void): () => void;

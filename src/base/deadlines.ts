@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-// A timer set for longer fires at once.
+// A Node timer set for longer fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Waiting {
@@ -21,7 +21,7 @@ export class Deadlines {
 
   /** Calls `expire` once after `ms`, unless the returned function is called first. */
   start(ms: number, expire: () => void): () => void {
-    // A time that is no number would never come, and whatever it bounds would never end.
+    // NaN would never be due, and the work it bounds would never end.
     const entry = { due: this.#clock.ticks() + (Number.isNaN(ms) ? 0 : ms), expire };
     this.#waiting.add(entry);
     if (entry.due < this.#armedFor) this.#arm(entry.due);
@@ -55,7 +55,7 @@ export class Deadlines {
     }
     this.#armedFor = Infinity;
     if (next < Infinity) this.#arm(next);
-    // Last, so that nobody else who is due, now or later, suffers for it.
+    // Thrown last, so that the other due entries still expire.
     if (failures.length > 0) throw failures[0];
   }
 }

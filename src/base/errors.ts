@@ -1,15 +1,18 @@
-/** Who an error speaks to: the model, the client program, the client's sign-in code, or the developer who starts the process. */
+/**
+ * Who reads an error: the model, the client program, the client's sign-in code, or the developer who starts the
+ * process.
+ */
 export type Audience = 'result' | 'error' | 'challenge' | 'developer';
 
 interface Row {
   readonly reply: Audience;
-  /** The JSON-RPC number, for those that cross the wire as an error. */
+  /** The JSON-RPC error number, for errors that are sent as JSON-RPC errors. */
   readonly number?: number;
-  /** The HTTP status on 2026-07-28 and for refusals before a message is read. */
+  /** The HTTP status, for 2026-07-28 and for refusals before a message is read. */
   readonly status?: number;
 }
 
-/** Every way Toolcrib says no: one row a code, the same rows as docs/errors.md. */
+/** Every error code; docs/errors.md has a row for each. */
 export const errorTable = {
   invalid_arguments: { reply: 'result' },
   invalid_output: { reply: 'result' },
@@ -64,15 +67,15 @@ export const errorTable = {
 /** A code from the error table. */
 export type ErrorCode = keyof typeof errorTable;
 
-/** Extra facts of an error: `data` goes to the client, `cause` only to the log. */
+/** Extra facts of an error: `data` is sent to the client, `cause` is only logged. */
 export interface ErrorDetails {
   readonly data?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
-  /** Ties an answer that says nothing to the log entry that says everything. */
+  /** The id that connects a response without details to its log entry. */
   readonly incident?: string;
 }
 
-/** The one error class: its message is written for whoever receives it and holds no path, stack, host or secret. */
+/** The one error class. Its message is sent to the reader and holds no path, stack, host or secret. */
 export class ToolcribError extends Error {
   override readonly name = 'ToolcribError';
   readonly code: ErrorCode;
@@ -87,18 +90,18 @@ export class ToolcribError extends Error {
   }
 }
 
-/** The table row of a code, as plain data. */
+/** The table row of a code. */
 export function rowOf(code: ErrorCode): Row {
   return errorTable[code];
 }
 
-/** Whatever was thrown, as one of our errors: itself, or an accident of the server's. */
+/** Any thrown value as a `ToolcribError`; anything else becomes an internal error. */
 export function knownError(error: unknown): ToolcribError {
   if (error instanceof ToolcribError) return error;
   return accident('internal', 'The server failed unexpectedly', error);
 }
 
-/** An unexpected exception as an answer that reveals nothing; the incident id is in the answer and in the log. */
+/** An unexpected exception as an error without details; its incident id is in the response and in the log. */
 export function accident(code: 'tool_failed' | 'internal', what: string, cause: unknown): ToolcribError {
   const incident = crypto.randomUUID().slice(0, 8);
   return new ToolcribError(code, `${what} (incident ${incident}).`, { cause, incident });

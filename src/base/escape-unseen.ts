@@ -1,4 +1,6 @@
-/** JSON text with every character that cannot be seen, or that a terminal obeys, as an escape: it reads back as the same value. */
+/**
+ * JSON text with invisible characters and terminal controls written as escapes; it parses to the same value.
+ */
 export function escapeUnseen(json: string): string {
   return VISIBLE.test(json) ? json : json.replaceAll(UNSEEN, toEscapes);
 }

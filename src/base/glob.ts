@@ -1,4 +1,7 @@
-/** Tells whether names fit a pattern in which `*` stands for any characters, none included. Nothing is tried twice, so that no name can make it slow. */
+/**
+ * Compiles a pattern in which `*` matches any characters, also none. Never backtracks, so no name can make it
+ * slow.
+ */
 export function compileGlob(pattern: string): (name: string) => boolean {
   const [start = '', ...rest] = pattern.split('*');
   const end = rest.pop();
@@ -10,7 +13,7 @@ export function compileGlob(pattern: string): (name: string) => boolean {
     const last = name.length - end.length;
     let from = start.length;
     for (const part of middle) {
-      // The first place that fits leaves the most room for the rest.
+      // The first match leaves the most text for the remaining parts.
       const at = name.indexOf(part, from);
       if (at < 0) return false;
       from = at + part.length;
@@ -19,7 +22,10 @@ export function compileGlob(pattern: string): (name: string) => boolean {
   };
 }
 
-/** What a table by patterns says of a name: an exact name first, then the longest text before the first `*`, then the longest pattern. */
+/**
+ * Looks up a name in a table of patterns. An exact name wins, then the longest text before the first `*`, then
+ * the longest pattern.
+ */
 export function compileGlobTable<T>(table: Readonly<Record<string, T>>): (name: string) => T | undefined {
   const rows = Object.entries(table)
     .map(([pattern, value]) => ({ pattern, value, matches: compileGlob(pattern) }))

@@ -1,11 +1,11 @@
 import { hashStart, mixHash } from './seeded-hash.ts';
 
-/** How much may yet be looked at; whoever hands it out fills it. */
+/** How many steps a search may still take; its owner refills it. */
 export interface Budget {
   steps: number;
 }
 
-/** JSON values that are found again without looking at every one of them. */
+/** A set of JSON values that finds a value by hash instead of comparing all of them. */
 export class JsonIndex {
   readonly #budget: Budget;
   readonly #values: unknown[] = [];
@@ -20,7 +20,7 @@ export class JsonIndex {
     return this.#places.has(this.#placeFor(value));
   }
 
-  /** Adds a value; where the same one is there already, the index that one was added as. */
+  /** Adds a value; if an equal one is there already, returns that one's index. */
   add(value: unknown): number | undefined {
     const place = this.#placeFor(value);
     const known = this.#places.get(place);
@@ -28,7 +28,7 @@ export class JsonIndex {
     return known;
   }
 
-  // Where the same value is, or where there is room for it: what hashes alike by chance is next to each other.
+  // The place of an equal value, or a free one: values with the same hash are stored next to each other.
   #placeFor(value: unknown): number {
     let place = hashJson(value, this.#budget);
     for (let known = this.#places.get(place); known !== undefined; known = this.#places.get(++place))
@@ -53,7 +53,7 @@ function hashJson(value: unknown, budget: Budget): number {
     for (const item of value) hash = mixHash(hash, hashJson(item, budget));
     return hash;
   }
-  // Added up, members come to the same in any order.
+  // A sum does not depend on the order of the members.
   let sum = mixHash(hashStart, KINDS.object);
   for (const key of Object.keys(value))
     sum = (sum + mixHash(hashText(key, budget), hashJson(value[key as keyof object], budget))) | 0;
@@ -68,7 +68,7 @@ function hashText(text: string, budget: Budget): number {
 }
 
 function hashNumber(number: number): number {
-  // Both zeros are the same number.
+  // 0 and -0 are equal.
   floats[0] = number === 0 ? 0 : number;
   return mixHash(mixHash(mixHash(hashStart, KINDS.number), halves[0]!), halves[1]!);
 }

@@ -1,9 +1,9 @@
-/** Whether a value is a JSON object, and not a list or null. */
+/** Whether a value is a JSON object: not an array and not null. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A copy of JSON data; faster than the general clone, which knows of much that JSON does not have. */
+/** A deep copy of JSON data; faster than `structuredClone`, which handles much more than JSON. */
 export function copyJson<T>(value: T): T {
   if (Array.isArray(value)) return value.map(copyJson) as T;
   if (!isObject(value)) return value;
@@ -15,12 +15,12 @@ export function copyJson<T>(value: T): T {
   return copy as T;
 }
 
-// Assigning to this one name would set what the object inherits from, and hide the field from whoever checks it.
+// Assigning to `__proto__` would set the prototype, and hide the field from later checks.
 function define(copy: object, key: string, value: unknown): void {
   Object.defineProperty(copy, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** About how much of `room` a value leaves, below 0 where it is too large; it stops there, so a look is cheap. */
+/** About how much of `room` remains after a value, below 0 if it is too large; stops early, so it is cheap. */
 export function roomAfter(value: unknown, room: number): number {
   if (typeof value === 'string') return room - value.length;
   if (typeof value !== 'object' || value === null) return room - 8;

@@ -1,17 +1,18 @@
 /**
- * Reads JSON text, in place of `JSON.parse` for all that comes from elsewhere or was kept: some versions of Node take a key that is written
- * with an escape for another one that begins like it, once any object of the process has that one.
+ * Parses JSON text. Use it instead of `JSON.parse` for all text from outside or from storage: some versions of
+ * Node read a key that is written with an escape as another key with the same beginning, if an object with that
+ * other key exists.
  */
 export function parseJson(text: string): unknown {
   return MISREADS_KEYS && hasEscapedKey(text) ? readJson(text) : (JSON.parse(text) as unknown);
 }
 
-/** The same for text of which it is known that a key in it is written with an escape. */
+/** The same for text that is known to have a key with an escape. */
 export function parseEscapedKeys(text: string): unknown {
   return MISREADS_KEYS ? readJson(text) : (JSON.parse(text) as unknown);
 }
 
-/** Reads JSON text without the engine's reading of keys; throws for the same texts as `JSON.parse`. */
+/** Parses JSON text without the engine's reading of keys; throws for the same texts as `JSON.parse`. */
 export function readJson(text: string): unknown {
   return new Reader(text).read();
 }
@@ -41,7 +42,7 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-// Asked with a key that nobody else has, because the first of the two texts is what spoils the reading of the second.
+// Uses a key that occurs nowhere else, because the first text is what makes the engine misread the second.
 const MISREADS_KEYS = ((): boolean => {
   const [, read] = ['{"toolcrib asks":1,"\\\\":1}', '{"toolcrib asks":1,"\\u0041":1}'].map(
     (text) => JSON.parse(text) as object,
@@ -49,11 +50,11 @@ const MISREADS_KEYS = ((): boolean => {
   return !Object.hasOwn(read!, 'A');
 })();
 
-/** Puts objects and lists together itself; texts and numbers alone are read well by the engine. */
+/** Builds objects and arrays itself; the engine reads strings and numbers correctly. */
 class Reader {
   readonly #text: string;
   #at = 0;
-  // What is open, and of each open object the key whose value is being read.
+  // The open containers, and for each open object the key whose value is being read.
   readonly #open: (unknown[] | Record<string, unknown>)[] = [];
   readonly #keys: string[] = [];
 
@@ -73,7 +74,7 @@ class Reader {
     }
   }
 
-  // A scalar or an empty container, or nothing yet where a container was opened.
+  // Reads a scalar or an empty container; returns nothing yet if a container was opened.
   #begin(): unknown {
     const first = this.#next();
     if (first === QUOTE) return this.#string();
@@ -89,7 +90,7 @@ class Reader {
     return UNFINISHED;
   }
 
-  // Behind a member: another one, or the end of what holds it.
+  // After a member: reads another one, or closes its container.
   #goOn(holder: unknown[] | Record<string, unknown>): unknown {
     const next = this.#next();
     this.#at++;
@@ -105,7 +106,7 @@ class Reader {
       return;
     }
     const key = this.#keys.pop()!;
-    // Assigned to, this one name would set what the object inherits from.
+    // Assigning to `__proto__` would set the prototype.
     if (key === '__proto__')
       Object.defineProperty(holder, key, { value, enumerable: true, writable: true, configurable: true });
     else holder[key] = value;
@@ -139,7 +140,7 @@ class Reader {
     return JSON.parse(text.slice(start, this.#at)) as string;
   }
 
-  // Numbers, true, false and null, or what is none of them and is refused for it.
+  // Numbers, true, false and null; anything else is refused.
   #bare(): unknown {
     const text = this.#text;
     const start = this.#at;
@@ -163,7 +164,7 @@ class Reader {
 }
 
 const UNFINISHED = Symbol('unfinished');
-// Whole numbers of up to this many digits are exact.
+// Integers of up to this many digits are exact.
 const MAX_PLAIN_DIGITS = 15;
 
 function fail(): never {
@@ -174,7 +175,7 @@ function closingOf(container: unknown[] | Record<string, unknown>): number {
   return Array.isArray(container) ? CLOSE_BRACKET : CLOSE_BRACE;
 }
 
-// The closing quote of the string that begins here, or the end of a text that has none.
+// The closing quote of the string that starts here, or the end of the text.
 function endOfString(text: string, start: number): number {
   let end = start;
   do {

@@ -1,29 +1,29 @@
 import { ToolcribError } from './errors.ts';
 
-/** How fast something may go. */
+/** A rate limit. */
 export interface Rate {
-  /** How far apart calls are when they come evenly. */
+  /** Time between calls at an even rate. */
   readonly everyMs: number;
-  /** How much time calls may use up in advance: the length of a burst. */
+  /** How much time calls may use in advance: the length of a burst. */
   readonly aheadMs: number;
 }
 
-/** So many a minute, and so many of them at once after a pause. */
+/** A limit per minute, with a burst that is allowed after a pause. */
 export function rateOf(perMinute: number, burst = perMinute): Rate {
   const everyMs = 60_000 / perMinute;
   return { everyMs, aheadMs: everyMs * burst };
 }
 
-// Adding up fractions of a millisecond must not cost the last call of a burst.
+// Rounding errors of fractional milliseconds must not refuse the last call of a burst.
 const SLACK = 1e-5;
 
-/** How long to wait for the next one, 0 for not at all, where time is used up until some moment. */
+/** How long to wait before the next call, or 0, if time is used up until `used`. */
 export function excess({ everyMs, aheadMs }: Rate, used: number, now: number): number {
   const ms = used + everyMs - now - aheadMs;
   return ms > everyMs * SLACK ? ms : 0;
 }
 
-/** The refusal of something that came too often. */
+/** The error for something that came too often. */
 export function tooMany(what: string, waitMs: number): ToolcribError {
   const retryAfterMs = Math.ceil(waitMs);
   const text = `Too many ${what}; try again in ${Math.ceil(retryAfterMs / 1000)} s.`;

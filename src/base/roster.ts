@@ -1,4 +1,7 @@
-/** What is under way, by places that are used again: a `Set` that takes in and lets go of everything would keep the garbage collector busy. */
+/**
+ * A set of active items in an array whose places are reused: with a `Set` that changes on every call, garbage
+ * collection would cost too much.
+ */
 export class Roster<T extends object> {
   readonly #places: (T | undefined)[] = [];
   readonly #free: number[] = [];
@@ -7,14 +10,14 @@ export class Roster<T extends object> {
     return this.#places.length - this.#free.length;
   }
 
-  /** Takes something in; the answer is its place. */
+  /** Adds an item and returns its place. */
   add(item: T): number {
     const place = this.#free.pop() ?? this.#places.length;
     this.#places[place] = item;
     return place;
   }
 
-  /** Lets go of what is at a place; `false` when it is somebody else's by now. */
+  /** Removes an item; `false` if its place already belongs to another one. */
   remove(place: number, item: T): boolean {
     if (this.#places[place] !== item) return false;
     this.#places[place] = undefined;
@@ -22,12 +25,12 @@ export class Roster<T extends object> {
     return true;
   }
 
-  /** Whether something is still at its place. */
+  /** Whether an item is still at its place. */
   has(place: number, item: T): boolean {
     return this.#places[place] === item;
   }
 
-  /** Everything that is in it. */
+  /** All items. */
   all(): T[] {
     return this.#places.filter((item) => item !== undefined);
   }

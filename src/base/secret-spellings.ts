@@ -1,4 +1,4 @@
-/** A secret as it is, and as JSON, addresses, forms, web pages, numbers, hexadecimal digits and base64 write it. */
+/** A secret as it is, and as it appears in JSON, URLs, forms, HTML, numbers, hexadecimal and base64. */
 export function secretSpellings(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   const base64 = [0, 1, 2].map((offset) => base64Inside(bytes, offset));
@@ -11,13 +11,13 @@ export function secretSpellings(secret: string): readonly string[] {
     bytes.toString('hex').toUpperCase(),
     ...base64,
     ...base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
-    // A number loses zeros in front and digits at its end.
+    // A number loses leading zeros, and precision at its end.
     ...(/^\d+$/.test(secret) ? [String(Number(secret))] : []),
   ];
   return [...new Set(spellings)];
 }
 
-// What writers of JSON escape beside what they must: nothing, what is not ASCII, what means something in a web page, or both.
+// What JSON writers may escape in addition: nothing, non-ASCII, characters special in HTML, or both.
 const JSON_ESCAPED = [/[^ -~]/g, /[<>&\u2028\u2029]/g, /[<>&='\u2028\u2029]/g, /[<>&]|[^ -~]/g];
 
 function inJson(secret: string): string[] {
@@ -30,7 +30,8 @@ function toEscape(letter: string): string {
   return String.raw`\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-// What is left as it is beside letters and digits: by encodeURIComponent, by the standard, as a path, by forms, by PHP, by encodeURI.
+// Characters that stay unescaped beside letters and digits: encodeURIComponent, RFC 3986, paths, forms, PHP,
+// encodeURI.
 const KEPT_IN_ADDRESSES = ["-_.!~*'()", '-_.~', '-_.~/', '-_.*', '-_.', "-_.!~*'();,/?:@&=+$#"];
 
 function inAddresses(bytes: Buffer): string[] {
@@ -47,7 +48,7 @@ function inAddress(byte: number, kept: string): string {
   return `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
 }
 
-// How a double and a single quote are written, which no two libraries do alike.
+// Ways to write a double and a single quote in HTML; libraries differ.
 const QUOTES_IN_PAGES = [
   ['"', "'"],
   ['&quot;', "'"],
@@ -63,7 +64,8 @@ function inPages(secret: string): string[] {
   return QUOTES_IN_PAGES.map(([double, single]) => text.replaceAll('"', double).replaceAll("'", single));
 }
 
-// Inside a longer text a secret may begin at any of three places of a group; only letters that hold nothing but the secret are looked for.
+// Inside a longer base64 text a secret may start at three offsets; only characters that encode nothing but the
+// secret are matched.
 function base64Inside(bytes: Buffer, offset: number): string {
   const text = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
   return text.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));

@@ -1,9 +1,9 @@
-/** Lets large pieces of work go one at a time, so that others are answered in between. */
+/** Runs large pieces of work one at a time, so that other requests are answered in between. */
 export class Turns {
   readonly #waiting: (() => void)[] = [];
   #isUnderWay = false;
 
-  /** Whether any work waits for its turn. */
+  /** Whether work is running or waiting. */
   get isUnderWay(): boolean {
     return this.#isUnderWay;
   }
@@ -19,11 +19,11 @@ export class Turns {
   #take(): void {
     this.#isUnderWay = this.#waiting.length > 0;
     if (!this.#isUnderWay) return;
-    // Two turns of the loop: in the first others connect, in the second they are answered.
+    // Two turns of the event loop: new connections are accepted in the first and answered in the second.
     setImmediate(() =>
       setImmediate(() => {
         this.#waiting.shift()!();
-        // What was waited for goes on as soon as this returns, and the next waits until after that.
+        // The resumed work runs as soon as this returns; the next one waits until after it.
         this.#take();
       }),
     );

@@ -4,14 +4,17 @@ import type { OutboundRules } from './outbound-rules.ts';
 
 const MAX_URL_LENGTH = 2_048;
 
-// Names that lead to this machine or to what hands out its secrets; the addresses behind them are refused, too.
+// Names of this machine or of cloud metadata services; the addresses behind them are refused too.
 const REFUSED_NAMES =
   /^(localhost|.*\.localhost|metadata|metadata\.google\.internal|metadata\.goog|instance-data|instance-data\.ec2\.internal)$/;
 
-/** Reads a URL and refuses what may not be reached, before anything is resolved or connected; `base` is where a redirect comes from. */
+/**
+ * Parses a URL and refuses forbidden ones before anything is resolved or connected; `base` is the URL a redirect
+ * comes from.
+ */
 export function checkUrl(text: string, rules: OutboundRules, base?: URL): URL {
   const url = parseUrl(text, base);
-  // A blob has an origin, too, but is nothing that can be connected to.
+  // A blob URL has an origin too, but cannot be connected to.
   const isTrusted = /^https?:$/.test(url.protocol) && rules.isTrusted(url.origin);
   if (url.protocol !== 'https:' && !isTrusted) {
     throw new OutboundError('not_https', 'Only https URLs can be reached.');
@@ -24,7 +27,7 @@ export function checkUrl(text: string, rules: OutboundRules, base?: URL): URL {
 
 function parseUrl(text: string, base: URL | undefined): URL {
   if (text.length > MAX_URL_LENGTH) throw tooLong();
-  // The parser would drop or change these, so that what is checked is not what was written.
+  // The parser would drop or change these characters, so the checked URL would differ from the given one.
   if (/[\0-\x20\\\x7f]/.test(text) || !URL.canParse(text, base?.href)) throw invalid();
   const url = new URL(text, base?.href);
   const isHttp = url.protocol === 'https:' || url.protocol === 'http:';

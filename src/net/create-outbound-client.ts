@@ -13,15 +13,15 @@ import { prepareRequest, type PreparedRequest } from './prepare-request.ts';
 import { sendOnce } from './send-once.ts';
 import { withinTime } from './within-time.ts';
 
-/** Makes requests to where its options allow, and to nowhere else. */
+/** Sends requests only to the hosts its options allow. */
 export interface OutboundClient {
-  /** Sends a request; a body that is too long comes back cut. */
+  /** Sends a request; a body over the limit is returned cut. */
   request(url: string, request?: OutboundRequest): Promise<OutboundResponse>;
-  /** The same in the shape of the standard `fetch`; a body that is too long is an error. */
+  /** The same with the interface of the standard `fetch`; a body over the limit is an error. */
   readonly fetch: Fetch;
 }
 
-/** Makes a client: every request, and every redirect it meets, is checked in full before a connection is opened. */
+/** Makes a client that checks every request and every redirect in full before a connection is opened. */
 export function createOutboundClient(options: OutboundOptions): OutboundClient {
   const rules = readRules(options);
   const request: OutboundClient['request'] = async (url, outbound = {}) => {

@@ -4,13 +4,16 @@ import { isIpHost } from './is-ip-host.ts';
 import type { OutboundRules } from './outbound-rules.ts';
 import { raceStop } from './within-time.ts';
 
-/** Finds where a checked URL leads and refuses it if any of its addresses may not be reached; the connection goes to these and is not resolved again. */
+/**
+ * Resolves the host of a checked URL and refuses it if any address is not allowed. The connection uses these
+ * addresses and does not resolve again.
+ */
 export async function findAddresses(
   { hostname, origin }: URL,
   rules: OutboundRules,
   stop: AbortSignal,
 ): Promise<readonly string[]> {
-  // Only a trusted origin comes this far as an address.
+  // Only a trusted origin can have an address as its host here.
   if (isIpHost(hostname)) return [hostname.replaceAll(/[[\]]/g, '')];
   const addresses = await raceStop(resolve(hostname, rules, stop), stop);
   if (addresses.length === 0) throw notFound();

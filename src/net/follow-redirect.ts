@@ -7,7 +7,7 @@ type Answer = Pick<OutboundResponse, 'status' | 'headers'>;
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
-// What says nothing about who is asking; another origin gets no more than this.
+// Headers that do not identify the caller; another origin gets no others.
 const HARMLESS_HEADERS: ReadonlySet<string> = new Set([
   'accept',
   'accept-language',
@@ -15,12 +15,12 @@ const HARMLESS_HEADERS: ReadonlySet<string> = new Set([
   'user-agent',
 ]);
 
-/** Whether an answer sends the request on to somewhere else. */
+/** Whether a response is a redirect. */
 export function leadsElsewhere({ status, headers }: Answer): boolean {
   return REDIRECTS.has(status) && headers['location'] !== undefined;
 }
 
-/** The request a redirect asks for, checked like the first one. */
+/** The request that follows a redirect, checked like the first one. */
 export function followRedirect(from: PreparedRequest, answer: Answer, rules: OutboundRules): PreparedRequest {
   const url = checkTarget(from.url, answer, rules);
   const dropsBody = becomesGet(from.method, answer.status);

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net';
 
-/** Whether an address belongs to the public internet; anything it cannot read does not. */
+/** Whether an address is on the public internet; `false` for any text that is no address. */
 export function isGlobalAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
       return !isWithin(fromIpv4(address), notGlobal4);
     case 6:
-      // A zone names an interface of this machine.
+      // A zone names a network interface of this machine.
       if (address.includes('%')) return false;
       return isWithin(fromIpv6(address), unicast6) && !isWithin(fromIpv6(address), notGlobal6);
     default:
@@ -24,7 +24,7 @@ const notGlobal4 = [
   '10.0.0.0/8',
   '100.64.0.0/10',
   '127.0.0.0/8',
-  // Answers only inside one cloud, where it hands out the machine's secrets.
+  // A metadata service inside one cloud that returns the machine's secrets.
   '168.63.129.16/32',
   '169.254.0.0/16',
   '172.16.0.0/12',
@@ -39,7 +39,7 @@ const notGlobal4 = [
   '240.0.0.0/4',
 ].map((range) => readRange(range, { width: 32, read: fromIpv4 }));
 
-// Everything outside is local, translated to IPv4, multicast or not given out.
+// Everything else is local, mapped to IPv4, multicast or unassigned.
 const unicast6 = ['2000::/3'].map((range) => readRange(range, { width: 128, read: fromIpv6 }));
 
 // Teredo and other protocol assignments, documentation, 6to4.

@@ -1,9 +1,9 @@
-/** Finds the addresses of a name. */
+/** Resolves a host name to addresses. */
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
 /**
- * Lets few lookups run at once. One that is under way cannot be stopped and keeps a thread of the process until the system gives up; whoever waits
- * for a turn and stops waiting never gets as far.
+ * Limits how many lookups run at once. A running lookup cannot be stopped and holds a thread until the system
+ * gives up; one that is cancelled while it waits is never started.
  */
 export function limitLookups(
   lookup: Lookup,
@@ -19,7 +19,7 @@ export function limitLookups(
       return await lookup(host);
     } finally {
       const next = waiting.shift();
-      // The turn is handed on, so that nobody who comes now gets in between.
+      // The slot is handed over directly, so that no newcomer can take it.
       if (next) next();
       else underWay--;
     }

@@ -5,7 +5,7 @@ import { isGlobalAddress } from './is-global-address.ts';
 import { isIpHost } from './is-ip-host.ts';
 import { limitLookups } from './limit-lookups.ts';
 
-/** The options of a client, checked and with everything filled in. */
+/** The options of a client, checked and with defaults filled in. */
 export interface OutboundRules {
   readonly isListed: (host: string) => boolean;
   readonly isTrusted: (origin: string) => boolean;
@@ -18,7 +18,7 @@ export interface OutboundRules {
   readonly ca: string | undefined;
 }
 
-/** Checks the options of a client and fills in what is left out. */
+/** Checks the options of a client and fills in defaults. */
 export function readRules(options: OutboundOptions): OutboundRules {
   const origins = (options.trustedOrigins ?? []).map(readOrigin);
   const trusted = new Set(origins.map(({ origin }) => origin));
@@ -35,7 +35,7 @@ export function readRules(options: OutboundOptions): OutboundRules {
   };
 }
 
-/** Makes the test for a list of hosts, exact or `*.` and a name; an address may be listed only where it is trusted. */
+/** Makes a test for a list of hosts, exact or `*.` and a name; an IP address must be trusted to be listed. */
 export function hostMatcher(
   hosts: readonly string[],
   trustedHosts: ReadonlySet<string>,
@@ -50,7 +50,7 @@ export function hostMatcher(
     exact.has(host) || suffixes.some((suffix) => host.length > suffix.length && host.endsWith(suffix));
 }
 
-/** Reads an origin the operator vouches for. */
+/** Parses an origin the operator trusts. */
 export function readOrigin(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isPlain = url && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
@@ -61,7 +61,7 @@ export function readOrigin(text: string): URL {
   );
 }
 
-// Read the way an address is read, so that capitals and other alphabets compare equal.
+// Parsed as a URL's host, so that upper case and other alphabets compare equal.
 function readName(name: string, pattern: string): string {
   const host =
     /^[^\s/\\?#@:%[\]*]+$/.test(name) &&
@@ -74,7 +74,7 @@ function readName(name: string, pattern: string): string {
   );
 }
 
-// One for the whole process, as its threads are: half of the usual four are left for files.
+// One for the process, like its thread pool: half of the usual four threads are left for files.
 const resolveWithSystem = limitLookups(async (host) => {
   const found = await lookup(host, { all: true, order: 'verbatim' });
   return found.map(({ address }) => address);

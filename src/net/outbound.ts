@@ -1,46 +1,51 @@
-/** One request to somewhere else. */
+/** A request to another server. */
 export interface OutboundRequest {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
   readonly signal?: AbortSignal;
-  /** Less time than the client allows. */
+  /** A shorter timeout than the client's own. */
   readonly timeoutMs?: number;
 }
 
-/** What came back, with as much of the body as may be kept. */
+/** A response, with the body up to the limit. */
 export interface OutboundResponse {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
-  /** Whether the body went on beyond the limit. */
+  /** Whether the body was longer than the limit. */
   readonly isCut: boolean;
 }
 
-/** Where requests may go, and how far. */
+/** Which hosts a client may reach, and within which limits. */
 export interface OutboundOptions {
-  /** Names that may be reached over https: exact, or `*.example.com` for everything below it. Nothing else can be. */
+  /**
+   * Hosts that may be reached over https: exact, or `*.example.com` for all names below it. All others are
+   * refused.
+   */
   readonly hosts: readonly string[];
-  /** Origins the operator vouches for, such as `http://127.0.0.1:8080`: neither https nor a public address is asked of them. */
+  /**
+   * Origins the operator trusts, such as `http://127.0.0.1:8080`: they need neither https nor a public address.
+   */
   readonly trustedOrigins?: readonly string[];
   /** Ports that may be reached; 443 alone unless set. */
   readonly ports?: readonly number[];
-  /** How many redirects are followed, each checked like the first address; 3 unless set. */
+  /** How many redirects are followed, each checked like the first URL; 3 unless set. */
   readonly maxRedirects?: number;
-  /** How long everything may take; 10 seconds unless set. */
+  /** Timeout for the whole request, redirects included; 10 seconds unless set. */
   readonly timeoutMs?: number;
   /** The longest body that is read; 1 MiB unless set. */
   readonly maxBytes?: number;
-  /** Finds the addresses of a name; the system's resolver unless set. */
+  /** Resolves a host name; the system's resolver unless set. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
   /** Which addresses may be reached, instead of the public ones; for tests and private networks. */
   readonly isAllowed?: (address: string) => boolean;
-  /** Certificates of authorities to trust beside the usual ones. */
+  /** CA certificates to trust in addition to the usual ones. */
   readonly ca?: string;
 }
 
-/** Why a request was not made, or came to nothing. */
+/** Why a request was refused or failed. */
 export type OutboundReason =
   | 'invalid_url'
   | 'not_https'
@@ -65,7 +70,7 @@ export class OutboundError extends Error {
   }
 }
 
-/** The part of the standard `fetch` that tools use, so that another one can be put in its place. */
+/** The part of the standard `fetch` that tools use, so that it can be replaced. */
 export type Fetch = (
   url: string,
   init?: {

@@ -12,7 +12,8 @@ export interface PreparedRequest {
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 const MAX_HEADER_BYTES = 16_384;
 
-// What frames a message, says where it goes or comes from, asks for another encoding, carries a browser's state or turns one request into another.
+// Headers that frame a message, name its sender or receiver, ask for an encoding, carry browser state or change
+// the request.
 const REFUSED_HEADERS =
   /^(host|content-length|transfer-encoding|connection|keep-alive|te|trailer|upgrade|expect|http2-settings|accept-encoding|content-encoding|cookie2?|forwarded|via|x-forwarded-.*|x-real-ip|x-client-ip|true-client-ip|cf-connecting-ip|proxy|proxy-.*|sec-.*|x-http-method.*|x-method-override|x-original-.*|x-rewrite-url)$/;
 
@@ -27,7 +28,7 @@ export function prepareRequest(url: URL, request: OutboundRequest): PreparedRequ
   return { url, method, headers: checkHeaders(request.headers ?? {}), body };
 }
 
-/** Checks headers and gives their names in lower case. */
+/** Checks headers and returns them with names in lower case. */
 export function checkHeaders(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const checked = new Map<string, string>();
   const folded = new Set<string>();
@@ -50,24 +51,24 @@ export function checkHeaders(headers: Readonly<Record<string, string>>): Readonl
   return Object.fromEntries(checked);
 }
 
-/** Whether a header is never anybody's to set, however it is spelt. */
+/** Whether nobody may set this header, in any spelling. */
 export function isRefusedHeader(name: string): boolean {
   return REFUSED_HEADERS.test(foldedHeader(name));
 }
 
-/** A header's name as the most careless host reads it: to many, `X_Api.Key` and `x-api-key` are one. */
+/** A header's name as the most lenient host reads it: many treat `X_Api.Key` and `x-api-key` as one. */
 export function foldedHeader(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, '-');
 }
 
-/** Refuses names from a caller that a host could take for another one; an operator may need them. */
+/** Refuses header names from a caller that a host could read as another name; an operator may need them. */
 export function checkGivenNames(names: Iterable<string>): void {
   for (const name of names)
     if (!/^[A-Za-z0-9-]+$/.test(name))
       throw refused('A header name holds a character it must not; use letters, digits and "-" alone.');
 }
 
-/** What is said of a header that must not be sent. */
+/** The message about a header that must not be sent. */
 export function cannotBeSet(name: string): string {
   return `The header ${name} cannot be set; leave it out.`;
 }

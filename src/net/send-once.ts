@@ -12,9 +12,9 @@ import { OutboundError, type OutboundResponse } from './outbound.ts';
 import type { OutboundRules } from './outbound-rules.ts';
 import type { PreparedRequest } from './prepare-request.ts';
 
-/** How one request gets to its host. */
+/** How one request reaches its host. */
 export interface Route {
-  /** Checked; the connection goes to one of these and nowhere else. */
+  /** Checked addresses; the connection goes to one of these and nowhere else. */
   readonly addresses: readonly string[];
   readonly rules: OutboundRules;
   readonly stop: AbortSignal;
@@ -22,11 +22,11 @@ export interface Route {
 
 const MAX_HEADER_BYTES = 16_384;
 
-/** Sends one request over a connection of its own and reads as much of the answer as may be kept. */
+/** Sends one request over a connection of its own and reads the response up to the limit. */
 export async function sendOnce(request: PreparedRequest, route: Route): Promise<OutboundResponse> {
   const { rules, stop } = route;
   stop.throwIfAborted();
-  // One agent a request: nothing is kept open, shared or sent through a proxy.
+  // One agent per request: no connection is kept open, shared or sent through a proxy.
   const agent = request.url.protocol === 'https:' ? new HttpsAgent() : new HttpAgent();
   const sent = open(request, { ...connection(request.url, route), agent });
   const halt = (): void => void sent.destroy(stop.reason as Error);
@@ -75,7 +75,7 @@ function connection(url: URL, { addresses, rules }: Route): RequestOptions {
   };
 }
 
-// Whatever name the connection asks for, it gets the addresses that were checked.
+// Resolves any name to the checked addresses.
 function toLookup(addresses: readonly string[]): LookupFunction {
   const found = addresses.map((address) => ({ address, family: isIP(address) }));
   return (_host, { all }, callback) => {
@@ -112,7 +112,7 @@ function headersOf({ headers }: IncomingMessage): Readonly<Record<string, string
   );
 }
 
-// Nothing is ever unpacked: a small answer could become a huge one.
+// Bodies are never decompressed: a small response could become a huge one.
 function refuseEncoded(headers: Readonly<Record<string, string>>): void {
   const encoding = (headers['content-encoding'] ?? '').trim().toLowerCase();
   const transfer = (headers['transfer-encoding'] ?? '').trim().toLowerCase();

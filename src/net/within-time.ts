@@ -1,6 +1,6 @@
 import { OutboundError } from './outbound.ts';
 
-/** Runs work under one deadline; the signal it gets tells it to let go of everything at once, and why. */
+/** Runs work under one timeout; its signal tells the work to release everything at once, and why. */
 export async function withinTime<T>(
   timeoutMs: number,
   signal: AbortSignal | undefined,
@@ -28,13 +28,13 @@ export async function withinTime<T>(
   }
 }
 
-/** Settles as work that cannot be stopped does, or fails as soon as nobody waits for it any more. */
+/** Settles as `work` does, or fails as soon as `stop` aborts; for work that cannot be stopped. */
 export async function raceStop<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
   let giveUp = (): void => {};
   const stopped = new Promise<never>((_resolve, reject) => {
     giveUp = () => reject(stop.reason as Error);
     stop.addEventListener('abort', giveUp, { once: true });
-    // A signal tells only those who listened before.
+    // A signal that has already aborted fires no event.
     if (stop.aborted) giveUp();
   });
   try {

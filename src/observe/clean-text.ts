@@ -1,17 +1,18 @@
 /**
- * Text without anything a reader cannot see: escape sequences, controls, invisible and reordering characters, floods of marks. What was a
- * line break stays one. Cleaning twice is the same as cleaning once, and the result is never longer.
+ * Removes everything invisible from text: escape sequences, controls, invisible and reordering characters, floods
+ * of marks. Line breaks stay. Cleaning twice gives the same text as cleaning once, and the result is never
+ * longer.
  */
 export function cleanText(text: string): string {
   if (!BEYOND_PLAIN.test(text) || !isSuspect(text)) return text;
-  // Nothing that is taken out reaches across a newline, so clean lines cost nothing more.
+  // Nothing that is removed spans a newline, so clean lines are skipped.
   return text
     .split('\n')
     .map((line) => (isSuspect(line) ? cleanLine(line) : line))
     .join('\n');
 }
 
-/** Whether text is printable ASCII, tabs and newlines alone: nothing to clean, and as many bytes as letters. */
+/** Whether text is printable ASCII, tabs and newlines only: nothing to clean, and one byte per character. */
 export function isPlainText(text: string): boolean {
   return !BEYOND_PLAIN.test(text);
 }
@@ -25,7 +26,7 @@ const SUSPECT = 2;
 const MARK = 3;
 const HIGH_SURROGATE = 4;
 
-// A table, because the patterns it is made from take ten times as long; what it lets through needs no cleaning.
+// A table, because the regular expressions behind it take ten times as long; text it accepts needs no cleaning.
 function isSuspect(text: string): boolean {
   let marks = 0;
   for (let at = 0; at < text.length; at++) {
@@ -38,7 +39,7 @@ function isSuspect(text: string): boolean {
   return false;
 }
 
-// By code unit, each found out when it is first met: all of them at once would hold up everybody for a tenth of a second.
+// By code unit, filled in on first use: filling it at once would block for a tenth of a second.
 const kinds = new Uint8Array(0x1_0000);
 
 function kindOf(code: number): number {
@@ -46,7 +47,8 @@ function kindOf(code: number): number {
   return known === UNKNOWN ? (kinds[code] = readKind(code)) : known;
 }
 
-// A first half stands for all that may follow it, and a second half is met alone only when it is out of place.
+// A high surrogate stands for every character it can start; a low surrogate is only met alone when it is out of
+// place.
 function readKind(code: number): number {
   const letter = String.fromCharCode(code);
   if (code >= 0xd800 && code < 0xdc00) return isHarmlessBlock(code) ? HIGH_SURROGATE : SUSPECT;
@@ -81,7 +83,8 @@ function cleanLine(line: string): string {
   return withoutNeedless(bounded);
 }
 
-// Joiners count as marks here: taking them out later must not make a longer run. A pattern that looks behind every mark takes four times as long.
+// Joiners count as marks here: removing them later must not make a longer run. A lookbehind per mark takes four
+// times as long.
 function withoutFloods(text: string): string {
   let kept = '';
   let from = 0;
@@ -100,7 +103,8 @@ function withoutFloods(text: string): string {
   return kept + text.slice(from);
 }
 
-// Looking behind every letter takes longer than all the other steps together. Marks beyond the first plane have two halves, so all halves count.
+// A lookbehind per character takes longer than all other steps together. Marks beyond the first plane are
+// surrogate pairs, so all surrogates count.
 function mayFlood(text: string): boolean {
   let marks = 0;
   for (let at = 0; at < text.length; at++) {
@@ -112,7 +116,7 @@ function mayFlood(text: string): boolean {
   return false;
 }
 
-// Control strings end within their line or are no control strings: then only what opens them is taken, and nothing stays hidden.
+// A control string must end within its line; otherwise only its opening is removed, so nothing stays hidden.
 const ESCAPE_SEQUENCE =
   // oxlint-disable-next-line no-control-regex -- It is what escape sequences begin with.
   /(?:[\x1b][\]PX^_]|[\x90\x98\x9d-\x9f])[^\x00-\x1f\x7f-\x9f]*(?:[\x07\x9c]|[\x1b]\\)|(?:[\x1b]\[|[\x9b])[0-?]*[ -/]*[@-~]|[\x1b][ -/]*[0-~]/g;
@@ -120,13 +124,15 @@ const ESCAPE_SEQUENCE =
 const LINE_BREAK = /[\u2028\u2029]/g;
 const LONE_SURROGATE = /[\p{Cs}]/gu;
 
-// Joiners and emoji selectors are judged by their neighbours, later; tags and all other selectors are not.
+// Joiners and emoji selectors are judged later, by their neighbours; tags and all other selectors are removed
+// here.
 const INVISIBLE = /[^\P{Cc}\t\n]|(?!\u200c|\u200d|\ufe0e|\ufe0f)[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
-// A blank pattern is the space of Braille text, and nothing else.
+// The blank pattern is the space of Braille text, and is removed elsewhere.
 const BRAILLE_BLANK = /(?<![\u2801-\u28ff])\u2800|\u2800(?![\u2801-\u28ff])/g;
 
-// A joiner stays where writing needs it, singly between two emoji or two letters of Arabic, Syriac, Mongolian or Indic scripts; a selector behind an emoji.
+// Keeps a joiner where writing needs it: one between two emoji or two letters of Arabic, Syriac, Mongolian or
+// Indic scripts. Keeps a selector after an emoji.
 function withoutNeedless(text: string): string {
   let kept = '';
   let from = 0;
@@ -183,7 +189,7 @@ const IS_EMOJI = 16;
 const IS_KEY = 32;
 const IS_JOINING_LETTER = 64;
 
-// By code point, each found out when it is first met; those beyond are rare, and asked about each time.
+// By code point, filled in on first use; higher code points are rare and tested each time.
 const traits = new Uint8Array(0x3_0000);
 
 function traitsOf(code: number): number {

@@ -2,16 +2,16 @@ const MAX_WINDOW = 8;
 const TABLE_SIZE = 0x4000;
 
 /**
- * Finds any of many words in one pass over a text. It looks at two letters at a time and skips as far as no word could have begun, so that many
- * words cost little more than one.
+ * Finds any of many words in one pass over a text. It looks at two characters at a time and skips as far as no
+ * word can start, so that many words cost little more than one.
  */
 export class LiteralFinder {
   readonly #window: number;
   readonly #skips: Uint8Array;
-  /** Words by the last two letters of their window, longest first. */
+  /** Words by the last two characters of their window, longest first. */
   readonly #words = new Map<number, string[]>();
 
-  /** Every word has two letters or more. */
+  /** Every word must have at least two characters. */
   constructor(words: readonly string[]) {
     const window = words.reduce((least, { length }) => Math.min(least, length), MAX_WINDOW);
     this.#window = window;
@@ -30,7 +30,7 @@ export class LiteralFinder {
     }
   }
 
-  /** Where the next word is, or -1. */
+  /** The index of the next word, or -1. */
   find(text: string, from = 0): number {
     const skips = this.#skips;
     const reach = this.#window - 1;
@@ -43,13 +43,13 @@ export class LiteralFinder {
     return -1;
   }
 
-  /** The longest word that begins at this place. */
+  /** The longest word that starts at this index. */
   wordAt(text: string, at: number): string | undefined {
     return this.#words.get(pairAt(text, at + this.#window - 1))?.find((word) => text.startsWith(word, at));
   }
 }
 
-// Exact for ASCII; other letters may fall together, which costs a comparison.
+// Exact for ASCII; other characters may collide, which costs a comparison.
 function pairAt(text: string, end: number): number {
   return ((text.charCodeAt(end - 1) << 7) ^ text.charCodeAt(end)) & (TABLE_SIZE - 1);
 }

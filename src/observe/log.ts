@@ -1,26 +1,26 @@
 import { inspect } from 'node:util';
 import { isThenable } from '../base/awaitable.ts';
 
-/** How bad a log entry is. */
+/** The severity of a log entry. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Where a server writes what its operator should know; a message, and facts beside it. */
+/** Writes a message and facts for the operator. */
 export type Log = (level: LogLevel, message: string, facts?: Readonly<Record<string, unknown>>) => void;
 
-/** One JSON line per entry on standard error: standard output belongs to the protocol. */
+/** Writes one JSON line per entry to standard error: standard output belongs to the protocol. */
 export const stderrLog: Log = (level, message, facts) => {
   process.stderr.write(
     `${JSON.stringify({ time: new Date().toISOString(), level, message, ...flatten(facts) })}\n`,
   );
 };
 
-/** The same log, for those who must not fail because it does: what it cannot take goes to standard error, without its facts. */
+/** A log that never throws: an entry the given log fails on is written to standard error, without its facts. */
 export function steadyLog(log: Log): Log {
   const fallBack = (level: LogLevel, message: string): void => {
     try {
       stderrLog(level, message, { log: 'The log failed, so the facts of this entry are missing.' });
     } catch {
-      // Nothing is left to say it with.
+      // No way is left to report it.
     }
   };
   return (level, message, facts) => {
@@ -33,17 +33,17 @@ export function steadyLog(log: Log): Log {
   };
 }
 
-/** Facts as plain values: whatever is not one becomes text, with its causes. */
+/** Facts as plain values: anything else becomes text, with its causes. */
 export function flatten(facts: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(facts).map(([key, value]) => [key, isPlain(value) ? value : inspect(value, WHOLE)]),
   );
 }
 
-// A text that is broken into pieces could hide a secret from whoever looks for it.
+// Line breaks inside a secret would hide it from redaction.
 const WHOLE = { breakLength: Infinity };
 
-// Whatever else was thrown may be circular, or have no JSON at all; its causes are worth reading too.
+// Other values may be circular or have no JSON form; as text, their causes are readable too.
 function isPlain(value: unknown): boolean {
   return value === null || ['string', 'number', 'boolean', 'undefined'].includes(typeof value);
 }

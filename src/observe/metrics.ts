@@ -1,25 +1,25 @@
 import { ToolcribError } from '../base/errors.ts';
 
-/** Something that has samples to show under one name. */
+/** A metric with its samples. */
 export interface Family {
   readonly name: string;
   readonly kind: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  /** Each sample as its line shows it after the name. */
+  /** Each sample as text, without the name. */
   samples(): Iterable<string>;
 }
 
-/** One series of a counter: it only grows. */
+/** One series of a counter; it only grows. */
 export class Counter {
   value = 0;
 
-  /** Counts one, or more; what is not above zero does not count. */
+  /** Adds one, or more; values of zero or less are ignored. */
   inc(by = 1): void {
     if (by > 0) this.value += by;
   }
 }
 
-/** One series of a gauge: it goes up and down. */
+/** One series of a gauge; it goes up and down. */
 export class Gauge {
   value = 0;
 
@@ -39,7 +39,7 @@ export class Gauge {
 /** One series of a histogram. */
 export class Histogram {
   readonly #bounds: readonly number[];
-  /** How many fell into each bucket alone; the last one is for those above all bounds. */
+  /** Count per bucket; the last one is for values above all bounds. */
   readonly counts: Float64Array;
   sum = 0;
 
@@ -59,23 +59,32 @@ export class Histogram {
   }
 }
 
-/** The series of one metric, one per combination of label values. Look a child up once and keep it: counting then costs nanoseconds. */
+/**
+ * The series of one metric, one per combination of label values. Look a child up once and keep it: counting then
+ * costs nanoseconds.
+ */
 export interface Series<Child> extends Family {
-  /** The series for these values, one for each label name, in order; past the limit all new ones share the one labelled `other`. */
+  /**
+   * The series for these label values, in the order of the label names; above the limit all new ones share the
+   * one labelled `other`.
+   */
   child(...values: readonly string[]): Child;
 }
 
-/** How a histogram is cut. */
+/** The labels and buckets of a histogram. */
 export interface HistogramOptions {
   readonly labelNames?: readonly string[];
-  /** Upper bounds in ascending order; the one for everything is added. */
+  /** Upper bounds in ascending order; +Inf is added. */
   readonly buckets: readonly number[];
 }
 
-/** How many series a metric may have, `other` included. */
+/** The most series a metric may have, `other` included. */
 export const MAX_CHILDREN = 10_000;
 
-/** What is counted and measured in one process, as Prometheus reads it. It outlives a reload: asking again for a metric gives the same one. */
+/**
+ * The metrics of one process, in Prometheus form. They outlive a reload: asking again for a metric returns the
+ * same one.
+ */
 export class Metrics {
   readonly #families = new Map<string, Family>();
 
@@ -84,7 +93,7 @@ export class Metrics {
     return this.#keep(new LabelledFamily({ name, kind: 'counter', help, labelNames, make, show: showValue }));
   }
 
-  /** A gauge that is set from outside, or one that is read when somebody looks. */
+  /** A gauge that is set, or one that is read on each scrape. */
   gauge(name: string, help: string, read: () => number): Family;
   gauge(name: string, help: string, labelNames?: readonly string[]): Series<Gauge>;
   gauge(name: string, help: string, source: readonly string[] | (() => number) = []): Family {
@@ -96,7 +105,7 @@ export class Metrics {
     );
   }
 
-  /** Asked for again with other buckets, it starts anew: counts in one set of buckets cannot be moved to another. */
+  /** Asking again with other buckets starts a new histogram: counts cannot be moved between sets of buckets. */
   histogram(name: string, help: string, options: HistogramOptions): Series<Histogram> {
     const { labelNames = [], buckets } = options;
     if (labelNames.includes('le')) throw invalid(`${name} cannot have a label le: its buckets have it.`);
@@ -109,13 +118,13 @@ export class Metrics {
     return this.#keep(new LabelledFamily({ name, kind: 'histogram', help, labelNames, make, show, variant }));
   }
 
-  /** Shows a family made elsewhere; one of the same name gives way. */
+  /** Adds a metric made elsewhere; it replaces one of the same name. */
   add<F extends Family>(family: F): F {
     this.#families.set(family.name, family);
     return family;
   }
 
-  /** Everything, in the Prometheus text format 0.0.4. */
+  /** All metrics, in the Prometheus text format 0.0.4. */
   text(): string {
     return [...this.#families.values()].map(showFamily).join('');
   }
@@ -130,18 +139,18 @@ export class Metrics {
   }
 }
 
-/** A family that is read when somebody looks. */
+/** A metric that is read on each scrape. */
 export function readFamily(about: Omit<Family, 'samples'>, read: () => number): Family {
   return { ...about, samples: () => [` ${toNumberText(read())}`] };
 }
 
-/** A number as the text format writes it. */
+/** A number in the Prometheus text format. */
 export function toNumberText(value: number): string {
   if (value === Infinity) return '+Inf';
   return value === -Infinity ? '-Inf' : String(value);
 }
 
-// What cannot be read now is left out, so that the rest can still be seen.
+// A metric that fails to read is left out, so that the others are still shown.
 function showFamily(family: Family): string {
   const { name, kind, help } = family;
   try {
@@ -178,7 +187,7 @@ class LabelledFamily<Child> implements Series<Child> {
     this.shape = [kind, ...labelNames].join(' ');
     this.variant = variant;
     this.#parts = parts;
-    // Without labels there is one series, and it is there from the start.
+    // Without labels there is one series, present from the start.
     if (labelNames.length === 0) this.child();
   }
 
@@ -234,7 +243,8 @@ function toLabels(names: readonly string[], values: readonly string[]): string {
   return names.map((name, index) => `${name}="${escapeValue(values[index]!)}"`).join(',');
 }
 
-// Through UTF-8 and back: halves of a character would become one and the same on the wire, and a series must not be there twice.
+// Through UTF-8 and back: lone surrogates become the same character on the wire, and a series must not appear
+// twice.
 function escapeValue(value: string): string {
   return Buffer.from(value)
     .toString()

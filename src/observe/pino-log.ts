@@ -8,20 +8,20 @@ const MAX_FACTS = 64;
 const MAX_KEY = 128;
 // Tried in turn until the line is short enough.
 const TEXT_LENGTHS = [8_192, 2_048, 512, 64] as const;
-// What pino writes itself: a fact of that name must not speak in its place.
+// Keys pino writes itself; a fact must not replace them.
 const OWN_KEYS: ReadonlySet<string> = new Set(['level', 'time', 'message', '__proto__']);
 
-/** How a log is made. */
+/** The options of a log. */
 export interface LogOptions {
-  /** The least level that is written. */
+  /** The lowest level that is written. */
   readonly level: LogLevel | 'silent';
-  /** What must not be in the log. */
+  /** Secrets to keep out of the log. */
   readonly secrets: Secrets;
-  /** Takes each line at once; standard error unless set. */
+  /** Receives each line; standard error unless set. */
   readonly destination?: { write(line: string): void };
 }
 
-/** A log of JSON lines: exactly one for each entry, at most 16 kB, with no secret and nothing hidden in it. */
+/** A log of JSON lines: exactly one per entry, at most 16 kB, without secrets or invisible characters. */
 export function createLog({ level, secrets, destination = standardError() }: LogOptions): Log {
   let isTooLong = false;
   const sink = {
@@ -54,7 +54,7 @@ export function createLog({ level, secrets, destination = standardError() }: Log
 
 function standardError(): { write(line: string): void } {
   const stream = openDestination({ dest: 2, sync: true });
-  // Where nobody reads the log any more there is nobody to tell.
+  // If standard error is closed, there is nowhere to report it.
   stream.on('error', () => {});
   return { write: (line) => void stream.write(line) };
 }
@@ -73,7 +73,7 @@ function toFields(
   return fields;
 }
 
-// Showing a value may run code of whoever made it.
+// Converting a value to text may run code of its author.
 function flattenSafely(facts: Readonly<Record<string, unknown>> | undefined): Record<string, unknown> {
   try {
     return flatten(facts);
@@ -82,12 +82,12 @@ function flattenSafely(facts: Readonly<Record<string, unknown>> | undefined): Re
   }
 }
 
-// Escaped, so that an attack can be seen; unless a secret comes to light without the invisible letters in it.
+// Escaped, so that an attack is visible; unless removing the invisible characters reveals a secret.
 function showText(text: string, secrets: Secrets): string {
   const clean = cleanText(text);
   const safe = secrets.redact(clean);
   if (clean === text) return safe;
-  // Before cleaning too, which may take a part of a secret along and leave the rest.
+  // Redacted before cleaning too: cleaning may remove part of a secret and leave the rest.
   const whole = secrets.redact(text);
   return safe === clean ? whole.replaceAll(UNSEEN, escapeLetter) : secrets.redact(cleanText(whole));
 }

@@ -2,7 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { readFamily, toNumberText, type Family, type Metrics } from './metrics.ts';
 
-/** Adds what Prometheus expects of any process; the returned function ends the measuring of the event loop, which costs a little all the time. */
+/**
+ * Adds the standard process metrics of Prometheus; the returned function stops measuring the event loop, which
+ * costs a little all the time.
+ */
 export function watchProcess(metrics: Metrics): () => void {
   const help = {
     cpu: 'Processor time used by the process, in seconds.',
@@ -38,7 +41,7 @@ function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-// Reading the folder opens it, and that one is gone again.
+// Reading the folder opens one descriptor, which is closed again.
 function openFiles(): number {
   return readdirSync(OPEN_FILES).length - 1;
 }
@@ -46,7 +49,7 @@ function openFiles(): number {
 function eventLoopDelay(): { readonly family: Family; readonly stop: () => void } {
   const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   delays.enable();
-  // What is measured is the time between two looks, which are apart by the resolution when nothing is in the way.
+  // The histogram holds the time between two samples, which is the resolution if nothing blocks.
   const secondsAt = (quantile: number): number =>
     delays.count === 0 ? 0 : Math.max(0, delays.percentile(quantile * 100) / 1e9 - RESOLUTION_MS / 1e3);
   const family: Family = {

@@ -1,16 +1,16 @@
 /** How one kind of secret is recognised. */
 export interface SecretFormat {
-  /** Stands in the text in place of the secret: `[redacted:<id>]`. */
+  /** Replaces the secret in the text as `[redacted:<id>]`. */
   readonly id: string;
   readonly description: string;
-  /** Pieces of text one of which is always in or just in front of such a secret. */
+  /** Texts of which one is always part of such a secret, or directly before it. */
   readonly hints: readonly string[];
-  /** Matches the secret itself, all of them in a text. */
+  /** Matches the secret itself, globally. */
   readonly pattern: RegExp;
 }
 
-// Order matters where one format could match inside another: the longer one comes first.
-/** The documented token formats that are taken out of results, errors and the log. */
+// Order matters if one format could match inside another: the longer one comes first.
+/** The documented token formats that are removed from results, errors and the log. */
 export const secretFormats: readonly SecretFormat[] = [
   {
     id: 'private-key',
@@ -174,8 +174,8 @@ export const secretFormats: readonly SecretFormat[] = [
 ];
 
 /**
- * Whether a text may hold one of these secrets. It looks for the one letter of each hint that is rare in other text, and only there at the letters
- * around it: twice as fast as a choice of all hints.
+ * Whether a text may hold one of these secrets. Looks for the rarest character of each hint, and only then at
+ * those around it: twice as fast as an alternation of all hints.
  */
 export const secretHint =
   /[_:.IJKGzZB-](?:(?<=_)(?<=gh[pousr]_|hub_pat_|[sr]k_live_|[sr]k_test_|whsec_|npm_|do[opr]_v1_|hf_|ntn_|ecret_|ECRET_|lin_api_|tck?_)|(?<=-)(?<=gl(?:pat|dt|rt|ptt|cbt|oas)-|GOCSPX-|xapp-|xox[abeprs]-|sk-|pypi-)|(?<=:)\/\/|(?<=eyJ|A[KS]?I|SK|AccountK|AccessK|SG|uthoriz|UTHORIZ|hooks\.|-----B))/;

@@ -9,23 +9,26 @@ const MIN_LENGTH = 8;
 const LIVE = '[redacted:secret]';
 const NUMBER = /^\d+(?:\.\d+)?$/;
 
-/** Takes secrets out of a text. */
+/** Removes secrets from a text. */
 export type Redact = (text: string) => string;
 
-/** The secrets this process knows, and the formats others are recognised by: the one place where text is freed of them. */
+/** The secrets this process knows and the formats it recognises; the one place where text is redacted. */
 export class Secrets {
   readonly #owners = new Map<string, number>();
   readonly #redactPatterns: Redact | undefined;
   #finder: LiteralFinder | undefined;
-  /** Whether a number can be a secret in use. */
+  /** Whether a known secret may appear as a number. */
   hasNumbers = false;
 
-  /** Further patterns by name, checked in time that grows with the text alone. */
+  /** Further patterns by name, matched in linear time. */
   constructor(patterns: Readonly<Record<string, string>> = {}) {
     this.#redactPatterns = redactPatterns(patterns);
   }
 
-  /** Notes a secret in use, in the forms it usually turns up in; the returned function forgets it. What is shorter than 8 letters is too common to look for. */
+  /**
+   * Adds a secret, in all usual spellings; the returned function removes it. Secrets under 8 characters are too
+   * common to look for.
+   */
   add(secret: string): () => void {
     if (secret.length < MIN_LENGTH) return () => {};
     this.#change(secret, 1);
@@ -45,7 +48,7 @@ export class Secrets {
     return this.#redactPatterns ? this.#redactPatterns(safe) : safe;
   }
 
-  /** A number as it is, or the text that stands for it where its digits hold a secret in use. */
+  /** The number, or redacted text if its digits hold a known secret. */
   redactNumber(value: number): number | string {
     if (!this.hasNumbers) return value;
     const text = String(value);
@@ -61,7 +64,7 @@ export class Secrets {
     if (NUMBER.test(secret)) this.hasNumbers = [...this.#owners.keys()].some((known) => NUMBER.test(known));
   }
 
-  // A short spelling of a long secret, such as a number that lost its zeros, is as common as a short secret.
+  // A short spelling of a long secret, such as a number without leading zeros, is as common as a short secret.
   #spellings(): string[] {
     return [...this.#owners.keys()].flatMap(secretSpellings).filter(({ length }) => length >= MIN_LENGTH);
   }
@@ -80,11 +83,11 @@ export class Secrets {
   };
 }
 
-/** Makes a function that replaces what named patterns match; `undefined` where there are none. */
+/** Makes a function that replaces the matches of named patterns; `undefined` if there are none. */
 export function redactPatterns(patterns: Readonly<Record<string, string>>): Redact | undefined {
   const compiled = Object.entries(patterns).map(([name, source]) => {
     const mark = `[redacted:${name}]`;
-    // A pattern may match between letters, where there is nothing to replace.
+    // A pattern may match the empty string, where there is nothing to replace.
     return { pattern: compile(name, source), replace: (match: string) => (match === '' ? '' : mark) };
   });
   if (compiled.length === 0) return undefined;
@@ -96,7 +99,7 @@ export function redactPatterns(patterns: Readonly<Record<string, string>>): Reda
   };
 }
 
-// The password in r://:p@h, with nothing to spare.
+// The shortest match: the password in r://:p@h.
 const SHORTEST_HIT = 8;
 
 function redactFormats(text: string): string {

@@ -1,10 +1,10 @@
-// Mail breaks base64 at 76 letters and PEM at 64; nobody breaks it at less than this.
+// Mail wraps base64 at 76 characters and PEM at 64; nobody wraps it below this.
 const MIN_LINE = 16;
 const BREAKS = /[\r\n\t ]+/g;
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
 
-/** Lets every block of base64 that is broken into lines be changed as if it were one line; one that is not changed keeps its lines. */
+/** Passes every wrapped block of base64 to `change` as one line; an unchanged block keeps its line breaks. */
 export function changeWrappedBase64(text: string, change: (line: string) => string): string {
   let changed = '';
   let done = 0;
@@ -24,7 +24,7 @@ export function changeWrappedBase64(text: string, change: (line: string) => stri
   return done === 0 ? text : changed + text.slice(done);
 }
 
-// Most text has a space not far in front of a line break, so that this is over soon.
+// Most lines have a space near their end, so this ends soon.
 function startOfLine(text: string, newline: number, from: number): number {
   const end = text.charCodeAt(newline - 1) === RETURN ? newline - 1 : newline;
   let start = end;
@@ -32,7 +32,7 @@ function startOfLine(text: string, newline: number, from: number): number {
   return end - start >= MIN_LINE ? start : -1;
 }
 
-// Behind the last letter of the lines that follow; -1 where none does.
+// The end of the last following line of base64; -1 if there is none.
 function endOfBlock(text: string, newline: number): number {
   let end = -1;
   for (let at = newline; ;) {

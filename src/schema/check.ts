@@ -85,7 +85,7 @@ const KEYWORDS: Readonly<Record<string, Shape>> = {
 
 const USE_DEFS = 'use "$defs" with "$ref": "#/$defs/name"';
 
-// The validator would act on each of these: look elsewhere, never end, or pass everything.
+// The validator would act on each of these: fetch other schemas, never end, or accept everything.
 const REFUSED: Readonly<Record<string, string>> = {
   $id: USE_DEFS,
   id: USE_DEFS,
@@ -98,7 +98,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   dependencies: 'use "dependentRequired" or "dependentSchemas"',
 };
 
-/** Refuses a schema that is broken, too large, reaches outside itself or cannot be checked in linear time. */
+/** Refuses a schema that is invalid, too large, refers outside itself or cannot be checked in linear time. */
 export function checkSchema(schema: object, label: string): void {
   if (checked.has(schema)) return;
   const size = sizeOf(schema, label);
@@ -151,7 +151,7 @@ function checkNode(node: unknown, path: string, walk: Walk): void {
   walk.depth--;
 }
 
-// The validator reads this keyword although JSON Schema has none of that name.
+// The validator reads `nullable`, although JSON Schema has no such keyword.
 function isUnclearAboutNull({ type, nullable }: Record<string, unknown>): boolean {
   if (nullable === undefined) return false;
   return type === undefined || (nullable === false && [type].flat().includes('null'));

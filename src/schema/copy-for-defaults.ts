@@ -3,16 +3,19 @@ import type { JsonSchema } from './schema.ts';
 
 type Copy = (value: unknown) => unknown;
 
-/** Copies of a value what the defaults of a schema may be written into, and shares the rest; `undefined` where there are none. */
+/**
+ * Makes a function that copies the parts of a value that defaults may be written into and shares the rest;
+ * `undefined` if the schema has no defaults.
+ */
 export function copierOf(schema: JsonSchema): Copy | undefined {
   const text = JSON.stringify(schema);
   if (!text.includes('"default"')) return undefined;
-  // A reference may bring the defaults of one place to another.
+  // With references, defaults of one place may apply to another.
   return /"\$(?:ref|dynamicRef)"/.test(text) ? copyJson : copierAt(schema);
 }
 
 function copierAt(schema: JsonSchema): Copy | undefined {
-  // Its own default is written into what holds the value.
+  // The own default of a schema is written into the parent of the value.
   const { default: _own, properties, ...rest } = schema;
   const known = isObject(properties) ? properties : {};
   if (JSON.stringify(rest).includes('"default"') || Object.hasOwn(known, '__proto__')) return copyJson;

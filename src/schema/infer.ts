@@ -1,18 +1,22 @@
-/** The type a handler receives for a schema: a Standard Schema's output, or what the JSON Schema says. */
+/**
+ * The type a handler receives for a schema: a Standard Schema's output, or the type the JSON Schema describes.
+ */
 export type Received<S> = S extends {
   readonly '~standard': { readonly types?: { readonly output: infer Out } | undefined };
 }
   ? Out
   : FromJsonSchema<S>;
 
-/** The type a handler may return for a schema: a Standard Schema's input, or what the JSON Schema says. */
+/**
+ * The type a handler may return for a schema: a Standard Schema's input, or the type the JSON Schema describes.
+ */
 export type Returned<S> = S extends {
   readonly '~standard': { readonly types?: { readonly input: infer In } | undefined };
 }
   ? In
   : FromJsonSchema<S>;
 
-/** The value type of a literal JSON Schema; keywords it does not read leave the type wide. */
+/** The value type of a literal JSON Schema; unsupported keywords leave the type wide. */
 export type FromJsonSchema<S> = S extends { readonly const: infer C }
   ? C
   : S extends { readonly enum: readonly (infer E)[] }
@@ -53,7 +57,7 @@ type FromProperties<S> = S extends { readonly properties: infer P }
     >
   : Record<string, unknown>;
 
-// A default is filled in before the handler runs, so the field is there although it is optional on the wire.
+// A default is filled in before the handler runs, so the field is present although it is optional on the wire.
 type IsPresent<S, P, K extends keyof P> = P[K] extends { readonly default: unknown }
   ? true
   : S extends { readonly required: readonly (infer R)[] }

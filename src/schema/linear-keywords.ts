@@ -4,10 +4,10 @@ import { JsonIndex, type Budget } from '../base/json-index.ts';
 
 type Write = typeof AjvModule._;
 
-// Up to so many choices are compared one by one, in the code that is written for the schema.
+// Up to this many choices are compared one by one in the generated code.
 const FEW_CHOICES = 16;
 
-/** Lets the validator check `uniqueItems` and long `enum`s in time that grows with the value alone, within a budget for each check. */
+/** Makes the validator check `uniqueItems` and long `enum`s in linear time, within a budget for each check. */
 export function checkInLinearTime(ajv: Ajv2020, write: Write, budget: Budget): void {
   replace(ajv, 'uniqueItems', (cxt) => {
     if (cxt.schema !== true) return;
@@ -21,7 +21,7 @@ export function checkInLinearTime(ajv: Ajv2020, write: Write, budget: Budget): v
   replace(ajv, 'enum', (cxt, before) => {
     const choices = cxt.schema as readonly unknown[];
     if (choices.length <= FEW_CHOICES) return before(cxt);
-    // Which choices there are is the author's, and takes nothing from the budget.
+    // The choices come from the author, so indexing them uses no budget.
     const index = new JsonIndex({ steps: Infinity });
     for (const choice of choices) index.add(choice);
     const isChoice = cxt.gen.scopeValue('func', { ref: (value: unknown) => index.has(value) });
@@ -29,7 +29,7 @@ export function checkInLinearTime(ajv: Ajv2020, write: Write, budget: Budget): v
   });
 }
 
-/** Lets branches that do not fit leave no complaints behind, which take ten times as long to write as to find. */
+/** Makes branches that do not match report no errors: writing them takes ten times as long as finding them. */
 export function leaveNoComplaints(ajv: Ajv2020): void {
   for (const keyword of ['anyOf', 'oneOf']) {
     replace(ajv, keyword, (cxt, before) => {

@@ -2,13 +2,13 @@ import { ToolcribError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import type { JsonSchema } from './schema.ts';
 
-/** An argument that clients repeat in an HTTP header, so that a proxy can see it without reading the body. */
+/** An argument that clients repeat in an HTTP header, so that a proxy can read it without the body. */
 export interface Mirror {
   readonly header: string;
   readonly path: readonly string[];
 }
 
-/** The arguments a schema mirrors into headers with `x-mcp-header`; throws when an annotation breaks the rules. */
+/** The arguments a schema mirrors into headers with `x-mcp-header`; throws for an invalid annotation. */
 export function mirrorsOf(inputSchema: JsonSchema): readonly Mirror[] {
   let mirrors = known.get(inputSchema);
   if (!mirrors) {
@@ -47,7 +47,7 @@ function countAnnotations(node: unknown): number {
   if (Array.isArray(node)) return node.reduce<number>((sum, item) => sum + countAnnotations(item), 0);
   if (!isObject(node)) return 0;
   return Object.entries(node).reduce(
-    // A property may itself be called x-mcp-header; only a text value annotates.
+    // A property may itself be named x-mcp-header; only a string value is an annotation.
     (sum, [key, value]) => sum + (key === 'x-mcp-header' && !isObject(value) ? 1 : countAnnotations(value)),
     0,
   );

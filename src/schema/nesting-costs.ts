@@ -1,42 +1,42 @@
 import type { JsonSchema } from './schema.ts';
 import { appliedInPlace, followIn, isNode, type Follow, type Node } from './references.ts';
 
-// How many steps of a check may be taken for one value, and for all values of one message together: a step takes up to 100 ns.
+// Limits for the steps of a check, per value and per message; a step takes up to 100 ns.
 const MAX_AT_ONE = 500_000;
 const MAX_IN_ALL = 1_000_000;
-// Taken for each of the most values a message may hold, or for each of its letters, these stay within the limit.
+// With so few steps per value, or patterns per character, even the largest message stays within the limit.
 const HARMLESS = 20;
 const HARMLESS_PATTERNS = 3;
 const LETTERS_A_STEP = 4;
 const STEPS_A_PATTERN = 2;
 const MAX_LEVELS = 64;
 
-/** What checking a value against a schema takes, at worst. */
+/** The worst-case cost of checking a value against a schema. */
 export interface Costs {
-  /** By level of nesting: the steps for one value. */
+  /** By level of nesting: steps per value. */
   readonly steps: readonly number[];
-  /** By level of nesting: the patterns that one text, or the name of a member, is tried on. */
+  /** By level of nesting: how many patterns one string or property name is matched against. */
   readonly patterns: readonly number[];
-  /** For each value on a level that is not listed. */
+  /** Per value on levels that are not listed. */
   readonly beyond: number;
 }
 
 /**
- * How many steps a check takes, at worst, for a value on each level of nesting.
- * Branches that refer back to where they came from are all tried at every level, so that each level multiplies the one before.
+ * The worst-case number of steps of a check, per value and level of nesting. Branches that refer back to
+ * themselves are all tried at every level, so that the cost multiplies with each level.
  */
 export function nestingCosts(schema: JsonSchema): Costs {
   const places = placesIn(schema);
   const steps = byLevel(places, schema, (counts) => counts.steps);
   const patterns = byLevel(places, schema, (counts) => counts.patterns).slice(0, steps.length);
-  // No message is nested deeper than that, and where a schema has nothing to say of deeper values it takes no time over them.
+  // Messages are never nested deeper, and a schema that says nothing about deeper values does not check them.
   const isWhole = steps.length > MAX_LEVELS || steps.at(-1) === 0;
   return { steps, patterns, beyond: isWhole ? 1 : Infinity };
 }
 
-/** Whether nothing that a message may hold takes too long to be checked. */
+/** Whether no message can take too long to check. */
 export function areHarmless({ steps, patterns, beyond }: Costs): boolean {
-  // There is one value on the first level, whatever it takes.
+  // There is only one value on the first level, so its cost does not matter.
   return (
     beyond === 1 &&
     Math.max(0, ...steps.slice(1)) <= HARMLESS &&
@@ -44,7 +44,7 @@ export function areHarmless({ steps, patterns, beyond }: Costs): boolean {
   );
 }
 
-/** Whether checking a value takes more steps than `limit`, given what each level costs. */
+/** Whether checking a value takes more steps than `limit`. */
 export function isCostly(value: unknown, costs: Costs, limit = MAX_IN_ALL): boolean {
   const { steps, patterns, beyond } = costs;
   const spend = (item: unknown, level: number, spent: number): number => {
@@ -88,20 +88,23 @@ interface Counts {
   readonly patterns: number;
 }
 
-/** What a schema asks of the members of an object, or of the items of a list. */
+/** What a schema requires of the members of an object or the items of an array. */
 interface Face {
-  /** For each member, apart from schemas. */
+  /** Per member, apart from subschemas. */
   readonly each: Counts;
   readonly always: readonly Node[];
   readonly named: readonly (readonly [key: string, schema: Node])[];
-  /** For members that are not named. */
+  /** For members without a name of their own in the schema. */
   readonly others: Node | undefined;
 }
 
 type Faces = readonly [ofObjects: Repeated<Face>, ofLists: Repeated<Face>];
 type Repeated<T> = readonly (readonly [T, times: number])[];
 
-/** A schema that some value meets first: what all that applies to that value takes, and what it asks of the values inside. */
+/**
+ * A schema that is the first to apply to some value: the cost of all that applies there, and what it requires of
+ * values inside.
+ */
 interface Place {
   readonly here: Counts;
   readonly faces: Faces;
@@ -132,7 +135,7 @@ function countsOf(applied: Repeated<Node>): Counts {
   };
 }
 
-// Every name a schema knows is looked for in every object.
+// Every property name in a schema is looked up in every object.
 function stepsOf(node: Node): number {
   const lists = isNode(node['dependentRequired']) ? Object.values(node['dependentRequired']) : [];
   return (
@@ -147,7 +150,7 @@ function sizeOf(value: unknown): number {
   return typeof value === 'object' && value !== null ? Object.keys(value).length : 0;
 }
 
-// Everything that applies to the same value, and how often.
+// All schemas that apply to the same value, and how often.
 function applyIn(
   node: Node,
   follow: Follow,
@@ -169,7 +172,8 @@ function objectFace(node: Node): Face {
   const patterns = sizeOf(node['patternProperties']);
   return {
     each: { steps: patterns * STEPS_A_PATTERN, patterns },
-    // Which names a pattern fits is not known, so it counts for all; a name that is checked is another value.
+    // Which names a pattern matches is not known, so it counts for all. A property name is checked as a value of
+    // its own.
     always: [
       ...schemasIn(node['patternProperties']),
       node['unevaluatedProperties'],
@@ -193,7 +197,7 @@ function childrenOf({ always, named, others }: Face): Node[] {
   return [...always, ...named.map(([, child]) => child), ...(others ? [others] : [])];
 }
 
-// A value has one name or place, so only what applies to the same one adds up.
+// A value has one name or index, so only schemas for the same one add up.
 function worstOf(faces: Faces, costOf: (node: Node) => number, ofEach: (counts: Counts) => number): number[] {
   return faces.map((repeated) => {
     let everywhere = 0;

@@ -4,12 +4,12 @@ const MAX_APPLIED = 5_000;
 /** A schema that is an object. */
 export type Node = Readonly<Record<string, unknown>>;
 
-/** Finds what a reference points at; `undefined` when that is nothing. */
+/** Resolves a reference; `undefined` if its target does not exist. */
 export type Follow = (pointer: string) => unknown;
 
 /**
- * Finds a reference that points at nothing, never ends, or multiplies beyond reason; returns the complaint.
- * `subschemas` are the places where a schema may stand: anything else may look like one without having been checked.
+ * Finds a reference that has no target, never ends or multiplies too often; returns the complaint. `subschemas`
+ * are the places where a schema may stand: only those were checked.
  */
 export function checkReferences(root: unknown, subschemas: ReadonlySet<Node>): string | undefined {
   const anchors = new Map<string, Node>();
@@ -32,7 +32,7 @@ export function checkReferences(root: unknown, subschemas: ReadonlySet<Node>): s
   return undefined;
 }
 
-/** Follows the references of a schema that has been checked. */
+/** Makes a function that resolves the references of a checked schema. */
 export function followIn(root: Node): Follow {
   const anchors = new Map<string, Node>();
   const collect = (value: unknown): void => {
@@ -49,7 +49,8 @@ interface Measuring {
   readonly costs: Map<Node, number>;
 }
 
-// Counts what applies to the same value as `node`; recursion through properties and items is bounded by the value itself.
+// Counts the schemas that apply to the same value as `node`; recursion through properties and items is bounded by
+// the value.
 function measure(node: Node, measuring: Measuring): number | string {
   const known = measuring.costs.get(node);
   if (known === -1) return 'has a reference that leads back to itself with no property or item between';
@@ -69,7 +70,7 @@ function measure(node: Node, measuring: Measuring): number | string {
   return total;
 }
 
-/** The schemas that apply to the same value as `node`, and the references that lead nowhere. */
+/** The schemas that apply to the same value as `node`, and its references without a target. */
 export function appliedInPlace(node: Node, follow: Follow): (Node | string)[] {
   const applied: unknown[] = [node['not'], node['if'], node['then'], node['else']];
   for (const keyword of ['allOf', 'anyOf', 'oneOf']) applied.push(...asList(node[keyword]));
@@ -93,7 +94,7 @@ function resolvePointer(root: unknown, pointer: string): unknown {
   return node;
 }
 
-// A pointer in a reference is part of a URI, and the validator reads it as one.
+// A pointer in a reference is part of a URI, and the validator decodes it as one.
 function decode(part: string): string {
   try {
     return decodeURIComponent(part);
@@ -110,7 +111,7 @@ function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Whether a schema is an object, and not true or false. */
+/** Whether a schema is an object, rather than true or false. */
 export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -6,14 +6,14 @@ export interface JsonSchema {
   readonly [keyword: string]: unknown;
 }
 
-/** A schema with an object at its root, which is what a tool's input always is. */
+/** A schema with an object at its root, as every tool's input is. */
 export interface ObjectSchema extends JsonSchema {
   readonly type: 'object';
-  /** Left out only where other keywords say what the object holds. */
+  /** Left out only if other keywords describe the members. */
   readonly properties?: Readonly<Record<string, unknown>>;
 }
 
-/** What a check of a value found: the value to go on with, or what is wrong with it. */
+/** The result of checking a value: the value to use, or what is wrong with it. */
 export type Outcome = { readonly value: unknown } | { readonly issues: readonly Issue[] };
 
 /** One thing wrong with a value, and where. */
@@ -25,7 +25,10 @@ export interface Issue {
 /** Checks a value and fills in defaults. */
 export type Parse = (value: unknown) => Outcome | Promise<Outcome>;
 
-/** The part of the Standard Schema and Standard JSON Schema interfaces that Toolcrib reads (Zod, ArkType and others offer it). */
+/**
+ * The part of the Standard Schema and Standard JSON Schema interfaces that Toolcrib uses (Zod, ArkType and others
+ * have it).
+ */
 export interface SelfDescribing<In = unknown, Out = In> {
   readonly '~standard': {
     readonly version: 1;
@@ -46,7 +49,7 @@ type StandardResult<Out> =
 /** Anything an author may give as a schema. */
 export type SchemaLike = SelfDescribing | JsonSchema;
 
-/** A schema read from what the author wrote: the JSON form, and the author's own check where there is one. */
+/** A schema as read: its JSON form, and the author's own check if there is one. */
 export interface ReadSchema {
   readonly json: JsonSchema;
   readonly parse?: Parse;
@@ -69,10 +72,13 @@ export function readOutputSchema(schema: SchemaLike): ReadSchema {
   return read;
 }
 
-/** Completes a partial schema (`properties` and `required` are enough) to an object schema, losing no keyword. */
+/**
+ * Completes a partial schema (`properties` and `required` are enough) to an object schema; every keyword is kept.
+ */
 export function toObjectSchema(schema: JsonSchema): ObjectSchema {
   const { type = 'object', ...rest } = schema;
-  // Many clients count on `properties` where a tool takes nothing; what says its members otherwise stays as written.
+  // Many clients expect `properties` even if a tool takes no arguments. Schemas with other member keywords stay as
+  // written.
   const complete = MEMBERS.some((keyword) => keyword in rest)
     ? { type, ...rest }
     : { type, properties: {}, ...rest };
@@ -114,7 +120,7 @@ function readSchema(schema: SchemaLike, direction: 'input' | 'output'): ReadSche
   return { json, parse: parserOf(schema) };
 }
 
-/** What Zod offers for checks that wait. */
+/** Zod's method for asynchronous checks. */
 interface WaitingParser {
   safeParseAsync(
     value: unknown,
@@ -124,7 +130,8 @@ interface WaitingParser {
   >;
 }
 
-// Zod tries every time to do without waiting, and drops what a check that waits comes to: once one has waited, that is no longer tried.
+// Zod tries every check synchronously first and discards an asynchronous result; after the first asynchronous one,
+// that is skipped.
 function parserOf(schema: SelfDescribing): Parse {
   const standard = schema['~standard'];
   const waiting = 'safeParseAsync' in schema ? (schema as unknown as WaitingParser) : undefined;
@@ -165,7 +172,7 @@ function requirePlain(schema: JsonSchema): JsonSchema {
       `A schema must be an object, not ${JSON.stringify(schema) ?? typeof schema}.`,
     );
   }
-  // Without this, fields given bare would count as unknown keywords, and nothing would be checked.
+  // Otherwise Zod fields without `z.object` would be read as unknown keywords, and nothing would be checked.
   if (Object.values(schema).some(isSelfDescribing)) {
     throw new ToolcribError(
       'invalid_tool',

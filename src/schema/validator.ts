@@ -10,27 +10,27 @@ import { areHarmless, isCostly, nestingCosts, type Costs } from './nesting-costs
 import { copierOf } from './copy-for-defaults.ts';
 import type { Issue, JsonSchema, Outcome } from './schema.ts';
 
-// The library's format patterns are not all linear, so long text fails its format unread.
+// Not all of the library's format patterns are linear, so long text fails its format unread.
 const MAX_FORMATTED_LENGTH = 4_096;
 
 const MAX_ISSUES = 8;
 
-// Finding all problems takes time that grows with the square of their number, so of large values only the first is told.
+// Finding all problems takes quadratic time, so for large values only the first is reported.
 const MAX_EXPLAINED = 20_000;
 
-/** The check of a JSON Schema: compiled on first use and kept as long as the schema object itself. */
+/** The check of a JSON Schema: compiled on first use and kept as long as the schema object. */
 export function validatorOf(schema: JsonSchema): (value: unknown) => Outcome {
   const known = validators.get(schema);
   if (known) return known;
   const check = compile(schema);
-  // Defaults are written into what is checked, and that belongs to whoever sent it.
+  // Defaults are written into the checked value, and the sender's own value must not change.
   const copy = copierOf(schema);
   const validator = copy ? (value: unknown) => check(copy(value)) : check;
   validators.set(schema, validator);
   return validator;
 }
 
-/** Puts issues into one sentence a model can act on: which field, which rule. */
+/** Writes issues as one sentence a model can act on: which field, which rule. */
 export function describeIssues(issues: readonly Issue[]): string {
   const shown = issues.slice(0, MAX_ISSUES).map((issue) => {
     const path = pathOf(issue);
@@ -42,7 +42,7 @@ export function describeIssues(issues: readonly Issue[]): string {
 
 const validators = new WeakMap<JsonSchema, (value: unknown) => Outcome>();
 const libraries: Partial<Record<Thoroughness, Ajv2020>> = {};
-// How much of a value may be compared with other parts of it, in one check.
+// How many comparisons between parts of a value one check may make.
 const MAX_COMPARED = 500_000;
 const comparing = { steps: MAX_COMPARED };
 
@@ -62,7 +62,7 @@ function compile(schema: JsonSchema): (value: unknown) => Outcome {
       explain(value);
       return { issues: issuesOf(explain) };
     } catch {
-      // The library fails on some values where unevaluatedProperties is nested; what cannot be checked is not good.
+      // The library throws for some values if unevaluatedProperties is nested; such a value is refused.
       return { issues: [{ message: 'cannot be checked against this schema' }] };
     }
   };
@@ -81,7 +81,7 @@ function bound(check: (value: unknown) => Outcome, costs: Costs): (value: unknow
 function compileFor(problems: Thoroughness, schema: JsonSchema): ValidateFunction {
   const library = (libraries[problems] ??= createAjv(problems));
   const validate: ValidateFunction = library.compile(schema);
-  // The instance would otherwise hold every schema it ever saw.
+  // Otherwise the instance would keep every schema it ever compiled.
   library.removeSchema(schema);
   return validate;
 }
@@ -118,7 +118,7 @@ function bounded(format: Format): Format {
   return { type: 'string', validate: (text: string) => text.length <= MAX_FORMATTED_LENGTH && passes(text) };
 }
 
-// "must match then schema" only repeats what the errors inside it already say; of branches there may be empty ones.
+// "must match then schema" only repeats the errors inside it, and branches may report empty ones.
 function isOwnComplaint(error: Partial<ErrorObject>): boolean {
   return error.keyword !== undefined && error.keyword !== 'if';
 }
@@ -162,7 +162,7 @@ function pathOf(issue: Issue): string {
 
 type Library = Pick<typeof AjvModule, 'Ajv2020' | '_'> & Pick<typeof FormatsModule, 'fullFormats'>;
 
-// In the bundle it is one file, which takes half as long to load as its seventy.
+// The bundle has it as one file, which loads twice as fast as its seventy.
 function loadLibrary(): Library {
   const require = createRequire(import.meta.url);
   const bundled = new URL('./ajv.cjs', import.meta.url);

@@ -1,6 +1,6 @@
 import { ToolcribError } from '../base/errors.ts';
 
-/** The answer to a call that cannot be put on record; the cause is for the log alone. */
+/** The error for a call that cannot be recorded; the cause is only logged. */
 export function recordUnavailable(cause?: string): ToolcribError {
   const text = 'Calls cannot be put on record now, so none goes through; try again later.';
   return new ToolcribError(

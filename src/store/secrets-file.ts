@@ -12,17 +12,17 @@ import {
 import { ToolcribError } from '../base/errors.ts';
 import { parseJson } from '../base/parse-json.ts';
 
-/** What a deployment keeps secret, outside its database. */
+/** The secrets of a deployment, kept outside its database. */
 export interface StoreSecrets {
-  /** Goes into the hash of every API key. */
+  /** Part of the hash of every API key. */
   readonly pepper: string;
-  /** Goes into the digest of every call's arguments, since short arguments could be guessed. */
+  /** Part of the digest of every call's arguments, since short arguments could be guessed. */
   readonly digestKey: string;
   /** Signs the checkpoints of the record. */
   readonly signingKey: string;
 }
 
-/** Reads the file of secrets, or makes one that only its owner can read. */
+/** Reads the file of secrets, or creates one that only its owner can read. */
 export function openSecrets(file: string, which: 'any' | 'existing' = 'any'): StoreSecrets {
   const text = read(file) ?? (which === 'any' ? made(file) : undefined);
   if (text === undefined)
@@ -76,7 +76,7 @@ function made(file: string): string {
   }
 }
 
-// Written whole before it has its name: two processes starting at once end up with the same secrets.
+// Written in full under another name first, so that two processes starting at once get the same secrets.
 function create(file: string): string {
   const { privateKey } = generateKeyPairSync('ed25519');
   const secrets: StoreSecrets = {

@@ -5,7 +5,7 @@ import type { NotKept } from '../core/memory/not-kept.ts';
 import type { Reservation } from '../core/memory/reservation.ts';
 import type { Awaitable } from '../base/awaitable.ts';
 
-/** Everything that must be remembered, wherever it is kept. */
+/** Everything that must be remembered, wherever it is stored. */
 export interface Store {
   readonly journal: Journal;
   readonly reservations: Reservations;
@@ -14,52 +14,64 @@ export interface Store {
   readonly identities: IdentityStore;
   /** What the protocol remembers between requests. */
   readonly memory: Memory;
-  /** Writes what is pending and lets go of everything. */
+  /** Writes pending work and releases everything. */
   close(): Promise<void>;
 }
 
-/** A row for a chain: the text is kept to the letter. */
+/** A row for a chain; its text is stored unchanged. */
 export interface Entry {
-  /** Rows are numbered and tied together per chain: one per tenant, and one for operators. */
+  /** Rows are numbered and hashed per chain: one per tenant, and one for operators. */
   readonly chain: string;
-  /** One line of JSON. One that begins with the kind `intent` and a call says that its outcome is unknown until one of the kind `outcome` does. */
+  /**
+   * One line of JSON. A row of kind `intent` opens a call; its outcome is unknown until a row of kind `outcome` for the
+   * same call.
+   */
   readonly body: string;
 }
 
-/** The record of what happened; a row that was acknowledged is on stable storage. */
+/** The record of what happened; an acknowledged row is on stable storage. */
 export interface Journal {
-  /** Resolves when the row is on stable storage; fails with `record_unavailable` when that takes too long or cannot be done. */
+  /**
+   * Resolves when the row is on stable storage; fails with `record_unavailable` if that takes too long or is
+   * impossible.
+   */
   append(entry: Entry): Promise<void>;
-  /** The same, taking a key and using up an approval in the same transaction; where that cannot be done, nothing is. */
+  /** The same, and takes a key and uses up an approval in the same transaction: all or nothing. */
   commit(entry: Entry, reservation: Reservation | undefined, approval?: string): Promise<Committed>;
-  /** Whether rows can be written; when not, no tool may run. */
+  /** Whether rows can be written; if not, no tool may run. */
   readonly isReady: boolean;
 }
 
-/** Whether an intent was written, or why not: the key is `taken`, too many keys are kept (`full`), or the call is `unapproved`. */
+/**
+ * Whether an intent was written, or why not: the key is `taken`, too many keys are kept (`full`), or the call is
+ * `unapproved`.
+ */
 export type Committed = 'committed' | 'taken' | 'full' | 'unapproved';
 
-/** How a call under a reservation ended: its result as JSON, or nothing yet. */
+/** The state of a call under a reservation: its result as JSON, or nothing yet. */
 export interface Reserved {
   readonly subject: string;
-  /** `undefined` while it runs, for ever if the process died meanwhile, and where it is not kept. */
+  /** `undefined` while the call runs, for ever if its process died, and if the outcome was not kept. */
   readonly outcome: string | undefined;
-  /** Set where the call has ended and its outcome was too large to keep, or made room for later ones. */
+  /** Set if the call has ended and its outcome was too large to keep, or was dropped to make room. */
   readonly notKept?: NotKept | undefined;
 }
 
-/** Which keys of idempotent calls are taken, and how those calls ended. */
+/** Which idempotency keys are taken, and how their calls ended. */
 export interface Reservations {
   find(owner: string, key: string): Awaitable<Reserved | undefined>;
-  /** Keeps how a reserved call ended, of a large outcome its digest; durable when it resolves. Of an owner with too much its oldest outcomes become digests. */
+  /**
+   * Stores the outcome of a reserved call, or its digest if it is large; durable when it resolves. The oldest outcomes
+   * of an owner over its limit become digests.
+   */
   finish(owner: string, key: string, outcome: string): Promise<void>;
-  /** Gives a key back: the call is known not to have run. */
+  /** Releases a key: its call did not run. */
   release(owner: string, key: string): Promise<void>;
 }
 
-/** Counts over long windows that must outlast a restart. */
+/** Counts over long windows that must survive a restart. */
 export interface Quotas {
-  /** Takes one from the window's allowance; the answer is how many were taken, this one included. */
+  /** Takes one from the window's allowance; returns how many were taken, this one included. */
   take(name: string, window: { readonly startsAt: number; readonly endsAt: number }): Awaitable<number>;
 }
 

@@ -46,7 +46,7 @@ export function encodePrompt(prompt: Prompt, features: Features): JsonObject {
   };
 }
 
-// A keyword these revisions do not know makes strict clients refuse the whole tool.
+// Strict clients of these revisions refuse the whole tool because of an unknown keyword.
 function withoutHeaders(schema: JsonSchema): JsonSchema {
   const { 'x-mcp-header': _header, ...rest } = schema;
   const { properties } = rest;
@@ -58,7 +58,7 @@ function withoutHeaders(schema: JsonSchema): JsonSchema {
   return { ...rest, properties: Object.fromEntries(plain) as JsonObject };
 }
 
-// These revisions know only objects as structured output; other values travel as the one member of an object.
+// These revisions allow only objects as structured output; other values are wrapped in an object with one member.
 function toObjectRoot(schema: JsonSchema): JsonSchema {
   if (schema['type'] === 'object') return schema;
   const { $schema, ...inner } = schema;

@@ -5,7 +5,7 @@ import type { JsonSchema } from '../../schema/schema.ts';
 import type { JsonObject } from '../wire/json-rpc.ts';
 import type { Features } from '../revisions/revision.ts';
 
-/** A question as a request to the client; `undefined` where the revision has no such question. */
+/** A question as a request to the client; `undefined` if the revision has no such request. */
 export function encodeQuestion(
   question: Question,
   { elicitation }: Features,
@@ -34,7 +34,7 @@ export function encodeQuestion(
 
 type Style = Exclude<Features['elicitation'], 'none'>;
 
-// What is left out here is still checked when the answer comes.
+// Keywords left out here are still checked when the answer arrives.
 function encodeForm(schema: JsonSchema, style: Style): JsonObject {
   const fields = Object.entries(schema['properties'] as JsonObject).map(([name, field]) => [
     name,
@@ -55,14 +55,15 @@ function encodeField(field: JsonObject, style: Style): JsonObject {
   return style === 'modes' ? shown : encodeOldField(shown);
 }
 
-// Every revision wants the type said, also where the choices say it.
+// Every revision requires the type, even if the choices imply it.
 function withType(field: JsonObject): JsonObject {
   const { items } = field;
   if (isObject(items) && 'enum' in items) return { ...field, items: { type: 'string', ...items } };
   return 'enum' in field || 'oneOf' in field ? { type: 'string', ...field } : field;
 }
 
-// The first revision with forms has one choice at a time, names its choices apart, and presets yes and no alone.
+// The first revision with forms has single choice only, names its choices in `enumNames`, and has defaults for
+// booleans only.
 function encodeOldField(field: JsonObject): JsonObject {
   if (field['type'] === 'array') {
     throw new ToolcribError(

@@ -6,14 +6,14 @@ import type { JsonObject } from '../wire/json-rpc.ts';
 import { knownFields } from '../wire/known-fields.ts';
 import type { Features, Implementation, JsonText, Revision } from '../revisions/revision.ts';
 
-/** What shapes a result's text besides the result. */
+/** What a result's text depends on, besides the result. */
 export interface ResultStyle {
   readonly revision: Revision;
   readonly info: Implementation;
   readonly jsonText: JsonText;
 }
 
-/** The JSON text of a tool's result, written in pieces: stringifying it as one object costs twice as much. */
+/** Writes a tool's result as JSON text, piece by piece: stringifying it as one object costs twice as much. */
 export function writeToolResult(
   result: Done | Failed,
   tool: Tool,
@@ -30,7 +30,7 @@ export function writeToolResult(
   return `${text}}`;
 }
 
-/** One block as this revision can show it: what it does not know becomes text, so that nothing is lost on an old client. */
+/** A content block for this revision: unknown kinds become text, so that nothing is lost on an old client. */
 export function encodeBlock(block: ContentBlock, features: Features): ContentBlock {
   if (block.type === 'audio' && !features.audio) {
     return {
@@ -49,13 +49,13 @@ export function encodeBlock(block: ContentBlock, features: Features): ContentBlo
     : shown) as unknown as ContentBlock;
 }
 
-/** The contents of a resource as this revision can show them; their title stays inside the program, as no revision has one. */
+/** The contents of a resource for this revision; no revision has a title here, so it is left out. */
 export function encodeContents(contents: JsonObject, features: Features): JsonObject {
   const { title: _title, ...shown } = contents;
   return knownFields(shown, features);
 }
 
-// Data without blocks of its own becomes its JSON text, so that every client can read it.
+// Data without content blocks becomes JSON text, so that every client can read it.
 function blocksOf({ content, data }: Done | Failed, jsonText: JsonText): readonly ContentBlock[] {
   if (content) return content;
   if (typeof data === 'string') return [{ type: 'text', text: data }];
@@ -72,7 +72,7 @@ function writeBlocks(blocks: readonly ContentBlock[], features: Features): strin
   return JSON.stringify(blocks.map((block) => encodeBlock(block, features)));
 }
 
-// A failure carries no structured data, because clients hold it against the output schema.
+// A failure carries no structured data, because clients check it against the output schema.
 function structuredOf({ kind, data }: Done | Failed, tool: Tool, { structured }: Features): unknown {
   if (kind === 'failed' || data === undefined || structured === 'none') return undefined;
   if (structured === 'any') return data;
@@ -80,7 +80,7 @@ function structuredOf({ kind, data }: Done | Failed, tool: Tool, { structured }:
   return typeof data === 'object' && data !== null && !Array.isArray(data) ? data : undefined;
 }
 
-// Fields the protocol itself writes are not the handler's to set.
+// Fields that only the protocol sets; handlers cannot.
 const OWN_FIELDS = new Set(['resultType', 'ttlMs', 'cacheScope']);
 
 function writeExtra(extra: NonNullable<Done['extra']>): string {
@@ -89,7 +89,7 @@ function writeExtra(extra: NonNullable<Done['extra']>): string {
     .join('');
 }
 
-// Functions and the like have no JSON and are left out, as JSON.stringify leaves them out of objects.
+// Values without a JSON form, such as functions, are left out, as JSON.stringify does in objects.
 function member(key: string, value: unknown): string {
   const text = JSON.stringify(value) as string | undefined;
   return text === undefined ? '' : `,${JSON.stringify(key)}:${text}`;

@@ -1,6 +1,6 @@
 import { legacyRevision } from './handshake.ts';
 
-/** Structured output, resource links, titles and forms; batches are gone. */
+/** Structured output, resource links, titles and forms; no batches. */
 export const revision20250618 = legacyRevision('2025-06-18', {
   toolAnnotations: true,
   titles: true,

@@ -1,6 +1,6 @@
 import { legacyRevision } from './handshake.ts';
 
-/** Icons, pages beside forms, and streams a server may close early. */
+/** Icons, URL elicitation beside forms, and streams that a server may close early. */
 export const revision20251125 = legacyRevision('2025-11-25', {
   toolAnnotations: true,
   titles: true,

@@ -3,10 +3,10 @@ import type { JsonObject } from '../wire/json-rpc.ts';
 import { metaKeys } from '../wire/meta.ts';
 import type { Implementation, Revision } from './revision.ts';
 
-// Lists depend on who asks, so nobody may share them.
+// Lists depend on the caller, so they must not be shared.
 const CACHE = { ttlMs: 5_000, cacheScope: 'private' };
 
-/** The stateless revision: every request says all there is to know about it. */
+/** The stateless revision: every request carries all it needs. */
 export const revision20260728: Revision = {
   version: '2026-07-28',
   era: 'modern',

@@ -18,7 +18,7 @@ const legacyMethods: readonly string[] = [
   'logging/setLevel',
 ];
 
-/** Makes a handshake revision: they differ only in what they can express. */
+/** Makes a handshake revision: they differ only in their features. */
 export function legacyRevision(version: string, features: Features): Revision {
   return {
     version,

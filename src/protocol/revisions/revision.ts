@@ -8,7 +8,7 @@ export interface Implementation {
   readonly title?: string;
 }
 
-/** What a server says when a client first asks. */
+/** What a server says about itself in the first response. */
 export interface Introduction {
   readonly info: Implementation;
   readonly instructions: string | undefined;
@@ -18,19 +18,19 @@ export interface Introduction {
 
 /** What a server can do for this client. */
 export interface Capabilities {
-  /** Whether changes of lists and resources reach this client. */
+  /** Whether this client is notified of changes of lists and resources. */
   readonly changes: boolean;
   readonly resources: boolean;
   readonly prompts: boolean;
 }
 
-/** How structured data is put into text: indented for reading, or as short as possible. */
+/** How structured data is written as text: indented, or as short as possible. */
 export type JsonText = 'pretty' | 'compact';
 
 /** Which parts of our model a revision can express. */
 export interface Features {
   readonly toolAnnotations: boolean;
-  /** Titles, dates of change, and `_meta` on definitions, blocks and contents. */
+  /** Titles, modification dates, and `_meta` on definitions, blocks and contents. */
   readonly titles: boolean;
   /** Output schemas and structured content: none, objects only, or any JSON value. */
   readonly structured: 'none' | 'objects' | 'any';
@@ -41,15 +41,15 @@ export interface Features {
   readonly paramHeaders: boolean;
   readonly progressMessages: boolean;
   readonly completionsCapability: boolean;
-  /** Asking the user: not at all, by form without naming it so, or by form and page. */
+  /** Elicitation: none, forms without a `mode`, or forms and URLs. */
   readonly elicitation: 'none' | 'forms' | 'modes';
   /** Several messages in one body. */
   readonly batches: boolean;
-  /** Streams begin with an event to come back to, so that they may be closed early. */
+  /** Streams start with an event id to resume from, so that they may be closed early. */
   readonly resumableFromStart: boolean;
 }
 
-/** One revision of the protocol: which methods it has, what it can express, and what it puts around a result. */
+/** One revision of the protocol: its methods, its features, and the fields it adds to results. */
 export interface Revision {
   readonly version: string;
   readonly era: Era;
@@ -57,7 +57,7 @@ export interface Revision {
   readonly methods: ReadonlySet<string>;
   readonly features: Features;
   introduce(introduction: Introduction): JsonObject;
-  /** The text of the members a tool's result begins with, each with its comma. */
+  /** The text of the first members of a tool's result, each with its comma. */
   readonly lead: string;
   /** The text of a tool result's `_meta`, if it has one. */
   writeMeta(meta: JsonObject | undefined, info: Implementation): string | undefined;

@@ -5,7 +5,7 @@ import { revision20251125 } from './2025-11-25.ts';
 import { revision20260728 } from './2026-07-28.ts';
 import type { Revision } from './revision.ts';
 
-/** Every revision this server speaks, newest first; dropping one is deleting its line and its file. */
+/** Every supported revision, newest first; to drop one, delete its line and its file. */
 export const revisions: readonly Revision[] = [
   revision20260728,
   revision20251125,
@@ -21,10 +21,10 @@ export function revisionOf(version: string): Revision | undefined {
   return byVersion.get(version);
 }
 
-/** The modern revisions' versions, which discovery offers. */
+/** The versions of the modern revisions, which discovery lists. */
 export const modernVersions: readonly string[] = revisions
   .filter(({ era }) => era === 'modern')
   .map(({ version }) => version);
 
-/** The newest handshake revision: what a client gets that asks for one we do not know. */
+/** The newest handshake revision; clients that ask for an unknown version get this one. */
 export const newestLegacy: Revision = revisions.find((revision) => revision.era === 'legacy')!;

@@ -7,13 +7,16 @@ const MAX_NAME_LENGTH = 100;
 const MAX_SETTINGS_LENGTH = 2_000;
 const NONE: JsonObject = Object.freeze({});
 
-/** What is understood of the capabilities a client declares; it is kept with sessions, tasks and calls, so it is always small. */
+/**
+ * The known part of the capabilities a client declares; it is stored with sessions, tasks and calls, so it is
+ * always small.
+ */
 export function knownCapabilities(declared: unknown): JsonObject {
   if (!isObject(declared)) return NONE;
   const { elicitation, sampling, roots, extensions } = declared;
   const isSilent =
     elicitation === undefined && sampling === undefined && roots === undefined && extensions === undefined;
-  // Made for every request of the newest revision, most of which declare nothing.
+  // Fast path: most requests of the newest revision declare nothing.
   if (isSilent) return NONE;
   const known: Record<string, unknown> = {};
   if (isObject(elicitation)) known['elicitation'] = membersOf(elicitation, 'form', 'url');
@@ -32,7 +35,7 @@ function membersOf(part: JsonObject, ...members: readonly string[]): JsonObject 
   return known ?? NONE;
 }
 
-// Tools may know extensions that the server does not, so the names stay, and settings that are short.
+// Tools may know extensions that the server does not, so names are kept, and short settings.
 function knownExtensions(extensions: JsonObject): JsonObject {
   const known: Record<string, unknown> = {};
   let left = MAX_SETTINGS_LENGTH;

@@ -2,7 +2,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import type { NotificationMessage, RequestMessage } from './json-rpc.ts';
 import { metaKeys, metaOf } from './meta.ts';
 
-/** The two families of revisions: stateless requests, or a handshake first. */
+/** The two families of revisions: stateless requests, or an `initialize` handshake first. */
 export type Era = 'modern' | 'legacy';
 
 const FIRST_MODERN = '2026-07-28';
@@ -13,8 +13,8 @@ export function namesModern(version: unknown): boolean {
 }
 
 /**
- * Tells which era a message belongs to. The body decides; the header is only checked against it, so that neither a header alone
- * nor a malformed modern request can change the era.
+ * Tells which era a message belongs to. The body decides; the header is only compared with it, so that neither a
+ * header alone nor a malformed modern request can change the era.
  */
 export function eraOf(message: RequestMessage | NotificationMessage, versionHeader: string | undefined): Era {
   const claim = metaOf(message.params)[metaKeys.protocolVersion];

@@ -6,13 +6,15 @@ import type { JsonObject, RequestMessage } from './json-rpc.ts';
 /** Request headers by lower-case name. */
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** The value of a header that must not be repeated, without surrounding blanks. */
+/** The value of a header that must not be repeated, trimmed. */
 export function headerValue(headers: Headers, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? trimBlanks(value) : undefined;
 }
 
-/** Refuses a modern request whose headers are missing or say something else than its body (2026-07-28, header validation). */
+/**
+ * Refuses a modern request whose headers are missing or contradict its body (2026-07-28, header validation).
+ */
 export function checkMirrors(message: RequestMessage, version: string, headers: Headers): void {
   requireEqual('MCP-Protocol-Version', headerValue(headers, 'mcp-protocol-version'), version);
   requireEqual('Mcp-Method', headerValue(headers, 'mcp-method'), message.method);
@@ -51,19 +53,19 @@ export function checkParamMirrors(inputSchema: JsonObject, args: JsonObject, hea
 
 function isSame(sent: string, value: unknown): boolean {
   if (sent === (typeof value === 'string' ? value : JSON.stringify(value))) return true;
-  // 42 and 42.0 are one integer; forms that only JavaScript reads as a number are not.
+  // 42 and 42.0 are the same integer; forms that only JavaScript reads as numbers are not.
   return typeof value === 'number' && INTEGER.test(sent) && Number(sent) === value;
 }
 
 const INTEGER = /^-?\d+(?:\.0+)?$/;
 
-/** Decodes the base64 form that carries values a header cannot; anything that only looks like it is refused. */
+/** Decodes the base64 form for values a header cannot hold; malformed ones are refused. */
 export function decodeHeader(name: string, value: string | undefined): string | undefined {
   if (value === undefined || !value.startsWith('=?base64?') || !value.endsWith('?=') || value.length < 11)
     return value;
   const encoded = value.slice(9, -2);
   const bytes = Buffer.from(encoded, 'base64');
-  // Node decodes leniently; only the canonical form may pass, or two readers could disagree.
+  // Node decodes leniently; only the canonical form is accepted, or two readers could disagree.
   if (bytes.toString('base64') !== encoded) mismatch(`${name} is not canonical base64`);
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

@@ -4,27 +4,27 @@ import { parseEscapedKeys } from '../../base/parse-json.ts';
 import type { JsonScanner } from './json-scan.ts';
 import { bytesAsBuffer } from './key-memory.ts';
 
-/** A JSON object whose members are not known yet. */
+/** A JSON object with unknown members. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A message that wants an answer. */
+/** A message that expects a response. */
 export interface RequestMessage {
   readonly kind: 'request';
   readonly id: string | number;
-  /** The id as it was written, so that it is echoed to the letter. */
+  /** The id exactly as written, to be echoed. */
   readonly idText: string;
   readonly method: string;
   readonly params: JsonObject | undefined;
 }
 
-/** A message that wants none. */
+/** A message that expects no response. */
 export interface NotificationMessage {
   readonly kind: 'notification';
   readonly method: string;
   readonly params: JsonObject | undefined;
 }
 
-/** The other side's answer to a question of ours. */
+/** The client's response to a request of the server. */
 export interface ResponseMessage {
   readonly kind: 'response';
   readonly id: unknown;
@@ -32,27 +32,27 @@ export interface ResponseMessage {
   readonly error: unknown;
 }
 
-/** Several messages in one body, which one revision has. */
+/** Several messages in one body, in the one revision that allows it. */
 export interface Batch {
   readonly kind: 'batch';
   readonly messages: readonly Message[];
 }
 
-/** A message that could not be read, and whose request it seems to have been. */
+/** A message that could not be parsed, and the request id it seems to have. */
 export interface InvalidMessage {
   readonly kind: 'invalid';
   readonly idText: string | undefined;
   readonly error: ToolcribError;
 }
 
-/** What arrived on the wire. */
+/** A message from the wire. */
 export type Message = RequestMessage | NotificationMessage | ResponseMessage | InvalidMessage;
 
 const MEMBERS = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
 const MAX_ID_BYTES = 128;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads one message; never throws, so that a refusal can still carry the request's id. */
+/** Parses one message; never throws, so that a refusal can still carry the request's id. */
 export function parseMessage(bytes: Uint8Array, scanner: JsonScanner): Message | Batch {
   const problem = scanner.scan(bytes);
   if (problem) return invalid('invalid_request', `The message ${problem}.`);
@@ -68,17 +68,17 @@ export function parseMessage(bytes: Uint8Array, scanner: JsonScanner): Message |
   return readMessage(value, rawIdOf(bytes, scanner));
 }
 
-/** Lets go of what a request brought along, once it is read: a request that is open for hours would keep all of it. */
+/** Frees the parameters of a request once they are read: a request may stay open for hours. */
 export function dropParams(message: RequestMessage): void {
   (message as { params: JsonObject | undefined }).params = undefined;
 }
 
-/** The bytes of a successful answer around an already encoded result. */
+/** A success response around an encoded result. */
 export function encodeResult(idText: string, result: string): string {
   return `{"jsonrpc":"2.0","id":${idText},"result":${result}}`;
 }
 
-/** The bytes of an error answer; the id is left out where it could not be read. */
+/** An error response; the id is left out if it could not be read. */
 export function encodeError(
   idText: string | undefined,
   error: ToolcribError,
@@ -88,7 +88,7 @@ export function encodeError(
   return `{"jsonrpc":"2.0",${idText === undefined ? '' : `"id":${idText},`}"error":${withData(facts, error.data)}}`;
 }
 
-// What is not JSON is left out: a refusal must not fail because of what it says beside its text.
+// Data that is not JSON is left out: a refusal must not fail because of its details.
 function withData(facts: JsonObject, data: JsonObject | undefined): string {
   if (!data) return JSON.stringify(facts);
   try {
@@ -98,7 +98,7 @@ function withData(facts: JsonObject, data: JsonObject | undefined): string {
   }
 }
 
-/** The bytes of a notification. */
+/** A notification as text. */
 export function encodeNotification(method: string, params?: JsonObject): string {
   return JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) });
 }

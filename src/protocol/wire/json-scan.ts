@@ -1,6 +1,6 @@
 import { bytesAsBuffer, hashKey, KeyMemory, keyText } from './key-memory.ts';
 
-/** How large and how tangled a message may be. */
+/** Limits for the size and shape of a message. */
 export interface JsonLimits {
   readonly depth: number;
   readonly values: number;
@@ -10,7 +10,7 @@ export interface JsonLimits {
   readonly numberBytes: number;
 }
 
-/** What the standard limits allow; far beyond any sensible call, far below what could hurt. */
+/** The default limits: far above any sensible call, far below any harm. */
 export const jsonLimits: JsonLimits = {
   depth: 64,
   values: 50_000,
@@ -31,13 +31,13 @@ const CLOSE_BRACKET = 0x5d;
 const DIGIT_9 = 0x39;
 const UPPER_E = 0x45;
 const LOWER_E = 0x65;
-// With at most two digits of exponent, this many letters are finite, whatever they are.
+// With a two-digit exponent, a number of this many characters is always finite.
 const MAX_FINITE_LENGTH = 200;
 const MAX_FINITE_EXPONENT = 'e99'.length;
 
 /**
- * Walks the bytes of a JSON text once, before they are parsed, and refuses what parsing would hide or choke on: repeated keys,
- * `__proto__`, bottomless nesting, floods of values. Grammar is left to the parser.
+ * Scans the bytes of a JSON text before parsing and refuses what parsing would hide or choke on: repeated keys,
+ * `__proto__`, deep nesting, too many values. The parser checks the grammar.
  */
 export class JsonScanner {
   readonly #limits: JsonLimits;
@@ -46,18 +46,18 @@ export class JsonScanner {
   #values = 0;
   #escaped = false;
 
-  // Per open container: is it an object, how many members.
+  // Per open container: whether it is an object, and its number of members.
   #depth = 0;
   readonly #isObject: Uint8Array;
   readonly #counts: Int32Array;
   readonly #keys = new KeyMemory();
 
-  /** Where the text of the top-level `id` stands; both -1 when there is none. */
+  /** The position of the text of the top-level `id`; both -1 if there is none. */
   idStart = -1;
   idEnd = -1;
   /** Whether every byte is ASCII, which makes decoding cheap. */
   ascii = true;
-  /** Whether a key is written with an escape, which not every engine reads well. */
+  /** Whether a key is written with an escape, which some engines misread. */
   escapedKeys = false;
 
   constructor(limits: JsonLimits = jsonLimits) {
@@ -129,7 +129,7 @@ export class JsonScanner {
 
   #close(): void {
     this.#position++;
-    // A stray closing bracket is the parser's to refuse.
+    // The parser refuses a stray closing bracket.
     if (this.#depth === 0) return;
     if (this.#isObject[this.#depth--] === 1) this.#keys.close();
   }
@@ -148,7 +148,7 @@ export class JsonScanner {
     return first === QUOTE ? this.#readString() : this.#readBare();
   }
 
-  // Numbers, true, false, null, and whatever else the parser will refuse.
+  // Numbers, true, false, null, and anything the parser will refuse.
   #readBare(): string | undefined {
     const bytes = this.#bytes;
     const start = this.#position;
@@ -196,7 +196,7 @@ export class JsonScanner {
       }
       highest |= byte;
     }
-    // A backslash at the very end escapes nothing: the string still ends with the text.
+    // A backslash at the very end escapes nothing: the string ends with the text.
     if (position > bytes.length) position = bytes.length;
     if (highest >= 0x80) this.ascii = false;
     this.#position = position + 1;
@@ -226,7 +226,7 @@ export class JsonScanner {
     if (hash !== PROTO && hash !== PROTOTYPE && hash !== CONSTRUCTOR) return false;
     const key = keyText(this.#bytes, start, end);
     if (key === '__proto__') return true;
-    // In arguments these two may be honest names; in the protocol's own objects they never are.
+    // In arguments these two may be legitimate names; in the protocol's own objects they never are.
     const protocolDepth = this.#isObject[1] === 1 ? 2 : 3;
     return this.#depth <= protocolDepth && (key === 'prototype' || key === 'constructor');
   }

@@ -1,38 +1,38 @@
 import { hashStart, mixHash } from '../../base/seeded-hash.ts';
 
-/** Remembers the keys of the objects that are open while the bytes of a JSON text are walked; a key is the same however it is escaped. */
+/** Stores the keys of all open objects while a JSON text is scanned; a key is equal however it is escaped. */
 export class KeyMemory {
   #bytes: Uint8Array = new Uint8Array();
   #depth = 0;
   #top = 0;
-  // Per open object: where its keys start, and by hash which they are, once they are many.
+  // Per open object: the index of its first key, and a hash table if it has many.
   readonly #bases: number[] = [0];
   readonly #tables: (Map<number, number> | undefined)[] = [undefined];
-  // Per key of an open object: a hash, and where its text stands.
+  // Per key of an open object: its hash, and the position of its text.
   readonly #hashes: number[] = [];
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
 
-  /** Begins another text. */
+  /** Starts a new text. */
   begin(bytes: Uint8Array): void {
     this.#bytes = bytes;
     this.#depth = 0;
     this.#top = 0;
   }
 
-  /** An object begins. */
+  /** Opens an object. */
   open(): void {
     this.#bases[++this.#depth] = this.#top;
     this.#tables[this.#depth] = undefined;
   }
 
-  /** The object that began last ends. */
+  /** Closes the innermost object. */
   close(): void {
     this.#top = this.#bases[this.#depth]!;
     this.#tables[this.#depth--] = undefined;
   }
 
-  /** Adds a key with its hash to the object that began last; `false` when it is there already. */
+  /** Adds a key with its hash to the innermost object; `false` if it is there already. */
   add(hash: number, start: number, end: number): boolean {
     const at = this.#top;
     this.#hashes[at] = hash;
@@ -58,7 +58,7 @@ export class KeyMemory {
     return this.#enter(table, at);
   }
 
-  // Two keys that hash alike by chance are next to each other.
+  // Keys with the same hash are stored next to each other.
   #enter(table: Map<number, number>, at: number): boolean {
     let place = this.#hashes[at]!;
     for (let known = table.get(place); known !== undefined; known = table.get(++place))
@@ -75,7 +75,10 @@ export class KeyMemory {
   }
 }
 
-/** A hash of the key between two quotes, the same however it is escaped; nobody outside can tell which keys hash alike. */
+/**
+ * The hash of the key between two quotes, equal however it is escaped; collisions cannot be predicted from
+ * outside.
+ */
 export function hashKey(bytes: Uint8Array, start: number, end: number): number {
   let hash = hashStart;
   for (let at = start; at < end; at++) {
@@ -86,7 +89,7 @@ export function hashKey(bytes: Uint8Array, start: number, end: number): number {
   return hash;
 }
 
-/** The key between two quotes, without its escapes. */
+/** The key between two quotes, unescaped. */
 export function keyText(bytes: Uint8Array, start: number, end: number): string {
   const text = bytesAsBuffer(bytes).toString('utf8', start, end);
   if (!text.includes('\\')) return text;
@@ -106,7 +109,7 @@ export function bytesAsBuffer(bytes: Uint8Array): Buffer {
 const BACKSLASH = 0x5c;
 const LOWER_U = 0x75;
 const SHORT_ESCAPES: Readonly<Record<number, number>> = { 0x62: 8, 0x66: 12, 0x6e: 10, 0x72: 13, 0x74: 9 };
-// From this many on, looking at each takes longer than a table does.
+// From this many keys on, a table is faster than comparing with each.
 const MANY = 16;
 
 function hashEscaped(bytes: Uint8Array, start: number, end: number): number {
@@ -128,7 +131,7 @@ function hashEscaped(bytes: Uint8Array, start: number, end: number): number {
   return hash;
 }
 
-// What is no escape at all is refused by the parser, whatever it comes to here.
+// The parser refuses an invalid escape, so its value here does not matter.
 function escapedCode(bytes: Uint8Array, at: number): number {
   const letter = bytes[at + 1]!;
   if (letter !== LOWER_U) return SHORT_ESCAPES[letter] ?? letter;
@@ -138,11 +141,12 @@ function escapedCode(bytes: Uint8Array, at: number): number {
 }
 
 function hexValue(byte: number): number {
-  // Letters differ from digits in this bit, and end in 1 to 6 in both cases.
+  // Letters differ from digits in this bit; in both cases of a letter the low bits are 1 to 6.
   return byte & 0x40 ? (byte & 7) + 9 : byte & 15;
 }
 
-// As the same letter would stand in the text without an escape, so that both hash alike; half a character as UTF-8 would write it.
+// Hashes a character as its UTF-8 bytes, so that escaped and plain text hash alike; a lone surrogate as UTF-8
+// would encode it.
 function mixCode(hash: number, code: number): number {
   if (code < 0x80) return mixHash(hash, code);
   if (code < 0x800) return mixHash(mixHash(hash, 0xc0 | (code >> 6)), 0x80 | (code & 63));

@@ -2,7 +2,7 @@ import { isObject } from '../../base/json.ts';
 import type { JsonObject } from './json-rpc.ts';
 import type { Features } from '../revisions/revision.ts';
 
-/** A definition or a block without the fields that came with later revisions: strict clients refuse what they do not know. */
+/** A definition or block without the fields of later revisions: strict clients refuse unknown fields. */
 export function knownFields(from: JsonObject, { titles, icons }: Features): JsonObject {
   if (titles && icons) return from;
   const { title, _meta, icons: pictures, annotations, ...rest } = from;

@@ -20,7 +20,7 @@ export function metaOf(params: JsonObject | undefined): JsonObject {
   return isObject(meta) ? meta : {};
 }
 
-/** What a modern request must say of itself; throws naming each missing or malformed key. */
+/** The required `_meta` of a modern request; throws naming each missing or malformed key. */
 export function readModernMeta(params: JsonObject | undefined): {
   readonly version: string;
   readonly client: ClientFacts;
@@ -38,7 +38,7 @@ export function readModernMeta(params: JsonObject | undefined): {
   return { version: version as string, client };
 }
 
-/** What a client must say in its handshake; throws naming each missing or malformed part. */
+/** The required parameters of `initialize`; throws naming each missing or malformed part. */
 export function readHandshake(params: JsonObject = {}): {
   readonly wanted: string;
   readonly info: JsonObject;
@@ -55,7 +55,10 @@ export function readHandshake(params: JsonObject = {}): {
   return { wanted: wanted as string, info: info as JsonObject, capabilities: capabilities as JsonObject };
 }
 
-/** What a client says of itself; unknown shapes are ignored, since nothing may depend on them, and what is kept is short. */
+/**
+ * What a client says about itself; unknown shapes are ignored and the rest is kept short, since nothing may
+ * depend on it.
+ */
 export function clientFacts(protocolVersion: string, info?: unknown, capabilities?: unknown): ClientFacts {
   const facts = isObject(info) ? info : {};
   return {
@@ -68,7 +71,7 @@ export function clientFacts(protocolVersion: string, info?: unknown, capabilitie
 
 const MAX_TEXT_LENGTH = 2_048;
 
-// Whole or not at all: a secret that is cut would no longer be known for one where it is written down.
+// Whole or not at all: redaction would not recognise half of a secret.
 function shortText(text: unknown): string | undefined {
   return typeof text === 'string' && text.length <= MAX_TEXT_LENGTH ? text : undefined;
 }

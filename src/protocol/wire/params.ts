@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts';
 import type { JsonObject } from './json-rpc.ts';
 import { metaKeys, metaOf } from './meta.ts';
 
-/** What `tools/call` asks for. */
+/** The parameters of `tools/call`. */
 export interface CallParams {
   readonly name: string;
   readonly arguments: JsonObject;
@@ -31,7 +31,7 @@ export function readPromptParams(params: JsonObject | undefined): {
   return { name, arguments: args as Record<string, string> };
 }
 
-/** Reads the address of a resource. */
+/** Reads the URI of a resource. */
 export function readUri(params: JsonObject | undefined): string {
   const uri = params?.['uri'];
   if (typeof uri !== 'string')
@@ -39,7 +39,7 @@ export function readUri(params: JsonObject | undefined): string {
   return uri;
 }
 
-/** What `completion/complete` asks for. */
+/** The parameters of `completion/complete`. */
 export interface CompletionParams {
   readonly target: { readonly prompt: string } | { readonly template: string };
   readonly argument: { readonly name: string; readonly value: string };
@@ -80,10 +80,10 @@ export function readCursor(params: JsonObject | undefined): string | undefined {
 
 const MAX_TOKEN_LENGTH = 256;
 
-/** Reads the token under which progress is wanted. */
+/** Reads the token for progress notifications. */
 export function readProgressToken(params: JsonObject | undefined): string | number | undefined {
   const token = metaOf(params)['progressToken'];
-  // It is repeated with every step, so it is short.
+  // It is repeated with every notification, so it must be short.
   const isShort = typeof token === 'string' && token.length <= MAX_TOKEN_LENGTH;
   if (token === undefined || isShort || Number.isInteger(token)) return token as string | number | undefined;
   throw new ToolcribError(
@@ -99,19 +99,19 @@ export function readLogLevel(level: unknown): ClientLogLevel {
   throw new ToolcribError('invalid_params', `The log level must be one of ${logLevels.join(', ')}.`);
 }
 
-/** The log level of one modern request; without one, nothing is logged to the client. */
+/** The log level of one modern request; without one, the client gets no log messages. */
 export function readRequestLogLevel(params: JsonObject | undefined): ClientLogLevel | undefined {
   const level = metaOf(params)[metaKeys.logLevel];
   return level === undefined ? undefined : readLogLevel(level);
 }
 
-/** What a retry brings along: the answers of this round, and the sealed state of earlier ones. */
+/** What a retried request brings: the answers of this round, and the sealed state of earlier ones. */
 export interface Resumption {
   readonly responses: JsonObject;
   readonly state: string | undefined;
 }
 
-/** Reads what a retried request brings along; `undefined` for a first request. */
+/** Reads what a retried request brings; `undefined` for a first request. */
 export function readResumption(params: JsonObject | undefined): Resumption | undefined {
   const responses = params?.['inputResponses'];
   const state = params?.['requestState'];

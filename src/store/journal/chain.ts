@@ -1,18 +1,18 @@
 import { hash } from 'node:crypto';
 
-/** The last row of a chain: how many there are, and the hash that stands for all of them. */
+/** The head of a chain: its number of rows, and the hash that covers all of them. */
 export interface ChainHead {
   readonly seq: number;
   readonly hash: string;
 }
 
-/** One row as it is kept: its place, the hash of everything up to it, and its text to the letter. */
+/** One stored row: its number, the hash of all rows up to it, and its exact text. */
 export interface ChainRow extends ChainHead {
   readonly chain: string;
   readonly body: string;
 }
 
-/** Where every chain begins; its name is part of it, so that no chain can pass for another. */
+/** The head of an empty chain; its name is hashed, so that no chain can pass for another. */
 export function genesis(chain: string): ChainHead {
   return { seq: 0, hash: hash('sha256', `toolcrib chain ${chain}`, 'base64url' as 'hex') };
 }
@@ -23,12 +23,12 @@ export function link({ seq, hash: before }: ChainHead, body: string): ChainHead 
   return { seq: next, hash: hash('sha256', `${before}\n${next}\n${body}`, 'base64url' as 'hex') };
 }
 
-/** A row as one line; the body is JSON text, so it holds neither tabs nor newlines of its own. */
+/** A row as one line; the body is JSON text, so it has no tabs or newlines of its own. */
 export function writeRow(chain: string, { seq, hash: own }: ChainHead, body: string): string {
   return `${chain}\t${seq}\t${own}\t${body}`;
 }
 
-/** Whether a row would be one line with one chain; anything else could pass for rows of others. */
+/** Whether an entry is one line of one chain; anything else could pass for rows of others. */
 export function isOneRow({ chain, body }: { readonly chain: string; readonly body: string }): boolean {
   return (
     chain !== '' &&
@@ -39,7 +39,7 @@ export function isOneRow({ chain, body }: { readonly chain: string; readonly bod
   );
 }
 
-/** Reads a line back; `undefined` when it is not a row. */
+/** Parses a line; `undefined` if it is not a row. */
 export function parseRow(line: string): ChainRow | undefined {
   const parts = line.split('\t');
   const [chain, seq, own, body] = parts;

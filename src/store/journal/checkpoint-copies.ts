@@ -1,7 +1,10 @@
 import { keepCheckpoints, readCheckpoints, type CheckpointCopy } from './checkpoint.ts';
 import type { SqliteDatabase } from '../sqlite/database.ts';
 
-/** The copies of the checkpoints outside the database; one that cannot be written catches up later, and one that knows of other checkpoints is left as it is. */
+/**
+ * The copies of the checkpoints outside the database. A copy that cannot be written catches up later; one that has
+ * other checkpoints is left unchanged.
+ */
 export class CheckpointCopies {
   readonly #db: SqliteDatabase;
   readonly #files: readonly string[];
@@ -20,14 +23,14 @@ export class CheckpointCopies {
       try {
         keepCheckpoints(file, [line]);
       } catch {
-        // Tried once more below, where it is told.
+        // `catchUp` tries again, and reports the failure.
         this.#behind.add(file);
       }
     }
     this.catchUp();
   }
 
-  /** Adds to the copies what a crash or a full disk kept from them. */
+  /** Adds the checkpoints that a crash or a full disk kept out of a copy. */
   catchUp(): void {
     let failure: unknown;
     for (const file of this.#behind) {
@@ -42,9 +45,9 @@ export class CheckpointCopies {
   }
 
   #complete(file: string): void {
-    // Read first: what is in a copy has been in the database before.
+    // Read before the database: a checkpoint is in the database before it is in a copy.
     const { lines, problem } = readCheckpoints(file);
-    // Somebody else's file, most likely: a copy that was damaged still has checkpoints in it.
+    // Probably another file altogether: even a damaged copy still has some checkpoints.
     if (problem !== undefined && lines.size === 0)
       throw new Error(`${file} holds something else than checkpoints; name another file for their copies.`);
     const kept = this.#db.all<KeptLine>('select n, line from checkpoints order by n');
@@ -59,7 +62,7 @@ interface KeptLine {
   readonly line: string;
 }
 
-// What this database would add could never be told from what was there: the copy is the only witness of it.
+// Adding to this copy would make it unusable as evidence of the checkpoints it has.
 function refuseOthers(file: string, lines: CheckpointCopy['lines'], kept: readonly KeptLine[]): void {
   const own = new Map(kept.map(({ n, line }) => [n, line]));
   const others = Array.from(lines, ([n, line]) => (own.get(n) === line ? Infinity : n));

@@ -12,57 +12,57 @@ import { parseJson } from '../../base/parse-json.ts';
 import type { ChainHead } from './chain.ts';
 import type { Entry } from '../store.ts';
 
-/** What is signed from time to time: where every chain stood. Kept outside the database, it shows what was there. */
+/** A signed statement of where every chain stands. A copy outside the database proves what the database held. */
 export interface Checkpoint {
   readonly n: number;
   readonly at: string;
   /** The last group of rows it covers. */
   readonly upTo: number;
-  /** The heads of the chains that grew since the checkpoint before. */
+  /** The heads of the chains that grew since the previous checkpoint. */
   readonly heads: Readonly<Record<string, readonly [seq: number, hash: string]>>;
-  /** What stands for the order of all rows since the checkpoint before; older versions did not sign it. */
+  /** A hash of the order of all rows since the previous checkpoint; older versions did not sign it. */
   readonly order?: string;
-  /** What stands for the open intents that are kept with it; older versions did not sign it. */
+  /** A hash of the open intents stored with it; older versions did not sign it. */
   readonly intents?: string;
-  /** The fingerprint of the checkpoint before, so that none can be left out. */
+  /** The hash of the previous checkpoint, so that none can be left out. */
   readonly before: string;
 }
 
-/** A checkpoint as a line of text with its signature. */
+/** A checkpoint as one line of text with its signature. */
 export function signCheckpoint(checkpoint: Checkpoint, key: KeyObject): string {
   const text = JSON.stringify(checkpoint);
   return `${sign(null, Buffer.from(text), key).toString('base64url')} ${text}`;
 }
 
-/** Reads a line and checks its signature; `undefined` when either is wrong. */
+/** Parses a line and checks its signature; `undefined` if either is wrong. */
 export function openCheckpoint(line: string, key: KeyObject): Checkpoint | undefined {
   const space = line.indexOf(' ');
   const text = line.slice(space + 1);
   const written = line.slice(0, Math.max(space, 0));
   const signature = Buffer.from(written, 'base64url');
-  // Reading base64 forgives much; a signature is good in one spelling only.
+  // Base64 decoding is lenient; only the canonical spelling of a signature is accepted.
   if (signature.toString('base64url') !== written) return undefined;
   if (!verify(null, Buffer.from(text), key, signature)) return undefined;
   return parseJson(text) as Checkpoint;
 }
 
-/** The fingerprint a checkpoint is known by in the next one. */
+/** The hash by which the next checkpoint names this one. */
 export function fingerprint(line: string): string {
   return createHash('sha256').update(line).digest('base64url');
 }
 
-/** What stands for the order of rows, chains and groups among each other, after one more group; it begins as an empty text. */
+/** Adds a group of rows to the hash of their order, which starts as an empty text. */
 export function foldGroup(order: string, id: number, hashes: readonly string[]): string {
   return fingerprint(`${order}\n${id}\n${hashes.join('\n')}`);
 }
 
-/** What stands for a list of open intents, however it is ordered. */
+/** A hash of the open intents, whatever their order. */
 export function intentsDigest(intents: readonly (readonly [call: string, intent: Entry])[]): string {
   const sorted = intents.map(([call, { chain, body }]) => [call, chain, body]);
   return fingerprint(JSON.stringify(sorted.toSorted(([one], [other]) => (one! < other! ? -1 : 1))));
 }
 
-/** The keys for signing and for checking, from the secret kept in a file. */
+/** The keys for signing and verifying, from the PEM secret. */
 export function checkpointKeys(secretPem: string): {
   readonly signing: KeyObject;
   readonly checking: KeyObject;
@@ -71,11 +71,11 @@ export function checkpointKeys(secretPem: string): {
   return { signing, checking: createPublicKey(signing) };
 }
 
-/** Adds lines to a file of checkpoints and waits until they are on the disk. */
+/** Appends lines to a file of checkpoints and syncs it to disk. */
 export function keepCheckpoints(file: string, lines: readonly string[]): void {
   const descriptor = openSync(file, 'a+', 0o600);
   try {
-    // After a line that was cut short, a new one is begun: the file is only ever added to.
+    // A crash may have cut the last line; the file is only appended to, so a new line is started.
     const start = endsInsideLine(descriptor) ? '\n' : '';
     writeFileSync(descriptor, `${start}${lines.join('\n')}\n`);
     fdatasyncSync(descriptor);
@@ -94,17 +94,17 @@ function endsInsideLine(descriptor: number): boolean {
 
 const NEWLINE = 0x0a;
 
-/** What a file of checkpoints holds. */
+/** The contents of a file of checkpoints. */
 export interface CheckpointCopy {
-  /** By number: two processes may have added theirs in either order, and one of them twice. */
+  /** By number: two processes may have written in any order, and may have written the same one twice. */
   readonly lines: ReadonlyMap<number, string>;
-  /** What is in it that is no checkpoint, or another one of the same number. */
+  /** A line that is no checkpoint, or a second one of the same number. */
   readonly problem: string | undefined;
-  /** Whether there is such a file. */
+  /** Whether the file exists. */
   readonly isThere: boolean;
 }
 
-/** Reads a file of checkpoints; no file is an empty one. A line that was cut short by a crash is passed over. */
+/** Reads a file of checkpoints; a missing file is empty. A line that a crash cut off is skipped. */
 export function readCheckpoints(file: string): CheckpointCopy {
   const lines = new Map<number, string>();
   const rest: { readonly line: string; readonly at: number }[] = [];
@@ -114,19 +114,19 @@ export function readCheckpoints(file: string): CheckpointCopy {
   for (const [index, line] of all.entries()) {
     const n = numberOf(line);
     const known = lines.get(n);
-    // The last line may still be on its way.
+    // The last line may still be being written.
     if (n === 0) {
       if (index < all.length - 1) rest.push({ line, at: index + 1 });
     } else if (known === undefined) lines.set(n, line);
     else if (known !== line) problem ??= `${file} holds two different checkpoints ${n}.`;
   }
-  // A line that was cut short was written again, whole.
+  // A line that was cut off was later written again in full.
   const stray = rest.find(({ line }) => ![...lines.values()].some((whole) => whole.startsWith(line)));
   if (stray) problem ??= `Line ${stray.at} of ${file} is not a checkpoint.`;
   return { lines, problem, isThere: true };
 }
 
-// A line that was cut short ends otherwise: what comes last is always the fingerprint.
+// A line that was cut off does not end with the hash, which always comes last.
 function numberOf(line: string): number {
   const start = /^[\w-]{1,200} \{"n":([1-9]\d{0,14}),/.exec(line);
   return start && /"before":"[\w-]{0,60}"\}$/.test(line.slice(-80)) ? Number(start[1]) : 0;
@@ -141,7 +141,7 @@ function readLines(file: string): string[] | undefined {
   }
 }
 
-/** Where every chain stood after the given checkpoints. */
+/** The head of every chain after the given checkpoints. */
 export function headsAfter(checkpoints: readonly Checkpoint[]): Map<string, ChainHead> {
   const heads = new Map<string, ChainHead>();
   for (const { heads: grown } of checkpoints)

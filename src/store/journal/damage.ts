@@ -1,6 +1,6 @@
 import { ToolcribError } from '../../base/errors.ts';
 
-/** What an error shows to be damaged in a database, as a sentence; `undefined` when it is about something else. */
+/** What an error says is damaged in a database, as a sentence; `undefined` if it is about something else. */
 export function damageIn(error: unknown): string | undefined {
   const cause = error instanceof ToolcribError ? error.cause : error;
   if (!(cause instanceof Error)) return undefined;

@@ -1,2 +1,2 @@
-/** The chain of what operators do, and of what happens to the record itself. */
+/** The chain for the actions of operators and for changes of the record itself. */
 export const OPERATOR_CHAIN = '@operator';

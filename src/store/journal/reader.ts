@@ -5,10 +5,10 @@ import { parseRow, type ChainRow } from './chain.ts';
 import type { SqliteDatabase } from '../sqlite/database.ts';
 import { decodeText, textBytes, type StoredBytes } from './stored-text.ts';
 
-/** Which rows are wanted. */
+/** Selects rows. */
 export interface RowFilter {
   readonly chain?: string | undefined;
-  /** Exact values of fields of the row, such as `tool` or `outcome`; where there are several names, one of them must have it. */
+  /** Exact values of fields, such as `tool` or `outcome`; of several names, one must have the value. */
   readonly fields?: readonly { readonly names: readonly string[]; readonly value: string }[];
   readonly since?: number | undefined;
   readonly until?: number | undefined;
@@ -17,12 +17,14 @@ export interface RowFilter {
   readonly order: 'oldest' | 'newest';
 }
 
-/** A row and what it says. */
+/** A row and its parsed fields. */
 export interface JournalRow extends ChainRow {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-/** Finds rows, group by group, so that a long record needs little memory; throws at the end when a group on the way could not be read. */
+/**
+ * Finds rows group by group, so that a long record needs little memory; throws at the end if a group could not be read.
+ */
 export function* readJournal(db: SqliteDatabase, filter: RowFilter): Generator<JournalRow> {
   const { since, until, limit, order } = filter;
   const direction = order === 'oldest' ? 'asc' : 'desc';
@@ -56,10 +58,11 @@ export function* readJournal(db: SqliteDatabase, filter: RowFilter): Generator<J
     );
 }
 
-// A row is written a moment after it was made, and clocks are set.
+// A row is written a moment after its time, and clocks may be set.
 const MARGIN_MS = 3_600_000;
 
-// Which groups can have rows of a time, by the times of checkpoints: these are signed, the time beside a group is not.
+// The groups that can have rows of a time span, by the signed times of checkpoints; the time stored with a group is not
+// signed.
 function spanOf(db: SqliteDatabase, since: number | undefined, until: number | undefined) {
   const place = (sql: string, time: number): number | undefined =>
     db.get<{ up_to: number }>(`select up_to from checkpoints where ${sql} limit 1`, time)?.up_to;
@@ -68,7 +71,7 @@ function spanOf(db: SqliteDatabase, since: number | undefined, until: number | u
   return { after: before ?? Number.MIN_SAFE_INTEGER, upTo: past ?? Number.MAX_SAFE_INTEGER };
 }
 
-// Most lines are not wanted: what a cheap look can tell saves reading them.
+// Most lines do not match: cheap text tests come before parsing.
 function readRow(line: string, { chain, fields = [] }: RowFilter): JournalRow | undefined {
   if (chain !== undefined && !line.startsWith(`${chain}\t`)) return undefined;
   if (fields.some(({ value }) => !line.includes(JSON.stringify(value)))) return undefined;
@@ -79,13 +82,13 @@ function readRow(line: string, { chain, fields = [] }: RowFilter): JournalRow | 
   return isWanted ? { ...row, facts } : undefined;
 }
 
-// A row somebody changed is shown all the same; to say what is wrong with it is for the verifier.
+// A row that was changed is still shown; the verifier says what is wrong with it.
 function readFacts(body: string): Readonly<Record<string, unknown>> {
   try {
     const facts: unknown = parseJson(body);
     if (isObject(facts)) return facts;
   } catch {
-    // Said below.
+    // Not JSON.
   }
   return { kind: 'unreadable' };
 }

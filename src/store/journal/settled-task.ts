@@ -2,13 +2,13 @@ import type { TaskRecord } from '../../core/memory/memory.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { isRunning } from './holder.ts';
 
-/** What is kept under the name of the process that put it there. */
+/** A record and the process that stored it. */
 export interface Held {
   readonly record: string;
   readonly holder: string;
 }
 
-/** How a task stands: one whose process died has failed, since it runs nowhere and nobody knows how far it came. */
+/** A task as it is now: if its process died it has failed, since it runs nowhere and how far it got is unknown. */
 export function settledTask({ record, holder }: Held, own: string): { task: TaskRecord; hasDied: boolean } {
   const task = parseJson(record) as TaskRecord;
   const isOpen = task.status === 'working' || task.status === 'input_required';

@@ -11,17 +11,17 @@ import {
 import type { SqliteDatabase } from '../sqlite/database.ts';
 import { decodeText, textBytes, wholeNumber, type StoredBytes } from './stored-text.ts';
 
-/** The first thing found wrong. */
+/** The first problem found. */
 export interface Problem {
   readonly chain?: string;
   /** The first bad row of its chain. */
   readonly seq?: number;
-  /** The group in which it was noticed. */
+  /** The group in which the problem was found. */
   readonly group?: number;
   readonly what: string;
 }
 
-/** Ends the check with what was found. */
+/** Thrown to end the check with a problem. */
 export class Found extends Error {
   readonly problem: Problem;
 
@@ -37,13 +37,15 @@ export interface NamedCopy extends CheckpointCopy {
 }
 
 interface Collected {
-  /** All there are, those that only a copy has included. */
+  /** All checkpoints, including those that only a copy has. */
   readonly checkpoints: Checkpoint[];
-  /** How many of them the database has. */
+  /** How many of them are in the database. */
   readonly inside: number;
 }
 
-/** Puts the checkpoints of the database and of its copies together, and checks that each was signed and follows the one before. */
+/**
+ * Merges the checkpoints of the database and its copies, and checks that each is signed and follows the previous one.
+ */
 export function collectCheckpoints(
   db: SqliteDatabase,
   copies: readonly NamedCopy[],
@@ -67,10 +69,11 @@ export function collectCheckpoints(
   return { checkpoints, inside: kept.length };
 }
 
-// A copy that was only just configured is not there yet, nor is any after a crash between the first checkpoint and its copies; but otherwise, without any copy, nothing outside the database shows what it held.
+// A copy may not exist yet: because it was just configured, or because of a crash after the first checkpoint.
+// Otherwise, without any copy nothing outside the database proves what it held.
 function comparable(copies: readonly NamedCopy[], inside: number): readonly NamedCopy[] {
   const present = copies.filter(({ isThere }) => isThere);
-  // The first copy may have been made since it was looked for.
+  // The first copy may have been created since it was read.
   const isLost = present.length === 0 && !copies.some(({ file }) => existsSync(file));
   if (isLost && copies.length > 0 && inside > 1) {
     const files = copies.map(({ file }) => file).join(', ');
@@ -87,7 +90,7 @@ function addCopy(lines: string[], { file, lines: copied, problem }: NamedCopy, i
     if (lines[n - 1] !== undefined && lines[n - 1] !== line)
       throw new Found({ what: `Checkpoint ${n} in ${file} is not the one in the database.` });
   }
-  // A crash can fall between writing the last checkpoint and its copy; the next start adds what is missing.
+  // A crash can happen between writing the last checkpoint and its copy; the next start adds what is missing.
   for (let n = 1; n <= Math.max(inside - 1, last); n++) {
     const line = copied.get(n);
     if (line === undefined)
@@ -115,9 +118,9 @@ interface KeptIntent {
   readonly body: StoredBytes;
 }
 
-/** A start ends the open intents that are kept, so they must be those that were signed last. */
+/** A start ends the stored open intents, so they must be those that were last signed. */
 export function compareIntents(db: SqliteDatabase, last: Checkpoint | undefined): void {
-  // Signed by an older version, or not yet: then nothing shows what they were.
+  // Not signed, or signed by an older version: nothing proves what they were.
   if (last && last.intents === undefined) return;
   const kept = db.all<KeptIntent>(
     `select ${textBytes('call')}, ${textBytes('chain')}, ${textBytes('body')} from intents`,
@@ -136,7 +139,7 @@ interface KeptHead {
   readonly hash: StoredBytes;
 }
 
-/** A server goes on from the heads it keeps, so they must be those that were signed. */
+/** A server continues from the stored heads, so they must be those that were signed. */
 export function compareHeads(db: SqliteDatabase, checkpoints: readonly Checkpoint[]): void {
   const signed = headsAfter(checkpoints);
   for (const kept of db.all<KeptHead>(

@@ -24,34 +24,37 @@ import {
 
 const DAY_MS = 24 * 3_600_000;
 
-/** What a check of the record showed. */
+/** The result of verifying the record. */
 export interface Verdict {
   readonly problem: Problem | undefined;
   readonly rows: number;
   readonly chains: number;
   readonly checkpoints: number;
-  /** Rows newer than the last checkpoint: they fit together, but nothing outside the database shows that none was cut off after them. */
+  /**
+   * Rows newer than the last checkpoint: their chain is intact, but nothing outside the database proves that none was
+   * removed after them.
+   */
   readonly unproven: number;
-  /** The checkpoint up to which old rows were cut off, if any were. */
+  /** The checkpoint up to which retention removed old rows, if it did. */
   readonly cut: { readonly checkpoint: number; readonly at: string } | undefined;
-  /** Copies of the checkpoints that are not there: not made yet, or removed. */
+  /** Copies of the checkpoints that do not exist: not made yet, or removed. */
   readonly missingCopies: readonly string[];
 }
 
-/** What the record is checked against; all of it is kept outside the database. */
+/** What the record is verified against; all of it is kept outside the database. */
 export interface VerifyOptions {
   readonly checkpointFiles: readonly string[];
   readonly key: KeyObject;
 }
 
-/** Checks every row against its chain, and every chain against the checkpoints; names the first bad row. */
+/** Verifies every row against its chain, and every chain against the checkpoints; names the first bad row. */
 export function verifyJournal(db: SqliteDatabase, options: VerifyOptions): Verdict {
-  // Read first: a checkpoint is in the database before it is in a copy, so what is in a copy must be in the database by now.
+  // Read before the database: a checkpoint is in the database before it is in a copy.
   const copies = options.checkpointFiles.map((file) => ({ file, ...readCopy(file) }));
   const walk = new Walk(db, copies);
   let part = 'checkpoints';
   try {
-    // The record as it is at one moment, even while a server writes to it.
+    // A snapshot of the record, even while a server writes to it.
     db.run('begin');
     const { checkpoints, inside } = collectCheckpoints(db, copies, options.key);
     part = 'rows';
@@ -75,7 +78,7 @@ export function verifyJournal(db: SqliteDatabase, options: VerifyOptions): Verdi
   }
 }
 
-// A copy that is there and cannot be read shows nothing, neither good nor bad.
+// A copy that exists but cannot be read proves nothing either way.
 function readCopy(file: string): CheckpointCopy {
   try {
     return readCheckpoints(file);
@@ -86,12 +89,12 @@ function readCopy(file: string): CheckpointCopy {
   }
 }
 
-// A database that is damaged may have ended the transaction by itself.
+// A damaged database may already have ended the transaction.
 function leave(db: SqliteDatabase): void {
   try {
     db.run('rollback');
   } catch {
-    // What was found is what counts.
+    // The problem found before is what matters.
   }
 }
 
@@ -100,9 +103,9 @@ class Walk {
   readonly #db: SqliteDatabase;
   readonly #missingCopies: readonly string[];
   readonly #heads = new Map<string, ChainHead>();
-  // How far checkpoints have shown each chain to be as it was.
+  // How far checkpoints prove each chain.
   readonly #proven = new Map<string, number>();
-  // Which chains grew since the last checkpoint.
+  // Chains that grew since the last checkpoint.
   readonly #grown = new Set<string>();
   #rows = 0;
   #unproven = 0;
@@ -110,7 +113,7 @@ class Walk {
   #cut: Checkpoint | undefined;
   #isCutOnRecord = false;
   #group = 0;
-  // Stands for the order of the rows since the last checkpoint.
+  // A hash of the order of the rows since the last checkpoint.
   #order = '';
   #missingGroup: number | undefined;
 
@@ -156,7 +159,7 @@ class Walk {
     };
   }
 
-  // What retention cut off ended at a checkpoint, whose heads stand for it.
+  // Retention removes rows up to a checkpoint, whose heads stand for them.
   #startAt(oldest: number | undefined, checkpoints: readonly Checkpoint[]): readonly Checkpoint[] {
     if (oldest === undefined || oldest === 1) return checkpoints;
     const cut = checkpoints.findLast(({ upTo }) => upTo < oldest);
@@ -174,7 +177,7 @@ class Walk {
     return checkpoints.slice(cut.n);
   }
 
-  // The answer is the hash of the row.
+  // Returns the hash of the row.
   #takeRow(line: string): string {
     const row = parseRow(line);
     if (!row) throw this.#found({ what: `Row ${this.#rows + 1} of the record is not a row.` });
@@ -214,7 +217,7 @@ class Walk {
     }
     const [unseen] = this.#grown;
     if (unseen !== undefined) throw this.#found(this.#notSeen(unseen, this.#heads.get(unseen)!, n));
-    // Only after the chains, which can say which row it is about.
+    // Checked after the chains, which can name the row at fault.
     if (order !== undefined && order !== this.#order && this.#missingGroup === undefined)
       throw this.#found({ group: upTo, what: `Rows are not in the order that checkpoint ${n} saw.` });
     this.#order = '';
@@ -241,7 +244,7 @@ class Walk {
 
 interface CutNote {
   readonly upTo: unknown;
-  /** What was younger was to be kept; not a number where the row does not say. */
+  /** Younger rows had to be kept; NaN if the row does not say. */
   readonly dueBefore: number;
 }
 

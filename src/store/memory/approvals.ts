@@ -22,7 +22,7 @@ interface Kept {
   rounds: number;
 }
 
-/** Keeps approvals in this process: those of a process that ended are asked for again. */
+/** Keeps approvals in this process; after a restart they must be asked for again. */
 export class InMemoryApprovals implements Approvals {
   readonly #clock: Clock;
   readonly #write: (row: OperatorRow) => void;
@@ -77,7 +77,7 @@ export class InMemoryApprovals implements Approvals {
     return used?.approval.id;
   }
 
-  /** Whether a call may be made because of it. */
+  /** Whether the approval was given. */
   isGiven(id: string): boolean {
     return this.find(id)?.decision?.isApproved === true;
   }
@@ -98,7 +98,7 @@ export class InMemoryApprovals implements Approvals {
   }
 }
 
-// Counted anew each time: people are asked now and then, not all the time.
+// Counted each time: approvals are rare.
 function hasRoom(request: ApprovalRequest, all: readonly Approval[]): boolean {
   const shares = new Shares({ ...shareLimits.approvals, total: { rows: MAX_APPROVALS, bytes: MAX_BYTES } });
   for (const { owner, arguments: args } of [...all, request])

@@ -21,12 +21,12 @@ interface Kept {
   notKept: NotKept | undefined;
 }
 
-/** Keeps keys and outcomes in this process, for as long as it lives. */
+/** Keeps idempotency keys and outcomes in this process. */
 export class InMemoryReservations implements Reservations {
   readonly #clock: Clock;
   readonly #kept = new Map<string, Kept>();
   readonly #keys = new Shares(KEYS);
-  // An outcome that makes room is replaced by its digest; its key stays taken.
+  // An outcome that is dropped to make room is replaced by its digest; its key stays taken.
   readonly #outcomes = new Shelf<string>(
     { ...shareLimits.outcomes, total: { rows: Infinity, bytes: MAX_OUTCOME_BYTES } },
     (id, outcome) => {
@@ -44,7 +44,7 @@ export class InMemoryReservations implements Reservations {
     return kept && { subject: kept.subject, outcome: this.#outcomes.get(id), notKept: kept.notKept };
   }
 
-  /** Takes a key, unless it is taken or there is no room for one more. */
+  /** Takes a key, unless it is taken or too many are kept. */
   take({ owner, key, subject, expiresAt }: Reservation): 'committed' | 'taken' | 'full' {
     const id = idOf(owner, key);
     if (this.#current(id)) return 'taken';
@@ -57,7 +57,7 @@ export class InMemoryReservations implements Reservations {
   async finish(owner: string, key: string, outcome: string): Promise<void> {
     const id = idOf(owner, key);
     const kept = this.#current(id);
-    // How a call ended is said once.
+    // The first outcome is kept.
     if (!kept || kept.notKept || this.#outcomes.get(id) !== undefined) return;
     const bytes = Buffer.byteLength(outcome);
     if (bytes > maxKept.outcome) kept.notKept = notKept(outcome);
@@ -66,7 +66,7 @@ export class InMemoryReservations implements Reservations {
 
   async release(owner: string, key: string): Promise<void> {
     const id = idOf(owner, key);
-    // A call that ended did run, whatever anybody says later.
+    // A call that has an outcome did run, so its key is not released.
     if (this.#outcomes.get(id) === undefined && !this.#kept.get(id)?.notKept) this.#forget(id);
   }
 
@@ -77,7 +77,7 @@ export class InMemoryReservations implements Reservations {
     return undefined;
   }
 
-  // To forget a key that is still good would let its call run twice.
+  // Dropping a valid key would let its call run twice.
   #isFull(owner: string): boolean {
     if (!this.#keys.over(owner, ONE)) return false;
     const now = this.#clock.now();
@@ -94,7 +94,7 @@ export class InMemoryReservations implements Reservations {
   }
 }
 
-// Length first, so that no owner and key can be mistaken for another pair.
+// Starts with the length, so that no owner and key can be mistaken for another pair.
 function idOf(owner: string, key: string): string {
   return `${owner.length}:${owner}/${key}`;
 }

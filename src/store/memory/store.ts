@@ -23,7 +23,10 @@ export interface InMemoryStoreParts {
   readonly memory: Memory;
 }
 
-/** Keeps everything in this process, for tests and for whoever needs no database: nothing outlasts a restart, and what it holds is bounded. */
+/**
+ * Keeps everything in this process, for tests and for servers without a database: nothing survives a restart, and its
+ * size is bounded.
+ */
 export function createInMemoryStore({ memory, clock = systemClock }: InMemoryStoreParts): InMemoryStore {
   const entries: Entry[] = [];
   const reservations = new InMemoryReservations(clock);
@@ -77,7 +80,7 @@ class InMemoryJournal implements Journal {
 
   #write(entry: Entry): void {
     this.#checkReady();
-    // A tenth at a time: to move all rows for every new one would cost more than the row.
+    // Removes a tenth at a time: moving all rows for every new one would cost too much.
     if (this.#entries.length >= MAX_ENTRIES) this.#entries.splice(0, MAX_ENTRIES / 10);
     this.#entries.push(entry);
   }
@@ -93,7 +96,7 @@ function createQuotas(clock: Clock): Quotas {
     if (windows.size < MAX_WINDOWS) return;
     const now = clock.now();
     for (const [id, { endsAt }] of windows) if (endsAt <= now) windows.delete(id);
-    // To forget a window that is still open would grant its whole allowance again.
+    // Dropping an open window would grant its whole allowance again.
     if (windows.size >= MAX_WINDOWS)
       throw new ToolcribError('record_unavailable', 'Too many quotas are counted at once; use a database.');
   };
@@ -132,7 +135,7 @@ function createIdentities(): IdentityStore {
       }
     },
     watch(listener) {
-      // Two watchers may bring the same function; each stops only its own.
+      // Two subscribers may pass the same function; each removes only its own.
       const own = (): void => listener();
       listeners.add(own);
       return () => void listeners.delete(own);

@@ -17,22 +17,22 @@ interface Row {
   readonly decision: string | null;
 }
 
-/** What is looked for when an approval is asked for; the whole request comes as text. */
+/** The searchable fields of a request for approval; the whole request is passed as text. */
 export type AskedFor = Pick<ApprovalRequest, 'owner' | 'subject' | 'expiresAt'>;
 
-/** The name of a new approval, or one that was there already. */
+/** The id of a new approval, or one that exists already. */
 export interface AskedAnew {
   readonly id: string;
   readonly known: Approval | undefined;
 }
 
-// One that was used stays until it runs out, so that it cannot be used again.
+// A used approval is kept until it expires, so that it cannot be used again.
 const GOOD = 'used_at is null and expires_at > ?';
 
-/** How approvals are asked for, found and decided; each runs inside the transaction of its group. */
+/** Creates, finds and decides approvals; each runs inside the transaction of its batch. */
 export function approvals(db: SqliteDatabase, shares: SqliteShares) {
   return {
-    /** Asks for an approval; `undefined` when its owner waits for too many, or too much. */
+    /** Asks for an approval; `undefined` if its owner has too many or too large ones open. */
     askApproval(text: string, { owner, subject, expiresAt }: AskedFor): AskedAnew | undefined {
       const now = Date.now();
       const known = db.get<Row>(
@@ -90,10 +90,10 @@ export function approvals(db: SqliteDatabase, shares: SqliteShares) {
   };
 }
 
-/** How what was approved is used; each runs inside the transaction of its group. */
+/** Uses approvals; each runs inside the transaction of its batch. */
 export function approvalUses(db: SqliteDatabase) {
   return {
-    /** Uses up an approval; `false` when there is none to use. */
+    /** Uses up an approval; `false` if it cannot be used. */
     useApproval(id: string): boolean {
       const now = Date.now();
       return (
@@ -121,7 +121,7 @@ export function approvalUses(db: SqliteDatabase) {
         now,
       )?.id;
     },
-    /** Makes an approval good again: the call it was used for is known not to have run. */
+    /** Makes an approval usable again: the call it was used for did not run. */
     giveBackApproval: (id: string): void =>
       void db.run('update approvals set used_at = null where id = ?', id),
   };

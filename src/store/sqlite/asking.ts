@@ -2,21 +2,21 @@ import type { OperationName, Operations } from './operations.ts';
 import type { Body } from './work-queue.ts';
 import type { WorkerClient } from './worker-client.ts';
 
-/** What is larger goes apart from rows. */
+/** Larger bodies are sent apart from rows. */
 export const LARGE_BYTES = 16_384;
 
-/** However large. */
+/** No limit on the size. */
 export const ANY_BYTES = Number.MAX_SAFE_INTEGER;
 
-/** How the thread of a store is asked, by name and with what the operation takes. */
+/** Runs operations on the thread of a store, by name. */
 export interface Asking {
   readonly ask: <N extends OperationName>(
     name: N,
     ...args: Parameters<Operations[N]>
   ) => Promise<ReturnType<Operations[N]>>;
-  /** For what brings or fetches a body: apart from rows, those of a share in their order. */
+  /** For operations with a body: apart from rows; those of one share keep their order. */
   readonly askApart: AskWithBody;
-  /** The same, unless the body is small: then with everything else. */
+  /** The same, but a small body is sent together with rows. */
   readonly askBody: AskWithBody;
 }
 
@@ -26,7 +26,7 @@ type AskWithBody = <N extends OperationName>(
   ...args: Parameters<Operations[N]>
 ) => Promise<ReturnType<Operations[N]>>;
 
-/** The ways to ask over a line. */
+/** The ways to ask through a worker client. */
 export function askOver(client: WorkerClient): Asking {
   return {
     ask: (name, ...args) => client.ask({ name, args }),

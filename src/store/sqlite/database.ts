@@ -6,15 +6,15 @@ import { ToolcribError } from '../../base/errors.ts';
 type Statement = Database.Statement;
 type Value = string | number | bigint | null;
 
-// A server's start waits for it, so it is loaded before anybody asks; where it is not installed, whoever opens a database is told.
+// Loaded early, because a server's start waits for it; if it is not installed, opening a database fails with a message.
 const sqlite = loadSqlite();
 
-/** A connection to an SQLite database, with its statements prepared once. */
+/** A connection to an SQLite database, with cached prepared statements. */
 export class SqliteDatabase {
   readonly raw: Database.Database;
   readonly #statements = new Map<string, Statement>();
 
-  /** Opens or creates a database whose commits are on the disk when they return. */
+  /** Opens or creates a database whose commits are on disk when they return. */
   constructor(file: string, which: 'any' | 'existing' = 'any') {
     if (which === 'existing' && !existsSync(file))
       throw new ToolcribError(
@@ -23,7 +23,8 @@ export class SqliteDatabase {
       );
     if (sqlite instanceof Error) throw new ToolcribError('invalid_setup', NOT_INSTALLED, { cause: sqlite });
     try {
-      // Results and keys are in it: made by us, it is for its owner alone, and so are the files SQLite puts beside it.
+      // The file holds results and keys: only its owner may read it, and SQLite gives the files beside it the same
+      // mode.
       if (which === 'any') closeSync(openSync(file, 'a', 0o600));
       this.raw = new sqlite(file);
       this.raw.exec(
@@ -35,22 +36,22 @@ export class SqliteDatabase {
     }
   }
 
-  /** Which step of the schema the database is at. */
+  /** The schema version of the database. */
   get version(): number {
     return this.get<{ user_version: number }>('pragma user_version')!.user_version;
   }
 
-  /** Changes whenever another connection has written. */
+  /** Changes when another connection has written. */
   get foreignWrites(): number {
     return this.get<{ data_version: number }>('pragma data_version')!.data_version;
   }
 
-  /** Runs a statement; the answer is how many rows it changed. */
+  /** Runs a statement; returns how many rows it changed. */
   run(sql: string, ...values: readonly Value[]): number {
     return this.#prepared(sql).run(...values).changes;
   }
 
-  /** The first row, in the shape its query gives it. */
+  /** The first row, typed by the caller. */
   // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- only the query knows its columns
   get<T>(sql: string, ...values: readonly Value[]): T | undefined {
     return this.#prepared(sql).get(...values) as T | undefined;
@@ -60,12 +61,12 @@ export class SqliteDatabase {
     return this.#prepared(sql).all(...values) as T[];
   }
 
-  /** Reads row by row, for what does not fit into memory. */
+  /** Reads row by row, for results that do not fit into memory. */
   iterate<T>(sql: string, ...values: readonly Value[]): IterableIterator<T> {
     return this.#prepared(sql).iterate(...values) as IterableIterator<T>;
   }
 
-  /** Does everything or nothing, and holds off other writers meanwhile. */
+  /** Runs work in one transaction, and blocks other writers meanwhile. */
   atOnce<T>(work: () => T): T {
     this.run('begin immediate');
     try {
@@ -83,12 +84,12 @@ export class SqliteDatabase {
     this.raw.close();
   }
 
-  // After some failures SQLite has rolled back by itself.
+  // SQLite rolls back by itself after some failures.
   #rollBack(): void {
     try {
       this.run('rollback');
     } catch {
-      // The reason why it came to this is what counts.
+      // The original failure is what matters.
     }
   }
 

@@ -8,7 +8,7 @@ import { settledTask, type Held } from '../journal/settled-task.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { Entry } from '../store.ts';
 
-/** Puts on record that nobody knows how the calls of a process that died have ended. */
+/** Records that the outcome of the calls of a dead process is unknown. */
 export function settleIntents(db: SqliteDatabase, writer: JournalWriter, own: string): void {
   const left = writer.intents.entries().filter(([call]) => !isRunning(holderOf(call), own));
   if (left.length === 0) return;
@@ -18,7 +18,7 @@ export function settleIntents(db: SqliteDatabase, writer: JournalWriter, own: st
   writer.kept(rows);
 }
 
-/** Ends the tasks of processes that died. */
+/** Ends the tasks of dead processes. */
 export function settleTasks(db: SqliteDatabase, own: string): void {
   for (const { id } of db.all<{ id: string }>('select id from tasks where is_open')) {
     const kept = db.get<Held>('select record, holder from tasks where id = ?', id)!;
@@ -31,11 +31,11 @@ export function settleTasks(db: SqliteDatabase, own: string): void {
 /** How long rows are kept. */
 export interface Retention {
   readonly days: number;
-  /** Checks the checkpoints. */
+  /** Verifies the checkpoints. */
   readonly key: KeyObject;
 }
 
-// What is removed in one transaction, as far as checkpoints allow: rows wait for it.
+// The most that one transaction removes, as far as checkpoints allow: new rows wait for it.
 const SLICE_BYTES = 8 * 1_048_576;
 const SLICE_GROUPS = 5_000;
 
@@ -45,7 +45,10 @@ interface Cut {
   readonly line: string;
 }
 
-/** Cuts off a slice of the rows older than some days, at a checkpoint and nowhere else, and puts that on record; `true` when there may be more. */
+/**
+ * Removes a slice of the rows older than some days, always up to a checkpoint, and records it; `true` if there may be
+ * more.
+ */
 export function retain(db: SqliteDatabase, writer: JournalWriter, { days, key }: Retention): boolean {
   const dueBefore = Date.now() - days * 24 * 3_600_000;
   const last = db.get<Cut>(
@@ -55,7 +58,7 @@ export function retain(db: SqliteDatabase, writer: JournalWriter, { days, key }:
   const oldest = db.get<{ id: number | null }>('select min(id) as id from journal')?.id;
   if (!last || oldest === null || oldest === undefined || oldest > last.up_to) return false;
   const cut = sliceOf(db, oldest, last);
-  // Whoever can write to the database can give a checkpoint another time or place beside what was signed.
+  // Anyone who can write to the database can change the unsigned time and number of a checkpoint.
   const signed = openCheckpoint(cut.line, key);
   if (signed?.n !== cut.n || signed.upTo !== cut.up_to || !(Date.parse(signed.at) < dueBefore))
     throw wasChanged(cut.n);
@@ -77,7 +80,7 @@ function wasChanged(n: number): Error {
   );
 }
 
-// The last checkpoint whose rows are few enough to be removed at once; the next one where none is.
+// The last checkpoint whose rows are few enough for one slice; at least the next one.
 function sliceOf(db: SqliteDatabase, oldest: number, last: Cut): Cut {
   let bytes = 0;
   let upTo = oldest;

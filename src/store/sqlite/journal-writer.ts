@@ -15,15 +15,15 @@ import { decodeText, textBytes, type StoredBytes } from '../journal/stored-text.
 
 const HEADS_A_TURN = 1_000;
 
-/** How checkpoints are made. */
+/** When and how checkpoints are made. */
 export interface CheckpointOptions {
   readonly key: KeyObject;
-  /** Every file gets a copy; none of them is in the database. */
+  /** Each file gets a copy; all of them are outside the database. */
   readonly files: readonly string[];
   readonly everyRows: number;
 }
 
-// Changed in place: with many chains, new heads would live long enough to be moved about.
+// Changed in place: with many chains, new head objects would live long enough to burden garbage collection.
 interface Chain {
   readonly name: string;
   seq: number;
@@ -32,7 +32,7 @@ interface Chain {
   hasGrown: boolean;
 }
 
-/** A group of rows that is not yet known to be on the disk, and how things stood before each of them. */
+/** A group of rows that may not be on disk yet, and the state before it. */
 interface Group {
   readonly lastId: number;
   readonly order: string;
@@ -44,17 +44,17 @@ interface JournalRow {
   readonly rows: StoredBytes;
 }
 
-/** Ties rows to their chains and writes them, a group at a time, inside somebody's transaction. */
+/** Adds rows to their chains and writes them as a group, inside the caller's transaction. */
 export class JournalWriter {
   readonly #db: SqliteDatabase;
   readonly #options: CheckpointOptions;
   readonly copies: CheckpointCopies;
-  /** Kept here and written down with checkpoints; the rows since the last one tell the rest. */
+  /** Kept in memory and stored with checkpoints; rows since the last one complete it. */
   readonly intents = new OpenIntents();
   readonly #chains = new Map<string, Chain>();
   #grown: Chain[] = [];
   #rowsSince = 0;
-  // Stands for the order of all rows since the last checkpoint.
+  // A hash of the order of all rows since the last checkpoint.
   #order = '';
   #turnsToSkip = 0;
   #lastId = 0;
@@ -69,9 +69,9 @@ export class JournalWriter {
     this.#catchUp();
   }
 
-  /** Whether enough rows have come for a checkpoint. */
+  /** Whether enough rows were written for a checkpoint. */
   get isDue(): boolean {
-    // With very many chains, checkpoints come less often: their size must not outgrow the rows.
+    // With very many chains, checkpoints are less frequent: they must not outgrow the rows.
     return this.#rowsSince >= this.#options.everyRows * (1 + this.#turnsTaken());
   }
 
@@ -95,7 +95,7 @@ export class JournalWriter {
     this.#db.run('insert into journal (id, at, rows) values (?, ?, ?)', id, Date.now(), lines.join('\n'));
   }
 
-  /** Takes note that the group is on the disk. */
+  /** Confirms that the group is on disk. */
   kept(entries: readonly Entry[]): void {
     for (const { chain } of this.#group?.rows ?? []) this.#noteGrowth(chain);
     this.#group = undefined;
@@ -103,7 +103,7 @@ export class JournalWriter {
     for (const entry of entries) this.intents.take(entry);
   }
 
-  /** Forgets a group that did not reach the disk. */
+  /** Undoes a group that did not reach the disk. */
   lost(): void {
     if (!this.#group) return;
     for (const { chain, before } of this.#group.rows.toReversed()) setHead(chain, before);
@@ -112,7 +112,7 @@ export class JournalWriter {
     this.#group = undefined;
   }
 
-  /** Signs where every chain stands and keeps it, here and outside. */
+  /** Signs where every chain stands and stores it, in the database and in the copies. */
   checkpoint(): void {
     this.#turnsToSkip = this.#turnsTaken();
     if (this.#grown.length === 0) {
@@ -128,7 +128,7 @@ export class JournalWriter {
     else this.copies.add(line);
   }
 
-  /** The same, unless the last one was so large that this turn is left out. */
+  /** The same, unless the last one was so large that this turn is skipped. */
   checkpointInTurn(): void {
     if (this.#turnsToSkip > 0) this.#turnsToSkip--;
     else this.checkpoint();
@@ -143,7 +143,7 @@ export class JournalWriter {
     const last = db.get<{ n: number; line: string }>(
       'select n, line from checkpoints order by n desc limit 1',
     );
-    // Made of entries: a chain may be called `__proto__`.
+    // From entries, because a chain may be named `__proto__`.
     const heads: Checkpoint['heads'] = Object.fromEntries(
       this.#grown.map(({ name, seq, hash }) => [name, [seq, hash]]),
     );
@@ -168,7 +168,7 @@ export class JournalWriter {
     return line;
   }
 
-  // Chains grow under the write lock only, so what others wrote is seen before anything is added.
+  // Chains grow only under the write lock, so writes of other processes are read before adding.
   #lookAround(): void {
     const writes = this.#db.foreignWrites;
     if (writes === this.#seenWrites) return;
@@ -179,7 +179,7 @@ export class JournalWriter {
   #catchUp(): void {
     const covered = this.#db.get<{ up_to: number }>('select up_to from checkpoints order by n desc limit 1');
     if (covered && covered.up_to > this.#lastId) {
-      // What another process covered may be long, or cut off since: the heads stand for it.
+      // Rows another process covered with a checkpoint may be many, or removed: the stored heads stand for them.
       this.#lastId = covered.up_to;
       for (const { chain, seq, hash } of this.#db.all<ChainHead & { chain: string }>(
         'select chain, seq, hash from heads',

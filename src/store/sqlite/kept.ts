@@ -6,18 +6,18 @@ import { settledTask } from '../journal/settled-task.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { Removed, SqliteShares } from './shares.ts';
 
-// As many as there can be of a caller and a tenant together.
+// The most a caller and its tenant can have together.
 const MAX_TRIMMED = 10_000;
 const MAX_TRIMMED_EVENTS = 1_000;
 
-/** A task or session that is ready to be kept. */
+/** A task or session ready to be stored. */
 export interface KeptBody extends KeptText {
   readonly id: string;
   readonly owner: string;
   readonly expiresAt: number;
 }
 
-/** A task that is kept: its text, unless that is larger than asked for. */
+/** A stored task; without its text if that is larger than asked for. */
 export interface FoundTask {
   readonly text: string | undefined;
   readonly owner: string;
@@ -32,7 +32,7 @@ interface TaskRow {
   readonly is_open: number;
 }
 
-/** How tasks and sessions are kept; each runs inside the transaction of its group. */
+/** Stores tasks and sessions; each runs inside the transaction of its batch. */
 export function keptBodies(db: SqliteDatabase, shares: SqliteShares, holder: string) {
   const put = (table: 'tasks' | 'sessions', { id, owner, text, bytes, expiresAt }: KeptBody): void => {
     const before = db.get<{ bytes: number }>(`select bytes from ${table} where id = ?`, id);
@@ -67,7 +67,7 @@ export function keptBodies(db: SqliteDatabase, shares: SqliteShares, holder: str
       if (!row) return undefined;
       const { record, owner, bytes } = row;
       if (record === null) return { text: undefined, owner, bytes };
-      // Its process may have died while this one ran, or have been dying when this one started.
+      // Its process may have died while this one ran, or while this one started.
       const settled = row.is_open === 1 ? settledTask({ record, holder: row.holder }, holder) : undefined;
       if (!settled?.hasDied) return { text: record, owner, bytes };
       const text = JSON.stringify(settled.task);
@@ -89,7 +89,7 @@ export function keptBodies(db: SqliteDatabase, shares: SqliteShares, holder: str
   };
 }
 
-/** How events are kept; each runs inside the transaction of its group. */
+/** Stores events; each runs inside the transaction of its batch. */
 export function events(db: SqliteDatabase, shares: SqliteShares) {
   const remove = (which: string, ...values: readonly (string | number)[]): void =>
     shares.remove(
@@ -97,7 +97,7 @@ export function events(db: SqliteDatabase, shares: SqliteShares) {
       db.all<Removed>(`delete from events where ${which} returning owner, bytes, stream`, ...values),
     );
   return {
-    /** Keeps an event; `false` where its owner has too much for that. */
+    /** Stores an event; `false` if its owner has too much. */
     keepEvent(stream: string, { id, text, bytes }: StreamEvent & KeptText, owner: string): boolean {
       const n = db.get<{ n: number }>(
         'select coalesce(max(n), 0) + 1 as n from events where stream = ?',

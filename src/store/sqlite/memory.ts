@@ -7,17 +7,17 @@ import { parseJson } from '../../base/parse-json.ts';
 import { ANY_BYTES, LARGE_BYTES, type Asking } from './asking.ts';
 import type { Body } from './work-queue.ts';
 
-// Every request of a session asks for its record: it is fetched once, and again when it could have been ended elsewhere.
+// Every request of a session needs its record: it is cached, and read again when another process could have ended it.
 const SESSION_FRESH_MS = 5_000;
 const MAX_SESSIONS = 10_000;
 const SESSION_MS = 24 * 3_600_000;
 const SEALING_KEY_FRESH_MS = 3_600_000;
 
-/** What the protocol remembers, kept by the thread of a store. */
+/** The protocol's memory, kept by the thread of a store. */
 export function createMemory(asking: Asking): Memory {
   const { ask, askBody } = asking;
   const sessions = new Map<string, { record: SessionRecord; until: number }>();
-  // The last reading of each session that is under way, unless the session was ended since.
+  // The latest read of each session under way, unless the session ended since.
   const readings = new Map<string, object>();
   const remember = (record: SessionRecord): SessionRecord => {
     if (sessions.size >= MAX_SESSIONS) sessions.delete(sessions.keys().next().value!);
@@ -72,7 +72,7 @@ function createTasks({ ask, askBody }: Asking): TaskRecords {
       try {
         await put(record, taskText(record));
       } catch (error) {
-        // Where too much waits to be written, that it ended must be known all the same.
+        // Even if the queue is full, the end of a task must be stored.
         if (!isBusy(error) || record.inputRequests) throw error;
         await put(record, endedTaskText(record));
       }
@@ -86,7 +86,7 @@ function createTasks({ ask, askBody }: Asking): TaskRecords {
   };
 }
 
-// All of them apart, small ones too: the events of a stream stay in order, and nobody waits for their being kept.
+// All events go apart, small ones too: a stream keeps its order, and nobody waits for them to be stored.
 function createEvents({ askApart }: Asking): EventLog {
   const bodyOf = (owner: string, bytes: number): Body => ({ share: tenantOf(owner), bytes });
   return {
@@ -102,7 +102,7 @@ function createEvents({ askApart }: Asking): EventLog {
   };
 }
 
-// About what keeping an event takes beside its text, and what it takes to forget a stream.
+// Estimated cost of storing an event beside its text, and of deleting a stream.
 const EVENT_BYTES = 512;
 const FORGET_BYTES = 65_536;
 

@@ -19,13 +19,13 @@ interface KeyRow extends Kept {
   readonly last_used_at: number | null;
 }
 
-/** What the store can be asked to do beside writing rows, by name; each runs inside the transaction of its group. */
+/** The operations of the store beside writing rows, by name; each runs inside the transaction of its batch. */
 export type Operations = ReturnType<typeof createOperations>;
 
 /** The name of an operation. */
 export type OperationName = keyof Operations;
 
-/** Makes the operations for a database; whoever lets them change it writes down what `shares` has counted, too. */
+/** Makes the operations for a database; the caller must flush `shares` after changes. */
 export function createOperations(db: SqliteDatabase, holder: string, shares = new SqliteShares(db)) {
   return {
     ...claims(db, shares),
@@ -44,7 +44,7 @@ function claims(db: SqliteDatabase, shares: SqliteShares) {
     ...approvals(db, shares),
     ...uses,
     ...keys,
-    /** Takes a key and uses up an approval, or neither. */
+    /** Takes a key and uses up an approval, or does neither. */
     claim(reservation: Reservation | undefined, approval: string | undefined): Committed {
       if (approval !== undefined && !uses.useApproval(approval)) return 'unapproved';
       const isRefused = reservation && isFull(reservation.owner) && !isTaken(reservation);

@@ -8,7 +8,7 @@ import type { SqliteDatabase } from './database.ts';
 import { KEYS, type Removed, type SqliteShares } from './shares.ts';
 import type { Reserved } from '../store.ts';
 
-// To make room for a large outcome many small ones may have to go; each costs a write.
+// Limits how many small outcomes are dropped to make room for a large one; each costs a write.
 const MAX_DROPPED = 256;
 
 interface Row {
@@ -25,13 +25,13 @@ interface Outcome {
   readonly bytes: number;
 }
 
-/** A reservation whose outcome is too large to come with small answers. */
+/** A reservation whose outcome is too large to return with small responses. */
 export interface Elsewhere {
   readonly subject: string;
   readonly bytes: number;
 }
 
-/** How keys are taken and given back, and outcomes found; each runs inside the transaction of its group. */
+/** Takes and releases keys, and finds outcomes; each runs inside the transaction of its batch. */
 export function reservations(db: SqliteDatabase, shares: SqliteShares) {
   const insert = ({ owner, key, subject, expiresAt }: Reservation): boolean =>
     db.run(
@@ -53,7 +53,7 @@ export function reservations(db: SqliteDatabase, shares: SqliteShares) {
   };
   return {
     ...outcomes(db, shares),
-    /** Takes a key; `false` when it is taken. */
+    /** Takes a key; `false` if it is taken. */
     reserve: (reservation: Reservation): boolean => {
       const { owner, key } = reservation;
       const isTaken = !insert(reservation);
@@ -62,11 +62,11 @@ export function reservations(db: SqliteDatabase, shares: SqliteShares) {
       shares.add('reservations', owner, { rows: 1, bytes: 0 });
       return true;
     },
-    /** Whether there is no room for one more key of an owner. */
+    /** Whether an owner or its tenant has too many keys. */
     isFull: (owner: string): boolean =>
       shares.held('reservations', owner).rows >= KEYS.caller ||
       shares.held('reservations', tenantOf(owner)).rows >= KEYS.tenant,
-    /** How a call under a key ended, or how large that is when it is larger than asked for. */
+    /** The outcome of a call under a key, or its size if that is larger than asked for. */
     findReserved(owner: string, key: string, maxBytes: number): Reserved | Elsewhere | undefined {
       const row = db.get<Row>(
         `select subject, not_kept, bytes, case when bytes <= ? then outcome end as outcome
@@ -97,7 +97,7 @@ function outcomes(db: SqliteDatabase, shares: SqliteShares) {
     );
     shares.add('reservations', owner, { rows: 0, bytes: -bytes });
   };
-  // The oldest outcomes of a caller or tenant become digests; `false` when that is not enough.
+  // Replaces the oldest outcomes of a caller or tenant by digests; `false` if that is not enough.
   const makeRoom = (owner: string): boolean => {
     const { caller, tenant } = shareLimits.outcomes;
     const parts = [
@@ -117,7 +117,7 @@ function outcomes(db: SqliteDatabase, shares: SqliteShares) {
     return true;
   };
   return {
-    /** Keeps that a call ended, and of its outcome no more than the digest. */
+    /** Stores that a call ended, with only the digest of its outcome. */
     finishWithout: (owner: string, key: string, left: NotKept): void =>
       void db.run(
         'update reservations set not_kept = ? where owner = ? and key = ? and outcome is null',
@@ -125,7 +125,7 @@ function outcomes(db: SqliteDatabase, shares: SqliteShares) {
         owner,
         key,
       ),
-    /** Keeps how a call ended; what was kept before stays. */
+    /** Stores the outcome of a call; an earlier outcome is kept. */
     finish(owner: string, key: string, { text, bytes }: KeptText): void {
       const isKept = db.run(
         `update reservations set outcome = ?, bytes = ? where owner = ? and key = ?

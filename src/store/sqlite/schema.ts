@@ -4,20 +4,20 @@ import type { SqliteDatabase } from './database.ts';
 
 type Step = (db: Kysely<unknown>) => Promise<void>;
 
-// Forward only: a step that was released is never changed, a new one is added.
+// Forward only: a released step is never changed; add a new one.
 const steps: readonly Step[] = [firstTables, approvalTable, shareTables];
 
-/** Which step the schema is at when everything has been applied. */
+/** The version of the current schema. */
 export const schemaVersion = steps.length;
 
 /** Brings a database up to date. */
 export async function migrate(database: SqliteDatabase): Promise<void> {
-  // Loaded only when there is something to do, which is once per release.
+  // Loaded only if there is something to migrate, once per release.
   const { Kysely, SqliteDialect } = await import('kysely');
   const db = new Kysely<unknown>({ dialect: new SqliteDialect({ database: database.raw }) });
   database.run('begin immediate');
   try {
-    // Another process may have been first.
+    // Another process may have migrated first.
     for (let at = database.version; at < steps.length; at++) {
       await steps[at]!(db);
       database.run(`pragma user_version = ${at + 1}`);
@@ -31,7 +31,7 @@ export async function migrate(database: SqliteDatabase): Promise<void> {
 
 async function firstTables(db: Kysely<unknown>): Promise<void> {
   const { schema } = db;
-  // A group of rows is one row here: what is written together is kept together, and costs one insert however many tenants it is about.
+  // A group of rows is one row here: one insert, however many tenants it is about.
   await schema
     .createTable('journal')
     .addColumn('id', 'integer', (column) => column.primaryKey())
@@ -93,7 +93,7 @@ async function approvalTable({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('approvals_owner').on('approvals').columns(['owner', 'subject']).execute();
 }
 
-// What is kept for somebody is counted per caller and per tenant.
+// Stored data is counted per caller and per tenant.
 async function shareTables(db: Kysely<unknown>): Promise<void> {
   const { sql } = await import('kysely');
   const run = async (text: string): Promise<void> => void (await sql.raw(text).execute(db));

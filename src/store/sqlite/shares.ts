@@ -2,13 +2,13 @@ import { tenantOf } from '../../core/caller.ts';
 import { shareLimits, type Amount } from '../../core/memory/limits.ts';
 import type { SqliteDatabase } from './database.ts';
 
-/** The tables in which something is kept for somebody. */
+/** The tables with data of callers. */
 export type SharedTable = 'tasks' | 'sessions' | 'events' | 'reservations' | 'approvals';
 
-/** What is counted: what is kept for callers and tenants in a table, or what a stream has. */
+/** What is counted: the data of callers and tenants in a table, or the events of a stream. */
 type Counted = SharedTable | 'stream';
 
-/** How many keys of idempotent calls are kept. */
+/** How many idempotency keys are kept. */
 export const KEYS = { caller: 250_000, tenant: 1_000_000 } as const;
 
 const LIMITS = {
@@ -37,7 +37,10 @@ export interface Removed {
   readonly stream?: string;
 }
 
-/** Knows what is kept for each caller and tenant. Counted while a transaction runs and written at its end: a statement a change would cost more than the change. */
+/**
+ * Counts what is stored for each caller and tenant. Counts are kept in memory during a transaction and written at its
+ * end: one statement per change would cost more than the change.
+ */
 export class SqliteShares {
   readonly #db: SqliteDatabase;
   readonly #held = new Map<string, Held>();
@@ -46,24 +49,24 @@ export class SqliteShares {
     this.#db = db;
   }
 
-  /** What is kept for a caller, a tenant or a stream. */
+  /** What is stored for a caller, a tenant or a stream. */
   held(counted: Counted, name: string): Readonly<Held> {
     return this.#find(counted, name);
   }
 
-  /** Takes note of what was kept for an owner. */
+  /** Counts data stored for an owner. */
   add(table: SharedTable, owner: string, amount: Amount): void {
     change(this.#find(table, owner), amount);
     change(this.#find(table, tenantOf(owner)), amount);
   }
 
-  /** Takes note of an event that was kept. */
+  /** Counts a stored event. */
   addEvent(stream: string, owner: string, bytes: number): void {
     this.add('events', owner, { rows: 1, bytes });
     change(this.#find('stream', stream), { rows: 1, bytes });
   }
 
-  /** Takes note of rows that were removed. */
+  /** Counts removed rows. */
   remove(table: SharedTable, removed: readonly Removed[]): void {
     for (const { owner, bytes, stream } of removed) {
       this.add(table, owner, { rows: -1, bytes: -bytes });
@@ -71,12 +74,12 @@ export class SqliteShares {
     }
   }
 
-  /** Whether a caller or its tenant has more than it may, with so much more. */
+  /** Whether a caller or its tenant is over its limit, with `more` added. */
   isOver(table: SharedTable, owner: string, more: Amount = NOTHING): boolean {
     return partsOf(table, owner).some(({ name, limit }) => exceeds(this.held(table, name), more, limit));
   }
 
-  /** Removes the oldest of a caller or tenant that has too much; `false` when it still has after so many. */
+  /** Removes the oldest rows of a caller or tenant over its limit; `false` if it is still over after `atMost` rows. */
   trim(table: 'tasks' | 'sessions' | 'events', owner: string, atMost: number): boolean {
     const columns = table === 'events' ? 'owner, bytes, stream' : 'owner, bytes';
     let left = atMost;
@@ -95,7 +98,7 @@ export class SqliteShares {
     return true;
   }
 
-  /** Writes down what has changed, inside the transaction that changed it. */
+  /** Writes changed counts, inside the transaction that changed them. */
   flush(): void {
     const changed = [...this.#held.values()].filter(({ isChanged }) => isChanged);
     this.#held.clear();
@@ -110,7 +113,7 @@ export class SqliteShares {
       if (rows <= 0) this.#db.run('delete from holdings where kind = ? and owner = ?', counted, name);
   }
 
-  /** Forgets what a transaction counted that did not reach the disk. */
+  /** Discards the counts of a transaction that failed. */
   forget(): void {
     this.#held.clear();
   }

@@ -11,23 +11,23 @@ import { WorkerClient, type WorkerEvents } from './worker-client.ts';
 import type { WorkerOptions } from './worker-messages.ts';
 import type { IdentityStore, Reservations, Reserved, Store } from '../store.ts';
 
-/** Where a store is kept, and how its record is secured. */
+/** Where a store is kept, and how its record is signed. */
 export interface SqliteStoreOptions {
   readonly file: string;
   /** Signs the checkpoints. */
   readonly signingKey: string;
-  /** Where copies of the checkpoints go, outside the database. */
+  /** Files for copies of the checkpoints, outside the database. */
   readonly checkpointFiles: readonly string[];
-  /** A checkpoint is due after so many rows, 50,000 unless set. */
+  /** Rows between checkpoints; 50,000 unless set. */
   readonly checkpointRows?: number;
-  /** And after so long, 10 seconds unless set. */
+  /** Time between checkpoints; 10 seconds unless set. */
   readonly checkpointMs?: number;
   readonly retentionDays?: number | undefined;
-  /** A thread that was started ahead of time. */
+  /** A thread that was started earlier. */
   readonly worker?: Worker | undefined;
   readonly onTrouble?: WorkerEvents['onTrouble'];
   readonly onRecovery?: WorkerEvents['onRecovery'];
-  /** Hears of upkeep that did not work; `onTrouble` unless set. */
+  /** Called when maintenance fails; `onTrouble` unless set. */
   readonly onWarning?: WorkerEvents['onWarning'];
 }
 
@@ -107,7 +107,7 @@ function createReservations({ ask, askBody }: Asking): Reservations {
       try {
         await askBody({ share: tenantOf(owner), bytes }, 'finish', owner, key, { text, bytes });
       } catch (error) {
-        // Where too much waits to be written, that the call ended must be known all the same.
+        // Even if the queue is full, the end of a call must be stored.
         if (!(error instanceof ToolcribError) || error.code !== 'busy') throw error;
         await finishWithout();
       }

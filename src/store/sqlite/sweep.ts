@@ -3,14 +3,14 @@ import type { Removed, SqliteShares } from './shares.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-// What is removed in one transaction: rows wait for it.
+// The most that one transaction removes: new rows wait for it.
 const SLICE_ROWS = 500;
 const SLICE_BYTES = 4 * 1_048_576;
 
-/** How long a key seals; it opens what it sealed for as long again: such state is good for minutes. */
+/** How long a key seals; it opens for as long again, since sealed state is valid for minutes. */
 export const SEALING_KEY_MS = DAY_MS;
 
-// Where what has run out is, the column that says when, and how long it is kept after that.
+// The tables with expiring rows, the column of the expiry time, and how long rows are kept after it.
 const PLACES = [
   { table: 'tasks', column: 'expires_at', afterMs: 0, isShared: true },
   { table: 'sessions', column: 'expires_at', afterMs: 0, isShared: true },
@@ -22,7 +22,7 @@ const PLACES = [
   { table: 'sealing_keys', column: 'created_at', afterMs: 2 * SEALING_KEY_MS, isShared: false },
 ] as const;
 
-/** Removes a slice of what has run out, in a transaction of its own; `true` when there may be more. */
+/** Removes a slice of the expired rows in a transaction of its own; `true` if there may be more. */
 export function sweepSlice(db: SqliteDatabase, shares: SqliteShares): boolean {
   try {
     return db.atOnce(() => {

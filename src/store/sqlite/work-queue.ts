@@ -3,25 +3,25 @@ import type { Entry } from '../store.ts';
 import type { Operation } from './worker-messages.ts';
 
 const MIB = 1_048_576;
-// What is written in one transaction: little enough for any disk to be done with it in time.
+// The most that goes into one transaction: little enough for any disk to finish in time.
 const MAX_PARCEL_BYTES = MIB;
-// What is small takes its time too: a tenth of a millisecond for an operation, far less for a row.
+// Small work costs time too: a tenth of a millisecond per operation, far less per row.
 const MIN_BYTES = { row: 512, operation: 4_096 };
 const MAX_BODIES_BYTES_PER_SHARE = 16 * MIB;
 const MAX_BODIES_BYTES = 128 * MIB;
 const MAX_QUEUED = 20_000;
 
-/** Somebody who waits for what was asked for. */
+/** A caller that waits for a row or operation. */
 export interface Waiting {
   readonly resolve: (value: never) => void;
   readonly reject: (error: Error) => void;
-  /** The intent of a call that runs only when it is written in time. */
+  /** The intent of a call that runs only if the intent is written in time. */
   readonly intent?: Entry | undefined;
 }
 
-/** What goes to the thread together, as one transaction, and who waits for it. */
+/** What is sent to the thread as one transaction, and who waits for it. */
 export interface Parcel {
-  /** One line a row. */
+  /** One line per row. */
   text: string;
   readonly rows: Waiting[];
   readonly work: Operation[];
@@ -29,9 +29,9 @@ export interface Parcel {
   bytes: number;
 }
 
-/** A body and whose it is. */
+/** The size of a body and the share it belongs to. */
 export interface Body {
-  /** Those of one share are kept in order; shares take turns. */
+  /** Bodies of one share keep their order; shares take turns. */
   readonly share: string;
   readonly bytes: number;
 }
@@ -47,12 +47,14 @@ interface Share {
   bytes: number;
 }
 
-/** What waits for the thread: rows and small work in the order it was asked for, and bodies apart, in small parcels between the others. */
+/**
+ * The queue for the thread: rows and small operations in order, and bodies apart, in small parcels between the others.
+ */
 export class WorkQueue {
   readonly #parcels: Parcel[] = [];
   #rows = 0;
   #operations = 0;
-  // The first is the next to have its turn.
+  // The first one is next.
   readonly #shares = new Map<string, Share>();
   #bodyBytes = 0;
   #bodies = 0;
@@ -70,7 +72,7 @@ export class WorkQueue {
     return this.#operations < MAX_QUEUED;
   }
 
-  /** Whether a body can wait: each share has room for one at least. */
+  /** Whether a body may be queued: each share has room for at least one. */
   hasRoomFor({ share, bytes }: Body): boolean {
     const own = this.#shares.get(share)?.bytes ?? 0;
     if (own === 0) return this.#bodies < MAX_QUEUED;
@@ -101,7 +103,7 @@ export class WorkQueue {
     this.#bodies++;
   }
 
-  /** What to send next; an empty parcel when nothing waits. */
+  /** The next parcel to send; an empty one if nothing is queued. */
   next(): Parcel {
     const isTurnOfBodies = this.#shares.size > 0 && (this.#isTurnOfBodies || this.#parcels.length === 0);
     this.#isTurnOfBodies = !isTurnOfBodies;
@@ -112,7 +114,7 @@ export class WorkQueue {
     return parcel;
   }
 
-  /** Refuses everything that waits; the answer is how many rows that were. */
+  /** Refuses everything in the queue; returns how many rows that were. */
   refuse(refusal: ToolcribError): number {
     let rows = 0;
     while (!this.isEmpty) {
@@ -144,7 +146,7 @@ export class WorkQueue {
       parcel.work.push(operation);
       parcel.operations.push(waiting);
       parcel.bytes += cost;
-      // Behind all others, and met again there while there is room.
+      // Moves the share to the end, where it is visited again while there is room.
       this.#shares.delete(name);
       if (share.bodies.length > 0) this.#shares.set(name, share);
     }
@@ -152,7 +154,7 @@ export class WorkQueue {
   }
 }
 
-/** Refuses all who wait for a parcel; a promise that is settled stays as it is, so refusing twice does no harm. */
+/** Refuses all who wait for a parcel; rejecting a settled promise does nothing, so this may run twice. */
 export function refuseParcel({ rows, operations }: Parcel, refusal: ToolcribError): void {
   for (const { reject } of rows) reject(refusal);
   for (const { reject } of operations) reject(refusal);

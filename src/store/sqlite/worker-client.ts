@@ -9,18 +9,18 @@ import type { Entry } from '../store.ts';
 import { refuseParcel, WorkQueue, type Body, type Parcel, type Waiting } from './work-queue.ts';
 import type { Batch, News, Operation, Reply, WorkerOptions } from './worker-messages.ts';
 
-/** What the line tells of the thread behind it. */
+/** Events of the worker thread. */
 export interface WorkerEvents {
-  /** The thread has looked, as it does every second, whether others wrote into the database. */
+  /** Every second the thread checks whether another process wrote to the database. */
   readonly onLook: (hasChanged: boolean) => void;
   readonly onTrouble: (reason: string) => void;
   readonly onRecovery: () => void;
-  /** Something that can wait did not work, such as writing a copy of a checkpoint. */
+  /** Maintenance that can be retried failed, such as writing a copy of a checkpoint. */
   readonly onWarning: (reason: string) => void;
 }
 
-// Longer than any healthy disk takes, and within a second; a disk that hangs is worse than one that fails. Looks are counted instead of time,
-// because a process that got no time of its own has not waited for the disk.
+// Longer than a healthy disk takes, and within a second: a disk that hangs is worse than one that fails. Checks are
+// counted instead of time, because a suspended process has not waited for the disk.
 const LOOKS = 9;
 const LOOK_MS = 100;
 const CLOSE_MS = 5_000;
@@ -28,13 +28,16 @@ const CLOSE_MS = 5_000;
 interface Sent {
   readonly id: number;
   readonly parcel: Parcel;
-  /** How often it was still under way when somebody looked. */
+  /** How often it was still under way at a check. */
   looks: number;
-  /** Whether everybody was told that it takes too long. */
+  /** Whether its callers were told that it takes too long. */
   isLate: boolean;
 }
 
-/** The way to the thread that owns the database: what is asked for in one turn, or while it is at work, goes as one group, as far as it is small. */
+/**
+ * Talks to the thread that owns the database. Everything asked for in one turn of the event loop, or while the thread
+ * is busy, is sent as one batch, as far as it is small.
+ */
 export class WorkerClient {
   readonly #worker: Worker;
   readonly #events: WorkerEvents;
@@ -75,7 +78,7 @@ export class WorkerClient {
     worker.on('message', (news: News) => client.#hear(news));
     worker.on('error', (error) => client.#fail(String(error)));
     worker.on('exit', () => client.#end());
-    // A thread that only waits must not keep the process alive.
+    // An idle thread must not keep the process alive.
     worker.unref();
     return client;
   }
@@ -85,12 +88,15 @@ export class WorkerClient {
     return this.#isReady && !this.#closing;
   }
 
-  /** Writes a row; resolves when it is on the disk. */
+  /** Writes a row; resolves when it is on disk. */
   append(entry: Entry): Promise<void> {
     return this.#queueRow(entry, undefined);
   }
 
-  /** The same for the intent of a call that does not run unless this resolves: written too late, it is ended on record. */
+  /**
+   * Writes the intent of a call, which runs only if this resolves; an intent written too late gets an outcome on
+   * record.
+   */
   intend(intent: Entry): Promise<void> {
     return this.#queueRow(intent, intent);
   }
@@ -104,7 +110,7 @@ export class WorkerClient {
     });
   }
 
-  /** Does something in the next transaction; resolves with its answer once that is on the disk. */
+  /** Runs an operation in the next transaction; resolves with its result once that is on disk. */
   ask<T>(operation: Operation, bytes = 0): Promise<T> {
     const { row } = operation;
     if (row && !this.isReady) return this.#refuseRow();
@@ -117,7 +123,10 @@ export class WorkerClient {
     });
   }
 
-  /** The same for what brings or fetches a body: apart from rows, those of each share in their order. Fails with `busy` where too much waits. */
+  /**
+   * Runs an operation with a body, apart from rows; those of one share keep their order. Fails with `busy` if the queue
+   * is full.
+   */
   askApart<T>(operation: Operation, body: Body): Promise<T> {
     if (this.#closing || this.#hasEnded) return Promise.reject(recordUnavailable());
     if (!this.#queue.hasRoomFor(body)) return Promise.reject(new ToolcribError('busy', TOO_MUCH));
@@ -127,7 +136,7 @@ export class WorkerClient {
     });
   }
 
-  /** Lets what was asked for finish, and ends the thread. */
+  /** Lets pending work finish, and ends the thread. */
   close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
@@ -175,7 +184,7 @@ export class WorkerClient {
     this.#sent = { id, parcel: this.#post(id, refused, this.#queue.next()), looks: 0, isLate: false };
   }
 
-  // What cannot be copied to the thread, such as a function, fails the request it is part of and no other.
+  // An argument that cannot be cloned, such as a function, fails only its own operation.
   #post(id: number, refused: number, parcel: Parcel): Parcel {
     const { text: rows, work } = parcel;
     try {
@@ -208,14 +217,15 @@ export class WorkerClient {
     else {
       for (const { resolve } of parcel.rows) resolve(undefined as never);
       for (const [index, { resolve }] of parcel.operations.entries()) resolve(results![index] as never);
-      // Late is better than never: whoever waited has given up, but the next can be served.
+      // The callers of this batch have given up, but the next one can be served.
       if (!this.#isReady) this.#recover();
       if (sent.isLate) this.#takeBack(parcel, results!);
     }
     if (!this.#queue.isEmpty) this.#schedule();
   }
 
-  // Calls that were refused meanwhile have not run, although their intents got written: the record says so, and their keys and approvals are good again.
+  // Calls that were refused meanwhile did not run although their intents were written: their outcomes are recorded, and
+  // their keys and approvals are released.
   #takeBack({ rows, work }: Parcel, results: readonly unknown[]): void {
     for (const { intent } of rows) if (intent) this.#closeUnrun(intent);
     for (const [index, { name, args, row }] of work.entries()) {
@@ -237,11 +247,11 @@ export class WorkerClient {
     this.append(endIntent(row, { outcome: 'record_unavailable', reason })).catch(() => {});
   }
 
-  // Nobody waits for a disk that hangs: the calls are refused, and no tool runs until it answers again.
+  // If the disk hangs, waiting calls are refused, and no tool runs until it responds again.
   #watch(): void {
     const sent = this.#sent;
     if (!sent) {
-      // Nothing else might be asked for while calls are refused, so the thread is asked whether it is well.
+      // No other work may come while calls are refused, so an empty batch tests the thread.
       if (!this.#isReady && !this.#isScheduled && !this.#hasEnded) this.#send();
       return;
     }

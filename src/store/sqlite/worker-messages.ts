@@ -1,10 +1,10 @@
 import type { OperationName } from './operations.ts';
 import type { Entry } from '../store.ts';
 
-/** What the thread that owns the database is told when it starts. */
+/** The start options of the thread that owns the database. */
 export interface WorkerOptions {
   readonly file: string;
-  /** What names this process to others that share the file. */
+  /** The name of this process among those that share the file. */
   readonly holder: string;
   readonly signingKey: string;
   readonly checkpointFiles: readonly string[];
@@ -14,7 +14,7 @@ export interface WorkerOptions {
   readonly retentionDays: number | undefined;
 }
 
-/** One thing to do, with the row that rides with it. */
+/** An operation, and the row that is written with it. */
 export interface Operation {
   readonly name: OperationName;
   readonly args: readonly unknown[];
@@ -24,21 +24,21 @@ export interface Operation {
 /** Everything that goes into one transaction. */
 export interface Batch {
   readonly id: number;
-  /** One line a row: chain and body; one text is cheaper to hand over than many. */
+  /** One line per row, chain and body; one string is cheaper to send than many. */
   readonly rows: string;
   readonly operations: readonly Operation[];
-  /** How many rows were refused without being sent since the batch before. */
+  /** How many rows were refused without being sent since the previous batch. */
   readonly refused: number;
 }
 
-/** What came of a batch: an answer per operation, or one error for all of it. */
+/** The results of a batch: one per operation, or one error for all. */
 export interface Reply {
   readonly id: number;
   readonly results?: readonly unknown[];
   readonly error?: string;
 }
 
-/** What the thread says by itself, or in answer. */
+/** A message from the thread, with or without a request. */
 export type News =
   | Reply
   | { readonly ready: true }

@@ -20,13 +20,13 @@ const REOPEN_MS = 200;
 const MAX_REOPEN_MS = 5_000;
 const STEADY_MS = 60_000;
 
-/** An open database with everything that works on it. */
+/** An open database and everything that works on it. */
 interface Opened {
   readonly db: SqliteDatabase;
   readonly writer: JournalWriter;
   readonly operations: Operations;
   readonly shares: SqliteShares;
-  /** Checks the checkpoints. */
+  /** Verifies the checkpoints. */
   readonly key: KeyObject;
 }
 
@@ -84,7 +84,7 @@ function perform(batch: Batch): Reply {
   return { id: batch.id, results };
 }
 
-// A row rides with what it is about: it is written only if that was done.
+// The row of an operation is written only if the operation was done.
 function runOne({ name, args, row }: Operation, operations: Operations, entries: Entry[]): unknown {
   const value = (operations[name] as (...values: readonly unknown[]) => unknown)(...args);
   const isDone = name === 'claim' ? value === 'committed' : value !== undefined;
@@ -124,23 +124,24 @@ function rowsIn({ rows, operations }: Batch): number {
   return riding + (rows === '' ? 0 : rows.split('\n').length);
 }
 
-// What one request brought upon itself, or another writer, says nothing about the disk.
+// An error of one request, or of another writer, says nothing about the disk.
 function isDiskTrouble(code: string): boolean {
   return (
     code.startsWith('SQLITE_') && !code.startsWith('SQLITE_CONSTRAINT') && !code.startsWith('SQLITE_BUSY')
   );
 }
 
-// A file whose sync failed is not trusted again: the connection and its write-ahead log are given up, and a new one is begun.
+// A file whose sync failed is not trusted again: the connection and its write-ahead log are closed, and a new one is
+// opened.
 function abandon(reason: string): void {
   try {
     opened?.db.close();
   } catch {
-    // It is given up in any case.
+    // It is abandoned in any case.
   }
   opened = undefined;
   port.postMessage({ trouble: reason });
-  // One that fails again soon was not well: it is given more time, so that the record does not fill with gaps.
+  // If it fails again soon, it waits longer, so that the record does not fill with gaps.
   if (performance.now() - reopenedAt > STEADY_MS) reopenMs = REOPEN_MS;
   reopenLater(reason);
 }
@@ -156,7 +157,7 @@ async function reopen(reason: string): Promise<void> {
   const fresh = await open();
   try {
     fresh.db.get('pragma wal_checkpoint(truncate)');
-    // What the log gave up is room for a row or two, and a disk that takes no more than those is still full.
+    // Closing the log frees room for a row or two, but a disk with no more room than that is still full.
     proveRoom(options.file);
     const body = JSON.stringify({ kind: 'gap', at: new Date().toISOString(), reason, refused: refusedRows });
     const gap = [{ chain: OPERATOR_CHAIN, body }];
@@ -172,7 +173,7 @@ async function reopen(reason: string): Promise<void> {
   port.postMessage({ ready: true });
 }
 
-// Upkeep that fails is tried again with the next turn; a copy that cannot be written says nothing about the database.
+// Failed maintenance is tried again next time; a copy that cannot be written says nothing about the database.
 function keepUp(work: (store: Opened) => void): void {
   const store = opened;
   try {
@@ -187,7 +188,7 @@ function keepUp(work: (store: Opened) => void): void {
 
 let isCleaning = false;
 
-// Slice by slice, each a transaction of its own: what others ask for meanwhile comes between them.
+// Each slice is a transaction of its own, so that other work runs between them.
 function cleanUp(): void {
   if (!isCleaning) cleanSlice();
 }
@@ -223,7 +224,7 @@ port.on('message', (batch: Batch | 'close') => {
 
 try {
   opened = await open();
-  // First of all: to a database that a copy contradicts, nothing is added.
+  // First: nothing is added to a database that contradicts a copy.
   opened.writer.copies.catchUp();
   settleIntents(opened.db, opened.writer, options.holder);
   settleTasks(opened.db, options.holder);
