@@ -14,10 +14,10 @@ import { isDeclaredReadOnly, type Tool } from '../core/tool.ts';
 import type { Reservations, Reserved } from '../store/store.ts';
 import { jsonDigest } from './json-digest.ts';
 
-/** Where a call carries its key: a field of the request's `_meta`. */
+/** The field of the request's `_meta` that holds the key. */
 export const idempotencyKey = 'dev.toolcrib/idempotencyKey';
 
-/** How calls with effects are kept from running twice. */
+/** Options for calls that must not run twice. */
 export const idempotencyOptions = z.strictObject({
   keepHours: z
     .number()
@@ -28,20 +28,20 @@ export const idempotencyOptions = z.strictObject({
   required: z.boolean().default(false).describe('Whether tools with effects refuse calls without a key.'),
 });
 
-/** What the stage works with. */
+/** What the stage needs. */
 export interface IdempotencyParts {
   readonly reservations: Reservations;
   readonly clock?: Clock;
-  /** Handed on when the configuration is loaded again, so that calls under way are still known. */
+  /** Kept across a reload, so that running calls are still known. */
   readonly running?: RunningKeys;
 }
 
-/** The keys whose calls are running in this process, each with what the call is. */
+/** The keys of calls running in this process, each with the digest of its call. */
 export class RunningKeys extends Map<string, string> {}
 
 /**
- * Lets a call with effects that carries a key run once: a second call under the key gets the first one's outcome. The key is taken by the
- * `commit` stage, in one transaction with the intent, so `commit` must stand further in.
+ * Lets a call with effects and a key run once: a second call with the key gets the outcome of the first. The `commit`
+ * stage takes the key in one transaction with the intent, so `commit` must come after this stage.
  */
 export function idempotency(options: z.input<typeof idempotencyOptions>, parts: IdempotencyParts): Stage {
   const { keepHours, required } = idempotencyOptions.parse(options, { jitless: true });
@@ -84,7 +84,7 @@ class Ledger {
     const id = `${owner} ${key}`;
     this.#refuseRunning(id, subject, tool);
     const found = await reservations.find(owner, key);
-    // Another call under the key may have begun meanwhile.
+    // Another call with the key may have started meanwhile.
     this.#refuseRunning(id, subject, tool);
     if (found) return replay(call, subject, found);
     const reservation = { owner, key, subject, expiresAt: clock.now() + keepMs };
@@ -115,17 +115,18 @@ class Ledger {
     try {
       result = await next(call);
     } catch (error) {
-      // What a stopped call fails with says nothing about what it did.
+      // The error of a stopped call does not say what the tool did.
       const isKnown = record.hasIntent && !call.cancellation.reason;
       const outcome = isKnown ? failureText(error) : undefined;
       if (outcome !== undefined) await reservations.finish(owner, key, outcome).catch(ignore);
-      // Stopped between the intent and the run, or by a question that could not be put: what comes before one is safe to repeat.
+      // Stopped between the intent and the run, or by a question that could not be asked: what comes before a question
+      // is safe to repeat.
       else if (record.hasIntent && (!record.hasRun || couldNotAsk(call, error)))
         await reservations.release(owner, key).catch(ignore);
       throw error;
     }
     if (!record.hasIntent) {
-      // A question of a stage further out than commit is no run.
+      // A question of a stage before `commit` means that the tool did not run.
       if (result.kind === 'needs_input' || record.refusal) return result;
       throw new ToolcribError(
         'invalid_setup',
@@ -133,12 +134,12 @@ class Ledger {
       );
     }
     if (result.kind === 'needs_input') {
-      // The answers come with a call of their own, which must find the key free.
+      // The answers come with another call, which must find the key free.
       await reservations.release(owner, key);
       return result;
     }
     const outcome = resultText(result, record.bytes);
-    // What cannot be kept stays unknown to whoever asks again; this caller need not suffer for it.
+    // An outcome that cannot be stored stays unknown; this caller still gets the result.
     if (outcome !== undefined) await reservations.finish(owner, key, outcome).catch(ignore);
     return result;
   }
@@ -211,7 +212,7 @@ type Outcome =
       };
     };
 
-// What JSON cannot hold cannot be sent either; its outcome stays unknown.
+// A value that is not JSON cannot be sent either; its outcome stays unknown.
 function resultText(result: Done | Failed, bytes: number | undefined): string | undefined {
   try {
     return JSON.stringify({ result, bytes } satisfies Outcome);
@@ -220,7 +221,7 @@ function resultText(result: Done | Failed, bytes: number | undefined): string | 
   }
 }
 
-// After these nobody can say what the tool did, or still does.
+// After these errors it is unknown what the tool did, or still does.
 const UNKNOWN_AFTER: ReadonlySet<ErrorCode> = new Set([
   'timed_out',
   'upstream_unavailable',

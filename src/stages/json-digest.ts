@@ -1,9 +1,12 @@
 import { digest } from '../base/digest.ts';
 
-// Far deeper than a message may be; what a check of the author's own makes of one could be a circle.
+// Far deeper than a message may be; an author's schema may return a circular value.
 const MAX_DEPTH = 200;
 
-/** The fingerprint of a value, or `undefined` where JSON could not tell it from another: a check of the author's own may turn arguments into anything. */
+/**
+ * The digest of a value, or `undefined` if JSON cannot represent it: an author's schema may turn arguments into
+ * anything.
+ */
 export function jsonDigest(value: unknown): string | undefined {
   return isJson(value, 0) ? digest(value) : undefined;
 }
@@ -28,7 +31,7 @@ function isJsonObject(value: object, depth: number): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype === Date.prototype) return Number.isFinite((value as Date).getTime());
   if (prototype !== Object.prototype && prototype !== null) return false;
-  // An object may say of itself that it is something else.
+  // toJSON may return something else.
   if ('toJSON' in value) return false;
   for (const item of Object.values(value)) if (!isJson(item, depth + 1)) return false;
   return true;

@@ -8,7 +8,7 @@ import type { Awaitable } from '../base/awaitable.ts';
 import type { Next, Stage } from '../core/stage.ts';
 import type { Counter, Gauge, Histogram, Metrics, Series } from '../observe/metrics.ts';
 
-/** What the `metrics` stage may be told. */
+/** The options of the `metrics` stage. */
 export const metricsOptions = z.strictObject({
   buckets: z
     .array(z.number().positive())
@@ -21,21 +21,21 @@ export const metricsOptions = z.strictObject({
     .describe('Upper bounds, in seconds, into which the time of a call is sorted.'),
 });
 
-/** What the `metrics` stage works with. */
+/** What the `metrics` stage needs. */
 export interface MetricsParts {
-  /** Where the counts are kept and shown; it lives longer than the stage. */
+  /** Where the counts are kept and shown; outlives the stage. */
   readonly metrics: Metrics;
   readonly clock?: Clock;
 }
 
-/** Counts calls by tool and outcome, and measures how long they take. */
+/** Counts calls by tool and outcome, and measures their duration. */
 export function metrics(options: z.input<typeof metricsOptions>, parts: MetricsParts): Stage {
   const meter = new Meter(metricsOptions.parse(options, { jitless: true }).buckets, parts);
   let unknown: ToolMeter | undefined;
   return {
     name: 'metrics',
     wrap(tool, next) {
-      // A name that a caller made up must not become a label: each would be a series that is kept for good.
+      // A name made up by a caller must not become a label: each would be a series that is kept for good.
       const tally = absentTools.has(tool)
         ? (unknown ??= meter.toolMeter('(unknown)'))
         : meter.toolMeter(tool.name);
@@ -135,7 +135,7 @@ class ToolMeter {
   }
 }
 
-// Codes come from a fixed table, so they are few; anything else that is thrown is an accident.
+// Codes come from a fixed table, so they are few; any other error is unexpected.
 function outcomeOf(error: unknown): string {
   return error instanceof ToolcribError ? error.code : 'internal';
 }

@@ -9,7 +9,7 @@ import type { Awaitable } from '../base/awaitable.ts';
 import type { Next, Stage } from '../core/stage.ts';
 import { isDeclaredIdempotent, isDeclaredReadOnly } from '../core/tool.ts';
 
-/** How often and how soon a call is made again. */
+/** How often and how soon a call is retried. */
 export const retryOptions = z.strictObject({
   attempts: z
     .int()
@@ -32,14 +32,14 @@ export const retryOptions = z.strictObject({
     .describe('The longest wait between two attempts, in milliseconds.'),
 });
 
-/** What the stage works with. */
+/** What the stage needs. */
 export interface RetryParts {
   readonly clock?: Clock;
-  /** Spreads the attempts of many calls: a number from 0 to 1. */
+  /** Spreads the retries of many calls: a number from 0 to 1. */
   readonly random?: () => number;
 }
 
-/** Makes a call again when what it depends on did not answer; only where making it twice does no harm. */
+/** Retries a call when a service it depends on does not answer; only if running it twice does no harm. */
 export function retry(options: z.input<typeof retryOptions> = {}, parts: RetryParts = {}): Stage {
   const limits = retryOptions.parse(options, { jitless: true });
   const { clock = systemClock, random = Math.random } = parts;
@@ -96,17 +96,17 @@ function isOutage(error: unknown): error is ToolcribError {
   return error instanceof ToolcribError && error.code === 'upstream_unavailable';
 }
 
-// Questions are counted within one run: running it again would put them a second time.
+// Questions are counted within one run: a retry would ask them again.
 function mayGoOn({ cancellation, interview }: Call): boolean {
   return !cancellation.reason && interview.asked === 0;
 }
 
-/** How long to wait before the next attempt; `undefined` when whoever failed asks for longer than we would wait. */
+/** How long to wait before the next attempt; `undefined` if the failure asks for longer than the limit. */
 function waitBefore(attempt: number, { data }: ToolcribError, pace: Pace): number | undefined {
   const longest = Math.min(pace.maxDelayMs, pace.delayMs * 2 ** (attempt - 1));
   const ownMs = longest * (0.5 + pace.random() / 2);
   const askedMs = data?.['retryAfterMs'];
-  // What a tool hands on may be any number, and one that is none would be waited for without end.
+  // A tool may pass any number, and NaN would be waited for without end.
   if (typeof askedMs !== 'number' || Number.isNaN(askedMs)) return ownMs;
   return askedMs > pace.maxDelayMs ? undefined : Math.max(ownMs, askedMs);
 }

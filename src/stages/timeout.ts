@@ -16,10 +16,10 @@ export const timeoutOptions = z.strictObject({
     .describe('The same for some tools, by name or pattern such as "github.*".'),
 });
 
-/** What the stage works with. */
+/** What the stage needs. */
 export interface TimeoutParts {
   readonly clock?: Clock;
-  /** Where deadlines are watched; the stage watches its own unless set. */
+  /** Where deadlines are watched; the stage creates its own unless set. */
   readonly deadlines?: Deadlines;
 }
 
@@ -28,7 +28,7 @@ export function timeout(options: z.input<typeof timeoutOptions> = {}, parts: Tim
   return limitTime(timeLimits(options, parts));
 }
 
-/** How long each tool may take, for whatever else has to keep to that. */
+/** How long each tool may take, for other code with the same limits. */
 export function timeLimits(options: z.input<typeof timeoutOptions>, parts: TimeoutParts): TimeLimits {
   const limits = timeoutOptions.parse(options, { jitless: true });
   const { clock = systemClock, deadlines = new Deadlines(clock) } = parts;

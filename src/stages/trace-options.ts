@@ -1,4 +1,7 @@
 import { z } from 'zod';
 
-/** What the `trace` stage may be told: nothing, since the OpenTelemetry SDK says where spans go. Apart from the stage, so that checking a configuration does not load OpenTelemetry. */
+/**
+ * The options of the `trace` stage: none, since the OpenTelemetry SDK decides where spans go. In a file of its own, so
+ * that checking a configuration does not load OpenTelemetry.
+ */
 export const traceOptions = z.strictObject({});

@@ -24,13 +24,13 @@ import { traceOptions } from './trace-options.ts';
 
 export { traceOptions } from './trace-options.ts';
 
-/** What the `trace` stage works with. */
+/** What the `trace` stage needs. */
 export interface TraceParts {
-  /** Makes the spans; the one of the registered SDK unless given. */
+  /** Creates the spans; the registered SDK's tracer unless given. */
   readonly tracer?: Tracer;
 }
 
-/** Makes one span of each call, as part of the trace the client sent along. */
+/** Creates one span per call, as part of the trace the client sent. */
 export function trace(options: z.input<typeof traceOptions> = {}, parts: TraceParts = {}): Stage {
   traceOptions.parse(options, { jitless: true });
   const { tracer = openTelemetry.getTracer('toolcrib') } = parts;
@@ -44,7 +44,7 @@ export function trace(options: z.input<typeof traceOptions> = {}, parts: TracePa
   };
 }
 
-/** What a span is called, and what it says from the start. */
+/** The name of a span and its initial attributes. */
 interface About {
   readonly name: string;
   readonly options: SpanOptions & { readonly attributes: Attributes };
@@ -60,7 +60,7 @@ function follow<C extends Call>(call: C, next: Next<C>, tracing: Tracing): Await
   const parent = parentOf(call, ambient);
   const span = startSpan(tracing, parent, ambient);
   const { traceId } = span.spanContext();
-  // Without an SDK nobody follows, and there is nothing to hand on.
+  // Without an SDK there is no trace to pass on.
   if (traceId === INVALID_TRACEID) return next(call);
 
   call.record.traceId = traceId;
@@ -93,11 +93,11 @@ function startSpan({ tracer, about }: Tracing, parent: Context, ambient: Context
   const around = parent === ambient ? undefined : openTelemetry.getSpanContext(ambient);
   if (!around || around === openTelemetry.getSpanContext(parent))
     return tracer.startSpan(about.name, about.options, parent);
-  // The client's span is the parent; the one of the transport is linked, because one request may carry several calls.
+  // The client's span is the parent; the transport's span is linked, because one request may carry several calls.
   return tracer.startSpan(about.name, { ...about.options, links: [{ context: around }] }, parent);
 }
 
-// The operator's propagators decide what of it is believed; nothing a client sends may stop its call.
+// The operator's propagators decide what is trusted; nothing a client sends may fail its call.
 function parentOf({ meta }: Call, ambient: Context): Context {
   try {
     return propagation.extract(ambient, meta, fromMeta);
@@ -106,7 +106,7 @@ function parentOf({ meta }: Call, ambient: Context): Context {
   }
 }
 
-// As long as W3C lets baggage be.
+// The W3C limit for baggage.
 const MAX_FIELD_LENGTH = 8_192;
 
 const fromMeta: TextMapGetter<Call['meta']> = {
@@ -131,7 +131,7 @@ function endThrown(span: Span, error: unknown): void {
   span.end();
 }
 
-// Without a message: an error's text may repeat what was sent.
+// Without a message: the text of an error may repeat what was sent.
 function markFailed(span: Span, type: string): void {
   span.setAttribute('error.type', type);
   span.setStatus({ code: SpanStatusCode.ERROR });
@@ -139,7 +139,7 @@ function markFailed(span: Span, type: string): void {
 
 function aboutTool(tool: Tool): About {
   const operation = { 'gen_ai.operation.name': 'execute_tool' };
-  // A name that a caller made up belongs in the record, not in a list of span names.
+  // A name made up by a caller is recorded, but must not become a span name.
   if (absentTools.has(tool)) return aboutMethod('tools/call', undefined, operation);
   return aboutMethod('tools/call', tool.name, { ...operation, 'gen_ai.tool.name': tool.name });
 }
@@ -147,7 +147,7 @@ function aboutTool(tool: Tool): About {
 function aboutReading(call: Reading): About {
   switch (call.kind) {
     case 'resource':
-      // The address of a template holds arguments, and those are not shown; nor is one that a caller made up.
+      // The URI of a template contains arguments, which are not shown; nor is a URI made up by a caller.
       return 'uriTemplate' in call.resource || absentReadings.has(call.resource)
         ? aboutMethod('resources/read')
         : aboutMethod('resources/read', undefined, { 'mcp.resource.uri': call.resource.uri });

@@ -15,19 +15,19 @@ import { createPolicy, type AccessPolicy, type Verdict } from './policy.ts';
 import { accessOptions, compileRule, type CompiledRule } from './rules.ts';
 import { toConditionValue } from './condition-values.ts';
 
-/** What access rules work with. */
+/** What access rules need. */
 export interface AccessParts {
-  /** Brings the evaluator of conditions; asked only if some rule has one. */
+  /** Loads the evaluator of conditions; called only if a rule has one. */
   readonly loadCel?: () => Promise<typeof Cel>;
 }
 
-/** Access rules at work: two stages that ask one policy. */
+/** Two stages that apply one access policy. */
 export interface Access {
-  /** Hides what a caller may not use; belongs before the arguments are checked. */
+  /** Hides what a caller may not use; must come before the arguments are checked. */
   readonly byName: Stage;
-  /** Asks the conditions; belongs after the arguments are checked and defaults filled in. */
+  /** Evaluates conditions; must come after the arguments are checked and defaults filled in. */
   readonly byCondition: Stage;
-  /** What is wrong with the rules, given the tools there are; rules with an error should not be put to use. */
+  /** Problems of the rules, given the tools; rules with an error must not be used. */
   check(tools: readonly Tool[]): AccessComplaint[];
 }
 
@@ -99,7 +99,7 @@ interface Addressed {
   readonly address: string | undefined;
 }
 
-// A template stands for many addresses, and one address can be written in several ways: each of them must be allowed.
+// A template stands for many URIs, and one URI can be written in several ways: every form must be allowed.
 function targetVerdict(policy: AccessPolicy, caller: Caller, { target, address }: Addressed): Verdict {
   const verdict = policy.reading(target, caller);
   if (!verdict.isListed || address === undefined || !('uriTemplate' in target)) return verdict;
@@ -157,7 +157,7 @@ function decideCall(call: ToolCall, { policy, conditions, tool, shown, next }: T
   const scope = scopeOf(call, shown);
   for (const rule of verdict.conditions) {
     const condition = conditions.get(rule);
-    // What cannot be told is no reason to allow, and reason enough to deny.
+    // A condition that cannot be evaluated never allows, and always denies.
     const isMatch = !condition || ((scope && condition.holds(scope)) ?? !rule.allows);
     if (!isMatch) continue;
     call.record.rule = rule.note;

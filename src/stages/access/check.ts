@@ -3,19 +3,19 @@ import type { AccessCondition } from './condition.ts';
 import type { CompiledRule } from './rules.ts';
 import { asTruth, canHaveField, type FieldStep } from './reachable-field.ts';
 
-/** Something to change in the rules. */
+/** A problem of the access rules. */
 export interface AccessComplaint {
   /** An error makes the rule unusable; a warning is probably a mistake. */
   readonly severity: 'error' | 'warning';
-  /** Which rule, counted from 0. */
+  /** The index of the rule. */
   readonly rule: number;
-  /** Where in the rule. */
+  /** The place in the rule. */
   readonly path: readonly string[];
   readonly message: string;
   readonly remedy: string;
 }
 
-/** Holds the rules against the tools there are. */
+/** Checks the rules against the tools that exist. */
 export function checkAccess(
   rules: readonly CompiledRule[],
   conditions: ReadonlyMap<CompiledRule, AccessCondition>,

@@ -2,24 +2,24 @@ import type { ASTNode } from '@marcbachmann/cel-js';
 import { linearPattern, type LinearPattern } from '../../base/linear-pattern.ts';
 import { anyItem, type FieldStep } from './reachable-field.ts';
 
-/** Why a condition cannot be used, and what to do about it. */
+/** Why a condition cannot be used, and how to fix it. */
 export interface ConditionProblem {
   readonly message: string;
   readonly remedy: string;
 }
 
-/** What reading a condition shows before it is ever evaluated. */
+/** What static analysis of a condition finds. */
 export interface ConditionSurvey {
   readonly problem: ConditionProblem | undefined;
-  /** The arguments it names. */
+  /** The arguments it refers to. */
   readonly fields: readonly (readonly FieldStep[])[];
-  /** Those of them that must be true or false by themselves. */
+  /** Those arguments that must be booleans. */
   readonly truths: readonly (readonly FieldStep[])[];
-  /** How the time it takes grows with the arguments: in proportion for 1, with the square for 2, and so on. */
+  /** The degree of its running time in the size of the arguments: 1 is linear, 2 quadratic, and so on. */
   readonly degree: number;
 }
 
-/** The function that stands in for `matches`: the evaluator's own can be made to run for ever. */
+/** The function that replaces `matches`: the evaluator's own may backtrack for ever. */
 export const LINEAR_MATCHES = 'matchesLinearly';
 
 const KNOWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
@@ -29,15 +29,15 @@ const KNOWN_FIELDS: Readonly<Record<string, readonly string[]>> = {
 };
 const VARIABLES: ReadonlySet<string> = new Set(['args', ...Object.keys(KNOWN_FIELDS)]);
 const LOOPS: ReadonlySet<string> = new Set(['all', 'exists', 'exists_one', 'filter']);
-// They build values out of values: a short chain of them grows without bound.
+// They build new values: a short chain of them grows without limit.
 const BUILDERS: ReadonlySet<string> = new Set(['map', 'bind', 'json']);
-// They look for one text in another, or repeat one for every element.
+// They search text in text, or repeat text per element.
 const SEARCHES: ReadonlySet<string> = new Set(['contains', 'indexOf', 'lastIndexOf', 'split', 'join']);
-// Marks the variable of a loop over what is written in the configuration: such a loop is short.
+// Marks the variable of a loop over a literal in the configuration: such a loop is short.
 const OWN = Infinity;
 const MAX_DURATION_LENGTH = 40;
 
-/** Walks through a parsed condition, collects its patterns and puts the linear engine in the place of the other. */
+/** Walks a parsed condition, collects its patterns and replaces `matches` by the linear engine. */
 export function surveyCondition(root: ASTNode, patterns: Map<string, LinearPattern>): ConditionSurvey {
   const survey = new Survey(patterns);
   survey.walk(root, { depth: 0, loops: new Map() });
@@ -45,7 +45,7 @@ export function surveyCondition(root: ASTNode, patterns: Map<string, LinearPatte
   return { problem, fields, truths: truthsIn(root), degree: hasSplit ? degree + 1 : degree };
 }
 
-/** Where a node stands: how many loops it is inside, and which variable belongs to which of them. */
+/** The position of a node: how many loops it is inside, and which variable belongs to which loop. */
 interface Place {
   readonly depth: number;
   readonly loops: ReadonlyMap<string, number>;
@@ -58,10 +58,10 @@ class Survey {
   problem: ConditionProblem | undefined;
   readonly fields: (readonly FieldStep[])[] = [];
   degree = 1;
-  /** Whether text is taken apart, which makes many values of what counted as few. */
+  /** Whether text is split, which makes many values of few. */
   hasSplit = false;
   readonly #patterns: Map<string, LinearPattern>;
-  /** How often something was named that the caller of the tool chose. */
+  /** How often values from the caller are referred to. */
   #mentions = 0;
 
   constructor(patterns: Map<string, LinearPattern>) {
@@ -96,7 +96,7 @@ class Survey {
     for (const node of nodes) this.walk(node, place);
   }
 
-  // Looking at the arguments anew in each round of a loop multiplies; what belongs to the round does not.
+  // Reading the arguments in each round of a loop multiplies the cost; reading the loop's own variable does not.
   #refer(name: string, { depth, loops }: Place): void {
     if (Object.hasOwn(KNOWN_FIELDS, name)) return;
     const bound = loops.get(name) ?? 0;
@@ -187,7 +187,7 @@ class Survey {
     }
   }
 
-  // Reading a long duration takes the evaluator time with the cube of its length.
+  // The evaluator parses a duration in cubic time.
   #checkDuration([text]: readonly ASTNode[]): void {
     if (text?.op === 'value' && typeof text.args === 'string' && text.args.length <= MAX_DURATION_LENGTH)
       return;

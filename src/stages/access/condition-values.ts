@@ -1,13 +1,15 @@
-/** A value as conditions see it, and how much there is of it. */
+/** A value for conditions, and its size. */
 export interface ConditionValue {
   readonly value: unknown;
-  /** Values and, in pieces of sixteen characters, text. */
+  /** The number of values, plus one for every sixteen characters of text. */
   readonly size: number;
 }
 
 const MAX_DEPTH = 100;
 
-/** Copies JSON data for the evaluator: objects become maps, because a key named "constructor" would pass for a class. */
+/**
+ * Copies JSON data for the evaluator: objects become maps, because a key named "constructor" would be read as a class.
+ */
 export function toConditionValue(data: unknown): ConditionValue {
   let size = 0;
   const copy = (value: unknown, depth: number): unknown => {
@@ -29,7 +31,7 @@ export function toConditionValue(data: unknown): ConditionValue {
   return { value, size };
 }
 
-// What a schema made of the arguments, such as a date, stays what it is.
+// Objects that a schema made of the arguments, such as a date, are passed unchanged.
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

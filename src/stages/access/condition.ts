@@ -9,7 +9,7 @@ import {
 } from './condition-survey.ts';
 import { toConditionValue, type ConditionValue } from './condition-values.ts';
 
-/** What a condition is asked about. */
+/** The values a condition can read. */
 export interface ConditionScope {
   readonly args: ConditionValue;
   readonly caller: unknown;
@@ -17,13 +17,13 @@ export interface ConditionScope {
   readonly tool: unknown;
 }
 
-/** The `when` of a rule, made ready to be asked. */
+/** The compiled `when` of a rule. */
 export interface AccessCondition extends Pick<ConditionSurvey, 'problem' | 'fields' | 'truths'> {
-  /** Whether it holds; `undefined` when that cannot be told. */
+  /** Whether it holds; `undefined` if it cannot be evaluated. */
   readonly holds: (scope: ConditionScope) => boolean | undefined;
 }
 
-/** Makes a condition of an expression; what is wrong with it is told, not thrown, and it then never can be told whether it holds. */
+/** Compiles an expression. A problem is reported, not thrown, and such a condition can never be evaluated. */
 export type CompileCondition = (source: string) => AccessCondition;
 
 const LIMITS = {
@@ -33,7 +33,7 @@ const LIMITS = {
   maxMapEntries: 50,
   maxCallArguments: 8,
 };
-// Steps a condition may take at most, when its time grows faster than the arguments.
+// The most steps of a condition with more than linear running time.
 const MAX_STEPS = 4_000_000;
 
 /** Sets up the evaluator. */
@@ -97,7 +97,7 @@ function createEnvironment(
     (text: string, pattern: string) => patterns.get(pattern)!.test(text),
     { async: false },
   );
-  // All JSON numbers are doubles, and CEL has no arithmetic between those and the whole numbers written in an expression.
+  // All JSON numbers are doubles, and CEL has no arithmetic between doubles and the integers of an expression.
   for (const [operator, apply] of ARITHMETIC) {
     const mixed = (left: number | bigint, right: number | bigint): number =>
       apply(Number(left), Number(right));
@@ -116,7 +116,7 @@ const ARITHMETIC: readonly (readonly [string, (left: number, right: number) => n
   ['%', (left, right) => left % right],
 ];
 
-/** What a caller is in conditions; worked out once for each. */
+/** A caller as conditions see it; computed once per caller. */
 export function callerScope(caller: Caller): Pick<ConditionScope, 'caller' | 'tenant'> {
   let scope = callerScopes.get(caller);
   if (!scope) {

@@ -6,29 +6,29 @@ import type { AccessKind, CompiledRule } from './rules.ts';
 
 /** What the rules say about a target by its name alone. */
 export interface Verdict {
-  /** Whether it is shown and can be called at all; what is not is unknown to the caller. */
+  /** Whether it is listed and can be called; if not, it is unknown to the caller. */
   readonly isListed: boolean;
-  /** The rule to put on record. */
+  /** The rule to record. */
   readonly note: string;
-  /** The rules to be asked in order once the arguments are known; the last of them may have no condition. */
+  /** The rules to evaluate in order once the arguments are known; the last of them may have no condition. */
   readonly conditions: readonly CompiledRule[] | undefined;
 }
 
-/** Decides about callers and targets: the one place that listing, finding and calling all ask. */
+/** Decides what callers may use; listing, finding and calling all use it. */
 export interface AccessPolicy {
-  /** The same text for callers whom the same rules apply to. */
+  /** Equal for callers to whom the same rules apply. */
   viewOf(caller: Caller): string;
   tool(tool: Tool, caller: Caller): Verdict;
   reading(target: Readable, caller: Caller): Verdict;
-  /** Decides about an address a template made. */
+  /** Decides about a URI made from a template. */
   address(uri: string, caller: Caller): Verdict;
 }
 
-// More kinds of caller than this are not remembered at once; the oldest is worked out again when it comes back.
+// Limits how many kinds of callers are cached; the oldest is computed again when needed.
 const MAX_KINDS = 1_000;
 const NO_RULE: Verdict = { isListed: false, note: 'access', conditions: undefined };
 
-/** Puts rules in charge. */
+/** Makes the policy of a list of rules. */
 export function createPolicy(rules: readonly CompiledRule[]): AccessPolicy {
   const rightsOf = createRights(rules);
   const covering = new WeakMap<object, readonly CompiledRule[]>();
@@ -71,7 +71,7 @@ function coveringRules(
   return rules.filter((rule) => rule.covers[kind](name));
 }
 
-/** What callers whom the same rules apply to have in common. */
+/** What callers have in common if the same rules apply to them. */
 interface Rights {
   readonly key: string;
   readonly applying: ReadonlySet<CompiledRule>;

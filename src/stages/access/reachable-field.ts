@@ -1,29 +1,29 @@
 import { followIn, isNode, type Follow, type Node } from '../../schema/references.ts';
 
-/** One step into a value: a key, any element of a list, or the value itself as true or false. */
+/** One step into a value: a key, any array element, or a test for true or false. */
 export type FieldStep = string | typeof anyItem | typeof asTruth;
 
-/** Stands for whichever element an index names. */
+/** Stands for any array element. */
 export const anyItem = Symbol('anyItem');
 
-/** A last step that only a value which may be true or false allows. */
+/** A last step that requires a boolean. */
 export const asTruth = Symbol('asTruth');
 
 /**
- * Whether a value of this schema can have the field. Only what the schema declares counts, in any of its branches, unless it says outright that
- * there may be more; where the schema is too involved to tell, the answer is yes.
+ * Whether a value of this schema can have the field. Only declared fields count, in any branch, unless the schema
+ * explicitly allows more. If the schema is too complex to tell, the answer is yes.
  */
 export function canHaveField(schema: unknown, path: readonly FieldStep[]): boolean {
   return new FieldSearch(schema, path).canHave(schema, 0);
 }
 
-/** What a schema says of a step: it can be there, it is not declared, nothing is declared at all, or the value is of a type that has no such step. */
+/** What a schema says about a step: possible, not declared, nothing declared at all, or impossible for the type. */
 type Word = 'yes' | 'undeclared' | 'silent' | 'never';
 
 class FieldSearch {
   readonly #root: unknown;
   readonly #path: readonly FieldStep[];
-  // Branches may share what they refer to: looked at once for each branch, few schemas would take for ever.
+  // Cached, because branches may share references: visiting them once per branch could take for ever.
   readonly #known = new Map<Node, Map<number, Word>>();
   #follow: Follow | undefined;
 
@@ -44,7 +44,7 @@ class FieldSearch {
     this.#known.set(schema, known);
     const before = known.get(at);
     if (before) return before;
-    // Said until it is known, so that a reference back to itself ends.
+    // Preliminary, so that a reference to itself ends.
     known.set(at, 'silent');
     const word = this.#together(schema, at);
     known.set(at, word);
@@ -59,7 +59,7 @@ class FieldSearch {
       ...[schema['anyOf'], schema['oneOf']].filter(Array.isArray).map((each) => this.#either(each, at)),
     ]);
     if (words.has('never')) return 'never';
-    // What holds only sometimes can add a field, and takes none away.
+    // A conditional subschema can add a field but never removes one.
     const sometimes = conditionalIn(schema).some((each) => this.#ask(each, at) === 'yes');
     if (sometimes || words.has('yes')) return 'yes';
     return words.has('undeclared') ? 'undeclared' : 'silent';

@@ -6,7 +6,7 @@ const MAX_RULES = 1_000;
 const MAX_CONDITION = 2_000;
 const names = z.array(z.string().min(1).max(500)).max(1_000);
 
-/** One access rule as it is written: whom it is about, what it is about, and what it says. */
+/** One access rule as written: which callers, which targets, and the decision. */
 export const accessRule = z
   .strictObject({
     roles: names
@@ -38,16 +38,16 @@ export const accessRule = z
     },
   );
 
-/** The `access` list of the configuration: the first rule that matches decides, and what no rule matches is refused. */
+/** The `access` list of the configuration: the first matching rule decides; without a match the call is refused. */
 export const accessOptions = z.array(accessRule).max(MAX_RULES);
 
-/** What a rule can be about. */
+/** The kinds of targets of a rule. */
 export type AccessKind = 'tools' | 'prompts' | 'resources';
 
-/** A rule made ready to be asked. */
+/** A compiled rule. */
 export interface CompiledRule {
   readonly index: number;
-  /** How the record names it. */
+  /** Its name in the record. */
   readonly note: string;
   readonly allows: boolean;
   readonly when: string | undefined;
@@ -56,7 +56,7 @@ export interface CompiledRule {
   readonly covers: Readonly<Record<AccessKind, (name: string) => boolean>>;
 }
 
-/** Makes a rule ready; what can be prepared is prepared here. */
+/** Compiles a rule. */
 export function compileRule(rule: z.output<typeof accessRule>, index: number): CompiledRule {
   const roles = new Set(rule.roles);
   const tenants = new Set(rule.tenants);

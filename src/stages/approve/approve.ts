@@ -16,7 +16,7 @@ import type { Stage } from '../../core/stage.ts';
 import type { Tool } from '../../core/tool.ts';
 import { OperatorQuestion, type ApproveParts } from './ask-operator.ts';
 
-/** Which tools wait to be confirmed, and how that is done. */
+/** Which tools need a confirmation, and how it is given. */
 export const approveOptions = z.strictObject({
   mode: z
     .enum(['argument', 'operator'])
@@ -41,9 +41,9 @@ export const approveOptions = z.strictObject({
 });
 
 /**
- * Lets tools run only when they are called with `confirmed: true`, and answers other calls with what would be done; or, in the mode `operator`, only
- * when a person has agreed to exactly this call. Tools made with `requireConfirmation` are asked for here too, whatever the options say, so that
- * nothing is taken or written before they are agreed to.
+ * Lets a tool run only if it is called with `confirmed: true`; other calls get a description of what would be done. In
+ * the mode `operator`, a person must approve exactly this call. Tools made with `requireConfirmation` are handled here
+ * too, whatever the options say, so that nothing is reserved or written before the confirmation.
  */
 export function approve(options: z.input<typeof approveOptions> = {}, parts?: ApproveParts): Stage {
   const { mode, when, tools, expireMinutes } = approveOptions.parse(options, { jitless: true });
@@ -54,7 +54,7 @@ export function approve(options: z.input<typeof approveOptions> = {}, parts?: Ap
     ((when.includes('destructive') && mayDestroy(tool)) || fits.some((fit) => fit(tool.name)));
   return {
     name: 'approve',
-    // A person is asked behind the tool's back: nothing about it changes for callers.
+    // The person is asked out of band, so nothing changes for callers.
     ...(!person &&
       (when.length > 0 || fits.length > 0) && {
         viewOf: sameForAll,
@@ -67,10 +67,10 @@ export function approve(options: z.input<typeof approveOptions> = {}, parts?: Ap
       if (!asker && (person || !isAskedFor)) return next;
       const argument = consentArgument(tool);
       return (call) => {
-        // Whoever was asked further out is not asked again.
+        // A call that an outer stage has confirmed is not asked again.
         if (call.record.approval === undefined && call.arguments[argument] !== true) return ask(call, tool);
         if (!person) call.record.approval = 'argument';
-        // A tool that asks by itself has to hear that it was confirmed.
+        // A tool that asks by itself must see that it was confirmed.
         return next(asker === 'tool' ? call : { ...call, arguments: withoutConsent(tool, call.arguments) });
       };
     },

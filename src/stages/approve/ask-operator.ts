@@ -9,18 +9,18 @@ import type { Next } from '../../core/stage.ts';
 import { isDeclaredReadOnly, type Tool } from '../../core/tool.ts';
 import { jsonDigest } from '../json-digest.ts';
 
-/** What it takes to ask a person. */
+/** What asking a person needs. */
 export interface ApproveParts {
   readonly approvals: Approvals;
   readonly clock?: Clock;
-  /** Hears of every call that begins to wait. */
+  /** Called when a call starts to wait. */
   readonly onAsked?: (approval: Approval) => void;
 }
 
-// Nobody can agree to what is too long to be read.
+// Nobody can approve what is too long to read.
 const MAX_ARGUMENTS = 20_000;
 
-/** Lets a call go on once a person, who is not reached through any tool, has agreed to exactly this call; each agreement is for one. */
+/** Lets a call run once a person, outside any tool, has approved exactly this call; each approval is for one call. */
 export class OperatorQuestion {
   readonly #parts: Required<ApproveParts>;
   readonly #waitMs: number;
@@ -34,20 +34,20 @@ export class OperatorQuestion {
     const isReading = isDeclaredReadOnly(tool);
     return async (call) => {
       const { record } = call;
-      // Whoever was asked further out is not asked again.
+      // A call that an outer stage has confirmed is not asked again.
       if (record.approval !== undefined && record.approval !== 'argument') return next(call);
       const request = this.#requestOf(tool, call);
-      // What goes on after a question was approved before it; what only reads can be asked for again at no cost.
+      // A call that resumes after a question was approved before; a read-only call can simply be asked for again.
       if (record.isResumed && !isReading) {
         record.approval = await this.#parts.approvals.resume(request.owner, request.subject);
         if (record.approval === undefined) throw notGoingOn(tool);
         return next(call);
       }
       const approval = await this.#asked(tool, request);
-      // Also on the row of an attempt that is refused, to tell which decision is about it.
+      // Recorded for refused attempts too, so that the record shows which decision they are about.
       record.approval = approval.id;
       const { id } = given(tool, approval);
-      // What changes nothing leaves no intent that could use it up.
+      // A read-only call has no intent that would use it up.
       if (isReading && !(await this.#parts.approvals.use(id))) throw goneMeanwhile();
       record.grant = id;
       const result = await next(call);
@@ -68,7 +68,7 @@ export class OperatorQuestion {
   }
 
   #requestOf(tool: Tool, { caller, arguments: args, interview, record }: ToolCall): ApprovalRequest {
-    // They are not among what is shown, and nobody has asked for them yet.
+    // The person is not shown these answers, and no question has been asked yet.
     if (interview.hasAnswers && !record.isResumed)
       throw new ToolcribError(
         'invalid_arguments',
@@ -116,7 +116,7 @@ function denied({ name }: Tool, { id, decision }: Approval): ToolcribError {
   );
 }
 
-/** The refusal of a call whose approval another call was faster to use, or which ran out on the way. */
+/** The refusal of a call whose approval was used by another call, or has expired. */
 export function goneMeanwhile(): ToolcribError {
   const text =
     'What was approved was used for another call meanwhile, or has run out; call again to have it asked for anew.';

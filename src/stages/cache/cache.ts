@@ -15,7 +15,7 @@ import { jsonDigest } from '../json-digest.ts';
 import { ResultCache } from './result-cache.ts';
 import { SharedRun } from './shared-run.ts';
 
-/** How much is kept, and for how long at most. */
+/** Limits for the number, size and age of cached results. */
 export const cacheOptions = z.strictObject({
   maxEntries: z.int().min(1).default(10_000).describe('How many results are kept at most.'),
   maxBytes: z
@@ -30,16 +30,16 @@ export const cacheOptions = z.strictObject({
     .describe('How many seconds a result is kept at most, whatever its tool asks for.'),
 });
 
-/** What the stage works with. */
+/** What the stage needs. */
 export interface CacheParts {
-  /** Names the rules in force; results made under other rules are not given out. */
+  /** The version of the rules; results from other versions are not used. */
   readonly policyVersion: string;
   readonly clock?: Clock;
-  /** Handed on when the configuration is loaded again. */
+  /** Kept across a reload. */
   readonly results?: ResultCache;
 }
 
-/** Keeps results of read-only tools that ask for it with `cache`, and lets calls that are the same at the same time share one run. */
+/** Caches results of read-only tools that declare `cache`, and lets identical concurrent calls share one run. */
 export function cache(options: z.input<typeof cacheOptions>, parts: CacheParts): Stage {
   const { maxSeconds, ...limits } = cacheOptions.parse(options, { jitless: true });
   const { policyVersion, clock = systemClock, results = new ResultCache() } = parts;
@@ -48,7 +48,7 @@ export function cache(options: z.input<typeof cacheOptions>, parts: CacheParts):
     name: 'cache',
     wrap(tool, next) {
       const seconds = Math.min(tool.cache?.seconds ?? 0, maxSeconds);
-      // A number that is none fails this check too.
+      // NaN fails this check too.
       if (!(seconds > 0) || !isDeclaredReadOnly(tool)) return next;
       const cached = new CachedTool({ tool, next, results, clock, policyVersion, keepMs: seconds * 1_000 });
       return (call) => cached.call(call);
@@ -65,7 +65,7 @@ interface CachedToolParts {
   readonly keepMs: number;
 }
 
-/** The line of one tool whose results are kept. */
+/** One tool whose results are cached. */
 class CachedTool {
   readonly #parts: CachedToolParts;
   readonly #prefix: string;
@@ -80,7 +80,7 @@ class CachedTool {
 
   call(call: ToolCall): Awaitable<Result> {
     const { next, results, clock } = this.#parts;
-    // The answers a resumed call brings are no part of the key.
+    // The answers of a resumed call are not part of the key.
     const key = call.record.isResumed ? undefined : this.#keyOf(call);
     if (key === undefined) return next(call);
     const kept = results.find(key, clock.ticks());
@@ -126,7 +126,7 @@ class CachedTool {
     return this.#parts.next(call);
   }
 
-  // Parts of fixed length come first, so that no two keys can be read as one.
+  // Parts of fixed length come first, so that different keys never collide.
   #keyOf({ arguments: args, caller }: ToolCall): string | undefined {
     const given = jsonDigest(args);
     const scope = this.#isShared ? tenantScopes.of(caller) : callerScopes.of(caller);
@@ -134,7 +134,7 @@ class CachedTool {
   }
 }
 
-// Every call has a failure of its own: whoever writes it down notes it by the error itself.
+// Each call gets an error object of its own, because errors are recorded by identity.
 function ownCopy(error: unknown): unknown {
   if (!(error instanceof ToolcribError)) return error;
   const { code, message, data, incident } = error;
@@ -145,7 +145,7 @@ function ownCopy(error: unknown): unknown {
   });
 }
 
-/** Whose results a caller may get, worked out once per caller. */
+/** Who may share results with a caller; computed once per caller. */
 class Scopes {
   readonly #known = new WeakMap<Caller, string | undefined>();
   readonly #make: (caller: Caller) => string | undefined;
@@ -162,7 +162,7 @@ class Scopes {
   }
 }
 
-// Rights and the tenant's facts are part of the key: when they change, what was made under the old ones is out of reach.
+// Rights and the tenant's data are part of the key: when they change, older results are no longer found.
 const callerScopes = new Scopes((caller) => {
   const rights = jsonDigest([caller.tenant.data, caller.scopes.toSorted(), caller.roles.toSorted()]);
   return rights && rights + ownerOf(caller);

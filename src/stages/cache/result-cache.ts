@@ -1,22 +1,22 @@
 import type { SharedRun } from './shared-run.ts';
 
-/** How much a cache may hold. */
+/** Limits of a cache. */
 export interface CacheLimits {
   readonly maxEntries: number;
   readonly maxBytes: number;
 }
 
-/** A result that is kept. */
+/** A cached result. */
 export interface KeptResult {
-  /** As JSON: nobody who gets a result can change what the next one gets. */
+  /** As JSON, so that no receiver can change what the next one gets. */
   readonly text: string;
-  /** The tick of the clock from which on it is no good. */
+  /** The clock tick at which it expires. */
   readonly expiresAt: number;
-  /** What the record says of its size. */
+  /** Its size as recorded. */
   readonly bytes?: number | undefined;
 }
 
-/** Results by key, the least recently used going first, and the runs under way; outlives the configuration it is used with. */
+/** Results by key, evicted least recently used first, and the runs under way; survives a reload. */
 export class ResultCache {
   readonly #kept = new Map<string, KeptResult>();
   #limits: CacheLimits;
@@ -28,23 +28,23 @@ export class ResultCache {
     this.#limits = limits;
   }
 
-  /** How many results are kept. */
+  /** How many results are cached. */
   get size(): number {
     return this.#kept.size;
   }
 
-  /** About how much room they take. */
+  /** About how much memory they use. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Sets other limits; what is over them goes at once. */
+  /** Sets new limits and evicts at once. */
   limit(limits: CacheLimits): void {
     this.#limits = limits;
     this.#evict();
   }
 
-  /** A kept result that is still good at the given tick of the clock. */
+  /** A result that is still valid at the given clock tick. */
   find(key: string, now: number): KeptResult | undefined {
     const kept = this.#kept.get(key);
     if (!kept) return undefined;
@@ -57,7 +57,7 @@ export class ResultCache {
     return kept;
   }
 
-  /** Keeps a result for as long as it says. */
+  /** Caches a result until it expires. */
   keep(key: string, kept: KeptResult): void {
     const old = this.#kept.get(key);
     if (old) this.#drop(key, old);

@@ -7,22 +7,22 @@ import type { Done, Failed, Result } from '../../core/result.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import type { Next } from '../../core/stage.ts';
 
-/** How a run that may be shared ended: the result, and its JSON where it has one. */
+/** How a shared run ended: the result, and its JSON if it has one. */
 export interface SharedEnding {
   readonly result: Done | Failed;
   readonly text: string | undefined;
 }
 
 interface SharedRunEvents {
-  /** Nobody may join any more. */
+  /** No more calls may join. */
   readonly onClosed: (run: SharedRun) => void;
-  /** The result may be given to others. */
+  /** The result may be shared. */
   readonly onEnded: (ending: SharedEnding) => void;
 }
 
 /**
- * One run of a tool for all calls that are the same. It is stopped only when all of them have left. A run that asks the first caller something,
- * uses its answers or becomes its task is about that caller alone: the others go their own way.
+ * One run of a tool for all identical calls. It is stopped only when all of them have left. A run that asks the first
+ * caller a question, uses its answers or becomes its task belongs to that caller alone: the others run for themselves.
  */
 export class SharedRun implements Asker {
   readonly #cancellation = new Cancellation();
@@ -45,21 +45,21 @@ export class SharedRun implements Asker {
       this.#endOthers = resolve;
       this.#failOthers = reject;
     });
-    // There may be no others to hear of a failure.
+    // Avoids an unhandled rejection if no other call has joined.
     this.#others.catch(() => {});
   }
 
-  /** Whether the tool was let run. */
+  /** Whether the tool has started. */
   get hasRun(): boolean {
     return this.#call.record.hasRun;
   }
 
-  /** How large the cleaned result is. */
+  /** The size of the cleaned result. */
   get bytes(): number | undefined {
     return this.#call.record.bytes;
   }
 
-  /** Runs the tool for the call the run was made for. */
+  /** Runs the tool for the first call. */
   lead(next: Next): Awaitable<Result> {
     const { voice } = this.#call;
     let work: Awaitable<Result>;
@@ -84,12 +84,12 @@ export class SharedRun implements Asker {
     return this.#waitFor(work, this.#call.cancellation);
   }
 
-  /** Waits, as another call, for the run to end; `undefined` when that call has to run for itself. */
+  /** Waits for the run to end; `undefined` if the joining call must run for itself. */
   join({ cancellation }: ToolCall): Promise<SharedEnding | undefined> {
     return this.#waitFor(this.#others, cancellation);
   }
 
-  /** Carries a question to the first caller, where it can be reached while the call runs. */
+  /** Passes a question to the first caller, if it can be reached while the call runs. */
   ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
     this.#keepToItself();
     return this.#asker!.ask(questions);
@@ -109,7 +109,7 @@ export class SharedRun implements Asker {
     this.#cancellation.abort(reason ?? new ToolcribError('cancelled', 'Nobody waits for the call any more.'));
   }
 
-  // The others need not wait until it ends.
+  // The others need not wait for the end.
   #keepToItself(): void {
     this.#isOwn = true;
     this.#events.onClosed(this);
@@ -139,7 +139,7 @@ export class SharedRun implements Asker {
   }
 }
 
-// The stage that cleans what is said sets its filter on the voice itself.
+// `filter` is passed through, because the cleaning stage sets it on the voice itself.
 function noteDetaching(voice: Voice, onDetach: () => void): Voice {
   const { report, log, publish, closeStream } = voice;
   return {

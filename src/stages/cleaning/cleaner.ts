@@ -5,12 +5,12 @@ import type { Redact, Secrets } from '../../observe/secrets.ts';
 
 // Deeper data cannot be written as JSON anyway.
 const MAX_DEPTH = 512;
-// What JSON puts around values, and in the place of those it does not know.
+// Bytes that JSON adds around values.
 const BRACKETS = 2;
 const QUOTES = 2;
 const AROUND_KEY = 4;
 const NOTHING = 4;
-// The least that an entry of a list and one of numbered entries take, the comma included.
+// The fewest bytes an array element takes, and a numbered entry, with the comma.
 const LEAST_ENTRY = 2;
 const LEAST_NUMBERED = 6;
 // Shorter than any secret that is looked for.
@@ -22,12 +22,15 @@ const ADDRESSES: ReadonlySet<string> = new Set(['uri', 'url']);
 export interface CleanerOptions {
   readonly maxBytes: number;
   readonly redact: Redact | undefined;
-  /** Where numbers are looked up; text is for `redact`. */
+  /** Used for numbers; text uses `redact`. */
   readonly secrets?: Secrets | undefined;
   readonly escapeHtml: boolean;
 }
 
-/** Cleans text and data of any shape and counts, as it goes, about how many bytes of JSON it makes; what needs no cleaning is returned as it is. */
+/**
+ * Cleans text and data of any shape and counts about how many bytes of JSON they make; clean values are returned
+ * unchanged.
+ */
 export class Cleaner {
   readonly #maxBytes: number;
   readonly #redact: Redact | undefined;
@@ -36,7 +39,7 @@ export class Cleaner {
   readonly #path: object[] = [];
   readonly #knownKeys = new Set<string>();
   #hasBlocks = false;
-  /** The UTF-8 size of what was cleaned since this was set to 0, data as JSON. */
+  /** The UTF-8 size of everything cleaned since this was set to 0, data as JSON. */
   bytes = 0;
 
   constructor({ maxBytes, redact, secrets, escapeHtml }: CleanerOptions) {
@@ -46,27 +49,27 @@ export class Cleaner {
     this.#escapeHtml = escapeHtml;
   }
 
-  /** Text for a reader. */
+  /** Cleans text for a reader. */
   text(text: string): string {
     return this.#clean(text, this.#escapeHtml);
   }
 
-  /** The name of a field, or an address: never escaped. */
+  /** Cleans a field name or a URL, which is never escaped. */
   name(text: string): string {
     return this.#clean(text, false);
   }
 
-  /** Any JSON data, keys and all; throws where it is none. */
+  /** Cleans JSON data with its keys; throws if it is not JSON. */
   data<T>(value: T): T {
     return this.#start(value, false);
   }
 
-  /** Data that may hold content blocks or resources, whose base64 is no text. */
+  /** Cleans data that may hold content blocks or resources, whose base64 is not text. */
   blocks<T>(value: T): T {
     return this.#start(value, true);
   }
 
-  /** Throws where more was counted than may be sent. */
+  /** Throws if the counted size is over the limit. */
   checkSize(): void {
     if (this.bytes > this.#maxBytes) throw tooLarge(this.#maxBytes);
   }
@@ -79,7 +82,7 @@ export class Cleaner {
     return clean;
   }
 
-  // Before anything that takes long is begun.
+  // Checked before long work starts.
   #requireRoom(entries: number, least: number): void {
     if (this.bytes + entries * least > this.#maxBytes) throw tooLarge(this.#maxBytes);
   }
@@ -93,7 +96,8 @@ export class Cleaner {
     return clean;
   }
 
-  // What is taken out may reach into a secret, whose rest would not be recognised: so secrets are looked for before, too.
+  // Removing invisible characters may cut into a secret, so that the rest is not recognised: secrets are also redacted
+  // before.
   #freed(text: string): string {
     const clean = cleanText(text);
     if (clean === text || !this.#redact) return clean;
@@ -101,7 +105,7 @@ export class Cleaner {
     return safe === text ? clean : cleanText(safe);
   }
 
-  // Rows repeat their keys; a short one holds no secret, so that what was clean once stays clean.
+  // Rows repeat their keys. A short key holds no secret, so a clean one stays clean.
   #key(key: string): string {
     this.bytes += AROUND_KEY;
     if (this.#knownKeys.has(key)) {
@@ -139,18 +143,18 @@ export class Cleaner {
     return this.#secrets?.hasNumbers ? this.#secrets.redactNumber(value) : value;
   }
 
-  // JSON has no such numbers, unless the program gave them a text.
+  // JSON has no BigInt, unless the program defines its toJSON.
   #bigint(value: bigint, key: string): unknown {
     if (!('toJSON' in BigInt.prototype)) throw new TypeError('A BigInt is no JSON.');
     return this.#written(value as unknown as Writable, key);
   }
 
   #inside(value: object, key: string): unknown {
-    // Written as an object with a name for every number.
+    // JSON writes a typed array as an object with one key per number.
     if (ArrayBuffer.isView(value) && 'length' in value && !('toJSON' in value))
       this.#requireRoom(value.length as number, LEAST_NUMBERED);
     const prototype: unknown = Object.getPrototypeOf(value);
-    // Plain data first: whether something is a text or a number in a box takes longer to tell.
+    // Plain data first: testing for boxed strings and numbers is slower.
     if (prototype !== Object.prototype && prototype !== Array.prototype && !('toJSON' in value)) {
       if (types.isStringObject(value)) return this.#value(String(value), key);
       if (types.isNumberObject(value)) return this.#number(Number(value));
@@ -172,7 +176,7 @@ export class Cleaner {
     return clean;
   }
 
-  // What is written is what counts, such as the text of a date.
+  // The JSON form is what counts, such as the text of a date.
   #written(value: Writable, key: string): unknown {
     const written = value.toJSON(key);
     const clean = this.#value(written, key);
@@ -205,7 +209,7 @@ export class Cleaner {
         key === binaryKey && typeof value === 'string' ? this.#binary(value) : this.#value(value, key);
       if (copy === undefined && cleanKey === key && Object.is(clean, value)) continue;
       copy ??= copyOf(object, keys.slice(0, index));
-      // A name that had to be cleaned never takes the place of one that is meant.
+      // A cleaned key never replaces an existing one.
       if (cleanKey === key || !(Object.hasOwn(object, cleanKey) || Object.hasOwn(copy, cleanKey)))
         setOwn(copy, cleanKey, clean);
     }
@@ -217,7 +221,7 @@ interface Writable {
   toJSON(key: string): unknown;
 }
 
-// How long a number's text is; that of most numbers is told without making it.
+// The length of a number's text, mostly without creating the text.
 function numberSize(number: number): number {
   if (Number.isInteger(number) && number >= 0 && number < 10_000)
     return number < 100 ? (number < 10 ? 1 : 2) : number < 1_000 ? 3 : 4;
@@ -229,7 +233,7 @@ function binaryKeyOf({ type, mimeType, uri }: Readonly<Record<string, unknown>>)
   return (type === 'image' || type === 'audio') && typeof mimeType === 'string' ? 'data' : undefined;
 }
 
-/** The answer where a result cannot be made small enough. */
+/** The error for a result that cannot be made small enough. */
 export function tooLarge(maxBytes: number): ToolcribError {
   return new ToolcribError(
     'result_too_large',
@@ -246,7 +250,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text that a web page shows as it is written, whatever it holds. */
+/** Escapes text so that HTML shows it literally. */
 function escapeMarkup(text: string): string {
   return text.replaceAll(MARKUP, (letter) => ENTITIES[letter]!);
 }
@@ -258,7 +262,7 @@ function copyOf(object: Readonly<Record<string, unknown>>, keys: readonly string
 }
 
 function setOwn(object: Record<string, unknown>, key: string, value: unknown): void {
-  // Assigning to this one name would change what the object inherits.
+  // Assigning to `__proto__` would change the prototype.
   if (key === '__proto__')
     Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
   else object[key] = value;

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../../schema/schema.ts';
 
 const MAX_REFERENCES = 32;
 
-/** A number or text as the schema wants it, where that loses nothing; otherwise as it is. */
+/** Converts a number or text to the type of the schema if nothing is lost; otherwise returns it unchanged. */
 export function coerceScalar(value: string | number, schema: JsonSchema | undefined): unknown {
   const types = typesOf(schema);
   if (types.length === 0) return value;
@@ -14,12 +14,12 @@ export function coerceScalar(value: string | number, schema: JsonSchema | undefi
   if (types.includes('string')) return value;
   if (types.includes('boolean') && (value === 'true' || value === 'false')) return value === 'true';
   const number = Number(value);
-  // Written again it must be the same text: no spaces, no exponents, no digits lost.
+  // Converted back it must be the same text: no spaces, no exponents, no lost digits.
   if (!isExact(number) || String(number) !== value) return value;
   return types.includes('number') || (types.includes('integer') && Number.isInteger(number)) ? number : value;
 }
 
-/** The schema of a member: a schema, `false` where it is forbidden, `undefined` where nothing is said of it. */
+/** The schema of a member: a schema, `false` if it is forbidden, `undefined` if the schema says nothing about it. */
 export function memberSchema(schema: JsonSchema, member: string | number): unknown {
   if (typeof member === 'number') {
     const first = Array.isArray(schema['prefixItems']) ? (schema['prefixItems'] as unknown[]) : [];
@@ -27,12 +27,12 @@ export function memberSchema(schema: JsonSchema, member: string | number): unkno
   }
   const { properties, patternProperties, additionalProperties } = schema;
   if (isObject(properties) && Object.hasOwn(properties, member)) return schemaOr(properties[member]);
-  // Which pattern a name matches is for the validator to say.
+  // The validator decides which pattern a name matches.
   if (patternProperties !== undefined) return undefined;
   return additionalProperties === false ? false : schemaOr(additionalProperties);
 }
 
-/** The schema itself, references followed; `undefined` where there is none to read. */
+/** The schema with references resolved; `undefined` if there is none. */
 export function resolveSchema(schema: unknown, root: JsonSchema): JsonSchema | undefined {
   let found: unknown = schema;
   for (let followed = 0; followed < MAX_REFERENCES; followed++) {
@@ -56,7 +56,7 @@ function at(root: JsonSchema, reference: string): unknown {
   return found;
 }
 
-// Only what is a schema in itself; a member whose schema is `false` is refused by the check, not dropped.
+// Only schemas that are objects; a member whose schema is `false` is refused by the check, not dropped.
 function schemaOr(schema: unknown): unknown {
   return isObject(schema) ? schema : undefined;
 }
@@ -67,7 +67,7 @@ function typesOf(schema: JsonSchema | undefined): readonly unknown[] {
   return type === undefined ? [] : [type];
 }
 
-// Larger whole numbers were rounded when they were read.
+// Larger integers were rounded when they were parsed.
 function isExact(number: number): boolean {
   return Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
 }

@@ -5,7 +5,7 @@ import { Turns } from '../../base/turns.ts';
 const LARGE_BYTES = 65_536;
 const SHARE_BYTES = 2 * LARGE_BYTES;
 
-/** Spreads the cleaning of large results over turns of the event loop: many at once would hold up every other call. */
+/** Spreads the cleaning of large results over turns of the event loop: many at once would block all other calls. */
 export class LargeResults {
   readonly #turns = new Turns();
   #bytesInTurn = 0;
@@ -17,7 +17,7 @@ export class LargeResults {
     this.#bytesInTurn += bytes;
   }
 
-  /** What a result has to wait for before it is cleaned; nothing, as long as there is little to do. */
+  /** What a result must wait for before it is cleaned; `undefined` while there is little to do. */
   turnFor(result: Result): Promise<void> | undefined {
     if (this.#bytesInTurn < SHARE_BYTES && !this.#turns.isUnderWay) return undefined;
     return isLarge(result) ? this.#turns.next() : undefined;
@@ -28,7 +28,7 @@ function isLarge(result: Result): boolean {
   try {
     return roomAfter(result, LARGE_BYTES) < 0;
   } catch {
-    // A value that cannot be read is reported by the cleaning.
+    // The cleaning reports a value that cannot be read.
     return false;
   }
 }

@@ -9,7 +9,7 @@ import { describeIssues } from '../../schema/validator.ts';
 import { cleanText } from '../../observe/clean-text.ts';
 import { coerceScalar, memberSchema, resolveSchema } from './coerce.ts';
 
-/** What the `sanitizeInput` stage can be told. */
+/** The options of the `sanitizeInput` stage. */
 export const sanitizeInputOptions = z.strictObject({
   maxStringLength: z
     .int()
@@ -36,7 +36,10 @@ export const sanitizeInputOptions = z.strictObject({
 
 type Settings = z.output<typeof sanitizeInputOptions>;
 
-/** Frees arguments of control characters and of halves of characters, refuses those in keys, and keeps all within limits, before anything checks or uses them. */
+/**
+ * Removes control characters and lone surrogates from arguments, refuses them in keys, and applies limits, before any
+ * other stage reads the arguments.
+ */
 export function sanitizeInput(options: z.input<typeof sanitizeInputOptions> = {}): Stage {
   const settings = sanitizeInputOptions.parse(options, { jitless: true });
   return {
@@ -51,7 +54,7 @@ export function sanitizeInput(options: z.input<typeof sanitizeInputOptions> = {}
       return (call) => {
         const args = tidy.arguments(call.arguments);
         if (args === call.arguments) return next(call);
-        // What a proxy was shown is what was sent: nothing else may take its place.
+        // A proxy has seen the header with the original value, so a mirrored argument must not be changed.
         for (const { path } of mirrorsOf(tool.inputSchema))
           if (textAt(args, path) !== textAt(call.arguments, path)) tidy.refuse(path, CHANGED_MIRROR);
         return next(withArguments(call, args));
@@ -96,7 +99,7 @@ const CONTROL = /\p{Cc}/u;
 const ALL_HARMFUL = /[^\P{Cc}\t\n\r]/gu;
 const MAX_SHOWN = 64;
 
-/** Tidies the arguments of one tool; what needs no tidying is returned as it is. */
+/** Cleans the arguments of one tool; clean values are returned unchanged. */
 class Tidier {
   readonly #settings: Settings;
   readonly #refuse: (issue: string) => never;
@@ -114,7 +117,7 @@ class Tidier {
     return this.#inside(args, this.#root) as T;
   }
 
-  /** Refuses the arguments for what is at one place. */
+  /** Refuses the arguments because of one place. */
   refuse(path: readonly string[], message: string): never {
     this.#path.splice(0, Infinity, ...path);
     return this.#complain(message);
@@ -172,11 +175,11 @@ class Tidier {
       entries ??= keys.slice(0, index).map((before) => [before, object[before]]);
       if (!isDropped) entries.push([key, tidy]);
     }
-    // Made from entries, a field called __proto__ is a field like any other.
+    // From entries, because a field may be named __proto__.
     return entries ? Object.fromEntries(entries) : object;
   }
 
-  // Never changed: what headers, rules and lists know of it is its name as it was sent.
+  // Keys are never changed: headers, rules and schemas refer to the name as sent.
   #checkKey(key: string): void {
     const { maxStringLength } = this.#settings;
     if (key.length > maxStringLength)
@@ -193,7 +196,7 @@ class Tidier {
   }
 
   #complain(message: string): never {
-    // The names are the caller's, and nothing has checked them yet.
+    // The names come from the caller and have not been checked.
     const path = this.#path
       .slice(0, 8)
       .map((part) => (typeof part === 'string' ? cleanText(part).slice(0, MAX_SHOWN) : part));

@@ -15,7 +15,7 @@ import { redactPatterns, Secrets, type Redact } from '../../observe/secrets.ts';
 import { Cleaner, tooLarge } from './cleaner.ts';
 import { LargeResults } from './large-results.ts';
 
-/** What the `sanitize` stage can be told. */
+/** The options of the `sanitize` stage. */
 export const sanitizeOptions = z.strictObject({
   maxBytes: z
     .int()
@@ -46,20 +46,20 @@ function requirePattern(source: string, issues: z.RefinementCtx): void {
   }
 }
 
-/** What the `sanitize` stage works with. */
+/** What the `sanitize` stage needs. */
 export interface SanitizeParts {
-  /** The secrets of this process; without it, only formats are recognised. */
+  /** The secrets of this process; without it, only known formats are recognised. */
   readonly secrets?: Secrets;
 }
 
-/** Frees everything that goes to the client of hidden text, controls and secrets, and keeps it within a size. */
+/** Removes invisible text, controls and secrets from everything that is sent to the client, and limits its size. */
 export function sanitize(options: z.input<typeof sanitizeOptions> = {}, parts: SanitizeParts = {}): Stage {
   const { maxBytes, redact, patterns, escapeHtml } = sanitizeOptions.parse(options, { jitless: true });
   const secrets = redact.includes('secrets') ? (parts.secrets ?? new Secrets()) : undefined;
   const redactAll = inTurn(secrets && ((text) => secrets.redact(text)), redactPatterns(patterns));
   const how = { maxBytes, redact: redactAll, secrets, escapeHtml };
   const answers = new Answers(new Cleaner(how), maxBytes);
-  // A cleaner of its own: a call may speak while the answer of another is half cleaned.
+  // A cleaner of its own: a call may send messages while the result of another is being cleaned.
   const filter = createFilter(new Cleaner(how));
   const cleanQuestions = (questions: ReadonlyMap<string, Question>): ReadonlyMap<string, Question> =>
     answers.questions(questions);
@@ -101,7 +101,7 @@ function createFilter(cleaner: Cleaner): Filter {
   const clean = <T>(said: T): T => {
     cleaner.bytes = 0;
     if (!isObject(said) || !('progressToken' in said)) return cleaner.data(said);
-    // The token is the client's own word, and must come back as it was.
+    // The progress token is the client's own and must be returned unchanged.
     const { message } = said as { message?: unknown };
     const cleaned = cleaner.data(message);
     return cleaned === message ? said : { ...said, message: cleaned };
@@ -110,7 +110,7 @@ function createFilter(cleaner: Cleaner): Filter {
     try {
       return clean(said);
     } catch (error) {
-      // Nothing a tool says on the way may end its call.
+      // A message on the way must not end its call.
       if (!(error instanceof ToolcribError) || !isObject(said)) throw error;
       const { message: _message, data: _data, ...rest } = said as Record<string, unknown>;
       return { ...rest, ...('data' in said && { data: TOO_LARGE }) } as T;
@@ -120,7 +120,7 @@ function createFilter(cleaner: Cleaner): Filter {
 
 const TOO_LARGE = '[left out: larger than this server sends]';
 
-/** Cleans how calls end. */
+/** Cleans results and errors. */
 class Answers {
   readonly #cleaner: Cleaner;
   readonly #maxBytes: number;
@@ -131,7 +131,7 @@ class Answers {
     this.#maxBytes = maxBytes;
   }
 
-  /** Cleans a result now, or in its turn where many large ones are ready. */
+  /** Cleans a result now, or in its turn if many large ones are ready. */
   cleanInTurn(result: Result, call: Call): Awaitable<Result> {
     const turn = this.#large.turnFor(result);
     return turn ? turn.then(() => this.#clean(result, call)) : this.#clean(result, call);
@@ -145,14 +145,14 @@ class Answers {
     } catch (error) {
       const name = call.kind === 'tool' ? call.tool.name : `The ${call.kind}`;
       if (error instanceof ToolcribError) throw authorFailure(error, call, name);
-      // Here, and not where it would be written: the record is to say what the client hears.
+      // Thrown here, so that the record shows what the client is told.
       throw accident('tool_failed', `${name} returned something that is not JSON`, error);
     } finally {
       this.#large.note(this.#cleaner.bytes);
     }
   }
 
-  /** What was thrown, with a clean message and clean data; accidents say nothing and pass. */
+  /** An error with a clean message and clean data; unexpected errors have fixed texts and pass unchanged. */
   error(error: unknown): unknown {
     if (!(error instanceof ToolcribError)) return error;
     const cleaner = this.#cleaner;
@@ -205,7 +205,7 @@ class Answers {
       const before = cleaner.bytes;
       const clean = isText(block) ? this.#text(block) : cleaner.blocks(block);
       if (isText(clean)) {
-        // Text is counted apart: it is what can be cut.
+        // Text is counted apart, because it can be cut.
         const size = sizeOf(clean.text, cleaner.bytes - before);
         textBytes += size;
         texts++;
@@ -225,7 +225,7 @@ class Answers {
   #text(block: TextBlock): TextBlock {
     const cleaner = this.#cleaner;
     const text = cleaner.text(block.text);
-    // Two fields are all that most blocks have.
+    // Most blocks have only these two fields.
     if (Object.keys(block).length === 2) return text === block.text ? block : { type: 'text', text };
     const rest = { ...block, text: '' };
     const before = cleaner.bytes;
@@ -235,7 +235,7 @@ class Answers {
     return cleanRest === rest && text === block.text ? block : { ...cleanRest, text };
   }
 
-  // The first text that does not fit is cut, and texts behind it are left out; everything else stays.
+  // Cuts the first text that does not fit and drops later texts; everything else is kept.
   #cut(blocks: readonly ContentBlock[], { textBytes, fixed }: Counted): readonly ContentBlock[] {
     let room = this.#maxBytes - fixed - MARK_BYTES;
     if (room < 0) throw tooLarge(this.#maxBytes);
@@ -259,12 +259,12 @@ class Answers {
     return kept;
   }
 
-  /** Questions to the client, the user or the model. */
+  /** Cleans questions to the client, the user or the model. */
   questions(questions: ReadonlyMap<string, Question>): ReadonlyMap<string, Question> {
     let copy: Map<string, Question> | undefined;
     this.#cleaner.bytes = 0;
     for (const [key, question] of questions) {
-      // Answers are found by this name, so that a cleaned one would be asked for ever.
+      // Answers are found by this key: a changed key would be asked for ever.
       if (this.#cleaner.name(key) !== key)
         throw new ToolcribError('invalid_output', 'The tool asks a question whose key cannot be shown.');
       const clean = this.#question(question);
@@ -280,21 +280,21 @@ class Answers {
 
   #question(question: Question): Question {
     if (question.kind !== 'url') return this.#cleaner.blocks(question);
-    // An address may hold a token that belongs there; the user is to visit it.
+    // The user must visit the URL, which may contain a token that belongs there.
     const message = this.#cleaner.text(question.message);
     const url = cleanText(question.url);
     return message === question.message && url === question.url ? question : { kind: 'url', message, url };
   }
 }
 
-/** How much there is of what can be cut, and of all else. */
+/** The size of what can be cut, and of everything else. */
 interface Counted {
   readonly textBytes: number;
   readonly fixed: number;
 }
 
 const MARK_BYTES = 80;
-// About what is written around a text: {"type":"text","text":""}
+// The JSON around a text: {"type":"text","text":""}
 const AROUND_TEXT = 24;
 
 function markOf(shown: number, all: number): string {
@@ -305,12 +305,12 @@ function isText(block: ContentBlock): block is TextBlock {
   return block.type === 'text' && typeof block.text === 'string';
 }
 
-// Text alone has been counted already; only a block with more to it is measured again.
+// Plain text was counted already; only a block with more fields is measured again.
 function sizeOf(text: string, counted: number): number {
   return text.length === counted ? counted : Buffer.byteLength(text);
 }
 
-// Cut between characters, and cleaned again: what joined the last two may now join nothing.
+// Cut between characters and cleaned again: a joiner at the cut may now join nothing.
 function firstBytes(text: string, bytes: number): string {
   if (text.length <= bytes && Buffer.byteLength(text) <= bytes) return text;
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));

@@ -3,38 +3,38 @@ import { CallerMemory } from '../../core/caller-memory.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ownerOf } from '../../core/caller.ts';
 
-/** What is counted about all callers of a tenant together. */
+/** Counts for all callers of a tenant together. */
 export interface TenantAccount {
   readonly id: string;
-  /** The moment up to which its time is used up. */
+  /** The time up to which its rate is used. */
   usedUntil: number;
   /** How many of its calls are under way. */
   underWay: number;
-  /** How many callers of it have an account. */
+  /** How many of its callers have an account. */
   members: number;
 }
 
-/** What is counted about one caller, whichever credential it uses. */
+/** Counts for one caller, whichever credential it uses. */
 export interface Account {
   readonly owner: string;
   readonly tenant: TenantAccount;
-  /** The moment up to which its time is used up. */
+  /** The time up to which its rate is used. */
   usedUntil: number;
-  /** The same for tools that have a rate of their own. */
+  /** The same for tools with a rate of their own. */
   toolsUsedUntil: Map<string, number> | undefined;
   underWay: number;
   waiting: number;
-  /** It was idle for long and let go of: there may be another one by now. */
+  /** Closed after being idle; the caller may have another account by now. */
   isClosed: boolean;
 }
 
 const SWEEPS_PER_NEWCOMER = 2;
-// To close the account of whoever calls now and then, and open it again with the next call, costs more than to keep it.
+// Closing the account of an occasional caller and opening it again would cost more than keeping it.
 const KEPT_MS = 10_000;
 
 /**
- * The accounts of all callers. One look finds everything that is counted: with many callers, each further place is a look into cold memory.
- * Moments are counted from a clock that never goes back, so that setting the time gives nobody anything.
+ * The accounts of all callers. One lookup finds all counts: with many callers, each further lookup is a cache miss.
+ * Times come from a monotonic clock, so that setting the time has no effect.
  */
 export class Accounts {
   readonly #byOwner = new Map<string, Account>();
@@ -76,7 +76,7 @@ export class Accounts {
     return account;
   }
 
-  // Each newcomer pays for looking at two others, so that nobody ever pays for looking at all of them.
+  // Each new caller checks two others, so that no call ever checks all of them.
   #sweep(now: number): void {
     for (let left = SWEEPS_PER_NEWCOMER; left > 0; left--) {
       const next = this.#sweeper.next();
@@ -96,7 +96,7 @@ export class Accounts {
   }
 }
 
-// The last caller of a tenant stays for as long as something is counted about the tenant.
+// The last caller of a tenant is kept while the tenant has counts.
 function isIdle({ tenant, usedUntil, toolsUsedUntil, underWay, waiting }: Account, now: number): boolean {
   if (underWay > 0 || waiting > 0) return false;
   const moments = [usedUntil, ...(toolsUsedUntil?.values() ?? [])];

@@ -3,24 +3,24 @@ import type { Clock } from '../../base/clock.ts';
 import { excess, type Rate } from '../../base/rate.ts';
 import { Accounts } from './accounts.ts';
 
-/** The rates a call has to keep to, all at once. */
+/** The rates that apply to a call. */
 export interface Rates {
   readonly caller: Rate;
   readonly tenant: Rate | undefined;
   readonly tool: (Rate & { readonly name: string }) | undefined;
 }
 
-/** The rates of all callers: for each one the moment up to which its time is used up. */
+/** The rates of all callers: for each one the time up to which its rate is used. */
 export class Buckets {
   readonly #accounts: Accounts;
-  /** How many calls went on without being counted, because the store of the quotas did not answer. */
+  /** How many calls passed uncounted because the store of the quotas failed. */
   unmetered = 0;
 
   constructor(accounts = new Accounts()) {
     this.#accounts = accounts;
   }
 
-  /** Counts a call and returns 0; or, where a rate is exceeded, counts nothing and returns how long to wait. */
+  /** Counts a call and returns 0; or, if a rate is exceeded, counts nothing and returns how long to wait. */
   take(caller: Caller, { caller: own, tenant, tool }: Rates, clock: Clock): number {
     const account = this.#accounts.of(caller, clock);
     const now = clock.ticks();
@@ -38,7 +38,7 @@ export class Buckets {
     return 0;
   }
 
-  /** Whether a call that has to wait does so for the rate of its tool alone: others could be made at once. */
+  /** Whether only the rate of the tool is exceeded: calls of other tools would pass. */
   isToolAlone(caller: Caller, { caller: own, tenant, tool }: Rates, clock: Clock): boolean {
     const { usedUntil, tenant: all } = this.#accounts.of(caller, clock);
     const now = clock.ticks();

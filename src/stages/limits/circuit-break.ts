@@ -8,7 +8,7 @@ import type { Awaitable } from '../../base/awaitable.ts';
 import type { Stage } from '../../core/stage.ts';
 import { Breakers, type Breaker, type BreakerSettings, type BreakerVerdict } from './breakers.ts';
 
-/** When a tool that is out is left alone. */
+/** When calls of a failing tool are refused. */
 export const circuitBreakOptions = z.strictObject({
   failures: z
     .int()
@@ -26,13 +26,13 @@ export const circuitBreakOptions = z.strictObject({
     .describe('How long a tool is left alone before one call may try it again.'),
 });
 
-/** What the stage works with; breakers that are handed over outlast a change of the options. */
+/** What the stage needs; the given breakers survive a reload. */
 export interface CircuitBreakParts {
   readonly clock?: Clock;
   readonly breakers?: Breakers;
 }
 
-/** Leaves a tool alone that is out, instead of making every caller wait for it to fail. */
+/** Refuses calls of a tool that is down, instead of making every caller wait for its failure. */
 export function circuitBreak(
   options: z.input<typeof circuitBreakOptions> = {},
   parts: CircuitBreakParts = {},
@@ -65,7 +65,7 @@ export function circuitBreak(
   };
 }
 
-/** What stands between callers and one tool. */
+/** Applies a breaker to the calls of one tool. */
 class BreakerGate {
   readonly #breaker: Breaker;
   readonly #settings: BreakerSettings;
@@ -79,7 +79,7 @@ class BreakerGate {
     this.#clock = clock;
   }
 
-  /** Refuses while the tool is left alone; says whether this call is the one that tries it again. */
+  /** Refuses a call while the breaker is open; returns whether this call tests the tool. */
   admit({ caller }: Call): boolean {
     if (this.#breaker.state === 'closed' || !this.#breaker.concerns(caller.tenant.id)) return false;
     const now = this.#clock.ticks();
@@ -113,7 +113,7 @@ class BreakerGate {
   }
 }
 
-// What a tool says when it is stopped says nothing about it; running out of time does.
+// An error after a stop says nothing about the tool, unless it was stopped by its timeout.
 function isStopped({ cancellation: { reason } }: Call): boolean {
   return reason !== undefined && verdictOn(reason) !== 'outage';
 }
@@ -124,7 +124,7 @@ function verdictOn(error: unknown): BreakerVerdict {
     case 'upstream_unavailable':
     case 'timed_out':
       return 'outage';
-    // The tool ran, and failed in a way of its own.
+    // The tool ran and failed by itself.
     case 'tool_failed':
     case 'invalid_output':
       return 'answered';

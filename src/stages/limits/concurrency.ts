@@ -28,13 +28,13 @@ export const concurrencyOptions = z.strictObject({
   waitSeconds: z.number().positive().max(3600).default(10).describe('How long a call may wait for its turn.'),
 });
 
-/** What the stage works with; slots that are handed over outlast a change of the options. */
+/** What the stage needs; the given slots survive a reload. */
 export interface ConcurrencyParts {
   readonly clock?: Clock;
   readonly slots?: Slots;
 }
 
-/** Bounds how many calls are under way at once; those above wait in a queue, for a limited time. */
+/** Limits how many calls are under way at once; further calls wait in a queue for a limited time. */
 export function concurrency(
   options: z.input<typeof concurrencyOptions> = {},
   parts: ConcurrencyParts = {},
@@ -108,13 +108,13 @@ function run<C extends Call>(
     slots.leave(claim);
     throw error;
   }
-  // Work that is stopped ends further in, at its time limit, so that the stages between see how.
+  // A stopped call ends in the timeout stage further in, so that the stages between see how it ended.
   if (work instanceof Promise) return work.finally(() => slots.leave(claim));
   slots.leave(claim);
   return work;
 }
 
-// When a call will end is not known; a line that was full has usually moved on by then.
+// When a call will end is unknown; a full queue has usually moved on by then.
 const RETRY_AFTER_MS = 1_000;
 
 function busy(): ToolcribError {

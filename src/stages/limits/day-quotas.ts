@@ -5,13 +5,13 @@ import { ownerOf } from '../../core/caller.ts';
 import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import type { Quotas } from '../../store/store.ts';
 
-/** How many calls a day. */
+/** Daily limits. */
 export interface DayLimits {
   readonly perDay: number | undefined;
   readonly perTenantPerDay: number | undefined;
 }
 
-/** What counting days takes. */
+/** What counting per day needs. */
 export interface DayQuotaParts {
   readonly clock: Clock;
   readonly quotas: Quotas;
@@ -19,10 +19,10 @@ export interface DayQuotaParts {
 
 const DAY_MS = 86_400_000;
 const LONGEST_WAIT_MS = 1_000;
-// A store that failed is left alone for a moment, so that not every call waits for it.
+// After a failure the store is not asked for a moment, so that not every call waits for it.
 const REST_MS = 1_000;
 
-/** The calls of callers and tenants within a day of UTC. */
+/** Counts the calls of callers and tenants per day (UTC). */
 export class DayQuotas {
   readonly #limits: DayLimits;
   readonly #quotas: Quotas;
@@ -37,10 +37,12 @@ export class DayQuotas {
     this.#deadlines = new Deadlines(clock);
   }
 
-  /** Counts a call: 0, or how long to wait when the day's allowance is used up. Fails when the store does not answer. */
+  /**
+   * Counts a call and returns 0, or how long to wait if the daily quota is used up. Fails if the store does not answer.
+   */
   take(caller: Caller): Awaitable<number> {
     const { perDay, perTenantPerDay } = this.#limits;
-    // The caller's own count comes first: one who has used up his must not use up everybody's.
+    // The caller's own quota comes first: a caller over its quota must not use up the tenant's.
     return andThen(this.#check(`caller/${ownerOf(caller)}`, perDay), (waitMs) =>
       waitMs > 0 ? waitMs : this.#check(`tenant/${caller.tenant.id}`, perTenantPerDay),
     );

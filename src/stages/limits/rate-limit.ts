@@ -14,7 +14,7 @@ import { DayQuotas } from './day-quotas.ts';
 
 const count = z.int().min(1);
 
-/** How often callers may call. */
+/** Rate limits. */
 export const rateLimitOptions = z.strictObject({
   perMinute: count.default(600).describe('How many calls a minute each caller may make.'),
   perTenant: count
@@ -37,11 +37,11 @@ export const rateLimitOptions = z.strictObject({
     .describe('How many calls a day, in UTC, all callers of a tenant may make together; needs a store.'),
 });
 
-/** What a rate limit works with; buckets that are handed over outlast a change of the options. */
+/** What the stage needs; the given buckets survive a reload. */
 export interface RateLimitParts {
   readonly clock?: Clock;
   readonly buckets?: Buckets;
-  /** Where the counts of a day are kept. */
+  /** Where daily counts are stored. */
   readonly quotas?: Quotas;
 }
 
@@ -76,7 +76,8 @@ export function rateLimit(options: z.input<typeof rateLimitOptions> = {}, parts:
       const changesNothing = isDeclaredReadOnly(tool);
       const target: Target = { own: `calls of ${tool.name}`, all: 'calls', changesNothing };
       return (call) => {
-        // It was counted when it was first made; but what changes nothing may be continued from the same state over and over.
+        // A resumed call was counted when it started; but a read-only one may be resumed from the same state many
+        // times.
         if (call.record.isResumed && !target.changesNothing) return next(call);
         const admitted = admit(call.caller, rates, target);
         return admitted instanceof Promise ? admitted.then(() => next(call)) : next(call);
@@ -90,7 +91,7 @@ export function rateLimit(options: z.input<typeof rateLimitOptions> = {}, parts:
 }
 
 interface Target {
-  /** As it is called in a refusal where it alone is meant, and where all that its caller does is. */
+  /** Names for a refusal: of the target alone, and of all calls of the caller. */
   readonly own: string;
   readonly all: string;
   readonly changesNothing: boolean;
@@ -110,7 +111,7 @@ function dayQuotas(
   );
 }
 
-// Without its store a quota cannot be kept: what changes nothing goes on and is noted, anything else waits.
+// If the store of the quota fails, read-only calls pass and are counted as unmetered; all others are refused.
 function takeFromDay(
   quotas: DayQuotas,
   caller: Caller,

@@ -6,23 +6,23 @@ import { Accounts, type Account, type TenantAccount } from './accounts.ts';
 export interface SlotLimits {
   readonly perCaller: number;
   readonly perTenant: number;
-  /** Of one tool, by everybody together. */
+  /** A limit for one tool, over all callers. */
   readonly tool: { readonly name: string; readonly most: number } | undefined;
   /** How many calls of a tenant may wait. */
   readonly queue: number;
 }
 
-/** What one call asks for. */
+/** The limits and account of one call. */
 export interface Claim {
   readonly account: Account;
   readonly limits: SlotLimits;
 }
 
-/** A call that waits for its turn. */
+/** A call that waits for a slot. */
 export interface Waiter {
   readonly claim: Claim;
   readonly turn: Promise<void>;
-  /** Ends the waiting with an error. */
+  /** Ends the wait with an error. */
   readonly giveUp: (error: Error) => void;
 }
 
@@ -31,7 +31,7 @@ interface Queued extends Waiter {
   hasSlot: boolean;
 }
 
-/** Which calls are under way, and which wait. A slot that becomes free goes to whoever waits before anybody new can take it. */
+/** The running and waiting calls. A free slot goes to a waiting call before any new call can take it. */
 export class Slots {
   readonly #accounts: Accounts;
   readonly #tools = new Map<string, number>();
@@ -53,12 +53,12 @@ export class Slots {
     return [...this.#queues.values()].reduce((total, { size }) => total + size, 0);
   }
 
-  /** What a call of a caller asks for. */
+  /** The limits and account of a call. */
   claim(caller: Caller, limits: SlotLimits, clock: Clock): Claim {
     return { account: this.#accounts.of(caller, clock), limits };
   }
 
-  /** Takes a slot if there is one. */
+  /** Takes a slot if one is free. */
   tryEnter({ account, limits }: Claim): boolean {
     const { perCaller, perTenant, tool } = limits;
     const { tenant } = account;
@@ -72,7 +72,7 @@ export class Slots {
     return true;
   }
 
-  /** Gives a slot back. */
+  /** Releases a slot. */
   leave({ account, limits: { tool } }: Claim): void {
     const { tenant } = account;
     account.underWay--;
@@ -84,7 +84,7 @@ export class Slots {
     this.#startFitting(tenant, undefined);
   }
 
-  /** Lets a call wait for its turn, unless too many of its tenant do already. */
+  /** Queues a call, unless too many of its tenant wait already. */
   queueUp(claim: Claim): Waiter | undefined {
     const { account } = claim;
     const queue = this.#queues.get(account.tenant) ?? new Set<Queued>();
@@ -102,13 +102,13 @@ export class Slots {
     return waiter;
   }
 
-  /** Takes a call out of the line; had its turn come in the meantime, the slot is given back. */
+  /** Removes a call from the queue; if it got a slot meanwhile, the slot is released. */
   stepOut(waiter: Waiter): void {
     if ((waiter as Queued).hasSlot) this.leave(waiter.claim);
     else this.#unqueue(waiter as Queued);
   }
 
-  // Of a tool there is one slot to hand on, to the first who fits; otherwise all who fit start, the first in line first.
+  // The free slot of a tool goes to the first waiting call that fits; otherwise all that fit start, in order.
   #startFitting(tenant: TenantAccount, tool: string | undefined): boolean {
     for (const waiter of this.#queues.get(tenant) ?? []) {
       if (tool !== undefined && waiter.claim.limits.tool?.name !== tool) continue;
@@ -123,7 +123,7 @@ export class Slots {
     return false;
   }
 
-  // Whoever waits for this tool may be of any tenant; tenants take turns.
+  // Calls waiting for this tool may belong to any tenant; tenants take turns.
   #handOn(tool: string): void {
     for (const tenant of this.#queues.keys()) if (this.#startFitting(tenant, tool)) return;
   }

@@ -13,41 +13,41 @@ import type { Refusal } from '../../core/refusal.ts';
 
 const MAX_PREVIEW = 4_096;
 const MAX_NAME = 200;
-// Names and arguments may be as long as a body; secrets are looked for this far, which is many times what is shown.
+// Names and arguments may be as long as a message; secrets are redacted this far, many times what is shown.
 const MAX_SEARCHED = 65_536;
 
-/** What is written about the arguments of a call. */
+/** What is recorded of the arguments of a call. */
 export type ArgumentsShown = 'hashed' | 'preview' | 'none';
 
 /** What rows are made with. */
 export interface RowOptions {
   readonly clock: Clock;
   readonly show: ArgumentsShown;
-  /** Goes into the digest of arguments, since short ones could be guessed. */
+  /** Part of the digest of arguments, since short ones could be guessed. */
   readonly digestKey: string;
   readonly policyVersion: string;
-  /** Takes secrets out of previews and names. */
+  /** Redacts secrets in previews and names. */
   readonly redact: (text: string) => string;
 }
 
-/** How a call ended, as far as the record goes. */
+/** How a call ended, for the record. */
 export interface Ending {
-  /** How it ended: `done`, `failed`, `needs_input`, or the code of the error. */
+  /** `done`, `failed`, `needs_input`, or the code of the error. */
   readonly outcome: 'done' | 'failed' | 'needs_input' | ErrorCode;
   readonly ms: number;
-  /** What `RowWriter.said` made of the arguments before the tool had them; only where there is no intent. */
+  /** The text of the arguments from `RowWriter.said`, made before the tool ran; only without an intent. */
   readonly said?: string | undefined;
-  /** Whether an intent was sent of which nobody knows whether it is on record. */
+  /** Whether an intent was sent and it is unknown if it was recorded. */
   readonly mayHaveIntent?: boolean;
 }
 
-// The endings that are no refusal, whether the target ran or not.
+// Endings that are not refusals, whether the target ran or not.
 const NO_REFUSALS: ReadonlySet<string> = new Set(['done', 'failed', 'needs_input', 'cancelled']);
 
-// The same for everybody who writes rows.
+// Shared by all row writers.
 const callerTexts = new CallerMemory<string>('row');
 
-/** Writes rows. Put together from parts that stay the same, because a row is written for every call. */
+/** Writes rows, from parts that are cached, because every call has a row. */
 export class RowWriter {
   readonly #options: RowOptions;
   readonly #policy: string;
@@ -61,7 +61,7 @@ export class RowWriter {
     this.#policy = `,"policy":${JSON.stringify(options.policyVersion)}`;
   }
 
-  /** The row that says a call is about to run, or goes on as a task. */
+  /** The row of a call that is about to run, or continues as a task. */
   intent(call: Call, said = this.said(call)): string {
     return `${this.#head('intent', call, said)},"decision":"allowed"${ruleOf(call)}${this.#policy}}`;
   }
@@ -76,18 +76,18 @@ export class RowWriter {
       const text = isInOrder(args) ? json : canonicalJson(args);
       const digest = hash('sha256', `${digestKey}${text}`, 'base64url' as 'hex').slice(0, 22);
       if (show === 'hashed') return `,"arguments":"${digest}"`;
-      // A preview has an end; the digest stands for what comes after it.
+      // A preview is cut; the digest covers all of it.
       return `,"arguments":"${digest}","preview":${toText(beginningOf(json, MAX_PREVIEW, redact))}`;
     } catch {
-      // Within one process anything can be passed, and a call that ran must be on record whatever it was given.
+      // Calls in this process can pass any value, and a call that ran must be recorded whatever it was given.
       return ',"arguments":"unreadable"';
     }
   }
 
-  /** The row that says how a call ended; for one with an intent, the intent has said more about it. */
+  /** The row of how a call ended; if it has an intent, the details are there. */
   ending(call: Call, ending: Ending): string {
     const { record } = call;
-    // Ends the intent if there is one, and says as much as a call without.
+    // Ends the intent if there is one, and has all details in case there is none.
     const kind = ending.mayHaveIntent ? 'outcome' : 'call';
     const head = record.hasIntent
       ? this.#outcome(call)
@@ -95,7 +95,7 @@ export class RowWriter {
     return `${head}${endOf(call, ending)}${record.hasIntent ? '' : `${ruleOf(call)}${this.#policy}`}}`;
   }
 
-  /** The row for what was refused before it became a call. */
+  /** The row of a message that was refused before it became a call. */
   refusal({ caller, method, target, code }: Refusal): string {
     const named = method === undefined ? '' : `,"method":${this.#name(method)}`;
     const about = target === undefined ? named : `${named},"target":${this.#name(target)}`;
@@ -123,7 +123,7 @@ export class RowWriter {
     return text;
   }
 
-  // One client makes most calls in a row.
+  // Most calls in a row come from the same client.
   #client({ name, version, protocolVersion }: ClientFacts): string {
     const last = this.#lastClient;
     if (last && last.name === name && last.version === version && last.protocolVersion === protocolVersion)
@@ -136,7 +136,7 @@ export class RowWriter {
   }
 
   #target(call: Call): string {
-    // A completion has the same target as the prompt or template it is for, and another name in the row.
+    // A completion has the same target as its prompt or template, but another name in the row.
     if (call.kind === 'completion') return this.#describe(call);
     const target = targetOf(call);
     let text = this.#targets.get(target);
@@ -160,7 +160,7 @@ export class RowWriter {
     }
   }
 
-  // Names are sent by callers, so they are capped.
+  // Names come from callers, so they are cut.
   #name(text: string): string {
     const safe = beginningOf(text, MAX_NAME + 1, this.#options.redact);
     return toText(safe.length > MAX_NAME ? `${safe.slice(0, MAX_NAME)}…` : safe);
@@ -177,13 +177,13 @@ export class RowWriter {
   }
 }
 
-/** The chain of a tenant; whatever a tenant is called, its chain has a name that is one word. */
+/** The chain of a tenant; the name is one word for any tenant id. */
 export function chainOfTenant(id: string): string {
-  // Quoted first: halves of characters and no characters at all have a name then, and still no two tenants share one.
+  // Quoted first: lone surrogates and the empty id get a name too, and no two tenants share one.
   return /^[\w.-]+$/.test(id) ? id : encodeURIComponent(JSON.stringify(id));
 }
 
-/** The tenant whose chain has this name; a name that stands for none is given back as it is. */
+/** The tenant of a chain; an unknown name is returned unchanged. */
 export function tenantOfChain(chain: string): string {
   if (/^[\w.-]+$/.test(chain)) return chain;
   try {
@@ -216,7 +216,7 @@ function ruleOf({ record }: Call): string {
 }
 
 function endOf({ record }: Call, { outcome, ms }: Ending): string {
-  // What is replayed ran when it was kept.
+  // A replayed call ran when its outcome was stored.
   const isAllowed = record.hasRun || record.answeredFrom === 'replay' || NO_REFUSALS.has(outcome);
   const decision = record.hasIntent ? '' : `,"decision":"${isAllowed ? 'allowed' : 'refused'}"`;
   const from = record.answeredFrom === undefined ? '' : `,"from":"${record.answeredFrom}"`;
@@ -224,7 +224,7 @@ function endOf({ record }: Call, { outcome, ms }: Ending): string {
   return `${decision},"outcome":"${outcome}"${from},"ms":${Math.round(ms * 1000) / 1000}${bytes}`;
 }
 
-// Most arguments are in the order of their keys already, and their JSON is canonical as it is.
+// Most arguments have their keys in order already, so their JSON is canonical.
 function isInOrder(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (Array.isArray(value)) return value.every(isInOrder);
@@ -236,15 +236,15 @@ function isInOrder(value: unknown): boolean {
   return true;
 }
 
-// Without secrets, which are taken out before the cut: it may fall into one, and what is left of it would not be recognised.
+// Redacted before the cut, which may fall inside a secret: the rest would not be recognised.
 function beginningOf(text: string, length: number, redact: RowOptions['redact']): string {
   const safe = redact(text.slice(0, MAX_SEARCHED));
-  // Where most of it was taken out, the end of the search would be shown, and a secret may lie across that.
+  // If most was redacted, the end of the searched text would be shown, and a secret may cross it.
   if (text.length > MAX_SEARCHED && safe.length < MAX_SEARCHED / 2) return '…';
   return safe.slice(0, length);
 }
 
-// Without anything a reader cannot see, or that a terminal would obey.
+// Escapes invisible characters and terminal controls.
 function toText(value: unknown): string {
   return escapeUnseen(JSON.stringify(value));
 }

@@ -14,7 +14,7 @@ import type { Journal } from '../../store/store.ts';
 import { chainOf, RowWriter, type Ending } from './audit-row.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 
-/** How calls are put on record. */
+/** How calls are recorded. */
 export const auditOptions = z.strictObject({
   arguments: z
     .enum(['hashed', 'preview', 'none'])
@@ -46,25 +46,28 @@ export const auditOptions = z.strictObject({
 /** What the record is written with. */
 export interface AuditParts {
   readonly journal: Journal;
-  /** Goes into the digest of arguments. */
+  /** Part of the digest of arguments. */
   readonly digestKey: string;
   readonly policyVersion?: string;
   readonly redact?: (text: string) => string;
   readonly clock?: Clock;
 }
 
-/** The stage that keeps the record, and the way to put other refusals on it. */
+/** The stage that records calls, with a function to record other refusals. */
 export interface AuditStage extends Stage {
   readonly refuse: (refusal: Refusal) => void;
-  /** How many calls have begun and are not yet written down. */
+  /** How many calls have started and are not recorded yet. */
   readonly underWay: number;
-  /** Puts on record what is still being counted. */
+  /** Records what is still being counted. */
   readonly flush: () => void;
-  /** Puts on record what is still being counted, and as cancelled what has not ended; to be called before the record is closed. */
+  /** Records what is still being counted, and open calls as cancelled; call it before the record is closed. */
   readonly close: () => void;
 }
 
-/** Puts every call on record, however it ends: the answer waits until its row is on stable storage, and without a record no tool runs. */
+/**
+ * Records every call, however it ends: the response waits until its row is on stable storage, and without a record no
+ * tool runs.
+ */
 export function audit(options: z.input<typeof auditOptions>, parts: AuditParts): AuditStage {
   const recorder = new Recorder(auditOptions.parse(options, { jitless: true }), parts);
   return {
@@ -88,7 +91,7 @@ class Recorder {
   readonly #clock: Clock;
   readonly #rows: RowWriter;
   readonly #counts: RefusalCounts;
-  /** The calls that are not yet written down. */
+  /** Calls that are not recorded yet. */
   readonly #open = new Roster<Begun>();
   #isClosed = false;
 
@@ -98,7 +101,7 @@ class Recorder {
     this.#clock = clock;
     this.#rows = new RowWriter({ clock, show, digestKey, policyVersion, redact });
     this.#counts = new RefusalCounts(clock, (chain, body) => {
-      // Counts are written when they can be; nobody waits for them.
+      // Nobody waits for counts, so a failure is ignored.
       journal.append({ chain, body }).catch(() => {});
     });
   }
@@ -109,7 +112,7 @@ class Recorder {
 
   around<C extends Call>(next: Next<C>): Next<C> {
     return (call) => {
-      // What cannot be put on record is not run.
+      // A call that cannot be recorded does not run.
       if (this.#isClosed || !this.#journal.isReady) throw recordUnavailable();
       const begun = new Begun(call, this, this.#clock.ticks());
       call.record.witness = begun;
@@ -130,18 +133,18 @@ class Recorder {
     };
   }
 
-  /** What goes on record about the arguments of a call. */
+  /** What is recorded of the arguments of a call. */
   said(call: Call): string {
     return this.#rows.said(call);
   }
 
-  /** Writes the intent of a call that had none; how the call ends is written after it. */
+  /** Writes the intent of a call that had none; its ending is written after it. */
   async intend(begun: Begun): Promise<void> {
-    // A handler may go on after its call was written down, and then there is nothing to begin.
+    // A handler may continue after its call was recorded; then there is no intent to write.
     if (!this.#open.has(begun.place, begun)) return;
     const { call } = begun;
     const { record } = call;
-    // At once: should the record be closed meanwhile, what is written then ends an intent.
+    // Set at once: if the record is closed meanwhile, the row written then ends an intent.
     record.hasIntent = true;
     try {
       await this.#journal.append({
@@ -157,7 +160,7 @@ class Recorder {
   refuse(refusal: Refusal): void {
     const { caller, method, target, code } = refusal;
     const chain = chainOf(caller);
-    // Names that callers make up are one kind, however many there are.
+    // Method names that callers make up count as one kind.
     const name = code === 'unknown_method' ? '' : method?.slice(0, MAX_NAME);
     const kind = JSON.stringify([chain, caller.id, name, code, target?.slice(0, MAX_NAME)]);
     if (target === undefined || this.#counts.mayName(JSON.stringify([chain, caller.id]), kind))
@@ -173,7 +176,7 @@ class Recorder {
     this.#isClosed = true;
     for (const begun of this.#open.all()) {
       const body = this.#rows.ending(begun.call, this.#ending(begun, 'cancelled'));
-      // Nobody is left who could be told; that nothing can be written is in the log by then.
+      // Nobody is left to tell; a failing record is already in the log.
       this.#journal.append({ chain: chainOf(begun.call.caller), body }).catch(() => {});
       this.#open.remove(begun.place, begun);
     }
@@ -186,7 +189,7 @@ class Recorder {
   }
 
   async #fail(begun: Begun, error: unknown): Promise<never> {
-    // One error from here on: what is made of it further out must not be put on record again.
+    // One error object from here on: outer stages must not have it recorded again.
     const known = knownError(error);
     const { call } = begun;
     const ending = this.#ending(begun, known.code);
@@ -203,7 +206,7 @@ class Recorder {
   }
 
   #write(begun: Begun, ending: Ending): Promise<void> {
-    // Whether the intent got there decides what the row says.
+    // The text of the row depends on whether the intent was written.
     if (begun.intent) return begun.intent.then(() => this.#put(begun, ending));
     return this.#put(begun, ending);
   }
@@ -212,7 +215,7 @@ class Recorder {
     const { call } = begun;
     const { record } = call;
     const chain = chainOf(call.caller);
-    // Whoever closes the store waits for what was handed over to it.
+    // Closing the store waits for rows it was given.
     this.#leave(begun);
     const body = this.#rows.ending(call, ending);
     if (!record.hasIntent) return this.#journal.append({ chain, body });
@@ -223,7 +226,7 @@ class Recorder {
     });
   }
 
-  // What was written down as cancelled has ended, whatever becomes of it.
+  // A call recorded as cancelled has ended, whatever its result.
   #leave(begun: Begun): void {
     if (!this.#open.remove(begun.place, begun) && this.#isClosed)
       throw new ToolcribError('cancelled', 'The server has stopped.');
@@ -237,15 +240,15 @@ class Recorder {
   }
 }
 
-/** A call under way; what its row says about the arguments is worked out when they are about to be handed on. */
+/** A call under way; the text of its arguments is made just before the tool gets them. */
 class Begun implements Witness {
   readonly call: Call;
   readonly startedAt: number;
   readonly #recorder: Recorder;
   said: string | undefined;
-  /** Settled once the intent is written or could not be; only where the call got one on its way. */
+  /** Settles once the intent was written or failed; only set if the call got an intent on its way. */
   intent: Promise<void> | undefined;
-  /** Where it stands among those under way. */
+  /** Its place among the calls under way. */
   place = -1;
 
   constructor(call: Call, recorder: Recorder, startedAt: number) {
@@ -267,7 +270,7 @@ class Begun implements Witness {
 
 const MAX_NAME = 200;
 
-// Names that callers make up are one kind.
+// Names that callers make up count as one kind.
 function kindOf(call: Call): string {
   if (call.kind !== 'tool') return call.kind;
   return absentTools.has(call.tool) ? '' : call.tool.name;

@@ -17,8 +17,8 @@ export interface CommitParts {
 }
 
 /**
- * Puts on record, before a tool with effects runs, that it is about to; takes the idempotency key and uses up the approval of the call in the same
- * transaction. A tool has effects unless its author says explicitly that it only reads.
+ * Records an intent before a tool with effects runs; takes the idempotency key and uses up the approval of the call in
+ * the same transaction. A tool has effects unless its author declares it read-only.
  */
 export function commit(parts: CommitParts): Stage {
   const {
@@ -40,7 +40,7 @@ export function commit(parts: CommitParts): Stage {
         const answer = await journal.commit(entry, record.reservation, record.grant);
         if (answer !== 'committed') throw refusals[answer]();
         record.hasIntent = true;
-        // Whoever left while the intent was written has no use for the effect.
+        // The call was cancelled while the intent was written.
         if (cancellation.reason) throw cancellation.reason;
         record.hasRun = true;
         return next(call);

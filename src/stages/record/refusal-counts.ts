@@ -10,7 +10,7 @@ interface Counted {
   count: number;
 }
 
-/** Counts refusals of one kind within a second and writes them down as one row. */
+/** Counts refusals of one kind within a second and records them as one row. */
 export class RefusalCounts {
   readonly #clock: Clock;
   readonly #write: (chain: string, body: string) => void;
@@ -22,27 +22,30 @@ export class RefusalCounts {
     this.#write = write;
   }
 
-  /** Counts one refusal of a kind; `toRow` makes the row of the first, which stands for all within the second after it. */
+  /** Counts one refusal of a kind; `toRow` makes the row of the first, which stands for all within one second. */
   count(kind: string, chain: string, toRow: () => string): void {
-    // Of more kinds than this the rest is counted by chain, of which callers cannot make new ones.
+    // With too many kinds, the rest is counted by chain, of which callers cannot create new ones.
     const key = this.#counts.size < MAX_KINDS || this.#counts.has(kind) ? kind : chain;
     const known = this.#counts.get(key);
     if (known) {
       known.count++;
       return;
     }
-    // The row is made at once: it is smaller than the call it is about.
+    // Made at once, because the row is smaller than the call.
     const counted = { chain, row: toRow(), count: 1 };
     this.#counts.set(key, counted);
     this.#clock.after(WINDOW_MS, () => {
-      // What was flushed meanwhile is written, and the place may be another's by now.
+      // Flushed meanwhile, and the key may belong to another count.
       if (this.#counts.get(key) !== counted) return;
       this.#counts.delete(key);
       this.#put(counted);
     });
   }
 
-  /** Whether somebody's refusals may be counted as this kind, which names something: names can be made up, so few are told apart within a second. */
+  /**
+   * Whether refusals of a caller may be counted under this name: names can be made up, so only a few are kept apart per
+   * second.
+   */
   mayName(who: string, kind: string): boolean {
     let named = this.#named.get(who);
     if (!named) {
@@ -54,7 +57,7 @@ export class RefusalCounts {
     return named.has(kind);
   }
 
-  /** Writes what was counted so far, before the record is closed. */
+  /** Records what was counted so far, before the record is closed. */
   flush(): void {
     const counted = [...this.#counts.values()];
     this.#counts.clear();
