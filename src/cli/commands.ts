@@ -1,5 +1,5 @@
 import type { Worker } from 'node:worker_threads';
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { ToolcribError } from '../base/errors.ts';
 import type { DecideFlags, ListApprovalsFlags } from './approvals.ts';
 import type { RowFlags } from './audit.ts';
@@ -36,6 +36,7 @@ program
       'where to listen; 127.0.0.1:8484 unless the configuration says otherwise',
     ).conflicts('stdio'),
   )
+  .addOption(new Option('--port <port>').hideHelp().argParser(pointToListen))
   .option('--stdio', 'talk over standard input and output instead')
   .action(async (flags: ServeFlags) => {
     isServing = true;
@@ -177,6 +178,12 @@ function pointToHelp(command: Command, name: string): void {
   const what = command.commands.length > 0 ? 'the commands' : 'its options';
   command.showHelpAfterError(`(run ${name} --help for ${what})`);
   for (const inner of command.commands) pointToHelp(inner, `${name} ${inner.name()}`);
+}
+
+function pointToListen(port: string): never {
+  throw new InvalidArgumentError(
+    `Say where to listen with --listen ${/^\d{1,5}$/.test(port) ? port : '8484'}.`,
+  );
 }
 
 function withConfig(command: Command): Command {

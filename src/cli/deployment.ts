@@ -28,6 +28,7 @@ export interface DeploymentFlags {
 
 /** A deployment as a command sees it. */
 export interface Deployment extends OpenedStore {
+  readonly config: LoadedConfig['config'];
   /** Does something and puts it on record with it. */
   readonly operate: <T>(work: Promise<T>, facts: Readonly<Record<string, unknown>>) => Promise<T>;
 }
@@ -46,7 +47,7 @@ export async function withDeployment<T>(
     return value;
   };
   try {
-    return await use({ ...opened, operate });
+    return await use({ ...opened, operate, config: loaded.config });
   } catch (error) {
     if (!(error instanceof ToolcribError) || error.code !== 'record_unavailable') throw error;
     const why = error.cause instanceof Error ? ` (${error.cause.message})` : '';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createApiKey, hashKey } from '../auth/api-key.ts';
 import { ToolcribError } from '../base/errors.ts';
+import type { Config } from '../gateway/settings/config.ts';
 import type { KeyRecord } from '../core/memory/identities.ts';
 import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
 import { outputFailure } from './output.ts';
@@ -27,7 +28,7 @@ export async function createKey(flags: CreateKeyFlags): Promise<void> {
   if (expires !== undefined && lifeMs === undefined)
     throw new ToolcribError('invalid_setup', `--expires takes a span such as 90d or 12h, not "${expires}".`);
   requireVisible({ '--caller': [caller], '--role': role, '--scope': scope });
-  await withDeployment(flags, async ({ store, secrets, operate }) => {
+  await withDeployment(flags, async ({ store, secrets, operate, config }) => {
     if (!(await store.identities.findTenant(tenant))) {
       throw new ToolcribError(
         'invalid_setup',
@@ -49,6 +50,7 @@ export async function createKey(flags: CreateKeyFlags): Promise<void> {
       lastUsedAt: undefined,
     };
     const { id } = record;
+    warnOfRoles(role, config);
     await operate(store.identities.putKey(record), {
       did: 'key created',
       key: id,
@@ -70,6 +72,15 @@ export async function createKey(flags: CreateKeyFlags): Promise<void> {
       );
     await requireSeen(id);
   });
+}
+
+// Most often a typing error: the key would be let in and could do nothing.
+function warnOfRoles(roles: readonly string[], { access = [] }: Config): void {
+  const named = [...new Set(access.flatMap((rule) => rule.roles))];
+  for (const role of roles.filter((one) => !named.includes(one)))
+    process.stderr.write(
+      `No access rule names the role "${printable(role)}"; ${named.length > 0 ? `rules name ${named.join(', ')}` : 'there are no rules with roles'}.\n`,
+    );
 }
 
 function requireVisible(names: Readonly<Record<string, readonly string[]>>): void {

@@ -55,7 +55,8 @@ export function valueAt(value: unknown, path: Path): unknown {
 function unknownKey(key: string, path: Path, schema: z.core.$ZodType): Finding {
   const known = keysAt(schema, path);
   const meant = nearest(key, known);
-  const elsewhere = placesOf(schema, key);
+  // A key of a section that stands at the top is found again; deeper down it would be a coincidence.
+  const elsewhere = path.length === 0 ? placesOf(schema, key) : [];
   const remedy =
     meant !== undefined
       ? `did you mean "${meant}"?`

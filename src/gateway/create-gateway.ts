@@ -241,7 +241,7 @@ class RunningGateway implements Gateway {
     return createServer({
       source: this.#source,
       name: server.name,
-      version: this.#options.version,
+      version: server.version ?? this.#options.version,
       ...(server.title !== undefined && { title: server.title }),
       ...(server.instructions !== undefined && { instructions: server.instructions }),
       ...(authentication && {
@@ -251,6 +251,10 @@ class RunningGateway implements Gateway {
       ...hostsOf(this.#generation.loaded),
       maxBodyBytes: server.maxBodyBytes,
       requestsPerMinute: server.requestsPerMinute,
+      pageSize: server.pageSize,
+      jsonText: server.jsonText,
+      delivery: server.delivery,
+      publish: server.publish,
       memory: withoutSecrets(this.#lasting.store.memory, this.#lasting.live),
       log: this.log,
       onRefusal: (refusal) => this.#generation.stages.refuse(refusal),

@@ -1,4 +1,3 @@
-import type { Caller } from '../core/caller.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { withStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
@@ -46,9 +45,20 @@ export async function createGeneration(
 ): Promise<Generation> {
   const { lasting, version, watch, before, signal } = options;
   const { config } = loaded;
-  const registry = new ToolRegistry({ maxNameLength: 128 });
+  const registry = new ToolRegistry({
+    maxNameLength: 128,
+    annotationDefaults: config.tools.annotationDefaults,
+  });
   let behind: ToolSource = registry;
-  const source = { list: (caller: Caller) => behind.list(caller) };
+  const source: Pick<ToolSource, 'list' | 'resources' | 'prompts'> = {
+    list: (caller) => behind.list(caller),
+    get resources() {
+      return behind.resources;
+    },
+    get prompts() {
+      return behind.prompts;
+    },
+  };
   const ready = await createReadyTools({ loaded, version, source, log: lasting.log });
   let modules: ModuleTools | undefined;
   let authentication: Authentication | undefined;

@@ -73,7 +73,14 @@ type Makers = {
 const makers: Makers = {
   ping: () => ({ tools: [pingTool()] }),
   server_info: (_options, { loaded, version, source }) => ({
-    tools: [serverInfoTool({ name: loaded.config.server.name, version, source })],
+    tools: [
+      serverInfoTool({
+        name: loaded.config.server.name,
+        version: loaded.config.server.version ?? version,
+        source,
+        configuration: shownSettings(loaded.config),
+      }),
+    ],
   }),
   get_time: () => ({ tools: [getTimeTool()] }),
   get_weather: async (options) => {
@@ -141,4 +148,15 @@ function refuseSameNames(made: readonly Placed[], { complain }: LoadedConfig): v
     complaints.push(complain(path, { message, remedy, severity: 'error' }));
   }
   if (complaints.length > 0) throw complaintError(complaints);
+}
+
+// What a caller may know: it shapes requests and results, and says nothing about the machine.
+function shownSettings({ server, stages }: Config): Readonly<Record<string, unknown>> {
+  return {
+    delivery: server.delivery,
+    max_body_bytes: server.maxBodyBytes,
+    page_size: server.pageSize,
+    ...(stages.timeout && { timeout_seconds: stages.timeout.seconds }),
+    ...(stages.rateLimit && { calls_per_minute: stages.rateLimit.perMinute }),
+  };
 }

@@ -236,3 +236,17 @@ function contentsOf(folder: string): Record<string, string> {
     readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'base64')]),
   );
 }
+
+test('a key with a role that no rule names is made, with a word about it', async () => {
+  const { run, folder } = deployment();
+  const rules = 'access: [{ roles: [admin], tools: ["*"] }]\nauth: { keys: {} }\n';
+  writeFileSync(join(folder, 'toolcrib.yaml'), rules);
+  await run('tenants', 'create', 'acme');
+  const create = (role: string) =>
+    run('keys', 'create', '--tenant', 'acme', '--caller', 'ada', '--role', role);
+  expect(await create('admn')).toMatchObject({
+    code: 0,
+    complaints: 'No access rule names the role "admn"; rules name admin.\n',
+  });
+  expect(await create('admin')).toMatchObject({ code: 0, complaints: '' });
+});

@@ -114,7 +114,7 @@ test('check of two configurations at once is told to be of one', async () => {
 
 test.each([
   [['chek'], "unknown command 'chek'", 'toolcrib --help for the commands'],
-  [['serve', '--port', '1'], "unknown option '--port'", 'toolcrib serve --help for its options'],
+  [['serve', '--port', '80'], '--listen 80', 'toolcrib serve --help for its options'],
   [['check', '--jsn'], "unknown option '--jsn'", 'toolcrib check --help for its options'],
   [['keys', 'creat'], "unknown command 'creat'", 'toolcrib keys --help for the commands'],
   [['keys', 'create'], "required option '--tenant <id>'", 'toolcrib keys create --help for its options'],

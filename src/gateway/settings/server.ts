@@ -43,6 +43,12 @@ const publicUrl = z
 /** `server`: how the server presents itself and where it listens. */
 export const serverSection = z.strictObject({
   name: z.string().min(1).max(100).default('toolcrib').describe('The name the server gives itself.'),
+  version: z
+    .string()
+    .min(1)
+    .max(100)
+    .exactOptional()
+    .describe('The version the server gives itself; that of Toolcrib unless set.'),
   title: z.string().min(1).max(200).exactOptional().describe('The name shown to people.'),
   instructions: z
     .string()
@@ -94,6 +100,26 @@ export const serverSection = z.strictObject({
     .describe(
       'How many requests that are no calls (handshakes, lists, subscriptions and the like) each caller may send a minute; a handshake counts as ten.',
     ),
+  pageSize: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(1_000)
+    .describe('How many entries a page of a list has; many clients read only the first page.'),
+  jsonText: z
+    .enum(['pretty', 'compact'])
+    .default('pretty')
+    .describe('How structured data looks as text: indented, or as short as possible.'),
+  delivery: z
+    .enum(['direct', 'queued'])
+    .default('direct')
+    .describe(
+      'How results reach clients with a session: with the request, or on the stream that the session has of its own.',
+    ),
+  publish: z
+    .boolean()
+    .default(false)
+    .describe('Lets tools hand out large results by link (`ctx.publish`); the server then offers resources.'),
   drainSeconds: z
     .number()
     .min(0)

@@ -49,6 +49,12 @@ export const toolsSection = z.strictObject({
     .describe(
       'OpenAPI descriptions whose operations become tools: a file, its options, or a list of either.',
     ),
+  annotationDefaults: z
+    .enum(['spec', 'saas'])
+    .default('spec')
+    .describe(
+      'What hints tools without any are listed with: none, so that the cautious defaults of the protocol hold, or those of a tool that only reads.',
+    ),
   ready: readySection
     .prefault({ ping: {}, server_info: {}, get_time: {} })
     .describe('The ready-made tools to offer; `{}` for none.'),

@@ -103,6 +103,30 @@ describe('who may use what', () => {
 });
 
 describe('conditions', () => {
+  test.each<[string, Rules, number, string]>([
+    [
+      'no rule allows it',
+      [{ tools: ['pay'], when: 'args.amount < 100', message: 'Up to 99.' }],
+      100,
+      'Up to 99.',
+    ],
+    [
+      'a rule denies it',
+      [{ tools: ['pay'], effect: 'deny', when: 'args.amount > 9', message: 'Ask Ada.' }, { tools: ['*'] }],
+      10,
+      'Ask Ada.',
+    ],
+    ['no rule says why', [{ tools: ['pay'], when: 'args.amount < 100' }], 100, 'You may not use pay with'],
+  ])('the model is told why in the words of the rule: %s', async (_what, rules, amount, text) => {
+    const { source } = await staged(rules);
+    const call = callOf(tools[2]!, bob, { amount });
+    await expect(async () => source.call(call)).rejects.toThrow(text);
+  });
+
+  test('words for a refusal go with a condition', async () => {
+    await expect(createAccess([{ tools: ['pay'], message: 'No.' }])).rejects.toThrow('goes with');
+  });
+
   const cases: readonly [
     string,
     Rules,

@@ -155,17 +155,21 @@ function decideCall(call: ToolCall, { policy, conditions, tool, shown, next }: T
   if (!verdict.isListed) throw unknownTool(tool.name);
   if (!verdict.conditions) return next(call);
   const scope = scopeOf(call, shown);
+  let message: string | undefined;
   for (const rule of verdict.conditions) {
     const condition = conditions.get(rule);
     // A condition that cannot be evaluated never allows, and always denies.
     const isMatch = !condition || ((scope && condition.holds(scope)) ?? !rule.allows);
-    if (!isMatch) continue;
+    if (!isMatch) {
+      if (rule.allows) message ??= rule.message;
+      continue;
+    }
     call.record.rule = rule.note;
     if (rule.allows) return next(call);
-    throw refusal(tool);
+    throw refusal(tool, rule.message);
   }
   call.record.rule = 'access';
-  throw refusal(tool);
+  throw refusal(tool, message);
 }
 
 function scopeOf(call: ToolCall, tool: ToolAccess['shown']): ConditionScope | undefined {
@@ -177,9 +181,10 @@ function scopeOf(call: ToolCall, tool: ToolAccess['shown']): ConditionScope | un
   }
 }
 
-function refusal(tool: Tool): ToolcribError {
+function refusal(tool: Tool, message: string | undefined): ToolcribError {
   return new ToolcribError(
     'refused',
-    `You may not use ${tool.name} with these arguments. Do not repeat the call as it is; it may be allowed with others.`,
+    message ??
+      `You may not use ${tool.name} with these arguments. Do not repeat the call as it is; it may be allowed with others.`,
   );
 }

@@ -25,6 +25,12 @@ export const accessRule = z
       .max(MAX_CONDITION)
       .optional()
       .describe('A CEL expression over the checked arguments; the rule matches only where it is true.'),
+    message: z
+      .string()
+      .min(1)
+      .max(500)
+      .optional()
+      .describe('What the model is told when the condition keeps it from a call; goes with `when`.'),
   })
   .refine(({ tools, prompts, resources }) => tools.length + prompts.length + resources.length > 0, {
     error: 'A rule needs tools, prompts or resources to be about; write tools: ["*"] for all tools.',
@@ -36,7 +42,11 @@ export const accessRule = z
       path: ['when'],
       error: '"when" is for tools alone: put prompts and resources into a rule of their own, without it.',
     },
-  );
+  )
+  .refine(({ when, message }) => message === undefined || when !== undefined, {
+    path: ['message'],
+    error: '"message" goes with "when": what has no condition is hidden from those it refuses.',
+  });
 
 /** The `access` list of the configuration: the first matching rule decides; without a match the call is refused. */
 export const accessOptions = z.array(accessRule).max(MAX_RULES);
@@ -51,6 +61,8 @@ export interface CompiledRule {
   readonly note: string;
   readonly allows: boolean;
   readonly when: string | undefined;
+  /** What is said where the condition refuses a call. */
+  readonly message: string | undefined;
   readonly namesTools: boolean;
   readonly appliesTo: (caller: Caller) => boolean;
   readonly covers: Readonly<Record<AccessKind, (name: string) => boolean>>;
@@ -66,6 +78,7 @@ export function compileRule(rule: z.output<typeof accessRule>, index: number): C
     note: `access[${index}]`,
     allows: rule.effect === 'allow',
     when: rule.when,
+    message: rule.message,
     namesTools: rule.tools.length > 0,
     appliesTo: (caller) =>
       (roles.size === 0 || caller.roles.some((role) => roles.has(role))) &&
