@@ -117,7 +117,7 @@ describe('conditions', () => {
       'Ask Ada.',
     ],
     ['no rule says why', [{ tools: ['pay'], when: 'args.amount < 100' }], 100, 'You may not use pay with'],
-  ])('the model is told why in the words of the rule: %s', async (_what, rules, amount, text) => {
+  ])('the model is told why in the words of the rule: %s', async (_what, rules, ...[amount, text]) => {
     const { source } = await staged(rules);
     const call = callOf(tools[2]!, bob, { amount });
     await expect(async () => source.call(call)).rejects.toThrow(text);
