@@ -1,28 +1,28 @@
 import { createHmac, randomBytes, type KeyObject } from 'node:crypto';
 
-/** What every API key begins with, so that scanners find a leaked one and nobody takes it for a token. */
+/** The prefix of every API key, so that scanners find leaked keys and keys differ from tokens. */
 export const KEY_PREFIX = 'tck_';
 
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
-/** How long every key is. */
+/** The length of every key. */
 export const KEY_LENGTH = KEY_PREFIX.length + RANDOM_LENGTH + CHECKSUM_LENGTH;
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const FORM = /^tck_[0-9A-Za-z]{36}$/;
 
-/** Makes a key: a prefix, 178 random bits and a checksum; it is shown once and kept by nobody. */
+/** Makes a key: a prefix, 178 random bits and a checksum. It is shown once and not stored. */
 export function createApiKey(): string {
   const body = KEY_PREFIX + randomDigits(RANDOM_LENGTH);
   return body + checksumOf(body);
 }
 
-/** Whether a text could be a key, told by its checksum alone: a mistyped or invented one costs no lookup. */
+/** Whether a text can be a key, by its checksum alone: a mistyped or invented key costs no lookup. */
 export function isWellFormedKey(text: string): boolean {
   if (text.length !== KEY_LENGTH || !FORM.test(text)) return false;
   return checksumOf(text.slice(0, -CHECKSUM_LENGTH)) === text.slice(-CHECKSUM_LENGTH);
 }
 
-/** What is kept of a key; worthless to whoever reads the store without the pepper. */
+/** The stored form of a key; useless without the pepper. */
 export function hashKey(key: string, pepper: string | Uint8Array | KeyObject): string {
   return createHmac('sha256', pepper).update(key).digest('base64url');
 }
@@ -31,7 +31,7 @@ function randomDigits(count: number): string {
   let digits = '';
   while (digits.length < count) {
     for (const byte of randomBytes(count)) {
-      // 248 is the largest multiple of 62 in a byte; beyond it some digits would be likelier than others.
+      // 248 is the largest multiple of 62 in a byte; beyond it some digits would be more likely.
       if (byte < 248 && digits.length < count) digits += DIGITS[byte % 62];
     }
   }

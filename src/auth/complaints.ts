@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 
-/** Where a sign-in writes what its operator should know. */
+/** Logs what the operator of a sign-in should know. */
 export type SignInLog = (
   level: 'info' | 'warn' | 'error',
   message: string,
@@ -9,7 +9,7 @@ export type SignInLog = (
 
 const QUIET_MS = 10_000;
 
-/** Tells the operator what is wrong, each thing once in ten seconds: a store that is down fails for every request. */
+/** Logs each problem at most once in ten seconds: a failing store fails for every request. */
 export class Complaints {
   readonly #log: SignInLog | undefined;
   readonly #clock: Clock;
@@ -20,7 +20,7 @@ export class Complaints {
     this.#clock = clock;
   }
 
-  /** Says something, unless it was just said. */
+  /** Logs a message, unless it was just logged. */
   note(message: string, cause: unknown): void {
     const now = this.#clock.ticks();
     if (now - (this.#saidAt.get(message) ?? -Infinity) < QUIET_MS) return;
@@ -28,7 +28,7 @@ export class Complaints {
     this.#log?.('error', message, { cause });
   }
 
-  /** The same, where the consequence is that nobody is let in. */
+  /** The same, for problems because of which the caller is refused. */
   nobody(message: string, cause: unknown): undefined {
     this.note(message, cause);
     return undefined;

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { ToolcribError } from '../base/errors.ts';
 import { createOutboundClient } from '../net/create-outbound-client.ts';
 
-/** A document of public keys, and how long it says it is good for. */
+/** A document of public keys, and its max-age. */
 export interface FetchedKeys {
   readonly text: string;
   readonly maxAgeSeconds: number | undefined;
@@ -12,7 +12,7 @@ const MAX_BYTES = 262_144;
 const TIMEOUT_MS = 5_000;
 const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** An address whose answers may be believed: encrypted, or of this machine. */
+/** Parses a URL that can be trusted: https, or this machine. */
 export function parseTrustedUrl(text: string, what: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const isTrusted = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname));
@@ -23,7 +23,7 @@ export function parseTrustedUrl(text: string, what: string): URL {
   );
 }
 
-/** Reads a document of public keys: from the origin the operator named, wherever that is, and from no other. */
+/** Fetches a document of public keys, from the given origin only. */
 export async function fetchKeys(url: URL): Promise<FetchedKeys> {
   const client = createOutboundClient({
     hosts: [],
@@ -41,7 +41,7 @@ export async function fetchKeys(url: URL): Promise<FetchedKeys> {
   return { text: Buffer.from(body).toString('utf8'), maxAgeSeconds: maxAgeOf(headers['cache-control']) };
 }
 
-// Apart from what tools look up, of which a few at a time go ahead: names that are slow to find must keep nobody from signing in.
+// Not through the limited lookups of tools: slow lookups there must not block signing in.
 async function resolve(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true, order: 'verbatim' })).map(({ address }) => address);
 }

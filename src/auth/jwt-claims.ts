@@ -1,13 +1,13 @@
 import type { JWTPayload } from 'jose';
 
-/** Which claims say what. */
+/** The names of the claims. */
 export interface ClaimNames {
   readonly tenantClaim: string;
   readonly callerClaim: string;
   readonly rolesClaim: string;
 }
 
-/** What a verified token says, as far as it matters here. */
+/** The claims of a verified token that are used here. */
 export interface Claims {
   readonly caller: string;
   readonly tenant: string;
@@ -19,7 +19,7 @@ export interface Claims {
 
 const MAX_NAME_LENGTH = 256;
 
-/** Reads the claims of a verified token; one that names no caller or no tenant names nobody. */
+/** Reads the claims of a verified token; `undefined` without a caller or a tenant. */
 export function readClaims(payload: JWTPayload, names: ClaimNames): Claims | undefined {
   const caller = nameIn(payload, names.callerClaim);
   const tenant = nameIn(payload, names.tenantClaim);
@@ -42,11 +42,11 @@ function claim(payload: JWTPayload, name: string): unknown {
 function nameIn(payload: JWTPayload, name: string): string | undefined {
   const value = claim(payload, name);
   if (typeof value !== 'string' || value === '' || value.length > MAX_NAME_LENGTH) return undefined;
-  // Halves of characters are all stored alike, so that two such names would be one.
+  // Lone surrogates are all stored alike, so two such names would become one.
   return value.isWellFormed() ? value : undefined;
 }
 
-// In one order, so that tokens with the same rights are told to be the same.
+// Sorted, so that tokens with the same rights compare equal.
 function textsOf(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return [];
   const texts = value.filter((item): item is string => typeof item === 'string' && item !== '');

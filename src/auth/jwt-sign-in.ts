@@ -16,33 +16,33 @@ import { Lookup } from './lookup.ts';
 import { combine, Departures, type CredentialSignIn, type IsGone } from './sign-in.ts';
 import { TokenCallers, type TokenCaller } from './token-callers.ts';
 
-/** Whose tokens are taken, and what must be in them. */
+/** Which tokens are accepted. */
 export interface JwtSignInOptions {
-  /** The authorization server, exactly as tokens name it in `iss`. */
+  /** The authorization server, exactly as in the `iss` claim. */
   readonly issuer: string;
-  /** This server's own address as tokens name it in `aud`, to the letter; a token for several audiences is taken if one of them is this. */
+  /** This server's own URL, exactly as in the `aud` claim; of several audiences one must match. */
   readonly audience: string | readonly string[];
-  /** Signature algorithms taken: RS256, PS256, ES256, ES384, EdDSA and Ed25519 unless set; never a symmetric one. */
+  /** Accepted algorithms: RS256, PS256, ES256, ES384, EdDSA and Ed25519 unless set; never a symmetric one. */
   readonly algorithms?: readonly string[] | undefined;
-  /** Where the issuer's public keys are; `/.well-known/jwks.json` below the issuer unless set. */
+  /** The URL of the issuer's public keys; `/.well-known/jwks.json` below the issuer unless set. */
   readonly jwks?: string | undefined;
   /** Scopes every token must have. */
   readonly requiredScopes?: readonly string[] | undefined;
-  /** How far the issuer's clock may differ, 60 seconds unless set. */
+  /** How far the issuer's clock may differ; 60 seconds unless set. */
   readonly clockToleranceSeconds?: number | undefined;
   /** Set it for issuers that mark access tokens: an ID token has another type. */
   readonly typ?: 'at+jwt' | undefined;
-  /** The claim that names the tenant, `tenant` unless set; a token without it names nobody. */
+  /** The claim with the tenant, `tenant` unless set; a token without it is refused. */
   readonly tenantClaim?: string | undefined;
-  /** The claim that names the caller, `sub` unless set. */
+  /** The claim with the caller, `sub` unless set. */
   readonly callerClaim?: string | undefined;
-  /** The claim that lists roles, `roles` unless set. */
+  /** The claim with the list of roles, `roles` unless set. */
   readonly rolesClaim?: string | undefined;
   /** A token's tenant must be one of these, and not disabled. */
   readonly tenants: Identities;
   readonly clock?: Clock | undefined;
   readonly log?: SignInLog | undefined;
-  /** Reads the issuer's keys in some other way. */
+  /** Replaces how the issuer's keys are fetched. */
   readonly fetch?: ((url: URL) => Promise<FetchedKeys>) | undefined;
 }
 
@@ -56,14 +56,14 @@ const DEFAULT_TOLERANCE_SECONDS = 60;
 const CHECKED_CLAIMS = ['iss', 'aud', 'exp', 'nbf', 'iat'];
 const CHECKED_HEADERS = ['alg', 'kid', 'typ', 'crit', 'b64'];
 
-/** Signs callers in by tokens of an authorization server; the tenant comes from the token and from nowhere else. */
+/** Signs callers in by tokens of an authorization server; the tenant is read from the token only. */
 export function createJwtSignIn(options: JwtSignInOptions): CredentialSignIn {
   return new JwtSignIn(options);
 }
 
 interface Verified {
   readonly claims: Claims;
-  /** The issuer's document that had the key; what is not in the current one may have been withdrawn. */
+  /** The issuer's document with the key; a key that is missing from the current one may have been revoked. */
   readonly edition: object | undefined;
   known: TokenCaller | undefined;
 }
@@ -98,7 +98,7 @@ class JwtSignIn implements CredentialSignIn {
       clock,
       isSame: (known, found) => JSON.stringify(known) === JSON.stringify(found),
       onGone: (tenant) => this.#departures.add(tenant),
-      // Whoever is known has a tenant that is known, so its sweep serves callers too.
+      // A known caller has a known tenant, so the sweep of tenants serves callers too.
       onSweep: () => {
         this.#departures.repeat();
         this.#callers.sweep();
@@ -147,7 +147,7 @@ class JwtSignIn implements CredentialSignIn {
       const { payload, protectedHeader } = await jwtVerify(
         token,
         async (header) => {
-          // Keys come from the issuer's document only, whatever the token says about where to find one.
+          // Keys are taken from the issuer's document only, whatever URL the token names.
           if (header.crit !== undefined || !isKeyId(header.kid)) throw new Error('An unusable header.');
           const { alg, kid } = header;
           const found = await this.#keys({ alg, ...(kid !== undefined && { kid }) });
@@ -169,7 +169,7 @@ class JwtSignIn implements CredentialSignIn {
       readSegment(head, protectedHeader, CHECKED_HEADERS);
       return claims && { claims, edition, known: undefined };
     } catch {
-      // Whatever is wrong with a token, it names nobody.
+      // A token that is wrong in any way is refused.
       return undefined;
     }
   }
@@ -220,7 +220,8 @@ function remember<V>(map: Map<string, V>, key: string, value: V): void {
   map.set(key, value);
 }
 
-// The library reads tokens with the engine's own parser, which may take one key for another: where it matters, both must have read the same.
+// The library parses tokens with the engine's parser, which may misread keys: both parsers must agree on the claims
+// that matter.
 function readSegment(segment: string, read: object, checked: readonly string[]): JWTPayload {
   const own = parseJson(Buffer.from(segment, 'base64url').toString('utf8'));
   if (!isObject(own)) throw new Error('A part of the token is no object.');

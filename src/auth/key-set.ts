@@ -13,7 +13,7 @@ export interface KeySetOptions {
 const DEFAULT_AGE_MS = 10 * 60_000;
 const MIN_AGE_MS = 30_000;
 const MAX_AGE_MS = 60 * 60_000;
-// An invented key id must not make this server ask its issuer every time.
+// An invented key id must not cause a request to the issuer each time.
 const UNKNOWN_KEY_MS = 30_000;
 const RETRY_MS = 1_000;
 const MAX_KEYS = 100;
@@ -26,7 +26,7 @@ export interface FoundKey {
   readonly edition: object;
 }
 
-/** An issuer's public keys, asked for when they are needed and no more often than that. */
+/** An issuer's public keys, fetched when needed and no more often. */
 export class KeySet {
   readonly #options: KeySetOptions;
   #select: Select | undefined;
@@ -40,7 +40,7 @@ export class KeySet {
     this.#options = options;
   }
 
-  /** The key a signature was made with; fails when the issuer has no such key or cannot be asked. */
+  /** The key of a signature; fails if the issuer has no such key or cannot be reached. */
   async find(header: JWSHeaderParameters): Promise<FoundKey> {
     await this.#prepare();
     try {
@@ -52,7 +52,7 @@ export class KeySet {
     }
   }
 
-  /** Whether what was found in an edition would be found again: the issuer's document is still good, and the same. */
+  /** Whether a key of this edition is still valid: the issuer's document is fresh and unchanged. */
   isCurrent(edition: object | undefined): boolean {
     return edition === this.#select && this.#isGood();
   }
@@ -69,7 +69,7 @@ export class KeySet {
     await this.#refresh();
   }
 
-  // Keys that are good for a while yet do not make anybody wait for new ones.
+  // Keys that stay valid for a while are refreshed without waiting.
   #isGood(): boolean {
     const now = this.#ticks();
     const age = now - this.#fetchedAt;
@@ -93,7 +93,7 @@ export class KeySet {
     const keys = (parseJson(text) as Partial<JSONWebKeySet>).keys;
     if (!Array.isArray(keys) || keys.length > MAX_KEYS)
       throw new Error(`The issuer's document does not hold one to ${MAX_KEYS} keys.`);
-    // The same document is the same edition, so that what was found in it need not be looked for again.
+    // The same document is the same edition, so that keys found in it stay valid.
     if (!this.#select || text !== this.#text) this.#select = createLocalJWKSet({ keys });
     this.#text = text;
     this.#fetchedAt = this.#triedAt;

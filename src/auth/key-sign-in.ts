@@ -14,7 +14,7 @@ import { combine, Departures, type ConnectionMemo, type CredentialSignIn, type I
 /** Where keys are looked up. */
 export interface KeySignInOptions {
   readonly identities: Identities;
-  /** Goes into the hash of every key, at least 32 bytes; it is not kept with the keys. */
+  /** Part of the hash of every key, at least 32 bytes; not stored with the keys. */
   readonly pepper: string | Uint8Array;
   readonly clock?: Clock;
   readonly log?: SignInLog;
@@ -24,18 +24,18 @@ const MINUTE_MS = 60_000;
 const MIN_PEPPER_BYTES = 32;
 const MAX_PRINTS = 100_000;
 
-/** Signs callers in by API key: one hash a request while the key is known, and revocation within five seconds. */
+/** Signs callers in by API key: one hash per request while the key is cached, and revocation within five seconds. */
 export function createKeySignIn(options: KeySignInOptions): CredentialSignIn {
   return new KeySignIn(options);
 }
 
 interface KnownKey {
   readonly caller: Caller;
-  /** `undefined` where it does not end. */
+  /** `undefined` if it does not expire. */
   readonly expiresAt: number | undefined;
-  /** Everything that makes another caller of it when it changes. */
+  /** Everything that makes a different caller when it changes. */
   readonly rights: string;
-  /** The minute its use was last noted in. */
+  /** The minute in which its use was last recorded. */
   notedIn: number;
 }
 
@@ -48,7 +48,7 @@ class KeySignIn implements CredentialSignIn {
   readonly #complaints: Complaints;
   readonly #keys: Lookup<KnownKey>;
   readonly #departures = new Departures();
-  // Good keys by their plain hash: it costs a fifth of one with a pepper, and is never kept elsewhere.
+  // Valid keys by their plain hash: it costs a fifth of the hash with the pepper, and is only kept in memory.
   readonly #prints = new Map<string, Entry<KnownKey>>();
   #used = new Set<string>();
 
@@ -100,7 +100,7 @@ class KeySignIn implements CredentialSignIn {
     this.#prints.clear();
   }
 
-  // Written out: two closures for every request cost more than the look.
+  // Without helper functions: two closures per request cost more than the lookup.
   #find(kept: string, entry?: Entry<KnownKey>): Awaitable<KnownKey | undefined> {
     try {
       const known = this.#keys.get(kept, entry);
@@ -120,7 +120,7 @@ class KeySignIn implements CredentialSignIn {
     this.#prints.set(print, entry);
   }
 
-  // A property, so that passing it on makes no closure for every request.
+  // A property, so that passing it creates no closure per request.
   readonly #use = (known: KnownKey | undefined): Caller | undefined => {
     if (!known) return undefined;
     const now = this.#clock.now();
@@ -150,7 +150,7 @@ class KeySignIn implements CredentialSignIn {
     if (this.#used.size === 0) return;
     const ids = [...this.#used];
     this.#used = new Set();
-    // When a key was last used is worth knowing, but no reason to refuse anybody.
+    // A failure to record the last use is no reason to refuse the caller.
     void orElse(
       () => this.#identities.touch(ids, this.#clock.now()),
       (cause) => this.#complaints.note('The last use of API keys could not be noted.', cause),

@@ -1,15 +1,15 @@
 import type { Clock } from '../base/clock.ts';
 import { andThen, orElse, type Awaitable } from '../base/awaitable.ts';
 
-/** How long answers about identities are believed. */
+/** How long cached identities are used. */
 export const lookupLimits = {
-  /** From this age an answer is asked for again beside the calls that use it. */
+  /** From this age an answer is refreshed in the background. */
   refreshMs: 2_000,
-  /** From this age calls wait for the new answer: what was revoked works no longer than this. */
+  /** From this age calls wait for the refresh, so a revoked credential works no longer than this. */
   freshMs: 4_000,
-  /** From this age an answer that nobody uses is asked for again: it may hold a stream open. */
+  /** From this age an unused answer is refreshed: its caller may hold a stream open. */
   idleMs: 30_000,
-  /** How long the last answer stays good while nobody can be asked. */
+  /** How long the last answer is used while the store fails. */
   graceMs: 60_000,
   /** How long an answer may take. */
   answerMs: 2_000,
@@ -22,28 +22,28 @@ export const lookupLimits = {
 const SWEEP_MS = 2_000;
 const AT_ONCE = 100;
 
-/** Where a lookup asks, and who hears what came of it. */
+/** Where a lookup gets its answers, and who is told of changes. */
 export interface LookupOptions<T> {
   readonly ask: (key: string) => Awaitable<T | undefined>;
   readonly watch: (listener: () => void) => () => void;
-  /** When it was last certain that `watch` had told of every change. */
+  /** When `watch` was last known to have reported every change. */
   readonly confirmedAt?: (() => number) | undefined;
   readonly clock: Clock;
-  /** Whether a new answer says what the old one said; then the old value stays, so that it can be told by identity. */
+  /** Whether a new answer equals the old one; then the old value is kept, so that it can be compared by identity. */
   readonly isSame: (known: T, found: T) => boolean;
-  /** Whether a value has ended by itself. */
+  /** Whether a value has expired. */
   readonly isOver?: (value: T) => boolean;
-  /** Hears of every value that is no longer good. */
+  /** Called with every value that is no longer valid. */
   readonly onGone: (value: T) => void;
-  /** Called every two seconds while anything is known. */
+  /** Called every two seconds while anything is cached. */
   readonly onSweep?: () => void;
 }
 
-/** Something that was found, and how far it is to be believed. */
+/** A cached value, and how far it can be trusted. */
 export interface Entry<T> {
   readonly key: string;
   readonly value: T;
-  /** Which state of the store the answer is from; another one makes it doubtful. */
+  /** The state of the store at the time of the answer; in another state it must be checked. */
   generation: number;
   isDropped: boolean;
   checkedAt: number;
@@ -57,7 +57,10 @@ interface Asked {
   readonly generation: number;
 }
 
-/** Remembers what a store says of identities, briefly: answers at once while it is sure, and never for long while it cannot ask. */
+/**
+ * Caches a store's answers about identities for a short time: immediate while fresh, and never for long while the store
+ * fails.
+ */
 export class Lookup<T> {
   readonly #options: LookupOptions<T>;
   readonly #found = new Map<string, Entry<T>>();
@@ -65,9 +68,9 @@ export class Lookup<T> {
   readonly #asking = new Map<string, Promise<T | undefined>>();
   readonly #unwatch: () => void;
   #generation = 0;
-  // The last confirmation that was seen while this generation, or one before it, was the current one.
+  // The last confirmation seen in this generation or an earlier one.
   #confirmedAt = 0;
-  // Since when nothing that was asked has been answered.
+  // Since when the store has not answered.
   #silentSince: number | undefined;
   #rechecking = false;
   #closed = false;
@@ -78,11 +81,11 @@ export class Lookup<T> {
     this.#unwatch = options.watch(() => this.#doubt());
   }
 
-  /** What is known under a key; fails when it was never known and nobody can be asked. An entry that was kept saves the search for it. */
+  /** The value of a key; fails if it is not cached and the store fails. Passing a known entry saves the search. */
   get(key: string, kept?: Entry<T>): Awaitable<T | undefined> {
     const entry = kept && !kept.isDropped ? kept : this.#found.get(key);
     if (!entry) return this.#askFirst(key);
-    // What is certain not to have changed is as good as new.
+    // A confirmed answer is as good as a new one.
     const { clock, confirmedAt } = this.#options;
     const now = clock.ticks();
     const confirmedAgo = now - (confirmedAt?.() ?? 0);
@@ -95,12 +98,12 @@ export class Lookup<T> {
     return andThen(checked, () => this.#believe(key));
   }
 
-  /** The entry of a key that is known. */
+  /** The entry of a cached key. */
   entryOf(key: string): Entry<T> | undefined {
     return this.#found.get(key);
   }
 
-  /** Stops asking; nothing is known from now on. */
+  /** Stops asking and clears the cache. */
   close(): void {
     this.#closed = true;
     this.#unwatch();
@@ -155,7 +158,7 @@ export class Lookup<T> {
     });
   }
 
-  // Never fails: an answer that does not come leaves the last one, for as long as that is good.
+  // Never fails: without an answer the last one is used, as long as it is valid.
   #check(key: string, entry: Entry<T>): Awaitable<void> {
     if (entry.checking) {
       return entry.checking.then(() =>
@@ -205,7 +208,8 @@ export class Lookup<T> {
     return undefined;
   }
 
-  // The grace counts from when the answer was last known to be right: a confirmation says so of those of its own generation only.
+  // The grace period counts from when the answer was last known to be right: a confirmation covers only entries of its
+  // own generation.
   #isOutOfGrace({ generation, checkedAt }: Entry<T>): boolean {
     const { clock, confirmedAt } = this.#options;
     const confirmed = generation === this.#generation ? (confirmedAt?.() ?? 0) : 0;
@@ -250,7 +254,8 @@ export class Lookup<T> {
     if (!this.#rechecking) void this.#recheckAll();
   }
 
-  // What was confirmed before a change was right until then. The store's latest word may already include the change, so the one before it counts.
+  // Entries confirmed before a change were right until then. The latest confirmation may already include the change, so
+  // the one before it counts.
   #keepConfirmation(): void {
     for (const entry of this.#found.values()) {
       if (entry.generation === this.#generation && entry.checkedAt < this.#confirmedAt)
@@ -258,7 +263,7 @@ export class Lookup<T> {
     }
   }
 
-  // Whoever holds a stream open asks nothing, so a change is looked up for everybody who is known.
+  // A caller with an open stream sends no requests, so after a change all cached entries are checked.
   async #recheckAll(): Promise<void> {
     this.#rechecking = true;
     for (let generation = -1; generation !== this.#generation && !this.#closed;) {
@@ -273,10 +278,10 @@ export class Lookup<T> {
   #sweep(): void {
     const { clock, confirmedAt, isOver, onSweep } = this.#options;
     const now = clock.ticks();
-    // A store that has failed for a while is not asked about everybody first, since that would take minutes.
+    // If the store has failed for a while, entries are not all asked for first, which would take minutes.
     const isSilent = this.#silentSince !== undefined && now - this.#silentSince > lookupLimits.freshMs;
     this.#confirmedAt = confirmedAt?.() ?? 0;
-    // First, so that what goes in this sweep is told of again in the next.
+    // First, so that what this sweep removes is reported again in the next.
     onSweep?.();
     const hadAny = this.#found.size > 0;
     let asked = 0;

@@ -2,23 +2,23 @@ import type { Caller, Tenant } from '../core/caller.ts';
 import { andThen, type Awaitable } from '../base/awaitable.ts';
 import { KEY_PREFIX } from './api-key.ts';
 
-/** As much of a request as signing in may look at. */
+/** The part of a request that signing in may read. */
 export interface RequestHead {
-  /** The request target as sent, query included. */
+  /** The request target as sent, with its query. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** The same object for every request on one connection, where there are connections. */
+  /** The same object for every request on one connection, if there are connections. */
   readonly connection?: object | undefined;
 }
 
-/** Tells for whom to end what is open: the same caller object that signed in. */
+/** Tells whether a caller is gone, by the caller object from signing in. */
 export type IsGone = (caller: Caller) => boolean;
 
-/** Names the caller of a request, or nobody. */
+/** Identifies the caller of a request. */
 export interface SignIn {
-  /** Who sends a request; `undefined` is nobody. Throws only `insufficient_scope`. */
+  /** The caller of a request, or `undefined`. Throws only `insufficient_scope`. */
   readonly authenticate: (head: RequestHead) => Awaitable<Caller | undefined>;
-  /** Tells, until the returned function is called, that callers are no longer who they were: `server.dismiss` takes what it says. */
+  /** Reports callers whose sign-in has ended, until the returned function is called; pass it to `server.dismiss`. */
   onRevoked(listener: (isGone: IsGone) => void): () => void;
   /** Stops asking and watching. */
   close(): void;
@@ -27,19 +27,19 @@ export interface SignIn {
 /** A sign-in for one kind of credential. */
 export interface CredentialSignIn extends SignIn {
   readonly kind: 'key' | 'token';
-  /** Whose credential it is; `undefined` is nobody. What it took to find out may be left on the connection's memo. */
+  /** The caller of a credential, or `undefined`. The result may be cached in the connection's memo. */
   check(credential: string, memo?: ConnectionMemo): Awaitable<Caller | undefined>;
 }
 
-/** What one connection sent last, so that the same again need not be taken apart and hashed again. */
+/** The last credential of a connection, so that the same header is not parsed and hashed again. */
 export interface ConnectionMemo {
   readonly authorization: string;
   readonly credential: string;
-  /** Under which hash the credential is known. */
+  /** The hash of the credential. */
   hash: string | undefined;
 }
 
-/** One sign-in for several kinds of credential: keys are told from tokens by how they begin. */
+/** Combines sign-ins for several kinds of credentials: keys and tokens differ in their prefix. */
 export function combine(signIns: readonly CredentialSignIn[]): SignIn {
   const keys = signIns.filter(({ kind }) => kind === 'key');
   const tokens = signIns.filter(({ kind }) => kind === 'token');
@@ -62,25 +62,28 @@ export function combine(signIns: readonly CredentialSignIn[]): SignIn {
   };
 }
 
-/** The one credential of a request: a bearer credential, or a key in `X-API-Key`; more than one, or one in the address, is none. */
+/**
+ * The one credential of a request: a bearer credential, or a key in `X-API-Key`; `undefined` if there are several, or
+ * one is in the URL.
+ */
 export function credentialOf({ target, headers }: RequestHead): string | undefined {
   if (target.includes('?') && hasCredential(target)) return undefined;
   const authorization = headers['authorization'];
   const key = headers['x-api-key'];
   if (authorization === undefined) return typeof key === 'string' && isKey(key) ? key : undefined;
-  // Two readers could take one each, so a request with both is nobody's.
+  // Two readers could each use another one, so a request with both is refused.
   if (key !== undefined || typeof authorization !== 'string') return undefined;
   return BEARER.exec(authorization)?.[1];
 }
 
-/** Whether a caller is gone, remembered by the object that named it or its tenant, and told to whoever listens. */
+/** Remembers callers and tenants that are gone, and tells listeners. */
 export class Departures {
   readonly #gone = new WeakSet<Caller | Tenant>();
   readonly #listeners = new Set<(isGone: IsGone) => void>();
   #soon = false;
   #again = false;
 
-  /** Marks a caller, or everybody of a tenant, as gone; listeners hear of all those marked in one turn together. */
+  /** Marks a caller or a whole tenant as gone; listeners are told once for all marked in the same turn. */
   add(gone: Caller | Tenant): void {
     this.#gone.add(gone);
     this.#again = true;
@@ -92,14 +95,14 @@ export class Departures {
     });
   }
 
-  /** Tells once more: a request that was let in just before may have opened something since. */
+  /** Tells listeners again: a request admitted just before may have opened something since. */
   repeat(): void {
     if (!this.#again) return;
     this.#again = false;
     this.#announce();
   }
 
-  /** Lets a listener hear until the returned function is called. */
+  /** Adds a listener until the returned function is called. */
   listen(listener: (isGone: IsGone) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -113,7 +116,7 @@ export class Departures {
 }
 
 const BEARER = /^bearer +([\w.~+/=-]+)$/i;
-// What begins like a key, or a whole key wherever it stands: the prefix alone may turn up within a random id.
+// A key's prefix at the start of a word, or a whole key anywhere: the prefix alone may occur within a random id.
 const KEY_INSIDE = /(?<![\w-])tck_|tck_[\dA-Za-z]{36}/;
 const NAMES = new Set(['api_key', 'api-key', 'apikey', 'x-api-key', 'access_token', 'authorization']);
 
@@ -121,9 +124,9 @@ function isKey(credential: string): boolean {
   return credential.startsWith(KEY_PREFIX);
 }
 
-// Addresses end up in logs and histories, so whoever puts a credential into one is not let in with it.
+// URLs end up in logs and histories, so a credential in a URL is refused.
 function hasCredential(target: string): boolean {
-  // Some programs part a query at semicolons, too.
+  // Some programs split a query at semicolons too.
   const query = new URLSearchParams(target.slice(target.indexOf('?') + 1).replaceAll(';', '&'));
   for (const [name, value] of query) {
     if (NAMES.has(name.toLowerCase()) || KEY_INSIDE.test(name) || KEY_INSIDE.test(value)) return true;
@@ -131,7 +134,7 @@ function hasCredential(target: string): boolean {
   return false;
 }
 
-// The same header on the same connection: whoever sent it knows it, so comparing it tells them nothing.
+// The same header on the same connection: its sender knows it, so comparing it reveals nothing.
 function recall(
   { target, headers }: RequestHead,
   memo: ConnectionMemo | undefined,
@@ -158,7 +161,7 @@ function firstToKnow(
   const signIn = signIns[index];
   if (!signIn) return undefined;
   const caller = signIn.check(credential, memo);
-  // Most of the time it is known at once, and there is nobody else to ask.
+  // Fast path: the caller is mostly known at once.
   if (!(caller instanceof Promise) && (caller || index + 1 >= signIns.length)) return caller;
   return andThen(caller, (known) => known ?? firstToKnow(signIns, credential, { memo, index: index + 1 }));
 }

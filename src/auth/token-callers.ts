@@ -3,27 +3,30 @@ import { nameCaller } from '../core/caller-memory.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Claims } from './jwt-claims.ts';
 
-/** A caller that tokens name, and when the last of them ends. */
+/** A caller named by tokens, and when the last of them expires. */
 export interface TokenCaller {
   readonly caller: Caller;
-  /** By wall time, in milliseconds. */
+  /** Wall clock time in milliseconds. */
   until: number;
-  /** Whether it was told to be gone: then it must not be named again. */
+  /** Whether it was reported as gone; then it must not be used again. */
   isGone: boolean;
 }
 
-/** How long tokens are taken after their end, and who hears of callers without one. */
+/** The clock tolerance for tokens, and who is told of expired callers. */
 export interface TokenCallersOptions {
   readonly clock: Clock;
   readonly toleranceMs: number;
-  /** Hears of every caller who has no token left that is good. */
+  /** Called with every caller that has no valid token left. */
   readonly onGone: (caller: Caller) => void;
 }
 
-/** How many callers are known at once; the one whose last token is the oldest goes when there are more. */
+/** How many callers are cached; above it, the one whose last token is the oldest is dropped. */
 export const MAX_TOKEN_CALLERS = 100_000;
 
-/** The callers that tokens name: a new token with the same rights names the same object, which is gone when the last one has ended. */
+/**
+ * The callers named by tokens: a new token with the same rights gives the same object, which is gone when the last
+ * token has expired.
+ */
 export class TokenCallers {
   readonly #options: TokenCallersOptions;
   readonly #known = new Map<string, TokenCaller>();
@@ -32,7 +35,7 @@ export class TokenCallers {
     this.#options = options;
   }
 
-  /** Whom a good token names. */
+  /** The caller of a valid token. */
   name(claims: Claims, tenant: Tenant): TokenCaller {
     const { caller: id, scopes, roles } = claims;
     const key = JSON.stringify([tenant.id, id, scopes, roles]);
@@ -43,18 +46,18 @@ export class TokenCallers {
     return known;
   }
 
-  /** Lets go of everybody whose last token has ended. */
+  /** Drops every caller whose last token has expired. */
   sweep(): void {
     const now = this.#options.clock.now();
     for (const [key, known] of this.#known) if (known.until <= now) this.#drop(key, known);
   }
 
-  /** Forgets everybody, and tells nobody. */
+  /** Drops all callers without reporting them. */
   clear(): void {
     this.#known.clear();
   }
 
-  // A token that is taken after its end, since clocks differ, is good for as long as that goes on.
+  // An expired token accepted because clocks differ stays valid for the tolerance.
   #endOf({ expiresAt }: Claims): number {
     const { clock, toleranceMs } = this.#options;
     return expiresAt > clock.now() ? expiresAt : expiresAt + toleranceMs;
@@ -63,7 +66,7 @@ export class TokenCallers {
   #keep(key: string, known: TokenCaller): void {
     this.#known.delete(key);
     const [oldest] = this.#known.size >= MAX_TOKEN_CALLERS ? this.#known : [];
-    // Whoever is forgotten could hold a stream open for ever, so it ends with that.
+    // A dropped caller could hold a stream open for ever, so dropping reports it as gone.
     if (oldest) this.#drop(...oldest);
     this.#known.set(key, known);
   }

@@ -1,17 +1,17 @@
 import { ToolcribError } from '../base/errors.ts';
 
-/** Something in a configuration file that is wrong, where it is, and what would be right. */
+/** A problem in a configuration file: what is wrong, where, and how to fix it. */
 export interface Complaint {
   readonly file: string;
-  /** Counted from 1, like the column; 0 when the file as a whole is meant. */
+  /** Counted from 1, like the column; 0 for the file as a whole. */
   readonly line: number;
   readonly column: number;
-  /** Which setting, such as `access[0].tools`; empty when it is none. */
+  /** The setting, such as `access[0].tools`; empty if it is none. */
   readonly path: string;
   readonly message: string;
-  /** What to do about it; empty where the message says it all. */
+  /** How to fix it; empty if the message says it all. */
   readonly remedy: string;
-  /** A warning does not keep the file from being used. */
+  /** A file with warnings can still be used. */
   readonly severity: 'error' | 'warning';
 }
 
@@ -19,7 +19,7 @@ export interface Complaint {
 export function formatComplaint(complaint: Complaint): string {
   const { file, line, column, path, message, remedy, severity } = complaint;
   const place = line > 0 ? `${file}:${line}:${column}` : file;
-  // A phrase goes on from the name of the setting; a sentence stands by itself.
+  // A phrase continues the name of the setting; a sentence stands by itself.
   const isPhrase = /^[a-z]/.test(message);
   const subject = isPhrase ? `${path || 'The file'} ` : path && `${path}: `;
   const text = `${subject}${joined(message, remedy)}`;
@@ -31,14 +31,14 @@ function joined(message: string, remedy: string): string {
   return /^[A-Z]/.test(remedy) ? `${message} ${remedy}` : `${message.replace(/\.$/, '')}; ${remedy}`;
 }
 
-/** All complaints as one error, for whoever starts the process. */
+/** All complaints as one error, for the developer who starts the process. */
 export function complaintError(complaints: readonly Complaint[]): ToolcribError {
   return new ToolcribError('invalid_config', complaints.map(formatComplaint).join('\n'), {
     data: { complaints },
   });
 }
 
-/** A path as it is written about: `access[0].tools`. */
+/** A path as text: `access[0].tools`. */
 export function formatPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, key) => {
     if (typeof key === 'number') return `${text}[${key}]`;

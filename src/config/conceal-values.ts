@@ -1,7 +1,7 @@
-/** How many characters of a value from outside tell something about it. */
+/** From this many characters on, a value from outside is concealed. */
 export const TELLING = 4;
 
-/** A text without the values that came from outside; each is shown as `${...}`. */
+/** A text with values from outside replaced by `${...}`. */
 export function concealValues(text: string, values: readonly string[]): string {
   return values
     .filter(({ length }) => length >= TELLING)

@@ -4,20 +4,20 @@ import type { Path } from './yaml-text.ts';
 
 type Issue = z.core.$ZodIssue;
 
-/** What is wrong at a path, in words, without any value that was given. */
+/** A problem at a path, in words, without any given value. */
 export interface Finding {
   readonly path: Path;
   readonly message: string;
   readonly remedy?: string;
   /** The key is wrong, not its value. */
   readonly isKey?: boolean;
-  /** The type that would be right, where only the type is wrong. */
+  /** The right type, if only the type is wrong. */
   readonly expected?: string;
-  /** Whether the words are an author's own, who may have put the value into them. */
+  /** Whether the words are from the author of the check, and may contain the value. */
   readonly isQuoted?: boolean;
 }
 
-/** Turns what a check found into findings: one for each setting that is wrong. */
+/** Turns a validation issue into findings: one for each wrong setting. */
 export function describeIssue(issue: Issue, schema: z.core.$ZodType, value: unknown): Finding[] {
   const { path } = issue;
   switch (issue.code) {
@@ -68,7 +68,7 @@ function unknownKey(key: string, path: Path, schema: z.core.$ZodType): Finding {
   return { path: [...path, key], message: 'is not a key here', remedy, isKey: true };
 }
 
-// A value that has the right shape for one of the kinds is described as that kind.
+// A value with the right shape for one of the options is described as that option.
 function describeUnion(
   issue: Extract<Issue, { code: 'invalid_union' }>,
   schema: z.core.$ZodType,
@@ -138,7 +138,7 @@ function anyOf(words: readonly string[]): string {
   return all.length > 1 ? `${all.slice(0, -1).join(', ')} or ${all.at(-1)}` : (all[0] ?? 'something else');
 }
 
-// A check without words of its own says nothing that helps.
+// The default text of a check does not help.
 function authored(message: string): string {
   return /^Invalid\b/.test(message) ? 'does not have the right form' : message;
 }

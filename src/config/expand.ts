@@ -1,24 +1,27 @@
 /** Where expansions take their values from. */
 export interface ExpansionSources {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The trimmed content of a file; throws when there is none. */
+  /** The trimmed content of a file; throws if it cannot be read. */
   readonly readSecret: (path: string) => string;
 }
 
-/** A text with its `${...}` filled in; what came from outside is named so that nobody prints it. */
+/** A text with its `${...}` filled in; values from outside are listed, so that they are not printed. */
 export interface Expanded {
   readonly text: string;
-  /** The values that came from the environment or from files. */
+  /** The values from the environment or from files. */
   readonly secrets: readonly string[];
   /** What could not be filled in: a message and a remedy each. */
   readonly problems: readonly { readonly message: string; readonly remedy: string }[];
 }
 
-// Braces do not nest: what is inside is a name with an optional default, or a file.
+// Braces do not nest: inside is a name with an optional default, or a file.
 const EXPANSION = /\$\$\{|\$\{([^{}]*)\}|\$\{/g;
 const VARIABLE = /^([A-Za-z_]\w*)(?::-([^]*))?$/;
 
-/** Fills in `${NAME}`, `${NAME:-default}` and `${file:PATH}`; `$${` stands for `${` itself. What is filled in is not looked at again. */
+/**
+ * Fills in `${NAME}`, `${NAME:-default}` and `${file:PATH}`; `$${` stands for `${` itself. Filled-in values are not
+ * expanded again.
+ */
 export function expand(text: string, sources: ExpansionSources): Expanded {
   const secrets: string[] = [];
   const problems: Expanded['problems'][number][] = [];

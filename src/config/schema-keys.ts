@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Path } from './yaml-text.ts';
 
-/** What a declaration says about itself, as far as it is read here. */
+/** The parts of a Zod declaration that are read here. */
 interface Definition {
   readonly type: string;
   readonly shape?: Readonly<Record<string, z.core.$ZodType>>;
@@ -12,7 +12,7 @@ interface Definition {
   readonly in?: z.core.$ZodType;
 }
 
-/** The keys a declaration knows at a path: those of every shape the value may have there. */
+/** The keys a declaration knows at a path, in any shape the value may have there. */
 export function keysAt(schema: z.core.$ZodType, path: Path): string[] {
   const [key, ...rest] = path;
   const here = definitionOf(schema);
@@ -22,7 +22,7 @@ export function keysAt(schema: z.core.$ZodType, path: Path): string[] {
   return next ? keysAt(next, rest) : [];
 }
 
-/** Every place in a declaration where a key of this name may stand, such as `server.listen`. */
+/** Every place in a declaration with a key of this name, such as `server.listen`. */
 export function placesOf(schema: z.core.$ZodType, key: string): string[] {
   const { shape = {}, options = [] } = definitionOf(schema);
   const below = Object.entries(shape).flatMap(([name, inner]) => [
@@ -32,7 +32,7 @@ export function placesOf(schema: z.core.$ZodType, key: string): string[] {
   return [...new Set([...below, ...options.flatMap((option) => placesOf(option, key))])];
 }
 
-/** The declaration without the wrappers that make it optional or give it a default. */
+/** The declaration without the wrappers for optional values and defaults. */
 function definitionOf(schema: z.core.$ZodType): Definition {
   const definition = schema._zod.def as unknown as Definition;
   const inner = definition.innerType ?? (definition.type === 'pipe' ? definition.in : undefined);
@@ -49,12 +49,12 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return candidates[0]?.name;
 }
 
-// `rate-limit` and `rate_limit` are both meant as `rateLimit`.
+// `rate-limit` and `rate_limit` both match `rateLimit`.
 function plainly(word: string): string {
   return word.toLowerCase().replaceAll(/[_\s-]/g, '');
 }
 
-// How many letters must be changed, added, left out or exchanged with the next.
+// The number of letters to change, add, remove or swap with the next.
 function distance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, index) => index)];
   for (let i = 1; i <= a.length; i++) {

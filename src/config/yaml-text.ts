@@ -17,20 +17,20 @@ import { formatPath, type Complaint } from './complaint.ts';
 /** The steps from the top of a file to a place in it. */
 export type Path = readonly PropertyKey[];
 
-/** A text in the file that is a value, not a key. */
+/** A string in the file that is a value, not a key. */
 export interface TextValue {
   readonly path: Path;
   readonly scalar: Scalar<string>;
 }
 
-/** What is said about a place in a file. */
+/** What a complaint says about a place in a file. */
 export interface About {
   readonly message: string;
   readonly remedy?: string;
-  /** The word before the value is wrong, not the value. */
+  /** The key is wrong, not the value. */
   readonly isKey?: boolean;
   readonly severity?: Complaint['severity'];
-  /** Nothing of the value is in the words. */
+  /** The message contains nothing of the value. */
   readonly isFixed?: boolean;
 }
 
@@ -46,7 +46,7 @@ const REMEDIES: Readonly<Record<string, readonly [message: string, remedy: strin
 
 const OPEN_QUOTE = /^Missing closing ["']quote/;
 
-/** A YAML file with the places of everything in it: plain data only, without tags, and one document. */
+/** A YAML file with the positions of everything in it: plain data only, without tags, and one document. */
 export class YamlText {
   readonly #file: string;
   readonly #source: string;
@@ -67,36 +67,36 @@ export class YamlText {
     });
   }
 
-  /** What keeps the file from being read at all. */
+  /** Problems that keep the file from being parsed. */
   problems(): Complaint[] {
     if (this.#source.length > MAX_BYTES)
       return [this.#at(0, `The file is larger than ${MAX_BYTES} bytes`, '')];
     const { errors } = this.#document;
     const repeated = errors.filter(({ code }) => code === 'DUPLICATE_KEY');
-    // One slip in the syntax makes everything after it look wrong, so only the first is worth reading.
+    // One syntax error makes everything after it look wrong, so only the first is reported.
     const slip = errors.find(({ code }) => code !== 'DUPLICATE_KEY');
     if (slip) return [this.#syntax(slip)];
     if (repeated.length > 0) return repeated.map((error) => this.#syntax(error));
     return this.#strange(this.#document.contents, []);
   }
 
-  /** Every text that is a value. */
+  /** Every string that is a value. */
   texts(): TextValue[] {
     return textsIn(this.#document.contents, []);
   }
 
-  /** The content as plain values; throws when a few anchors would grow into very much. */
+  /** The content as plain values; throws if aliases expand too far. */
   value(): unknown {
     return this.#document.toJS({ maxAliasCount: MAX_ALIASES });
   }
 
-  /** The value at a path, as it stands in the file. */
+  /** The value at a path, as written in the file. */
   scalarAt(path: Path): Scalar | undefined {
     const node = this.#nodeAt(path);
     return isScalar(node) ? node : undefined;
   }
 
-  /** Complains about what is at a path; what is not there is reported where it should be. */
+  /** Complains about a path; a missing value is reported at the place where it should be. */
   complain(path: Path, about: About): Complaint {
     const { message, remedy = '', isKey = false, severity = 'error' } = about;
     const complaint = this.#at(this.#offsetOf(path, isKey), message, remedy);
@@ -120,14 +120,14 @@ export class YamlText {
     return this.#at(offset, message, remedy);
   }
 
-  // It is noticed at the end of the file, which says nothing about where it began.
+  // An open quote is noticed at the end of the file, which does not say where it began.
   #openQuote(end: number): Complaint {
     const range = this.texts().at(-1)?.scalar.range;
     const start = range?.[1] === end ? range[0] : end;
     return this.#at(start, 'A quote is opened here and never closed', 'close it where the text ends');
   }
 
-  // Inside `{ }` and `[ ]` the braces of an unquoted expansion are read as braces of YAML.
+  // Inside `{ }` and `[ ]` the braces of an unquoted expansion are read as YAML.
   #hintAt(offset: number): string {
     const start = this.#source.lastIndexOf('\n', offset - 1) + 1;
     const line = this.#source.slice(start).split('\n', 1)[0] ?? '';

@@ -3,14 +3,14 @@ import type { ProtectedResource } from '../server/http/protected-resource.ts';
 import type { Config } from './settings/config.ts';
 import type { Lasting } from './lasting.ts';
 
-/** Who may call, by the credentials a configuration takes. */
+/** How callers sign in, by the credentials a configuration accepts. */
 export interface Authentication {
   readonly signIn: SignIn;
-  /** Where clients get tokens, if they can. */
+  /** Where clients get tokens, if tokens are accepted. */
   readonly resource: ProtectedResource | undefined;
 }
 
-/** Makes the sign-in a configuration asks for; `undefined` is open mode. */
+/** Makes the sign-in of a configuration; `undefined` is open mode. */
 export async function createAuthentication(
   { auth, server }: Config,
   { store, secrets, clock, log }: Lasting,

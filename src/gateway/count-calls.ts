@@ -1,7 +1,7 @@
 import type { Call } from '../core/call.ts';
 import type { Next, Stage } from '../core/stage.ts';
 
-/** Keeps count of the calls under way, where there is no record that does. */
+/** Counts the calls under way, if there is no record that does. */
 export function countCalls(tally: { underWay: number }): Stage {
   const around =
     <C extends Call>(next: Next<C>): Next<C> =>

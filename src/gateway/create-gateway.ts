@@ -19,13 +19,13 @@ import { checkSignInStays, differing, fixedSettings, type Settings } from './set
 
 /** How a gateway is run. */
 export interface GatewayOptions {
-  /** The version the server names itself with. */
+  /** The version the server reports. */
   readonly version: string;
-  /** Whether files with tools are watched for changes. */
+  /** Whether tool files are watched for changes. */
   readonly watch?: boolean;
   /** Where the log goes; standard error unless set. */
   readonly log?: Log;
-  /** A thread for the store that was started ahead of time (`startStoreWorker`). */
+  /** A thread for the store that was started earlier (`startStoreWorker`). */
   readonly storeWorker?: Worker | undefined;
 }
 
@@ -33,15 +33,21 @@ export interface GatewayOptions {
 export interface Gateway {
   readonly server: Server;
   readonly log: Log;
-  /** Whether calls can be taken: the record can be written, and the server is not stopping. */
+  /** Whether calls can be accepted: the record can be written, and the server is not stopping. */
   readonly isReady: boolean;
-  /** The names of all tools, whoever may see them. */
+  /** The names of all tools, whether or not a caller may see them. */
   readonly tools: readonly string[];
-  /** Puts the server on the network. */
+  /** Starts listening. */
   listen(): Promise<Listening>;
-  /** Replaces the configuration as a whole; calls under way go on as they began. Throws, and changes nothing, when it cannot be used. */
+  /**
+   * Replaces the whole configuration; calls under way continue with the old one. If it cannot be used, it throws and
+   * nothing changes.
+   */
   reload(loaded: LoadedConfig): Promise<void>;
-  /** Stops taking calls, lets those under way finish for up to `graceMs` (`server.drainSeconds` unless set), and writes the record last. */
+  /**
+   * Stops accepting calls, lets those under way finish for up to `graceMs` (`server.drainSeconds` unless set), and
+   * closes the record last.
+   */
   close(graceMs?: number): Promise<void>;
 }
 
@@ -52,7 +58,7 @@ export async function createGateway(loaded: LoadedConfig, options: GatewayOption
   loadAhead(loaded.config);
   const opened = await openStore(loaded, log, options.storeWorker);
   for (const secret of Object.values(opened.secrets)) {
-    // A key in several lines may turn up line by line.
+    // The lines of a multi-line key may appear one by one.
     for (const part of [secret, ...secret.split('\n')]) if (!part.startsWith('-----')) live.add(part);
   }
   const lasting = createLasting(opened, log, live);
@@ -71,15 +77,15 @@ export async function createGateway(loaded: LoadedConfig, options: GatewayOption
   }
 }
 
-// What will be needed is loaded while the store's thread is busy with its own.
+// Loads what will be needed while the store's thread starts.
 function loadAhead({ access, auth }: Config): void {
   if (access?.some(({ when }) => when !== undefined)) void import('@marcbachmann/cel-js');
   if (auth?.keys) void import('../auth/key-sign-in.ts');
 }
 
-// How long a call that was stopped may take to end.
+// How long a stopped call may take to end.
 const LAST_WORDS_MS = 2_000;
-// How often it is looked whether the last call of a replaced configuration has ended.
+// How often to check whether the last call of a replaced configuration has ended.
 const RETIRE_MS = 50;
 
 class RunningGateway implements Gateway {
@@ -87,12 +93,12 @@ class RunningGateway implements Gateway {
   readonly #lasting: Lasting;
   readonly #options: { readonly version: string; readonly watch: boolean };
   readonly #source: CurrentSource;
-  /** What the listening server was made with. */
+  /** The settings the listening server was started with. */
   readonly #started: Settings;
   #generation: Generation;
   #unwatch: (() => void) | undefined;
   #listening: Listening | undefined;
-  /** Generations that were replaced and have calls under way. */
+  /** Replaced generations with calls under way. */
   readonly #retiring = new Set<Generation>();
   readonly #stop = new AbortController();
   #reloading: Promise<void> = Promise.resolve();
@@ -132,7 +138,7 @@ class RunningGateway implements Gateway {
     return this.#listening;
   }
 
-  // One after the other: each starts from what the one before left.
+  // One at a time: each reload starts from the result of the one before.
   reload(loaded: LoadedConfig): Promise<void> {
     const next = this.#reloading.then(() => this.#replace(loaded));
     this.#reloading = next.catch(() => {});
@@ -142,7 +148,7 @@ class RunningGateway implements Gateway {
   async #replace(loaded: LoadedConfig): Promise<void> {
     this.#stop.signal.throwIfAborted();
     const before = this.#generation;
-    // Never forgotten: one that was replaced or refused is a secret all the same, and may yet be in a text.
+    // Never removed: a secret that was replaced or refused is still a secret.
     for (const secret of loaded.secrets) this.#lasting.live.add(secret);
     checkSignInStays(before.loaded, loaded);
     const next = await this.#tryNext(loaded, before);
@@ -152,7 +158,7 @@ class RunningGateway implements Gateway {
     if (next.authentication !== before.authentication) {
       this.#followDepartures();
       before.authentication?.signIn.close();
-      // Nobody tells any more when these callers are gone, so whoever is still known comes back.
+      // The old sign-in no longer reports these callers as gone, so all of them must sign in again.
       this.server.dismiss(() => true);
     }
     before.stages.flush();
@@ -163,12 +169,12 @@ class RunningGateway implements Gateway {
       this.log('warn', `${key} changed; that takes effect with the next start.`);
   }
 
-  // Calls go on with what they began with, and nobody who changes the configuration waits for them.
+  // Calls continue with the generation they started in, and a reload does not wait for them.
   async #retire(old: Generation): Promise<void> {
     this.#retiring.add(old);
     while (old.stages.tally.underWay > 0 && !this.#stop.signal.aborted)
       await new Promise((resolve) => setTimeout(resolve, RETIRE_MS).unref());
-    // Whoever stops the server closes what is left.
+    // Stopping the server closes the rest.
     if (this.#stop.signal.aborted) return;
     this.#retiring.delete(old);
     await old
@@ -202,13 +208,14 @@ class RunningGateway implements Gateway {
     this.#stop.abort(new ToolcribError('invalid_setup', 'The server is stopping.'));
     const drainMs = graceMs ?? this.#generation.loaded.config.server.drainSeconds * 1000;
     const stopAt = performance.now() + drainMs;
-    // Before anything is waited for, so that no more calls come; what is stopped after the drain still has a connection to be told on.
+    // Before any wait, so that no new calls arrive; calls stopped after the drain still have a connection for their
+    // response.
     const closed = this.#listening?.close(drainMs + LAST_WORDS_MS) ?? Promise.resolve();
     await within(drainMs, this.#reloading);
     this.#unwatch?.();
     await within(stopAt - performance.now(), closed);
     this.server.close();
-    // Tasks, and calls of older clients, go on without a connection.
+    // Tasks, and calls of older clients, continue without a connection.
     await this.#settled(stopAt);
     this.server.stopCalls();
     await this.#settled(performance.now() + LAST_WORDS_MS);
@@ -216,7 +223,7 @@ class RunningGateway implements Gateway {
     this.#generation.authentication?.signIn.close();
     const all = [this.#generation, ...this.#retiring];
     for (const { stages } of all) stages.close();
-    // Once the last row is on the disk, whoever waited for one before it has gone on, and may still have something to keep.
+    // Callers resuming now may still enqueue writes; give them one turn.
     await this.note('stop');
     await new Promise((resolve) => setImmediate(resolve));
     await Promise.all(all.map((generation) => generation.close()));
@@ -269,7 +276,7 @@ class RunningGateway implements Gateway {
     );
   }
 
-  /** Puts on record what became of the server, and which configuration it has. */
+  /** Records a start, stop or change of configuration. */
   async note(kind: 'start' | 'configuration' | 'stop'): Promise<void> {
     const { loaded, stages } = this.#generation;
     if (loaded.config.stages.audit === false) return;
@@ -282,7 +289,8 @@ class RunningGateway implements Gateway {
   }
 }
 
-// A reload gives up when the server stops, and connections close with their last answer; should one not, the drain is all it gets.
+// A reload is aborted when the server stops, and connections close after their last response; if one does not, the wait
+// ends with the drain.
 async function within(ms: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const drained = new Promise<void>((resolve) => {

@@ -3,11 +3,11 @@ import { andThen } from '../base/awaitable.ts';
 import type { Change, ToolChange, ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
 
-/** A source that can be replaced as a whole while it is in use: a call goes on in the one it started in. */
+/** A source that can be replaced as a whole while in use; a call continues in the source it started in. */
 export class CurrentSource implements ToolSource {
   #source: ToolSource;
   #unwatch: (() => void) | undefined;
-  // Where each tool was found last: its call goes there, even if the source is replaced in between.
+  // Where each tool was last found: its call goes there, even if the source is replaced in between.
   readonly #homes = new WeakMap<Tool, ToolSource>();
   readonly #listeners = new Set<(change: Change) => void>();
 
@@ -46,7 +46,7 @@ export class CurrentSource implements ToolSource {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Puts another source in place, and tells what that changed. */
+  /** Replaces the source, and reports what changed. */
   replace(source: ToolSource, change: ToolChange): void {
     const before = this.#source;
     this.#unwatch?.();
@@ -68,7 +68,7 @@ export class CurrentSource implements ToolSource {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** What became different between two lists of tools. */
+/** The difference between two lists of tools. */
 export function changeBetween(before: readonly Tool[], after: readonly Tool[]): ToolChange {
   const old = new Map(before.map((tool) => [tool.name, definitionDigest(tool)]));
   const now = new Map(after.map((tool) => [tool.name, definitionDigest(tool)]));

@@ -10,35 +10,35 @@ import type { ModuleTools } from './modules/tools.ts';
 import { createReadyTools } from './ready-tools.ts';
 import { createAuthentication, type Authentication } from './authentication.ts';
 
-/** Everything that follows from one reading of the configuration; replaced as a whole. */
+/** Everything made from one reading of the configuration; replaced as a whole. */
 export interface Generation {
   readonly loaded: LoadedConfig;
   readonly registry: ToolRegistry;
   readonly stages: StandardStages;
-  /** The tools from files, if any are named. */
+  /** The tools from files, if any are configured. */
   readonly modules: ModuleTools | undefined;
   /** The tools behind the stages. */
   readonly source: ToolSource;
   readonly authentication: Authentication | undefined;
-  /** Leaves files alone from now on; calls go on. */
+  /** Stops watching files; calls continue. */
   stopWatching(): Promise<void>;
-  /** Lets go of everything its tools hold; calls that come later cannot be served. */
+  /** Releases everything its tools hold; later calls fail. */
   close(): Promise<void>;
 }
 
-/** What a generation is made in. */
+/** What a generation is made with. */
 export interface GenerationOptions {
   readonly lasting: Lasting;
   readonly version: string;
   /** Whether files are watched for changes. */
   readonly watch: boolean;
-  /** The generation before, whose sign-in goes on if nothing about it changed, and whose tools stay where their file is broken. */
+  /** The previous generation: its sign-in is kept if unchanged, and so are the tools of files that are now broken. */
   readonly before?: Generation | undefined;
-  /** Aborted when the server stops: the generation is refused then. */
+  /** Aborted when the server stops; then the generation is refused. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Makes a generation; one that cannot be put to use is refused as a whole. */
+/** Makes a generation; one that cannot be used is refused as a whole. */
 export async function createGeneration(
   loaded: LoadedConfig,
   options: GenerationOptions,
@@ -73,7 +73,7 @@ export async function createGeneration(
     const isSame = before && JSON.stringify(before.loaded.config.auth) === JSON.stringify(config.auth);
     authentication = isSame ? before.authentication : await createAuthentication(config, lasting);
     signal?.throwIfAborted();
-    // Last, because it changes what lasts.
+    // Last, because it changes state that outlives generations.
     const stages = await createStandardStages(config, lasting, access);
     behind = withStages(registry, stages.inOrder);
     return {
@@ -120,7 +120,7 @@ async function loadModules(
   throw complaintError(complaints);
 }
 
-// Without rules and without sign-in, everything is allowed to this machine.
+// Without rules and without sign-in, local callers may use everything.
 async function createRules(
   { config, complain }: LoadedConfig,
   registry: ToolRegistry,

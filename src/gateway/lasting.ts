@@ -11,11 +11,11 @@ import { ResultCache } from '../stages/cache/result-cache.ts';
 import { Slots } from '../stages/limits/slots.ts';
 import type { OpenedStore } from './open-store.ts';
 
-/** What outlasts a change of the configuration: counts, limits and kept results do not start over. */
+/** State that survives a reload: counts, limits and cached results. */
 export interface Lasting extends OpenedStore {
   readonly clock: Clock;
   readonly log: Log;
-  /** Every secret of this process, so that none leaves it. */
+  /** Every secret of this process, for redaction. */
   readonly live: Secrets;
   readonly metrics: Metrics;
   readonly deadlines: Deadlines;
@@ -26,7 +26,7 @@ export interface Lasting extends OpenedStore {
   readonly running: RunningKeys;
 }
 
-/** Puts together what lasts. */
+/** Makes the state that survives reloads. */
 export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Lasting {
   const accounts = new Accounts();
   return {

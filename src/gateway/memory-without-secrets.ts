@@ -2,7 +2,9 @@ import type { Memory } from '../core/memory/memory.ts';
 import { parseJson } from '../base/parse-json.ts';
 import type { Secrets } from '../observe/secrets.ts';
 
-/** The same memory, but what clients say of themselves is kept without secrets: a credential may be put in the place of a name. */
+/**
+ * The same memory, with secrets redacted from what clients say about themselves: a credential may be sent as a name.
+ */
 export function withoutSecrets(memory: Memory, live: Secrets): Memory {
   const { sessions } = memory;
   return {

@@ -2,13 +2,13 @@ import type { Log } from '../observe/log.ts';
 import { Secrets } from '../observe/secrets.ts';
 import type { LoadedConfig } from './settings/load-config.ts';
 
-/** A log with the secrets it keeps to itself. */
+/** A log and the secrets it redacts. */
 export interface OpenedLog {
   readonly log: Log;
   readonly live: Secrets;
 }
 
-/** Opens the log; every secret the configuration brought is kept out of it. */
+/** Opens the log; every secret of the configuration is redacted in it. */
 export function openLog({ config, secrets }: LoadedConfig, given: Log | undefined): OpenedLog {
   const live = new Secrets();
   for (const secret of [...secrets, ...secretsIn(process.env)]) live.add(secret);
@@ -20,7 +20,7 @@ export function openLog({ config, secrets }: LoadedConfig, given: Log | undefine
   return { log: onceLoaded(load), live };
 }
 
-// What tools get from the environment is as secret as what the configuration does; their names tell.
+// Secrets of tools in the environment, recognised by the names of their variables.
 function secretsIn(env: NodeJS.ProcessEnv): string[] {
   return Object.entries(env).flatMap(([name, value]) =>
     value !== undefined && SECRET_NAME.test(name) ? [value] : [],
@@ -29,7 +29,7 @@ function secretsIn(env: NodeJS.ProcessEnv): string[] {
 
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL/i;
 
-// A start with nothing to say is spared the loading; what is said until it is done is kept in order.
+// Loads the log with the first entry, for a fast start; entries until then are kept in order.
 function onceLoaded(load: () => Promise<Log>): Log {
   const waiting: Parameters<Log>[] = [];
   let log: Log | undefined;

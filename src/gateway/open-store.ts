@@ -10,20 +10,20 @@ import type { Store } from '../store/store.ts';
 import type { Config } from './settings/config.ts';
 import type { LoadedConfig } from './settings/load-config.ts';
 
-/** A store with the secrets that belong to it. */
+/** A store and its secrets. */
 export interface OpenedStore {
   readonly store: Store;
   readonly secrets: Pick<StoreSecrets, 'pepper' | 'digestKey'> & Partial<StoreSecrets>;
 }
 
-/** Where a deployment's files are. */
+/** The files of a deployment. */
 export interface StorePlaces {
   readonly database: string;
   readonly secrets: string;
   readonly checkpoints: readonly string[];
 }
 
-/** The files a configuration names; `undefined` when it keeps everything in memory. */
+/** The files a configuration names; `undefined` if everything is in memory. */
 export function storePlaces({ store, stages }: Config, folder: string): StorePlaces | undefined {
   if (!store.url.startsWith('sqlite:')) return undefined;
   const checkpoints = stages.audit === false ? [] : stages.audit.checkpoints;
@@ -34,7 +34,7 @@ export function storePlaces({ store, stages }: Config, folder: string): StorePla
   };
 }
 
-/** Opens the store a configuration asks for; only the one in use is loaded. */
+/** Opens the store of a configuration; only the kind in use is loaded. */
 export async function openStore(
   { config, folder }: Pick<LoadedConfig, 'config' | 'folder'>,
   log: Log,
@@ -51,7 +51,7 @@ export async function openStore(
     import('../store/sqlite/store.ts'),
     import('../store/secrets-file.ts'),
   ]);
-  // Secrets come before the database: one that is there was made with others, and new ones would only hide that these are lost.
+  // Secrets first: an existing database was made with its own, and creating new ones would hide that those are lost.
   const secrets = openSecrets(places.secrets, hasDatabase(places) ? 'existing' : 'any');
   const { audit } = config.stages;
   const store = await openSqliteStore({
@@ -71,7 +71,7 @@ export async function openStore(
   return { store, secrets };
 }
 
-/** Whether a deployment has a database already; an empty file is none yet. */
+/** Whether a deployment has a database; an empty file is none. */
 export function hasDatabase({ database }: StorePlaces): boolean {
   return (statSync(database, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }

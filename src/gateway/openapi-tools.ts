@@ -8,16 +8,16 @@ import type { LoadedConfig } from './settings/load-config.ts';
 /** What the tools of OpenAPI descriptions are made with. */
 export interface OpenApiToolsParts {
   readonly loaded: LoadedConfig;
-  /** Hears what was left out of a description, and why. */
+  /** Logs what was left out of a description, and why. */
   readonly log: Log;
 }
 
-/** The tools of one description, and where the configuration names it. */
+/** The tools of one description, and its place in the configuration. */
 export interface OpenApiTools extends OpenApiImport {
   readonly path: readonly (string | number)[];
 }
 
-/** Makes the tools of every OpenAPI description a configuration names; without one, nothing is loaded. */
+/** Makes the tools of every configured OpenAPI description; without one, nothing is loaded. */
 export async function createOpenApiTools({
   loaded,
   log,

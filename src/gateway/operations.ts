@@ -9,11 +9,11 @@ export interface OperationParts {
   readonly metrics: Metrics;
 }
 
-/** The routes for whoever runs the server: whether it lives, whether it takes calls, and what it counts. */
+/** The routes for operators: liveness, readiness and metrics. */
 export function operationRoutes({ gateway, metrics }: OperationParts): Route[] {
   watchProcess(metrics);
   return [
-    // Kubernetes and load balancers ask by the address of the pod or the machine.
+    // Kubernetes and load balancers use the address of the pod or the machine.
     { path: '/healthz', access: 'public', hosts: 'any', answer: () => ({ status: 200, body: 'ok\n' }) },
     {
       path: '/readyz',

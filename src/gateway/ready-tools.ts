@@ -21,16 +21,16 @@ export interface ReadyParts {
   readonly log: Log;
 }
 
-/** Ready-made tools, and what has to be let go of with them. */
+/** Ready-made tools and their resources. */
 export interface ReadyTools {
   readonly tools: readonly Tool[];
-  /** What OpenAPI descriptions hold that is not offered, each at its place in the configuration. */
+  /** What OpenAPI descriptions contain that is not offered, each with its place in the configuration. */
   readonly warnings: readonly Complaint[];
-  /** Lets calls under way finish, then lets go of connections and processes. */
+  /** Lets calls under way finish, then closes connections and processes. */
   close(): Promise<void>;
 }
 
-/** Makes the ready-made tools a configuration asks for; only those are loaded. */
+/** Makes the configured ready-made tools; only those are loaded. */
 export async function createReadyTools(parts: ReadyParts): Promise<ReadyTools> {
   const { loaded } = parts;
   const made: Placed[] = [];
@@ -60,7 +60,7 @@ interface Made {
   readonly close?: () => Promise<void>;
 }
 
-/** Tools, and where the configuration asks for them. */
+/** Tools and their place in the configuration. */
 interface Placed extends Made {
   readonly path: readonly PropertyKey[];
   readonly problems?: readonly string[];
@@ -135,7 +135,7 @@ async function make(name: Name, { path, options }: ReadyEntry<Name>, parts: Read
   }
 }
 
-// A registry would refuse the second one, too, but cannot say where it comes from.
+// The registry would refuse the second one too, but without naming its place.
 function refuseSameNames(made: readonly Placed[], { complain }: LoadedConfig): void {
   const places = new Map<string, Placed['path']>();
   const complaints: Complaint[] = [];

@@ -21,15 +21,15 @@ import type { Config } from './settings/config.ts';
 import { countCalls } from './count-calls.ts';
 import type { Lasting } from './lasting.ts';
 
-/** The stages of a configuration, in the order that is fixed, and what else came of making them. */
+/** The stages of a configuration in their fixed order, and the functions of its record. */
 export interface StandardStages {
   readonly inOrder: readonly Stage[];
   readonly refuse: AuditStage['refuse'];
-  /** Writes down what was only counted so far. */
+  /** Records what was only counted so far. */
   readonly flush: AuditStage['flush'];
-  /** Writes that down, and as cancelled what has not ended; the last thing before the record is closed. */
+  /** Records counts, and open calls as cancelled; the last step before the record is closed. */
   readonly close: AuditStage['close'];
-  /** The calls that have begun here and are not yet over: on record, where there is one. */
+  /** The calls that have started here and are not over or, with a record, not recorded yet. */
   readonly tally: { readonly underWay: number };
   /** Changes with every rule and setting a decision depends on; it is in every row of the record. */
   readonly policyVersion: string;
@@ -59,7 +59,7 @@ export async function createStandardStages(
     validateInputWithin(checking),
     permit(checking),
     access?.byCondition,
-    // What takes a key is the intent, so without a record there is nothing to take it with.
+    // A key is taken with the intent, so without a record there are no keys.
     stages.idempotency &&
       record &&
       idempotency(stages.idempotency, { reservations: store.reservations, clock, running }),
@@ -86,11 +86,11 @@ export async function createStandardStages(
   return { inOrder, refuse, flush, close, tally: record?.audit ?? unrecorded, policyVersion };
 }
 
-// Tools that ask by themselves are asked for where nothing is taken or written yet.
+// Tools that ask by themselves are asked here, before anything is reserved or written.
 const ONLY_ASKERS = { when: [] };
 // No call may last for ever, whatever is switched off.
 const LONGEST = { seconds: 3600 };
-// What an author wrote to check a call is no work of its own.
+// Checks written by authors should be quick.
 const CHECK_MS = 30_000;
 
 function nothing(): void {}

@@ -8,11 +8,11 @@ import type { Log } from '../observe/log.ts';
 import { complaintError } from '../config/complaint.ts';
 import { readConfig, type LoadedConfig, type LoadOptions, type Sources } from './settings/load-config.ts';
 
-/** Who is told what. */
+/** Callbacks and parts of a configuration watch. */
 export interface WatchConfigOptions extends LoadOptions {
-  /** Told of every good configuration; the next one waits until it is done. */
+  /** Called with every valid configuration; the next one waits until it is done. */
   readonly onChange: (loaded: LoadedConfig) => void | Promise<void>;
-  /** Told what is wrong; the configuration in use is still the last good one. */
+  /** Called with what is wrong; the last valid configuration stays in use. */
   readonly onProblem: (problem: ToolcribError) => void;
   /** What the configuration in use was made from. */
   readonly sources: Sources;
@@ -20,7 +20,7 @@ export interface WatchConfigOptions extends LoadOptions {
   readonly clock?: Clock;
 }
 
-/** A configuration file that is kept an eye on. */
+/** A watched configuration file. */
 export interface ConfigWatch {
   /** Reads the file again even if nothing in it changed, as on SIGHUP. */
   reload(): Promise<void>;
@@ -40,10 +40,10 @@ class Watching implements ConfigWatch {
   readonly #file: string;
   readonly #options: WatchConfigOptions;
   readonly #clock: Clock;
-  /** By folder: editors and secret mounts put a new file in the place of the old one, which a watch on the file would not notice. */
+  /** By folder: editors and secret mounts replace the file, which a watch on the file would miss. */
   readonly #folders = new Map<string, FSWatcher>();
   #files: ReadonlySet<string>;
-  /** What the files, and what links among them lead to, are called in their folders. */
+  /** The names of the files, and of their link targets, in their folders. */
   #names: ReadonlySet<string> = new Set();
   #digest = '';
   #cancel: (() => void) | undefined;
@@ -61,7 +61,7 @@ class Watching implements ConfigWatch {
     const { sources } = this.#options;
     await this.#follow(sources);
     this.#digest = digestOf(sources);
-    // What was saved between the first reading and now has not been noticed by anybody.
+    // Catches changes made between the first reading and now.
     await this.#inTurn(() => this.#readIfChanged());
   }
 
@@ -111,7 +111,7 @@ class Watching implements ConfigWatch {
   }
 
   #note(name: string | null): void {
-    // Mounted secrets change by exchanging a hidden folder that their names lead into.
+    // Mounted secrets are updated by replacing a hidden folder that their names link into.
     const isOurs = name === null || name.startsWith('..') || this.#names.has(name);
     if (!isOurs) return;
     this.#cancel?.();
@@ -121,7 +121,7 @@ class Watching implements ConfigWatch {
   async #readIfChanged(): Promise<void> {
     const sources = await readAll(this.#files);
     if (digestOf(sources) !== this.#digest) return this.#read();
-    // A link may lead elsewhere by now, to the same content.
+    // A link may have a new target with the same content.
     await this.#follow(sources);
   }
 

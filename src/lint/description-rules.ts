@@ -78,7 +78,7 @@ function checkParameters({ inputSchema }: ListedTool): readonly Remark[] {
 }
 
 function needsDescription({ node, isCondition }: Place, follow: (pointer: string) => unknown): boolean {
-  // A value that is fixed cannot be got wrong.
+  // A constant needs no description.
   if (isCondition || 'const' in node || isDescribed(node)) return false;
   const target = typeof node['$ref'] === 'string' ? follow(node['$ref']) : undefined;
   return !(isObject(target) && isDescribed(target));

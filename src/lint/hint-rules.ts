@@ -20,7 +20,7 @@ const HINTS = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHi
 function checkMissing(tool: ListedTool): readonly Remark[] {
   const annotations = annotationsOf(tool);
   const isReadOnly = annotations['readOnlyHint'] === true;
-  // What changes nothing can neither destroy nor do it twice.
+  // For a read-only tool, the destructive and idempotent hints mean nothing.
   const needed = HINTS.filter((hint) => !isReadOnly || hint === 'readOnlyHint' || hint === 'openWorldHint');
   const missing = needed.filter((hint) => annotations[hint] === undefined);
   const isUnknown = missing.includes('readOnlyHint');

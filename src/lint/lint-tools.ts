@@ -7,24 +7,24 @@ import { nameRules } from './name-rules.ts';
 import { schemaRules } from './schema-rules.ts';
 import { estimateTokens, sizeRules } from './size-rules.ts';
 
-/** What is not to be looked at. */
+/** What to leave out. */
 export interface LintOptions {
-  /** The ids of rules to leave out. */
+  /** The ids of rules to ignore. */
   readonly ignore?: readonly string[];
 }
 
-/** A tool and what was found in it. */
+/** A tool and its findings. */
 export interface LintedTool {
   readonly name: string;
-  /** About how much of a model's attention its description takes: characters / 4. */
+  /** About how many tokens its definition takes: characters / 4. */
   readonly tokens: number;
   readonly findings: readonly Finding[];
 }
 
-/** What was found in tools that are offered together. */
+/** The findings for a list of tools. */
 export interface LintReport {
   readonly tools: readonly LintedTool[];
-  /** Findings about the tools as a list. */
+  /** Findings about the list itself. */
   readonly findings: readonly Finding[];
   readonly tokens: number;
   readonly counts: Readonly<Record<Severity, number>>;
@@ -41,7 +41,7 @@ const toolRules: readonly Rule[] = [
 /** The ids of all rules, in the order of docs/lint.md. */
 export const ruleIds: readonly string[] = [...toolRules, ...listRules].map(({ id }) => id);
 
-/** Looks for what makes a tool hard to choose, to call or to list; returns what to change. */
+/** Finds what makes a tool hard to choose, to call or to list, and says what to change. */
 export function lintTool(tool: ListedTool | Tool<never>, options: LintOptions = {}): readonly Finding[] {
   const listed = listedOf(tool);
   return without(toolRules, options).flatMap(({ id, check }) =>
@@ -49,7 +49,7 @@ export function lintTool(tool: ListedTool | Tool<never>, options: LintOptions = 
   );
 }
 
-/** The same for tools that are offered together, with what they cost in all. */
+/** The same for a list of tools, with their total size. */
 export function lintTools(
   tools: readonly (ListedTool | Tool<never>)[],
   options: LintOptions = {},
@@ -58,7 +58,7 @@ export function lintTools(
   const together: readonly Finding[] = without(listRules, options).flatMap(({ id, check }) =>
     check(listed).map((remark) => ({ rule: id, ...remark })),
   );
-  // Of two tools of one name, the later one is in the way.
+  // Of two tools with one name, the later one is reported.
   const last = new Map(listed.map((tool) => [tool.name, tool]));
   const linted = listed.map((tool) => ({
     name: tool.name,
@@ -84,7 +84,7 @@ function without<T extends { readonly id: string }>(
   return rules.filter(({ id }) => !ignore.includes(id));
 }
 
-// Tools of other servers come as they are: a part may be missing or of another kind.
+// Tools of other servers are unchecked: a field may be missing or of another type.
 function listedOf(tool: ListedTool | Tool<never>): ListedTool {
   const listed = describeTool(tool as Tool);
   return typeof listed.name === 'string' ? listed : { ...listed, name: '' };

@@ -3,7 +3,7 @@ import { remarkIf, type Finding, type Remark } from './finding.ts';
 import { wordsOf } from './name-words.ts';
 import { estimateTokens } from './size-rules.ts';
 
-/** A rule about tools that are offered together. */
+/** A rule about a list of tools. */
 export interface ListRule {
   readonly id: string;
   readonly check: (tools: readonly ListedTool[]) => readonly Omit<Finding, 'rule'>[];
@@ -38,7 +38,7 @@ function checkNames(tools: readonly ListedTool[]): readonly Omit<Finding, 'rule'
   ];
 }
 
-// Case, separators, the order of words and a plural are easily overlooked.
+// Ignores case, separators, the order of words and plurals, which are easily overlooked.
 function spellingOf(name: string): string {
   return wordsOf(name)
     .map((word) => word.replace(/s$/, ''))
@@ -83,7 +83,7 @@ function distinct(tools: readonly ListedTool[]): readonly ListedTool[] {
   return [...new Map(tools.map((tool) => [tool.name, tool])).values()];
 }
 
-/** Each tool that has the same key as an earlier one, with that one. */
+/** Each tool with the same key as an earlier one, with that one. */
 function pairsBy(
   tools: readonly ListedTool[],
   keyOf: (tool: ListedTool) => string,

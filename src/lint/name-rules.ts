@@ -2,7 +2,7 @@ import type { ListedTool } from '../core/tool.ts';
 import { remarkIf, type Remark, type Rule } from './finding.ts';
 import { verbOf, wordsOf } from './name-words.ts';
 
-/** What a name must be so that clients take it and models understand it. */
+/** What a name must be so that clients accept it and models understand it. */
 export const nameRules: readonly Rule[] = [
   { id: 'name-characters', check: checkCharacters },
   { id: 'name-length', check: checkLength },
@@ -12,7 +12,7 @@ export const nameRules: readonly Rule[] = [
 ];
 
 const LONGEST = 64;
-// Hosts put the server's name in front, and the limit holds for both together.
+// Hosts prefix the server's name, and their limit applies to both together.
 const LONGEST_WITH_PREFIX = 40;
 
 const WRITTEN_OUT: Readonly<Record<string, string>> = {

@@ -1,7 +1,7 @@
-/** What a verb in a name promises: only to look, to change something, or to take something away. */
+/** What the verb of a name promises: to read, to change or to delete something. */
 export type Effect = 'read' | 'write' | 'destroy';
 
-/** The words of a name in any of the usual spellings, in lower case. */
+/** The words of a name in any usual spelling, in lower case. */
 export function wordsOf(name: string): readonly string[] {
   return name
     .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
@@ -11,7 +11,7 @@ export function wordsOf(name: string): readonly string[] {
     .filter(Boolean);
 }
 
-/** The first verb of a name; a word that is a noun as often counts only where a verb stands, before another word. */
+/** The first verb of a name; a word that is often a noun counts only before another word. */
 export function verbOf(name: string): string | undefined {
   const words = wordsOf(name);
   const [first = ''] = words;
@@ -19,7 +19,7 @@ export function verbOf(name: string): string | undefined {
   return words.find(isVerb);
 }
 
-/** What the verb of a name promises, where that is beyond doubt. */
+/** What the verb of a name promises, if that is clear. */
 export function effectOf(name: string): Effect | undefined {
   const verb = verbOf(name);
   if (verb === undefined) return undefined;
@@ -28,7 +28,7 @@ export function effectOf(name: string): Effect | undefined {
   return WRITING.has(verb) ? 'write' : undefined;
 }
 
-// What can be done can mostly be undone and redone.
+// Also with "un" or "re" in front.
 function isVerb(word: string): boolean {
   return VERBS.has(word) || VERBS.has(word.replace(/^(?:un|re)/, ''));
 }

@@ -1,22 +1,22 @@
 import { isObject } from '../base/json.ts';
 import type { Node } from '../schema/references.ts';
 
-/** A schema inside a schema, and where it stands. */
+/** A subschema and its place. */
 export interface Place {
   readonly node: Node;
   /** Such as `inputSchema.properties.city`. */
   readonly path: string;
-  /** How it got there; a branch applies to the same value as the schema around it. */
+  /** Its role; a branch applies to the same value as the schema around it. */
   readonly role: 'root' | 'property' | 'item' | 'branch' | 'definition' | 'other';
   /** The last step of the path. */
   readonly name: string;
-  /** How many objects and lists are around a value that stands here. */
+  /** How many objects and arrays are around a value at this place. */
   readonly levels: number;
-  /** Whether it only holds under a condition, or says what must not be: such schemas describe nothing anew. */
+  /** Whether it is conditional or negated: such schemas describe nothing new. */
   readonly isCondition: boolean;
 }
 
-/** Every schema in a schema, itself first, in the order they are written; what is nested beyond reason is left out. */
+/** All subschemas in the order they are written, the schema itself first; very deep ones are left out. */
 export function placesIn(schema: unknown, path: string): readonly Place[] {
   const places: Place[] = [];
   const visit = (node: unknown, place: Omit<Place, 'node'>): void => {

@@ -4,7 +4,7 @@ import { remarkIf, type Remark, type Rule } from './finding.ts';
 import { placesIn } from './places.ts';
 import { checkStrict } from './strict-schema.ts';
 
-/** What schemas must look like so that clients and model APIs take them. */
+/** What schemas must look like so that clients and model APIs accept them. */
 export const schemaRules: readonly Rule[] = [
   { id: 'schema-root', check: checkRoot },
   { id: 'schema-union-root', check: checkUnionRoot },
@@ -44,7 +44,7 @@ function checkUnionRoot({ inputSchema, outputSchema }: ListedTool): readonly Rem
     ['outputSchema', outputSchema, 'warning'],
   ] as const;
   return roots.flatMap(([path, schema, severity]) => {
-    // A result that is an object in any case has the same shape for everybody.
+    // A result that is always an object is fine for every client.
     if (!isObject(schema) || (severity === 'warning' && schema['type'] === 'object')) return [];
     return UNIONS.filter((keyword) => keyword in schema).map((keyword) => ({
       severity,
@@ -91,7 +91,7 @@ function checkAdditional({ inputSchema }: ListedTool): readonly Remark[] {
 }
 
 function isClosed({ additionalProperties, unevaluatedProperties }: Fields): boolean {
-  // Whoever says what further arguments look like means to take them.
+  // A schema for further arguments means that they are wanted.
   return additionalProperties !== undefined || unevaluatedProperties === false;
 }
 

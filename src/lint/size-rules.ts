@@ -1,7 +1,7 @@
 import type { ListedTool } from '../core/tool.ts';
 import { remarkIf, type Remark, type Rule } from './finding.ts';
 
-/** What a tool may cost a model to read. */
+/** How large a tool may be for a model. */
 export const sizeRules: readonly Rule[] = [{ id: 'size-tool', check: checkSize }];
 
 /** About how many tokens a tool takes in a list: a quarter of the characters of its JSON. */

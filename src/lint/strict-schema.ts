@@ -5,7 +5,7 @@ import type { ListedTool } from '../core/tool.ts';
 import { remarkIf, type Remark } from './finding.ts';
 import { placesIn, type Place } from './places.ts';
 
-/** Finds what is right by JSON Schema, or nearly, and still refused by strict clients and model APIs. */
+/** Finds what JSON Schema allows, or nearly allows, but strict clients and model APIs refuse. */
 export function checkStrict({ inputSchema, outputSchema }: ListedTool): readonly Remark[] {
   const places = placesIn(inputSchema, 'inputSchema');
   const sound = [...places, ...placesIn(outputSchema, 'outputSchema')];
@@ -18,7 +18,7 @@ export function checkStrict({ inputSchema, outputSchema }: ListedTool): readonly
 
 type Check = (place: Place) => readonly Remark[];
 
-// Only input schemas are handed to models.
+// Only input schemas are passed to models.
 const forModels: readonly Check[] = [checkItems, checkTypeList, checkType, checkName];
 const forEverybody: readonly Check[] = [checkPattern, checkFormat, checkEnum, checkDefault, checkRequired];
 
@@ -84,7 +84,7 @@ function checkType({ node, path, role, isCondition }: Place): readonly Remark[] 
 
 function checkName({ role, name, path, levels }: Place): readonly Remark[] {
   return remarkIf(role === 'property' && !/^[A-Za-z0-9_.-]{1,64}$/.test(name), {
-    // Model APIs check the arguments themselves, and mostly not what is inside of them.
+    // Model APIs check the names of arguments, and mostly not those inside them.
     severity: levels === 1 ? 'error' : 'warning',
     message:
       'Name it with 1 to 64 letters, digits, "_", "-" and ".": a model API refuses the whole list over other names.',
@@ -145,7 +145,7 @@ function checkDefault({ node, path }: Place): readonly Remark[] {
 
 function checkRequired({ node, path, role }: Place): readonly Remark[] {
   const { properties, required } = node;
-  // A branch may require what the schema around it describes.
+  // A branch may require properties that the schema around it describes.
   if (!isObject(properties) || !Array.isArray(required) || role === 'branch') return [];
   return required
     .filter((name) => typeof name === 'string' && !Object.hasOwn(properties, name))

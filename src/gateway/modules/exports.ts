@@ -3,20 +3,22 @@ import type { Prompt } from '../../core/prompts/prompt.ts';
 import type { Resource, ResourceTemplate } from '../../core/resources/resource.ts';
 import type { Tool } from '../../core/tool.ts';
 
-/** What a module has to offer. */
+/** What a module offers. */
 export interface Offers {
   readonly tools: readonly Tool[];
   readonly resources: readonly (Resource | ResourceTemplate)[];
   readonly prompts: readonly Prompt[];
 }
 
-/** Nothing at all. */
+/** An empty offer. */
 export const NO_OFFERS: Offers = { tools: [], resources: [], prompts: [] };
 
-/** Picks the tools, resources and prompts out of what a module exports, one by one or in lists; says so when there is none. */
+/**
+ * Picks the tools, resources and prompts from the exports of a module, single or in arrays; throws if there is none.
+ */
 export function offersIn(exports: Readonly<Record<string, unknown>>): Offers {
   const values = new Set<unknown>();
-  // What a CommonJS module exports may be a tool itself.
+  // The exports of a CommonJS module may be a tool themselves.
   for (const [name, value] of isTool(exports) ? [['exports', exports] as const] : Object.entries(exports))
     for (const one of Array.isArray(value) ? (value as unknown[]) : [value])
       if (isOffer(one, name)) values.add(one);

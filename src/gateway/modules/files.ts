@@ -2,33 +2,33 @@ import { readdir, stat } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 import { compileGlob } from '../../base/glob.ts';
 
-/** A pattern of files, taken apart. */
+/** A parsed file pattern. */
 export interface FilePattern {
   readonly text: string;
-  /** The folder everything it matches is in. */
+  /** The folder of everything it matches. */
   readonly folder: string;
-  /** How many folders below that one it looks into. */
+  /** How many levels of folders below it are searched. */
   readonly depth: number;
   readonly matches: (file: string) => boolean;
-  /** Whether it looks into a folder below that one, by the names that lead there; `undefined` stands for any. */
+  /** Whether a folder below it is searched, by the names that lead there; `undefined` stands for any name. */
   readonly looksInto: (names: readonly (string | undefined)[]) => boolean;
 }
 
 const SOURCE = /\.[cm]?[jt]s$/;
-// What stands beside tools and is none: declarations and tests.
+// Files beside tools that are not tools: declarations and tests.
 const BESIDE = /\.(?:d|test|spec)\.[cm]?[jt]s$/;
 
-/** Whether a file may hold code that tools are made of. */
+/** Whether a file may hold the code of tools. */
 export function isSource(file: string): boolean {
   return SOURCE.test(file) && !BESIDE.test(file);
 }
 
-/** Whether a folder is never looked into: hidden ones, and other people's packages. */
+/** Whether a folder is never searched: hidden ones, and packages. */
 export function isIgnoredFolder(name: string): boolean {
   return name.startsWith('.') || name === 'node_modules';
 }
 
-/** Reads `dir/file.ts`, `dir/*.ts` and `dir/**` + `/*.ts`; `{a,b}` stands for either. */
+/** Parses `dir/file.ts`, `dir/*.ts` and `dir/**` + `/*.ts`; `{a,b}` stands for either. */
 export function filePattern(text: string, baseDir: string): FilePattern {
   const parts = text.split(/[\\/]/);
   const firstMagic = parts.findIndex((part) => /[*{]/.test(part));
@@ -48,13 +48,13 @@ export function filePattern(text: string, baseDir: string): FilePattern {
   };
 }
 
-/** The files that a pattern matches, in the order of their names. */
+/** The files that match a pattern, in the order of their names. */
 export async function findFiles(pattern: FilePattern): Promise<string[]> {
   const files = await sourcesIn(pattern.folder, pattern.depth);
   return files.filter(pattern.matches).toSorted();
 }
 
-/** Whether a file is still there. */
+/** Whether a file still exists. */
 export async function isFile(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isFile();

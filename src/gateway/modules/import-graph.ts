@@ -8,31 +8,34 @@ import { isIgnoredFolder } from './files.ts';
 import { PackageReader } from './package-reader.ts';
 import { lookAt, realPlace } from './real-place.ts';
 
-/** A place code is loaded from, and the file that says so. */
+/** A place code is imported from, and the importing file. */
 export interface ImportPlace {
   readonly importer: string;
-  /** `at` a path, with any ending or as a folder; `below` a path, with anything after it; a `package`; or `anywhere`, as its name is made up. */
+  /**
+   * `at` a path, with any extension or as a folder; `below` a path prefix; a `package`; or `anywhere`, if the name is
+   * computed.
+   */
   readonly kind: 'at' | 'below' | 'package' | 'anywhere';
   readonly path: string;
 }
 
-/** What a file is made of. */
+/** A file with everything it imports. */
 export interface ImportGraph {
-  /** The file and all it imports, with links as they are and followed. */
+  /** The file and all it imports, links both as they are and resolved. */
   readonly files: readonly string[];
   readonly places: readonly ImportPlace[];
-  /** The folders of the packages they import, links followed, and of what those depend on; worked out when it is asked for. */
+  /** The real folders of imported packages and of their dependencies; computed on demand. */
   packages(): ReadonlySet<string>;
-  /** Changes with the source of any of them; where a name is made up while it runs, it is never the same again. */
+  /** Changes with the source of any file; if an import name is computed at run time, it is different each time. */
   readonly digest: string;
 }
 
-/** Follows imports from file to file as they are on the disk now; a package counts as a whole. Each file is read once. */
+/** Follows imports from file to file as they are on disk now; a package counts as a whole. Each file is read once. */
 export class ImportReader {
   readonly #nodes = new Map<string, Node>();
   readonly #packages = new PackageReader();
 
-  /** All that a file imports, however far away. */
+  /** All that a file imports, directly or not. */
   graph(entry: string): ImportGraph {
     const files = new Set<string>();
     const open = [entry];
@@ -75,7 +78,7 @@ interface Node {
 
 function readNode(file: string, packages: PackageReader): Node {
   const real = realPlace(file);
-  // What a link leads to is loaded from there, and imports from there.
+  // A linked file is loaded from its target, and imports from there.
   const linked = real === file ? [] : [real];
   let source: string;
   try {
@@ -111,7 +114,7 @@ function placesOf({ text, isWhole }: Specifier, importer: string, packages: Pack
   return [{ importer, kind: 'package', path: owner ?? name }, ...ownPlaces(importer, packages, owner)];
 }
 
-// Node reads a name as part of a URL, and other loaders as it is written.
+// Node decodes a name as part of a URL; other loaders use it as written.
 function spellings(name: string): string[] {
   try {
     return [...new Set([name, decodeURIComponent(name)])];
@@ -128,7 +131,7 @@ function fromUrl(name: string): string {
   }
 }
 
-/** What the package around a file calls its own parts; only of the package of this name, if one is given. */
+/** The imports and exports of the package around a file; only for the package of this name, if one is given. */
 function ownPlaces(importer: string, packages: PackageReader, name?: string): ImportPlace[] {
   const folder = folderOfPackage(dirname(importer));
   const { imports, exports, name: own } = folder === undefined ? {} : packages.read(folder);
@@ -153,13 +156,13 @@ function textsIn(value: unknown): string[] {
 
 const ENDINGS = ['.js', '.mjs', '.cjs', '.ts', '.mts', '.cts', '.jsx', '.tsx', '.json', '.node'];
 
-/** A name without what says which kind of file it is. */
+/** A file name without its extension. */
 export function stemOf(name: string): string {
   const ending = ENDINGS.find((one) => name.endsWith(one));
   return ending === undefined ? name : name.slice(0, -ending.length);
 }
 
-/** The files that may be meant: which of several is chosen is up to the loader. */
+/** The files that may be meant: the loader chooses one of them. */
 function filesAt({ kind, path }: ImportPlace, packages: PackageReader): string[] {
   if (kind === 'below') return sourcesBelow(path);
   if (kind !== 'at') return [];

@@ -9,7 +9,7 @@ import { packageFolders } from './package-reader.ts';
 import { namesOf, realPlace } from './real-place.ts';
 import { leadsTo, writableFolders, type Protected, type Reach } from '../settings/tool-reach.ts';
 
-/** Says that a file is not run, because callers could write what it imports. */
+/** A file is not run, because callers could write to a file it imports. */
 export class ReachError extends Error {
   readonly conflicts: readonly Conflict[];
 
@@ -21,7 +21,10 @@ export class ReachError extends Error {
   }
 }
 
-/** Keeps code that callers could write from being run: throws a `ReachError` for what imports from a folder they may write to. */
+/**
+ * Makes a check that keeps code which callers could write from running: it throws a `ReachError` for imports from a
+ * folder they may write to.
+ */
 export function importCheck({
   config,
   folder,
@@ -40,7 +43,7 @@ export function importCheck({
   };
 }
 
-/** The same as complaints about a configuration, each place once. */
+/** The same as complaints about the configuration, one per place. */
 export function reachComplaints(
   loaded: Pick<LoadedConfig, 'complain'>,
   problems: readonly { readonly conflicts?: readonly Conflict[] | undefined }[],
@@ -84,10 +87,10 @@ function* protectedImports(graph: ImportGraph, folder: string): Generator<Protec
     yield { what: `a package that modules import (${nameOf(at)})`, isWithin: reachesAround(at) };
 }
 
-// Where Node looks last for a package that is nowhere else; not in the types.
+// Where Node looks last for packages; missing from its types.
 const EVERYWHERE = (Module as unknown as { readonly globalPaths?: readonly string[] }).globalPaths ?? [];
 
-// Whatever its ending, and as a folder too: which of several is loaded is up to the loader.
+// With any extension, and as a folder too: the loader chooses one of them.
 function reachesFile(path: string): Reach {
   const stem = stemOf(basename(path));
   return reachesFrom(realPlace(dirname(path)), (name) =>
@@ -101,7 +104,7 @@ function reachesBeginning(prefix: string): Reach {
   return reachesFrom(realPlace(dirname(prefix)), (name) => name === undefined || name.startsWith(start));
 }
 
-/** Whether a folder is around this one, or below it by a name that counts. */
+/** Whether a folder contains this one, or is below it by a name that counts. */
 function reachesFrom(at: string, counts: (name: string | undefined) => boolean): Reach {
   const place = namesOf(at);
   return (folder) =>
@@ -114,13 +117,13 @@ function reachesAround(at: string): Reach {
   return reachesFrom(realPlace(at), () => true);
 }
 
-// Whoever writes to a folder around it writes to the files that look there, too.
+// A folder around this one contains the importing files too, and is checked with them.
 function reachesInto(at: string): Reach {
   const place = namesOf(realPlace(at));
   return (folder) => folder.length >= place.length && leadsTo(folder.slice(0, place.length), place);
 }
 
-/** The folders in which packages are looked for: those that are not there may come. */
+/** All folders in which packages are searched; a missing one may be created later. */
 function lookedThrough(files: readonly string[], packages: ReadonlySet<string>): Set<string> {
   const from = new Set([...files.map((file) => dirname(file)), ...packages]);
   return new Set([...from].flatMap((folder) => [folder, realPlace(folder)]).flatMap(packageFolders));

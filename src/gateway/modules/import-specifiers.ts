@@ -1,12 +1,15 @@
-/** What a source file says it imports. */
+/** An import of a source file. */
 export interface Specifier {
-  /** The name, or as much of it as is written down. */
+  /** The name, or its literal beginning. */
   readonly text: string;
-  /** Whether that is all of it, or only its beginning: the rest is made up while the file runs. */
+  /** Whether the text is the whole name, or only the beginning of a name computed at run time. */
   readonly isWhole: boolean;
 }
 
-/** Finds every name a source file imports or requires; of one that is made up while it runs, what is written of it. Rather too many than too few. */
+/**
+ * Finds every name a source file imports or requires, or the literal beginning of a computed name. Finds too many
+ * rather than too few.
+ */
 export function specifiersIn(source: string): Specifier[] {
   const found = Array.from(source.matchAll(STATIC), ([, double, single]) => ({
     text: double ?? single ?? '',
@@ -30,11 +33,11 @@ const NEW_URL = /new\s+URL\s*\(/y;
 interface Opening {
   readonly index: number;
   readonly end: number;
-  /** A thread or a process may have a file of any kind, so only what is written down counts there. */
+  /** A thread or a process may run any kind of file, so there only literal names count. */
   readonly isCode: boolean;
 }
 
-// Whatever name a function that loads was given, its calls are found by it.
+// Also finds calls of a loading function under another name.
 function openings(source: string): Opening[] {
   const aliases = new Set(Array.from(source.matchAll(ALIAS), ([, name]) => name));
   const found = Array.from(source.matchAll(LOADER), ({ 0: text, index }) => ({
@@ -78,7 +81,7 @@ function afterBlank(source: string, from: number): number {
   }
 }
 
-/** Where a text stands, or the end of the source. */
+/** The position of a text, or the end of the source. */
 function indexIn(source: string, text: string, from: number): number {
   const index = source.indexOf(text, from);
   return index < 0 ? source.length : index;

@@ -4,33 +4,33 @@ import { extname, join } from 'node:path';
 import type { Jiti, ModuleCache } from 'jiti';
 import { ImportReader, type ImportGraph } from './import-graph.ts';
 
-/** How long a file may take to load unless told otherwise. */
+/** The default time limit for loading a file. */
 export const LOAD_MS = 10_000;
 
-/** How loading ends where a file does not end it. */
+/** Limits for loading files. */
 export interface LoadLimits {
   readonly loadMs: number;
   /** Aborted when nobody waits for files any more. */
   readonly signal: AbortSignal;
-  /** Throws if a file must not be run for what it imports. */
+  /** Throws if a file must not run because of its imports. */
   readonly checkImports?: ((graph: ImportGraph) => void) | undefined;
 }
 
 /** A file that was run. */
 export interface LoadedModule {
   readonly exports: Readonly<Record<string, unknown>>;
-  /** Names the code it is made of, imports included. */
+  /** A digest of its code, imports included. */
   readonly code: string;
 }
 
 const OWN_NAMES = ['toolcrib', 'toolcrib/node', 'toolcrib/stages', 'toolcrib/tools'];
 
-/** Runs TypeScript and JavaScript files, again and again; what they import from `toolcrib` is the copy that is running. */
+/** Runs TypeScript and JavaScript files, repeatedly; their imports of `toolcrib` get the running copy. */
 export class ModuleLoader {
   readonly #baseDir: string;
   readonly #limits: LoadLimits;
   #jiti: Promise<Jiti> | undefined;
-  /** Files that were run, so that two which import a third share it. */
+  /** Files that have run, so that two importers share a module. */
   #ran: ModuleCache = {};
   #imports = new ImportReader();
 
@@ -39,7 +39,9 @@ export class ModuleLoader {
     this.#limits = limits;
   }
 
-  /** Runs a file anew and returns what it exports; files it imports are run once. What becomes of one that takes too long is ignored. */
+  /**
+   * Runs a file again and returns its exports; files it imports run once. If it takes too long, its result is ignored.
+   */
   async load(file: string): Promise<LoadedModule> {
     const graph = this.#imports.graph(file);
     this.#limits.checkImports?.(graph);
@@ -51,18 +53,18 @@ export class ModuleLoader {
       const exports = await withinLimits(run(jiti, file, this.#ran), this.#limits);
       return { exports, code: graph.digest };
     } catch (error) {
-      // What was run halfway, or still runs, would be taken for whole by the next file that imports it.
+      // A module that failed or still runs must not be used by the next importer.
       this.#ran = before;
       throw error;
     }
   }
 
-  /** Looks anew at what files import; of what is loaded together, each file is looked at once. */
+  /** Reads imports again; within one load, each file is read once. */
   begin(): void {
     this.#imports = new ImportReader();
   }
 
-  /** Forgets every file, so that what they import is run again as well. */
+  /** Forgets every file, so that imported files run again too. */
   forget(): void {
     this.#ran = {};
   }
@@ -71,7 +73,7 @@ export class ModuleLoader {
 async function run(jiti: Jiti, file: string, cache: ModuleCache): Promise<Readonly<Record<string, unknown>>> {
   const source = await readFile(file, 'utf8');
   const options = { id: file, filename: file, ext: extname(file), cache, async: true };
-  // Node keeps what it imported itself for good, so JavaScript too is run by the loader.
+  // Node never reloads what it imported itself, so the loader runs JavaScript too.
   const ran = await (jiti.evalModule(source, { ...options, forceTranspile: true }) as Promise<unknown>);
   return (ran ?? {}) as Readonly<Record<string, unknown>>;
 }
@@ -81,7 +83,7 @@ async function withinLimits<T>(work: Promise<T>, { loadMs, signal }: LoadLimits)
   let stop = (): void => {};
   const over = new Promise<never>((_resolve, reject) => {
     stop = () => reject(signal.reason as Error);
-    // It keeps the process: where a file waits for what nobody brings, a command would end without a word.
+    // Keeps the process alive: otherwise a command whose file awaits for ever would end silently.
     timer = setTimeout(() => reject(new Error(tooLong(loadMs))), loadMs);
     signal.addEventListener('abort', stop);
     if (signal.aborted) stop();
@@ -103,16 +105,16 @@ async function createLoader(baseDir: string): Promise<Jiti> {
   const packages = join(baseDir, 'node_modules');
   return createJiti(join(baseDir, 'toolcrib.js'), {
     moduleCache: false,
-    // Translated code is kept only where the packages are: others may write to a shared temporary folder.
+    // Compiled code is cached beside the packages only: others may write to a shared temporary folder.
     fsCache: existsSync(packages) && join(packages, '.cache', 'toolcrib'),
     virtualModules,
-    // Imports are looked for as they are written, whatever else is set for this process.
+    // Imports are resolved as written, whatever the process has configured.
     alias: {},
     tsconfigPaths: false,
   });
 }
 
-// By its own name a package finds the files that are running already, wherever it is installed.
+// By its own name a package finds the files that are already running, wherever it is installed.
 async function ownModules(): Promise<Record<string, unknown>> {
   const found = await Promise.allSettled(OWN_NAMES.map((name) => import(name) as Promise<unknown>));
   return Object.fromEntries(

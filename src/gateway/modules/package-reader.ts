@@ -6,13 +6,13 @@ import { lookAt, realPlace } from './real-place.ts';
 
 type Facts = Readonly<Record<string, unknown>>;
 
-/** Finds packages as they are installed now; each is looked for and read once. */
+/** Finds packages as they are installed now; each is searched and read once. */
 export class PackageReader {
   readonly #found = new Map<string, string | undefined>();
   readonly #facts = new Map<string, Facts>();
   readonly #around = new Map<string, ReadonlySet<string>>();
 
-  /** The folder a package is in, links followed, if it is installed. */
+  /** The real folder of a package, if it is installed. */
   find(name: string, from: string): string | undefined {
     const key = `${from}\n${name}`;
     if (!this.#found.has(key)) {
@@ -24,14 +24,14 @@ export class PackageReader {
     return this.#found.get(key);
   }
 
-  /** What a package says of itself. */
+  /** The fields of a package.json that matter here. */
   read(folder: string): Facts {
     let facts = this.#facts.get(folder);
     if (!facts) this.#facts.set(folder, (facts = readFacts(folder)));
     return facts;
   }
 
-  /** The folders of a package and of all it depends on, links followed. */
+  /** The real folders of a package and of all its dependencies. */
   withDependencies(name: string, from: string): ReadonlySet<string> {
     const first = this.find(name, from);
     if (first === undefined) return NONE;
@@ -42,7 +42,7 @@ export class PackageReader {
 
   #gather(first: string): ReadonlySet<string> {
     const all = new Set([first]);
-    // A set is gone through with what is added on the way.
+    // Iterating a set also visits what is added meanwhile.
     for (const folder of all) {
       const { dependencies, optionalDependencies, peerDependencies } = this.read(folder);
       const lists = [dependencies, optionalDependencies, peerDependencies].filter(isObject);
@@ -55,7 +55,7 @@ export class PackageReader {
   }
 }
 
-/** Where packages are looked for from a folder, nearest first. */
+/** Where packages are searched from a folder, nearest first. */
 export function packageFolders(folder: string): string[] {
   const parent = dirname(folder);
   const here = basename(folder) === 'node_modules' ? [] : [join(folder, 'node_modules')];

@@ -1,7 +1,7 @@
 import { ToolRegistry } from '../../core/registry.ts';
 import type { Offers } from './exports.ts';
 
-/** Throws if anything a module offers is wrong in itself. */
+/** Throws if anything a module offers is invalid. */
 export function checkOffers({ tools, resources, prompts }: Offers): void {
   new ToolRegistry({ maxNameLength: 128 })
     .registerTool(...tools)
@@ -9,7 +9,10 @@ export function checkOffers({ tools, resources, prompts }: Offers): void {
     .registerPrompt(...prompts);
 }
 
-/** Puts what a module offers, checked, in the place of what it offered before, in one turn; throws, and changes nothing, if a name is taken. */
+/**
+ * Replaces what a module offered before by what it offers now, in one step; if a name is taken, it throws and nothing
+ * changes.
+ */
 export function putOffers(registry: ToolRegistry, before: Offers, after: Offers): void {
   const known = new Set(before.tools.map(({ name }) => name));
   const added: Added = { tools: [], resources: [], prompts: [] };

@@ -1,7 +1,7 @@
 import { realpathSync, statSync, type Stats } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 
-/** Where a path leads once links are followed; of what is not there yet, the folders that are. */
+/** The real path of a place; of a path that does not exist yet, the existing folders are resolved. */
 export function realPlace(path: string): string {
   try {
     return realpathSync(path);
@@ -11,12 +11,12 @@ export function realPlace(path: string): string {
   }
 }
 
-/** The names that lead from the top of the file system to a place. */
+/** The names that lead from the root of the file system to a place. */
 export function namesOf(place: string): string[] {
   return place.split(sep).filter((name) => name !== '');
 }
 
-/** What is at a path, if anything can be seen there. */
+/** The file status at a path; `undefined` if it cannot be read. */
 export function lookAt(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

@@ -10,47 +10,47 @@ import { ReachError } from './import-reach.ts';
 import { LOAD_MS, ModuleLoader, reasonOf, type LoadLimits } from './loader.ts';
 import { checkOffers, putOffers } from './put-offers.ts';
 
-/** What tools from files are made with. */
+/** The options for tools from files. */
 export interface ModuleToolsOptions {
   /** Such as `./tools/*.ts`. */
   readonly patterns: readonly string[];
   /** What the patterns are relative to. */
   readonly baseDir: string;
   readonly log: Log;
-  /** Where the tools go. */
+  /** Where the tools are registered. */
   readonly registry: ToolRegistry;
   /** Whether files are loaded again when they change. */
   readonly watch: boolean;
   readonly clock?: Clock;
-  /** What served the files until now: one that cannot be used keeps what it had there. */
+  /** The previous instance: a file that is broken now keeps the tools it had there. */
   readonly before?: ModuleTools | undefined;
-  /** How long a file may take to load, 10 seconds unless set; then it is a broken one. */
+  /** The time limit for loading a file, 10 seconds unless set. */
   readonly loadMs?: number;
-  /** Looks at what a file imports before it is run. */
+  /** Checks what a file imports before it runs. */
   readonly checkImports?: LoadLimits['checkImports'];
   /** Aborted when nobody waits for the tools any more. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Why a file, or a pattern, is not in use as it stands. */
+/** Why a file or a pattern is not used as it is. */
 export interface ModuleProblem {
-  /** Relative to the base folder; a pattern where that is the problem. */
+  /** Relative to the base folder; or the pattern. */
   readonly file: string;
   readonly reason: string;
-  /** A pattern that matches no file is a warning; a file that cannot be used is an error. */
+  /** A pattern without files is a warning; a file that cannot be used is an error. */
   readonly severity: 'error' | 'warning';
-  /** The settings to blame, where it is not the file. */
+  /** The settings at fault, if it is not the file. */
   readonly conflicts?: readonly Conflict[] | undefined;
 }
 
-/** Tools that live in files; a file that breaks keeps the tools it had, and the others do not notice. */
+/** Tools from files; a broken file keeps the tools it had, and other files are not affected. */
 export interface ModuleTools {
   /** The files in use. */
   readonly files: readonly string[];
   readonly problems: readonly ModuleProblem[];
-  /** What is in use of a file: the last good there was of it. */
+  /** What is in use from a file: its last good version. */
   offersOf(file: string): Offers | undefined;
-  /** Stops watching and waits for no file; the tools stay. */
+  /** Stops watching and loading; the tools stay. */
   close(): Promise<void>;
 }
 
@@ -65,7 +65,7 @@ export async function createModuleTools({
   const giveUp = (): void => void modules.close();
   signal?.addEventListener('abort', giveUp);
   try {
-    // Not kept: each would hold on to all that came before it.
+    // `before` is not kept: each instance would hold all earlier ones.
     await modules.start(before);
     signal?.throwIfAborted();
     return modules;
@@ -81,7 +81,7 @@ const QUIET_MS = 100;
 
 interface Failure {
   readonly reason: string;
-  /** What it offers under names that are taken; they may become free. */
+  /** Its offers, if only their names are taken; the names may become free. */
   readonly offers?: Offers;
   readonly conflicts?: readonly Conflict[] | undefined;
 }
@@ -138,7 +138,7 @@ class Modules implements ModuleTools {
 
   start(before: ModuleTools | undefined): Promise<void> {
     return this.#inTurn(async () => {
-      // First, so that no change falls between reading and watching.
+      // First, so that no change is missed between reading and watching.
       if (this.#options.watch && this.#patterns.length > 0) await this.#watch();
       const found = await Promise.all(this.#patterns.map(findFiles));
       this.#unmatched = this.#patterns.flatMap(({ text }, index) =>
@@ -178,7 +178,7 @@ class Modules implements ModuleTools {
     const changed = [...this.#changed];
     this.#changed.clear();
     const own = changed.filter((file) => this.#patterns.some(({ matches }) => matches(file)));
-    // A file that tools import: which of them do is not known, so all are run again.
+    // A shared file changed: which tool files import it is not known, so all are run again.
     const isShared = own.length < changed.length;
     if (isShared) this.#loader.forget();
     const files = new Set([...own, ...(isShared ? this.#known() : [])]);
@@ -192,20 +192,20 @@ class Modules implements ModuleTools {
     return [...new Set([...this.#inUse.keys(), ...this.#failures.keys()])];
   }
 
-  // Everything is run first, so that clients are told once of all that changed.
+  // All files run before anything is registered, so that clients are notified once.
   async #loadAll(files: readonly string[], { gone = [], before }: LoadOptions): Promise<void> {
     const ran: (readonly [file: string, outcome: Offers | Failure])[] = [];
     this.#loader.begin();
     for (const file of files.toSorted()) {
       ran.push([file, await this.#run(file)]);
-      // What was given up is not broken.
+      // A load that was aborted is not a failure.
       if (this.#closing.signal.aborted) return;
     }
     for (const file of gone) this.#drop(file);
-    // First, so that names in use do not go to others just because their file is broken.
+    // First, so that the names of a broken file stay its own.
     for (const [file, outcome] of ran) if ('reason' in outcome) this.#keep(file, before);
     for (const [file, outcome] of ran) this.#put(file, outcome);
-    // A name that was taken may have become free.
+    // A taken name may have become free.
     const taking = [...this.#failures].flatMap(([file, { offers }]) => (offers ? [file] : []));
     for (const file of taking) this.#put(file, this.#failures.get(file)!.offers!);
     for (const file of this.#failures.keys()) this.#keep(file, before);
@@ -220,7 +220,7 @@ class Modules implements ModuleTools {
       putOffers(this.#options.registry, NO_OFFERS, offers);
       this.#inUse.set(file, offers);
     } catch {
-      // A name of it belongs to somebody else by now; that the file cannot be used is reported anyway.
+      // One of its names belongs to another file now; the broken file is reported anyway.
     }
   }
 
@@ -250,7 +250,7 @@ class Modules implements ModuleTools {
     }
   }
 
-  // In the words of a registry nobody would learn which two files to look into.
+  // The registry's own message would not name the two files.
   #clashOf(file: string, { tools }: Offers): string | undefined {
     for (const { name } of tools)
       for (const [other, inUse] of this.#inUse)
@@ -282,7 +282,7 @@ class Modules implements ModuleTools {
 
   #inTurn(work: () => Promise<void>): Promise<void> {
     const next = this.#work.then(work);
-    // A failure belongs to whoever asked for this piece of work, not to the next one.
+    // A failure belongs to the caller of this work, not to the next one.
     this.#work = next.catch(() => {});
     return next;
   }

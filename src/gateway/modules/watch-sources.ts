@@ -6,17 +6,17 @@ import { followTree, WatchedFolder, type SourceListener } from './watched-folder
 
 type Wanted = (path: string, isDirectory: boolean) => boolean;
 
-// How often it is looked whether a folder is away, back or another.
+// How often to check whether a folder was removed or replaced.
 const LOOK_MS = 1_000;
 
-/** Watches the folders that patterns look into, until the returned function is called. */
+/** Watches the folders of some patterns until the returned function is called. */
 export async function watchSources(
   patterns: readonly FilePattern[],
   baseDir: string,
   listener: SourceListener,
 ): Promise<() => Promise<void>> {
   const { folders, depth } = watchedFolders(patterns, baseDir);
-  // The store writes into this folder with every call, and the watcher of trees would read the folder again each time.
+  // The store writes to this folder with every call, and the tree watcher would read the folder again each time.
   const own = folders.includes(baseDir) ? watchFolder(baseDir, listener.onError) : undefined;
   const isWanted: Wanted = (path, isDirectory) =>
     isDirectory ? depth !== 0 && !isBelowIgnored(path, folders) : isSource(path);
@@ -41,7 +41,7 @@ export async function watchSources(
     if (isSource(path)) listener.onChange(path);
     if (event === 'rename') void renamed(path);
   });
-  // What is new, and what was put in the place of another, is to be watched from now on.
+  // New and replaced folders are watched from now on.
   const renamed = async (path: string): Promise<void> => {
     const is = await isFolder(path);
     if (isClosed) return;
@@ -50,7 +50,7 @@ export async function watchSources(
     const one = watched.get(path);
     if (is || !one) return;
     await one.look();
-    // Should it come back, its name is heard again.
+    // If it comes back, its name is reported again.
     if (one.isAway) watched.delete(path);
   };
   await Promise.all([...outside, ...inside.folders].map((folder) => follow(folder).start()));
@@ -92,13 +92,13 @@ async function isFolder(path: string): Promise<boolean> {
   }
 }
 
-// What tools import is mostly in folders beside them; but a whole project is too much to watch.
+// Imported files are mostly in folders beside the tools; but a whole project is too much to watch.
 function watchedFolders(
   patterns: readonly FilePattern[],
   baseDir: string,
 ): { folders: string[]; depth: number | undefined } {
   const all = [...new Set(patterns.map(({ folder }) => folder))];
-  // A folder inside another is watched with it: the watcher loses changes if it is told of both.
+  // A folder inside another is watched with it: the watcher loses changes if it is given both.
   const folders = all.filter((folder) => !all.some((other) => other !== folder && isBelow(folder, other)));
   if (!folders.some((folder) => folder === baseDir || isBelow(baseDir, folder)))
     return { folders, depth: undefined };

@@ -3,16 +3,16 @@ import { join } from 'node:path';
 import { watch, type ChokidarOptions, type FSWatcher } from 'chokidar';
 import { isSource } from './files.ts';
 
-/** Who hears what. */
+/** Callbacks of a watcher. */
 export interface SourceListener {
-  /** Told of every source file that appears, changes or goes. */
+  /** Called for every source file that appears, changes or disappears. */
   readonly onChange: (path: string) => void;
-  /** Told of a folder that went, came back or was replaced: a file that was in it may have gone without a word. */
+  /** Called for a folder that was removed, restored or replaced: files in it may have disappeared without an event. */
   readonly onFolder: (folder: string) => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** Watches files, or a folder with all below it, for as long as they are what they were. */
+/** Watches files, or a folder with everything below it, while they are not replaced. */
 export function followTree(
   paths: string | string[],
   options: ChokidarOptions,
@@ -23,7 +23,7 @@ export function followTree(
   return tree.on('error', onError);
 }
 
-/** A folder that is watched with all below it, and is found again after it was away or another was put in its place. */
+/** Watches a folder with everything below it, also after the folder was removed or replaced. */
 export class WatchedFolder {
   readonly #folder: string;
   readonly #options: ChokidarOptions;
@@ -39,18 +39,18 @@ export class WatchedFolder {
     this.#listener = listener;
   }
 
-  /** Whether the folder was not there when it was last looked for. */
+  /** Whether the folder was missing at the last check. */
   get isAway(): boolean {
     return this.#identity === undefined;
   }
 
-  /** Begins to watch what is there. */
+  /** Starts to watch the folder. */
   async start(): Promise<void> {
     this.#identity = await identityOf(this.#folder);
     await this.#open();
   }
 
-  /** Looks whether it is still the same folder; if not, tells what is in it now. */
+  /** Checks whether it is still the same folder; if not, reports what is in it now. */
   look(): Promise<void> {
     this.#looking ??= this.#compare().finally(() => {
       this.#looking = undefined;
@@ -67,7 +67,7 @@ export class WatchedFolder {
   async #compare(): Promise<void> {
     const identity = await identityOf(this.#folder);
     if (identity === this.#identity || this.#isClosed) return;
-    // A watcher clings to the folder it was given, whatever has its name by now.
+    // A watcher stays with the old folder, even if another has its name now.
     await this.#tree?.close();
     this.#identity = identity;
     await this.#open();
@@ -79,7 +79,7 @@ export class WatchedFolder {
 
   async #open(): Promise<void> {
     this.#tree = undefined;
-    // Of a folder that is away, the watcher would read the one around it with everything that happens there.
+    // For a missing folder, the watcher would read its parent on every event there.
     if (this.isAway || this.#isClosed) return;
     const tree = followTree(this.#folder, this.#options, this.#listener);
     this.#tree = tree;
@@ -87,7 +87,7 @@ export class WatchedFolder {
   }
 }
 
-// The number of a folder that is gone may be given to the next one.
+// With the birth time, because the inode number of a removed folder may be reused.
 async function identityOf(folder: string): Promise<string | undefined> {
   try {
     const { dev, ino, birthtimeNs } = await stat(folder, { bigint: true });

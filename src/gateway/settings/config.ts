@@ -6,7 +6,10 @@ import { stagesSection } from './stages.ts';
 import { toolsSection } from './tools.ts';
 import type { Path } from '../../config/yaml-text.ts';
 
-/** A configuration file: the check, the types, the defaults, the editor's schema and the docs page all come from this declaration. */
+/**
+ * A configuration file: the validation, the types, the defaults, the editor's schema and the docs page all come from
+ * this declaration.
+ */
 export const configSchema = z.strictObject({
   server: serverSection.prefault({}).describe('How the server presents itself and where it listens.'),
   store: storeSection.prefault({}).describe('Where everything that lasts is kept.'),
@@ -29,7 +32,7 @@ export type Config = z.output<typeof configSchema>;
 /** A configuration as it may be written. */
 export type ConfigInput = z.input<typeof configSchema>;
 
-/** Something about settings that are good each by itself. */
+/** A problem of settings that are each valid alone. */
 export interface Conflict {
   readonly path: Path;
   readonly message: string;

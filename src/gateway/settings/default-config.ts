@@ -2,7 +2,10 @@ import { formatPath } from '../../config/complaint.ts';
 import { configSchema } from './config.ts';
 import type { LoadedConfig } from './load-config.ts';
 
-/** What is served without a file: the ready-made tools, to this machine, with the record in memory so that no file is written. */
+/**
+ * The configuration without a file: the ready-made tools, for local callers, with the record in memory so that no file
+ * is written.
+ */
 export function defaultConfig(): LoadedConfig {
   const file = 'the defaults';
   return {

@@ -5,13 +5,13 @@ import { realPlace } from '../modules/real-place.ts';
 import { reachConflicts, type HeldFile } from './tool-reach.ts';
 import type { Path } from '../../config/yaml-text.ts';
 
-/** A configuration with what its files are made of. */
+/** A configuration and the files it was read from. */
 export interface FileSettings extends Pick<LoadedConfig, 'config' | 'folder' | 'sources'> {
-  /** Whether a setting is in the file, and not left to its default. */
+  /** Whether a setting is written in the file, and not a default. */
   readonly isWritten: (path: Path) => boolean;
 }
 
-/** Finds settings that name the same file, where one would overwrite what the other keeps, and tools that reach such a file. */
+/** Finds settings that name the same file, where one would overwrite the other, and tools that reach such a file. */
 export function fileConflicts({ config, folder, sources, isWritten }: FileSettings): Conflict[] {
   const named = filesOf(config, folder).toSorted(
     (a, b) => Number(isWritten(a.path)) - Number(isWritten(b.path)),
@@ -25,7 +25,7 @@ export function fileConflicts({ config, folder, sources, isWritten }: FileSettin
 }
 
 function sharedFiles(named: readonly Named[], read: readonly HeldFile[]): Conflict[] {
-  // By another name it is the same file.
+  // Links are resolved: another name may be the same file.
   const taken = new Map(read.map(({ file, what }) => [realPlace(file), what]));
   return named.flatMap(({ path, files }) => {
     const holder = files.map(({ file }) => taken.get(realPlace(file))).find((found) => found !== undefined);

@@ -2,10 +2,10 @@ import { complaintError } from '../../config/complaint.ts';
 import type { Generation } from '../generation.ts';
 import type { LoadedConfig } from './load-config.ts';
 
-/** What needs a restart to change, by what it is called. */
+/** Settings that need a restart to change, by name. */
 export type Settings = Readonly<Record<string, unknown>>;
 
-/** What a listening server cannot change under its clients, or was told when it was opened. */
+/** The settings a listening server cannot change, or that were passed when it was opened. */
 export function fixedSettings({ loaded, authentication }: Generation): Settings {
   const { server, store, log, stages } = loaded.config;
   const { drainSeconds: _takesEffectAtOnce, ...settings } = server;
@@ -19,13 +19,16 @@ export function fixedSettings({ loaded, authentication }: Generation): Settings 
   };
 }
 
-/** The names of those that differ. */
+/** The names of the settings that differ. */
 export function differing(before: Settings, after: Settings): string[] {
   const keys = new Set([...Object.keys(before), ...Object.keys(after)]);
   return [...keys].filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 }
 
-/** Throws when sign-in would come or go: whoever adds it wants nobody let in without it from now on, whoever removes it wants nobody kept out, and neither can be promised to a server that runs. */
+/**
+ * Throws if a reload would add or remove sign-in. Added, it must refuse everyone without it at once; removed, it must
+ * refuse nobody. A running server can promise neither.
+ */
 export function checkSignInStays(before: LoadedConfig, { config, complain }: LoadedConfig): void {
   if ((before.config.auth === undefined) === (config.auth === undefined)) return;
   const message = config.auth

@@ -10,38 +10,38 @@ import { expand } from '../../config/expand.ts';
 import { fileConflicts } from './file-conflicts.ts';
 import { YamlText, type About, type Path } from '../../config/yaml-text.ts';
 
-/** A configuration that was read, checked and found good. */
+/** A configuration that was read and is valid. */
 export interface LoadedConfig {
   readonly config: Config;
   /** The file as it was named. */
   readonly file: string;
-  /** Where it is: paths in the configuration are relative to this folder. */
+  /** The folder of the file: paths in the configuration are relative to it. */
   readonly folder: string;
-  /** What came from the environment or from secret files, and must not be shown anywhere. */
+  /** Values from the environment or from secret files, which must not be shown. */
   readonly secrets: readonly string[];
-  /** What is worth a second look. */
+  /** Warnings. */
   readonly problems: readonly Complaint[];
-  /** What it was made from; a change in one of these is a change of the configuration. */
+  /** The files it was read from; when one changes, the configuration changes. */
   readonly sources: Sources;
   /** There is no file. */
   readonly isDefault?: true;
-  /** Points at a place in the file, for checks that need more than the file. */
+  /** Complains about a place in the file, for checks that need more than the file. */
   readonly complain: YamlText['complain'];
 }
 
 /** Where a configuration takes its variables from. */
 export interface LoadOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** The sections that are needed, all unless set: another one is left out where a variable or a file it takes is missing. */
+  /** The sections that are needed, all unless set: any other is left out if a variable or file it needs is missing. */
   readonly sections?: readonly (keyof Config)[];
 }
 
-/** The files a configuration is made from, with what was in them; nothing for one that could not be read. */
+/** The files a configuration was read from, with their contents; `undefined` for a file that could not be read. */
 export type Sources = ReadonlyMap<string, Buffer | undefined>;
 
-/** What came of reading a file, good or not. */
+/** The result of reading a file, valid or not. */
 export interface Reading {
-  /** There is one unless a complaint is an error. */
+  /** Set unless a complaint is an error. */
   readonly loaded: LoadedConfig | undefined;
   readonly complaints: readonly Complaint[];
   /** The file itself and the secret files it names. */
@@ -55,7 +55,7 @@ export async function loadConfig(file: string, options: LoadOptions = {}): Promi
   return loaded;
 }
 
-/** The same without an exception: what it holds, or why not. */
+/** The same without an exception: the configuration, or why it is not valid. */
 export async function readConfig(file: string, options: LoadOptions = {}): Promise<Reading> {
   let source: Buffer;
   try {
@@ -69,7 +69,7 @@ export async function readConfig(file: string, options: LoadOptions = {}): Promi
 
 const MAX_SECRET_BYTES = 65_536;
 
-// What is checked once is not worth compiling a check for.
+// Compiling a check for one use is not worth it.
 const ONCE = { jitless: true };
 
 /** One reading of one file. */
@@ -82,7 +82,7 @@ class ConfigText {
   readonly #sources: Map<string, Buffer | undefined>;
   /** The values in which something was filled in. */
   readonly #expanded = new Set<unknown>();
-  /** The sections that are not needed, and for which something is missing. */
+  /** Sections that are not needed and for which something is missing. */
   readonly #leftOut = new Set<PropertyKey>();
 
   constructor(source: Buffer, file: string, options: LoadOptions) {
@@ -120,7 +120,7 @@ class ConfigText {
       this.#expanded.add(scalar);
       if (problems.length > 0 && !this.#isNeeded(path)) {
         this.#leftOut.add(path[0]!);
-        // An alias in a section that is needed must not take it for a text.
+        // Set to null, because an alias in a needed section must not read it as text.
         (scalar as Scalar).value = null;
         return [];
       }
@@ -158,7 +158,7 @@ class ConfigText {
     return issues.flatMap((issue) => describeIssue(issue, configSchema, value));
   }
 
-  // A variable is always text; where a number or a yes is wanted, it is read as one.
+  // A variable is always text; if a number or boolean is wanted, it is parsed as one.
   #retype(value: unknown, { path, expected }: Finding): boolean {
     const text = valueAt(value, path);
     if (typeof text !== 'string' || !this.#expanded.has(this.#yaml.scalarAt(path))) return false;
@@ -169,12 +169,12 @@ class ConfigText {
     return true;
   }
 
-  // The words of a check may repeat what it was given.
+  // The text of a check may repeat the given value.
   #conceal(finding: Finding): About {
     return finding.isQuoted && this.#reveals(finding.message) ? UNNAMED : finding;
   }
 
-  // The same for checks made elsewhere, about other settings than the one that came from outside.
+  // The same for checks made elsewhere, whose text may repeat other settings than the one from outside.
   #cleaned(path: Path, about: About): About {
     const { message, remedy = '' } = about;
     const isExpanded = this.#expanded.has(this.#yaml.scalarAt(path));
@@ -224,7 +224,7 @@ function retyped(text: string, expected: string | undefined): number | boolean |
 
 const UNNAMED = { message: 'does not take what "${...}" stands for here', remedy: 'check its value' };
 
-// Any few characters of a secret are too many.
+// Even a few characters of a secret are too many.
 function reveals(message: string, secret: string): boolean {
   const length = Math.min(TELLING, secret.length);
   for (let start = 0; start + length <= secret.length; start++)

@@ -7,14 +7,17 @@ import { storePlaces, type StorePlaces } from '../open-store.ts';
 import { lookAt } from '../modules/real-place.ts';
 import type { Path } from '../../config/yaml-text.ts';
 
-/** Finds files of the store that cannot be where they should be; a folder that is missing may still be made before the start. */
+/** Finds store files that cannot be where they should be; a missing folder may still be created before the start. */
 export function placeProblems(loaded: LoadedConfig): Complaint[] {
   return conflictsOf(loaded).map((conflict) =>
     loaded.complain(conflict.path, { ...conflict, isFixed: true }),
   );
 }
 
-/** Refuses what no store can be opened with; a copy of the checkpoints whose folder is missing catches up later. */
+/**
+ * Refuses a configuration with which no store can be opened; a copy of the checkpoints whose folder is missing catches
+ * up later.
+ */
 export function requirePlaces(loaded: LoadedConfig): void {
   const fatal = conflictsOf(loaded).filter(
     ({ path, severity }) => severity === 'error' || path[0] === 'store',
@@ -47,12 +50,12 @@ function conflictAt(path: Path, file: string, secrets: readonly string[]): Confl
   const folder = dirname(file);
   if (lookAt(folder) !== undefined) return [];
   const message = 'names a file in a folder that does not exist';
-  // What came from outside is not repeated.
+  // Values from outside are not repeated.
   const remedy = secrets.some((secret) => folder.includes(secret)) ? 'make the folder' : `make ${folder}`;
   return [{ path, message, remedy, severity: 'warning' }];
 }
 
-// With its secrets there, it was a database and is damaged, which is told where it is opened.
+// With its secrets beside it, it is a damaged database, which is reported when it is opened.
 function isForeign({ database, secrets }: StorePlaces): boolean {
   const there = lookAt(database);
   if (!there?.isFile() || there.size === 0 || lookAt(secrets)) return false;
@@ -65,7 +68,7 @@ function isForeign({ database, secrets }: StorePlaces): boolean {
       closeSync(descriptor);
     }
   } catch {
-    // Why it cannot be read is told where it is opened.
+    // Why it cannot be read is reported when it is opened.
     return false;
   }
   return start.toString('latin1') !== HEADER;

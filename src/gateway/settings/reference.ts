@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { configSchema } from './config.ts';
 
-/** The configuration as a JSON Schema, for editors: it is held against a file whose values from outside are not filled in yet. */
+/** The configuration as a JSON Schema, for editors: it must accept files whose `${...}` are not filled in. */
 export function configJsonSchema(): Record<string, unknown> {
   return {
     ...takingOutside(declared()),
@@ -24,7 +24,7 @@ function takingOutside(shape: Shape): Shape {
     ...shape,
     ...(shape.properties && { properties: mapValues(shape.properties) }),
     ...(shape.items && { items: takingOutside(shape.items) }),
-    // Where there is a choice of types, what a variable holds is read as none of them.
+    // If several types are possible, the value of a variable is not converted.
     ...(shape.anyOf && { anyOf: shape.anyOf.map((one) => (isTyped(one) ? one : takingOutside(one))) }),
     ...(typeof shape.additionalProperties === 'object' && {
       additionalProperties: takingOutside(shape.additionalProperties),
@@ -52,7 +52,7 @@ function mapValues(properties: Readonly<Record<string, Shape>>): Readonly<Record
 const START = '<!-- generated: npm run schema -->';
 const END = '<!-- end of what is generated -->';
 
-/** A docs page with the tables between its two marks written anew from the declaration. */
+/** A docs page with the tables between its two marks generated from the declaration. */
 export function withTables(page: string): string {
   const [before, , after] = page.split(
     /<!-- generated: npm run schema -->|<!-- end of what is generated -->/,
@@ -117,7 +117,7 @@ function rowsOf(shape: Shape, prefix = ''): string[] {
   });
 }
 
-// Where there may be one entry or a list of them, the keys of both are the same.
+// If one entry or a list of them is possible, the keys of both are the same.
 function oneOf(shape: Shape): Shape {
   const { anyOf: [one, many] = [] } = shape;
   return one?.properties && many?.items ? one : shape;

@@ -6,7 +6,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** Reads HOST:PORT or PORT; an IPv6 host stands in brackets. */
+/** Parses HOST:PORT or PORT; an IPv6 host is in brackets. */
 export function parseAddress(text: string): Address | undefined {
   const match = /^(?:(\[[0-9a-fA-F:.]+\]|[^:\s]+):)?(\d{1,5})$/.exec(text);
   const port = Number(match?.[2]);

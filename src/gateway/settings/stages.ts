@@ -13,7 +13,9 @@ import { sanitizeOptions } from '../../stages/cleaning/sanitize.ts';
 import { timeoutOptions } from '../../stages/timeout.ts';
 import { traceOptions } from '../../stages/trace-options.ts';
 
-/** `stages`: what is done to every call; `false` switches a stage off, what is left out has its defaults. */
+/**
+ * `stages`: what is done to every call; `false` switches a stage off, and a stage that is left out has its defaults.
+ */
 export const stagesSection = z.strictObject({
   trace: off(traceOptions, 'Makes a span of each call for OpenTelemetry.'),
   metrics: on(metricsOptions, 'Counts calls and measures how long they take.'),
@@ -30,7 +32,7 @@ export const stagesSection = z.strictObject({
   timeout: on(timeoutOptions, 'Ends a call that takes too long.'),
 });
 
-// What a stage is told is checked by the stage's own declaration, which has a default for every key.
+// The options are validated by the stage's own declaration, which has a default for every key.
 function on<T extends z.ZodObject>(options: T, description: string) {
   return z
     .union([z.literal(false), options])

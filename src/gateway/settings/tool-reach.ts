@@ -6,20 +6,20 @@ import { namesOf, realPlace } from '../modules/real-place.ts';
 import type { Path } from '../../config/yaml-text.ts';
 import { readyEntries } from './ready-entries.ts';
 
-/** A file the server needs for itself, and what for. */
+/** A file the server itself needs, and what for. */
 export interface HeldFile {
   readonly file: string;
   readonly what: string;
 }
 
-/** What ready-made tools are offered, and what they must stay away from. */
+/** What ready-made tools offer, and what they must not reach. */
 export interface ReachSettings {
   readonly config: Config;
   readonly folder: string;
   readonly held: readonly HeldFile[];
 }
 
-/** Finds ready-made tools through which callers could read or change what the server itself is made of. */
+/** Finds ready-made tools through which callers could read or change the server's own files. */
 export function reachConflicts(settings: ReachSettings): Conflict[] {
   return [...folderConflicts(settings), ...databaseConflicts(settings)];
 }
@@ -34,7 +34,7 @@ interface OfferedFolder {
 /** A name on the way to a folder; `undefined` is the id of any tenant. */
 type Name = string | undefined;
 
-/** Whether whoever may write to a folder, by the names that lead there, reaches something. */
+/** Whether a caller that may write to a folder, given by its path names, reaches something. */
 export type Reach = (folder: readonly Name[]) => boolean;
 
 /** Something that must not be reached. */
@@ -43,7 +43,7 @@ export interface Protected {
   readonly isWithin: Reach;
 }
 
-/** A folder callers may write to, and where the configuration says so. */
+/** A folder callers may write to, and its place in the configuration. */
 export interface WritableFolder {
   readonly path: Path;
   readonly names: readonly Name[];
@@ -79,7 +79,7 @@ function offeredFolders(ready: Config['tools']['ready']): OfferedFolder[] {
       offered.push({ path: [...path, 'rootsByTenant', tenant], text, isWritable });
   }
   const { run_command: programs } = ready;
-  // Only where callers choose among the files: what else a program does is the operator's to say.
+  // Only if callers choose among the files: what else a program does is up to the operator.
   const choosing = Object.values(programs?.commands ?? {}).filter(
     ({ arguments: given, rest }) => rest?.path || given.some(({ path: isPath }) => isPath),
   );
@@ -100,7 +100,7 @@ function namesOfFolder(text: string, folder: string): Name[] {
   return [...namesOf(realPlace(sep + fixed.join(sep))), ...rest];
 }
 
-// A link is as good as what it leads to: neither may be reached.
+// Both a link and its target must not be reached.
 function protectedFile({ file, what }: HeldFile): Protected {
   const places = [join(realPlace(dirname(file)), basename(file)), realPlace(file)].map(namesOf);
   const isWithin: Reach = (folder) =>
@@ -108,7 +108,7 @@ function protectedFile({ file, what }: HeldFile): Protected {
   return { what, isWithin };
 }
 
-// Who can write here decides what the server runs.
+// A caller that can write here decides what the server runs.
 function protectedCode({ modules, openapi, ready }: Config['tools'], folder: string): Protected[] {
   const descriptions = (Array.isArray(openapi) ? openapi : [openapi]).map((entry) => ({
     file: resolve(folder, typeof entry === 'string' ? entry : entry.file),
@@ -134,7 +134,7 @@ function protectedModules(text: string, baseDir: string, what: string): Protecte
   return { what, isWithin };
 }
 
-/** Whether a folder is this place, or one around it. */
+/** Whether a folder is this place or contains it. */
 export function leadsTo(folder: readonly Name[], place: readonly string[]): boolean {
   return folder.every((name, index) =>
     name === undefined ? isTenantFolder(place[index]!) : name === place[index],
