@@ -8,7 +8,7 @@ import { ToolRegistry } from '../../src/core/registry.ts';
 import { sqlQueryTool, type SqlQueryOptions } from '../../src/tools/database/query-sql.ts';
 import { postgresFunctions } from '../../src/tools/sql/query-functions.ts';
 import { SqlRefusal, type SqlRules } from '../../src/tools/sql/query-rules.ts';
-import { checkQuery } from '../../src/tools/sql/check-query.ts';
+import { checkSelect } from '../../src/tools/sql/check-select.ts';
 import { hasPostgres, startPostgres, type PostgresServer } from '../postgres.ts';
 import { propertyRuns } from '../property-runs.ts';
 
@@ -371,7 +371,7 @@ describe.skipIf(!hasPostgres())('D1 what the planner of PostgreSQL says', () => 
 
   async function guarded(sql: string): Promise<string | undefined> {
     try {
-      return (await checkQuery(sql, rules)).sql;
+      return (await checkSelect(sql, rules)).sql;
     } catch (error) {
       if (error instanceof SqlRefusal) return undefined;
       throw error;

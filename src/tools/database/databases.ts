@@ -87,11 +87,11 @@ async function queryPostgres(
   statement: SqlStatement,
   rules: SqlRules,
 ): Promise<SqlRows> {
-  const [{ checkQuery }, { wordAt }] = await Promise.all([
-    import('../sql/check-query.ts'),
+  const [{ checkSelect }, { wordAt }] = await Promise.all([
+    import('../sql/check-select.ts'),
     import('../sql/query-parser.ts'),
   ]);
-  const { sql, parameterCount, shortParameters } = await checkQuery(statement.sql, rules);
+  const { sql, parameterCount, shortParameters } = await checkSelect(statement.sql, rules);
   const given = statement.values.length;
   if (parameterCount !== given) throw parameterRefusal(parameterCount, given);
   for (const place of shortParameters) checkLength(place, statement.values[place - 1]);

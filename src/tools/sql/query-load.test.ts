@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { postgresFunctions } from './query-functions.ts';
 import type { SqlRules } from './query-rules.ts';
-import { checkQuery } from './check-query.ts';
+import { checkSelect } from './check-select.ts';
 
 const rules: SqlRules = { tables: [{ schema: 'public', table: 'orders' }], functions: postgresFunctions };
 
@@ -59,7 +59,7 @@ test.each([
   ['select note::tsquery from orders', 'Type not allowed'],
   [`select ${Array.from({ length: 61 }, () => 'mod(a, b)').join(' + ')} from orders`, complex],
 ])('D5 refused, because PostgreSQL could not be stopped at it: %s', async (sql, error) => {
-  await expect(checkQuery(sql, rules)).rejects.toMatchObject({ error });
+  await expect(checkSelect(sql, rules)).rejects.toMatchObject({ error });
 });
 
 test.each([
@@ -77,26 +77,26 @@ test.each([
   "select 1 from orders where search @@ websearch_to_tsquery('german', $1) and a = any (select b from orders) and c in (1, 2)",
   'select 1 from orders where a between 1 and 2 and b not between symmetric 1 and 2 and nullif(a, b) is distinct from c',
 ])('D5 let through, because it is short or can be stopped: %s', async (sql) => {
-  expect(await checkQuery(sql, rules)).toHaveProperty('sql');
+  expect(await checkSelect(sql, rules)).toHaveProperty('sql');
 });
 
 test('D5 which parameters must be short is told', async () => {
   const sql = 'select note = $1, note like $2, strpos(note, $4), tags && $3 from orders';
-  expect((await checkQuery(sql, rules)).shortParameters).toEqual(new Set([2, 4, 3]));
+  expect((await checkSelect(sql, rules)).shortParameters).toEqual(new Set([2, 4, 3]));
 });
 
 test('D5 long runs of signs and many comments are refused before they are scanned', async () => {
-  await expect(checkQuery(`select 1 ${'+-'.repeat(4_900)}1`, rules)).rejects.toMatchObject({
+  await expect(checkSelect(`select 1 ${'+-'.repeat(4_900)}1`, rules)).rejects.toMatchObject({
     error: complex,
   });
-  await expect(checkQuery(`select '${'='.repeat(65)}'`, rules)).rejects.toMatchObject({ error: complex });
-  await expect(checkQuery(`select ${'/*'.repeat(2_000)}${'*/'.repeat(2_000)}1`, rules)).rejects.toMatchObject(
-    {
-      error: complex,
-    },
-  );
-  await expect(checkQuery(`select ${'/**/'.repeat(51)}1`, rules)).rejects.toMatchObject({ error: complex });
+  await expect(checkSelect(`select '${'='.repeat(65)}'`, rules)).rejects.toMatchObject({ error: complex });
+  await expect(
+    checkSelect(`select ${'/*'.repeat(2_000)}${'*/'.repeat(2_000)}1`, rules),
+  ).rejects.toMatchObject({
+    error: complex,
+  });
+  await expect(checkSelect(`select ${'/**/'.repeat(51)}1`, rules)).rejects.toMatchObject({ error: complex });
   expect(
-    await checkQuery(`select ${'/* '.repeat(50)}${'*/ '.repeat(50)}'${'='.repeat(64)}'`, rules),
+    await checkSelect(`select ${'/* '.repeat(50)}${'*/ '.repeat(50)}'${'='.repeat(64)}'`, rules),
   ).toHaveProperty('sql');
 });

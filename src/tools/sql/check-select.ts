@@ -14,7 +14,7 @@ import { lexSql, parseSql, type SqlToken } from './query-parser.ts';
 import { quoteName } from './name.ts';
 
 /** A query as it may be sent to PostgreSQL. */
-export interface CheckedQuery {
+export interface CheckedSelect {
   /** Every table is named with its schema, and shows only the columns that may be seen. */
   readonly sql: string;
   /** How many parameters it takes. */
@@ -24,7 +24,7 @@ export interface CheckedQuery {
 }
 
 /** Checks that a text is one SELECT of PostgreSQL that stays within the rules, or throws an `SqlRefusal`. Must run with `search_path` set to `pg_catalog`. */
-export async function checkQuery(sql: string, rules: SqlRules): Promise<CheckedQuery> {
+export async function checkSelect(sql: string, rules: SqlRules): Promise<CheckedSelect> {
   checkText(sql);
   const tokens = await lexSql(sql);
   const first = new Check(rules);

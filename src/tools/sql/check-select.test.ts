@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { postgresFunctions } from './query-functions.ts';
 import { SqlRefusal, type SqlRules } from './query-rules.ts';
-import { checkQuery } from './check-query.ts';
+import { checkSelect } from './check-select.ts';
 
 const rules: SqlRules = {
   tables: [
@@ -14,7 +14,7 @@ const rules: SqlRules = {
 
 async function refusalOf(sql: string): Promise<string | undefined> {
   try {
-    await checkQuery(sql, rules);
+    await checkSelect(sql, rules);
     return undefined;
   } catch (error) {
     if (error instanceof SqlRefusal) return error.error;
@@ -49,7 +49,7 @@ describe('what is sent names every table in full', () => {
     ['values (1), (2)', 'values (1), (2)'],
     ['select public.net_price(id) from orders;', 'select public.net_price(id) from "public".orders;'],
   ])('%s', async (sql, written) => {
-    expect((await checkQuery(sql, rules)).sql).toBe(written);
+    expect((await checkSelect(sql, rules)).sql).toBe(written);
   });
 });
 
@@ -239,11 +239,11 @@ test('text the parser could choke on is refused before it is parsed, time and ag
 });
 
 test('a mistake is told with its place, and what is allowed is listed', async () => {
-  await expect(checkQuery('select *\nfrm orders', rules)).rejects.toThrow('at character 10, near frm.');
-  await expect(checkQuery('select * from orders where id = ?', rules)).rejects.toThrow(
+  await expect(checkSelect('select *\nfrm orders', rules)).rejects.toThrow('at character 10, near frm.');
+  await expect(checkSelect('select * from orders where id = ?', rules)).rejects.toThrow(
     'Parameters are written $1, $2.',
   );
-  await expect(checkQuery('select * from secret', rules)).rejects.toThrow(
+  await expect(checkSelect('select * from secret', rules)).rejects.toThrow(
     '"secret" is not among the tables that can be read: orders, people (id, full name), sales.items.',
   );
 });
