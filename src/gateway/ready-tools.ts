@@ -9,6 +9,7 @@ import { serverInfoTool } from '../tools/server-info.ts';
 import { complaintError, formatPath, type Complaint } from '../config/complaint.ts';
 import type { Config } from './settings/config.ts';
 import { readyEntries, type EntryOf, type ReadyEntry } from './settings/ready-entries.ts';
+import type { TableReader } from '../tools/database/list-tables.ts';
 import type { LoadedConfig } from './settings/load-config.ts';
 import { createOpenApiTools } from './openapi-tools.ts';
 
@@ -38,9 +39,10 @@ export async function createReadyTools(parts: ReadyParts): Promise<ReadyTools> {
     await Promise.all(made.map(async (one) => one.close?.()));
   };
   try {
-    for (const name of Object.keys(loaded.config.tools.ready) as Name[])
+    for (const name of Object.keys(makers) as Name[])
       for (const entry of readyEntries(loaded.config.tools.ready, name))
         made.push({ ...(await make(name, entry, parts)), path: entry.path });
+    made.push(...(await tableList(made, parts)));
     made.push(...(await createOpenApiTools(parts)));
     refuseSameNames(made, loaded);
   } catch (error) {
@@ -53,10 +55,12 @@ export async function createReadyTools(parts: ReadyParts): Promise<ReadyTools> {
   return { tools: made.flatMap(({ tools }) => tools), warnings, close };
 }
 
-type Name = keyof Config['tools']['ready'];
+type Name = Exclude<keyof Config['tools']['ready'], 'list_tables'>;
 
 interface Made {
   readonly tools: readonly Tool[];
+  /** Those of them that read tables. */
+  readonly readers?: readonly TableReader[];
   readonly close?: () => Promise<void>;
 }
 
@@ -111,15 +115,34 @@ const makers: Makers = {
     ]);
     const onFailure = (error: unknown): void => log('warn', `${options.name} failed`, { error });
     const db = openSql(url, loaded.folder, { onFailure });
-    return { tools: [databaseQueryTool({ ...options, db, onFailure })], close: () => db.close() };
+    const tool = databaseQueryTool({ ...options, db, onFailure });
+    return { tools: [tool], readers: [tool], close: () => db.close() };
   },
   query_sql: async (options, { loaded, log }) => {
     const { sqlQueryTool } = await import('../tools/database/query-sql.ts');
     const onFailure = (error: unknown): void => log('warn', `${options.name} failed`, { error });
     const tool = sqlQueryTool(options, { folder: loaded.folder, onFailure });
-    return { tools: [tool], close: () => tool.close() };
+    return { tools: [tool], readers: [tool], close: () => tool.close() };
   },
 };
+
+// One list for all of them: which tool reads a table is part of it.
+async function tableList(made: readonly Made[], { loaded, source, log }: ReadyParts): Promise<Placed[]> {
+  const wanted = loaded.config.tools.ready.list_tables;
+  const path = ['tools', 'ready', 'list_tables'];
+  const readers = made.flatMap((one) => one.readers ?? []);
+  if (wanted === false) return [];
+  if (readers.length > 0) {
+    const { listTablesTool } = await import('../tools/database/list-tables.ts');
+    const onFailure = (error: unknown): void => log('warn', 'list_tables failed', { error });
+    return [{ tools: [listTablesTool({ readers, source, onFailure })], path }];
+  }
+  if (wanted === undefined) return [];
+  const remedy = 'add query_database or query_sql, or leave it out';
+  throw complaintError([
+    loaded.complain(path, { message: 'has no tables to list', remedy, severity: 'error' }),
+  ]);
+}
 
 async function make(name: Name, { path, options }: ReadyEntry<Name>, parts: ReadyParts): Promise<Made> {
   const maker = makers[name] as (options: unknown, parts: ReadyParts) => Awaitable<Made>;

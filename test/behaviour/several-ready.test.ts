@@ -69,6 +69,7 @@ test('a ready-made tool can be offered several times, each under its own name an
   expect(listed.map(({ name }) => name)).toEqual([
     'fetch_prices',
     'fetch_rates',
+    'list_tables',
     'query_north',
     'query_south',
     'read_north',

@@ -318,7 +318,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
     const ask = toolFor();
     expect(await ask('SELECT o.totl FROM orders o')).toEqual({
       error: 'Database query failed',
-      message: 'There is no such column: look at o.totl.',
+      message: 'There is no such column: look at o.totl. orders has id, customer, total, note, created.',
     });
     expect((await ask('SELECT * FROM orders WHERE id = $1')).error).toBe('Wrong number of parameters');
     expect((await ask('SELECT * FROM orders WHERE id = $1', ['x'])).message).toBe(

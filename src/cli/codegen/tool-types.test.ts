@@ -299,6 +299,7 @@ const ready: Readonly<Record<string, object>> = {
   fetch_api_data: { hosts: ['api.example.com'], methods: ['GET', 'POST'] },
   query_database: { url: 'sqlite:./shop.db', tables: ['orders'] },
   query_sql: { url: 'sqlite:./shop.db', tables: ['orders'] },
+  list_tables: {},
 };
 
 // What the others are set to is all they can do; these can do less.

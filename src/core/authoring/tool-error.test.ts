@@ -72,3 +72,8 @@ test('without a clock the time is that of the machine (001-54)', () => {
 test('a success in an envelope is a success (001-54)', () => {
   expect(toResult({ result: { rows: 2 } })).toEqual({ kind: 'done', data: { result: { rows: 2 } } });
 });
+
+test('the error comes first, whatever else belongs to it', () => {
+  const told = toolError('Weather data not found', { location: 'Nowhere', error: 'overwritten' });
+  expect(JSON.stringify(told)).toBe('{"error":"Weather data not found","location":"Nowhere"}');
+});

@@ -20,7 +20,7 @@ export function toolError(
   told: string | ToolErrorFacts,
   more: Readonly<Record<string, unknown>> | Pick<Clock, 'now'> = {},
 ): { readonly error: string } {
-  if (typeof told === 'string') return { ...more, error: told };
+  if (typeof told === 'string') return Object.assign({ error: told }, more, { error: told });
   const { error, error_code: code, message } = told;
   const clock = isClock(more) ? more : systemClock;
   const full = { error, error_code: code, message, timestamp: new Date(clock.now()).toISOString() };

@@ -33,6 +33,10 @@ export const readySection = z.strictObject({
   query_sql: oneOrMore(querySqlOptions)
     .exactOptional()
     .describe('Runs one read-only SELECT over tables you list.'),
+  list_tables: z
+    .union([z.literal(false), nothingToSet])
+    .exactOptional()
+    .describe('Lists the tables and columns those two can read; comes with them unless `false`.'),
 });
 
 const openApiFile = z.string().min(1);

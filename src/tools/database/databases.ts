@@ -1,7 +1,14 @@
 import type { z } from 'zod';
 import { ToolcribError } from '../../base/errors.ts';
 import type { querySqlOptions } from './query-sql-options.ts';
-import { sharedPatience, troubleOf, type SqlRows, type SqlStatement, type SqlValue } from '../sql/driver.ts';
+import {
+  sharedPatience,
+  troubleOf,
+  type SqlPatience,
+  type SqlRows,
+  type SqlStatement,
+  type SqlValue,
+} from '../sql/driver.ts';
 import {
   checkText,
   functionRefusal,
@@ -13,14 +20,17 @@ import {
 } from '../sql/query-rules.ts';
 import { openSql } from '../sql/open.ts';
 import type { PostgresDriver } from '../sql/postgres.ts';
-import { isOneSelect } from '../sql/sqlite-text.ts';
+import { kindOfStatement } from '../sql/sqlite-text.ts';
 import type { SqliteDriver } from '../sql/sqlite.ts';
+import { columnsOfTables, namedTables, withColumns, type TableColumns } from './table-columns.ts';
 
 /** The database of one tenant, or of all: what it is asked is checked before it is run. */
 export interface TenantDatabase {
   readonly dialect: 'sqlite' | 'postgres';
   /** Runs a query that stays within the rules, or throws an `SqlRefusal`. */
   query(statement: SqlStatement, rules: SqlRules): Promise<SqlRows>;
+  /** What can be read of the tables of the rules. */
+  tables(rules: SqlRules, patience: SqlPatience): Promise<readonly TableColumns[]>;
 }
 
 /** The databases of all tenants. */
@@ -75,10 +85,21 @@ function open(url: string, { folder, onFailure }: DatabaseParts): SqliteDriver |
 function withChecks(driver: SqliteDriver | PostgresDriver): TenantDatabase {
   return {
     dialect: driver.dialect,
-    query: (statement, rules) =>
-      driver.dialect === 'sqlite'
-        ? querySqlite(driver, statement, rules)
-        : queryPostgres(driver, statement, rules),
+    async query(statement, rules) {
+      const patience = sharedPatience(statement);
+      try {
+        const bounded = { ...statement, ...patience };
+        return await (driver.dialect === 'sqlite'
+          ? querySqlite(driver, bounded, rules)
+          : queryPostgres(driver, bounded, rules));
+      } catch (error) {
+        if (troubleOf(error) !== 'unknown_column') throw error;
+        const tables = namedTables(statement.sql, rules.tables);
+        const known = await columnsOfTables(driver, tables, patience).catch(() => []);
+        throw withColumns(error as ToolcribError, known);
+      }
+    },
+    tables: (rules, patience) => columnsOfTables(driver, rules.tables, patience),
   };
 }
 
@@ -96,7 +117,10 @@ async function queryPostgres(
   if (parameterCount !== given) throw parameterRefusal(parameterCount, given);
   for (const place of shortParameters) checkLength(place, statement.values[place - 1]);
   return driver.query({ ...statement, sql }).catch((error: unknown) => {
-    throw located(error, (position) => wordAt(sql, position));
+    throw located(error, (data) => {
+      const position = data?.['position'];
+      return typeof position === 'number' ? wordAt(sql, position - 1) : undefined;
+    });
   });
 }
 
@@ -120,9 +144,8 @@ function countOf(parameters: number): string {
 }
 
 // The word is the caller's own; without it a model could only guess what to change.
-function located(error: unknown, wordIn: (position: number) => string | undefined): unknown {
-  const position = troubleOf(error) && (error as ToolcribError).data?.['position'];
-  const word = typeof position === 'number' ? wordIn(position - 1) : undefined;
+function located(error: unknown, wordIn: (data: ToolcribError['data']) => string | undefined): unknown {
+  const word = troubleOf(error) && wordIn((error as ToolcribError).data);
   if (word === undefined) return error;
   const { code, message, data, cause } = error as ToolcribError;
   return new ToolcribError(code, `${message.replace(/\.$/, '')}: look at ${word}.`, {
@@ -134,13 +157,19 @@ function located(error: unknown, wordIn: (position: number) => string | undefine
 // The plan is looked at twice: for a reason the model understands, and again where it cannot change before it is run.
 async function querySqlite(driver: SqliteDriver, statement: SqlStatement, rules: SqlRules): Promise<SqlRows> {
   checkText(statement.sql);
-  if (!isOneSelect(statement.sql)) throw selectRefusal();
+  const kind = kindOfStatement(statement.sql);
+  if (kind === 'other') throw selectRefusal();
+  if (kind !== 'select')
+    throw new SqlRefusal(
+      'Syntax error',
+      `This is not SQL that SQLite understands, near ${kind.unknownWord.slice(0, 60)}. Begin with SELECT, WITH or VALUES.`,
+    );
   const patience = sharedPatience(statement);
   const allowed = new Set(rules.tables.map(({ table }) => table));
   const { tables, functions, unclear, parameterCount } = await driver
     .survey(statement.sql, patience)
     .catch((error: unknown) => {
-      throw troubleOf(error) === 'unknown_table' ? tableRefusal(rules) : error;
+      throw troubleOf(error) === 'unknown_table' ? tableRefusal(rules) : locatedIn(statement.sql, error);
     });
   if (tables.some((table) => !allowed.has(table))) throw tableRefusal(rules);
   const called = functions.find((name) => !rules.functions.has(name));
@@ -155,4 +184,12 @@ async function querySqlite(driver: SqliteDriver, statement: SqlStatement, rules:
   if (parameterCount !== given) throw parameterRefusal(parameterCount, given);
   const scope = { tables: [...allowed], functions: [...rules.functions] };
   return driver.query({ ...statement, ...patience, scope });
+}
+
+// A view may hold names nobody here may know of.
+function locatedIn(sql: string, error: unknown): unknown {
+  return located(error, (data) => {
+    const word = data?.['word'];
+    return typeof word === 'string' && sql.includes(word) ? word : undefined;
+  });
 }

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import type { ToolContext } from '../../core/context.ts';
-import { defineTool, type Tool } from '../../core/tool.ts';
-import { namingOf } from '../naming-options.ts';
+import { AbstractTool } from '../../core/authoring/abstract-tool.ts';
+import { readOutputSchema, type JsonSchema } from '../../schema/schema.ts';
 import { queryDatabaseOptions } from './options.ts';
 import {
   checkQuery,
@@ -17,6 +17,7 @@ import {
   type TableRule,
 } from './rules.ts';
 import { selectStatement } from './statement.ts';
+import { columnsOfTables, type TableColumns } from './table-columns.ts';
 import { sharedPatience, sqlError, type SqlDriver } from '../sql/driver.ts';
 import { sqlFailure } from '../sql/failure.ts';
 
@@ -29,27 +30,34 @@ export interface DatabaseQueryConfig extends Omit<z.input<typeof queryDatabaseOp
   readonly clock?: Clock;
 }
 
-/** The `query_database` tool: reads rows of the tables it is given, by equality and up to a limit, and nothing else. */
-export function databaseQueryTool(config: DatabaseQueryConfig): Tool {
-  const { db, onFailure, clock = systemClock, ...rest } = config;
-  const options = queryDatabaseOptions.omit({ url: true }).parse(rest, { jitless: true });
-  const ruleOf = tableRules(options.tables);
-  const read = async (
-    query: DatabaseQuery,
-    rule: TableRule,
-    context: ToolContext,
-  ): Promise<Read | Complaint> => {
-    const driver = typeof db === 'function' ? db(context) : db;
-    return readTable({ query, rule, context, driver, options });
-  };
-  return defineTool(describe(options), async (query, context) => {
+/** Reads rows of the tables it is given, by equality and up to a limit, and nothing else. */
+export class DatabaseQueryTool extends AbstractTool<DatabaseQuery> {
+  readonly title: string;
+  readonly outputSchema: JsonSchema = readOutputSchema(OUTPUT).json;
+  readonly #config: DatabaseQueryConfig;
+  readonly #options: Options;
+  readonly #ruleOf: (table: string) => TableRule | undefined;
+
+  constructor(config: DatabaseQueryConfig) {
+    const { db: _db, onFailure: _onFailure, clock: _clock, ...rest } = config;
+    const options = queryDatabaseOptions.omit({ url: true }).parse(rest, { jitless: true });
+    super(options.name, options.description ?? describe(options), inputOf(options), HINTS);
+    this.title = options.title ?? 'Database rows';
+    this.#config = config;
+    this.#options = options;
+    this.#ruleOf = tableRules(options.tables);
+  }
+
+  async execute(query: DatabaseQuery, context: ToolContext): Promise<unknown> {
     const { table } = query;
     const complaint = misspelt(query);
     if (complaint) return complaint;
-    const rule = ruleOf(table);
-    if (!rule) return tableNotAllowed(table, options.tables);
+    const rule = this.#ruleOf(table);
+    if (!rule) return tableNotAllowed(table, this.#options.tables);
+    const { onFailure, clock = systemClock } = this.#config;
     try {
-      const answer = await read(query, rule, context);
+      const driver = this.#driverOf(context);
+      const answer = await readTable({ query, rule, context, driver, options: this.#options });
       if ('error' in answer) return answer;
       const { data, isCut } = answer;
       const at = new Date(clock.now()).toISOString();
@@ -59,7 +67,39 @@ export function databaseQueryTool(config: DatabaseQueryConfig): Tool {
       onFailure?.(error);
       return sqlFailure(error);
     }
-  });
+  }
+
+  /** The tables that can be read, with their columns. */
+  async tables(context: ToolContext): Promise<readonly TableColumns[]> {
+    const driver = this.#driverOf(context);
+    const { tables, timeoutSeconds } = this.#options;
+    const patience = sharedPatience({ signal: context.signal, timeoutMs: timeoutSeconds * 1000 });
+    const names =
+      tables === '*' ? ((await driver.tables?.(MOST_LISTED, patience)) ?? []) : tableNames(tables);
+    const places = names.flatMap((table) => {
+      const rule = this.#ruleOf(table);
+      return rule ? [{ ...placeOf(table, rule, driver.dialect), ...columnsOf(rule) }] : [];
+    });
+    const told = await columnsOfTables(driver, places, patience);
+    // A call names tables without their schema.
+    return told.map(({ columns }, index) => ({ table: places[index]!.table, columns }));
+  }
+
+  #driverOf(context: ToolContext): SqlDriver {
+    const { db } = this.#config;
+    return typeof db === 'function' ? db(context) : db;
+  }
+}
+
+const MOST_LISTED = 200;
+
+function columnsOf({ columns }: TableRule): Pick<TableRule, 'columns'> {
+  return columns ? { columns } : {};
+}
+
+/** The `query_database` tool. */
+export function databaseQueryTool(config: DatabaseQueryConfig): DatabaseQueryTool {
+  return new DatabaseQueryTool(config);
 }
 
 type Options = Omit<z.output<typeof queryDatabaseOptions>, 'url'>;
@@ -110,52 +150,52 @@ async function readTable(parts: {
   return { data, isCut };
 }
 
-function describe(options: Options) {
-  const { tables, maxRows } = options;
+function describe({ tables }: Options): string {
   const names = tableNames(tables);
   const choice = names.length === 0 ? '' : ` Tables: ${names.join(', ')}.`;
+  return `Reads rows of a database table. Returns the rows that match, as objects, and how many there are; \`truncated\` means more would match. Use it to look up records by the values of their columns; it changes nothing.${choice}`;
+}
+
+function inputOf({ maxRows }: Options) {
   return {
-    description: `Reads rows of a database table. Returns the rows that match, as objects, and how many there are; \`truncated\` means more would match. Use it to look up records by the values of their columns; it changes nothing.${choice}`,
-    ...namingOf(options),
-    input: {
-      type: 'object',
-      properties: {
-        table: { type: 'string', description: 'The table to read.' },
-        columns: {
-          type: 'array',
-          items: { type: 'string' },
-          default: ['*'],
-          description: 'The columns to return; all that can be read unless given.',
-        },
-        where: {
-          type: 'object',
-          additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
-          default: {},
-          description:
-            'Columns and the values they must equal, all of them; null finds rows without a value.',
-        },
-        limit: {
-          type: 'integer',
-          minimum: 1,
-          maximum: maxRows,
-          default: Math.min(10, maxRows),
-          description: 'The most rows to return.',
-        },
+    type: 'object',
+    properties: {
+      table: { type: 'string', description: 'The table to read.' },
+      columns: {
+        type: 'array',
+        items: { type: 'string' },
+        default: ['*'],
+        description: 'The columns to return; all that can be read unless given.',
       },
-      required: ['table'],
-      additionalProperties: false,
-    },
-    output: {
-      type: 'object',
-      properties: {
-        table: { type: 'string', description: 'The table that was read.' },
-        row_count: { type: 'integer', description: 'How many rows were returned.' },
-        data: { type: 'array', items: { type: 'object' }, description: 'The rows.' },
-        truncated: { type: 'boolean', description: 'Whether more rows match than were returned.' },
-        query_timestamp: { type: 'string', description: 'When the rows were read, in ISO 8601.' },
+      where: {
+        type: 'object',
+        additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+        default: {},
+        description: 'Columns and the values they must equal, all of them; null finds rows without a value.',
       },
-      required: ['table', 'row_count', 'data', 'query_timestamp'],
+      limit: {
+        type: 'integer',
+        minimum: 1,
+        maximum: maxRows,
+        default: Math.min(10, maxRows),
+        description: 'The most rows to return.',
+      },
     },
-    annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    required: ['table'],
+    additionalProperties: false,
   } as const;
 }
+
+const OUTPUT = {
+  type: 'object',
+  properties: {
+    table: { type: 'string', description: 'The table that was read.' },
+    row_count: { type: 'integer', description: 'How many rows were returned.' },
+    data: { type: 'array', items: { type: 'object' }, description: 'The rows.' },
+    truncated: { type: 'boolean', description: 'Whether more rows match than were returned.' },
+    query_timestamp: { type: 'string', description: 'When the rows were read, in ISO 8601.' },
+  },
+  required: ['table', 'row_count', 'data', 'query_timestamp'],
+} as const;
+
+const HINTS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };

@@ -174,7 +174,7 @@ test('a failure tells the model what to change, and the operator why', async () 
   const failureOf = (query: string): Promise<unknown> => registry.execute('query_sql', { query });
   expect(await failureOf('SELECT nme FROM users')).toEqual({
     error: 'Database query failed',
-    message: 'There is no such column.',
+    message: 'There is no such column: look at nme. users has id, name, active, size, raw.',
   });
   expect(heard).toEqual([
     expect.objectContaining({ cause: expect.objectContaining({ message: expect.stringContaining('nme') }) }),
@@ -229,6 +229,16 @@ test.each([
     error: 'Only one SELECT is allowed',
     message: 'Send one SELECT (or WITH ... SELECT) and nothing else.',
   });
+});
+
+test.each([
+  ['SELEC 1', 'near SELEC. Begin with SELECT, WITH or VALUES.'],
+  ['  -- first\n selct * from users', 'near selct. Begin with SELECT, WITH or VALUES.'],
+  ['SELECT 1 FRM users WHERE', 'look at users'],
+])('a mistyped word is told as such, and not as another statement: %s', async (query, told) => {
+  const { message } = (await shared.execute('query_sql', { query })) as { message: string };
+  expect(message).toContain(told);
+  expect(message).not.toContain('Only one SELECT');
 });
 
 test.each([

@@ -6,7 +6,8 @@ import { defineTool, type Tool } from '../../core/tool.ts';
 import { namingOf } from '../naming-options.ts';
 import { querySqlOptions } from './query-sql-options.ts';
 import { openDatabases, type TenantDatabase } from './databases.ts';
-import { toRecords, troubleOf, type SqlRows, type SqlValue } from '../sql/driver.ts';
+import { sharedPatience, toRecords, troubleOf, type SqlRows, type SqlValue } from '../sql/driver.ts';
+import type { TableColumns } from './table-columns.ts';
 import { sqlFailure } from '../sql/failure.ts';
 import { postgresFunctions, sqliteFunctions } from '../sql/query-functions.ts';
 import { describeTable, SqlRefusal, type AllowedTable, type SqlRules } from '../sql/query-rules.ts';
@@ -26,6 +27,8 @@ export interface SqlQueryParts {
 export interface SqlQueryTool extends Tool<SqlQueryArguments> {
   /** Lets queries under way finish, then lets go of connections and processes. */
   close(): Promise<void>;
+  /** The tables that can be read, with their columns. */
+  tables(context: ToolContext): Promise<readonly TableColumns[]>;
 }
 
 /** What a call of `query_sql` says. */
@@ -58,7 +61,11 @@ export function sqlQueryTool(options: SqlQueryOptions, parts: SqlQueryParts = {}
     }
   };
   const tool = defineTool(describe(settings, rules, databases.dialect), run);
-  return { ...tool, close: () => databases.close() };
+  const tables: SqlQueryTool['tables'] = async ({ tenant, signal }) => {
+    const patience = sharedPatience({ signal, timeoutMs: limits.timeoutMs });
+    return (await databases.of(tenant.id)?.tables(rules, patience)) ?? [];
+  };
+  return { ...tool, tables, close: () => databases.close() };
 }
 
 type Settings = z.output<typeof querySqlOptions>;

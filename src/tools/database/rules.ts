@@ -72,12 +72,12 @@ export function placeOf(table: string, { schema }: TableRule, dialect: SqlDriver
 }
 
 /** A query as the tool gets it. */
-export interface DatabaseQuery {
+export type DatabaseQuery = {
   readonly table: string;
   readonly columns: readonly string[];
   readonly where: Readonly<Record<string, unknown>>;
   readonly limit: number;
-}
+};
 
 /** An answer that says what to change. */
 export interface Complaint {

@@ -4,6 +4,7 @@ import type { Scope, Survey } from './survey.ts';
 /** What the process that owns the connection is asked. */
 export type ChildRequest = { readonly id: number } & (
   | { readonly kind: 'columns'; readonly table: string }
+  | { readonly kind: 'tables'; readonly limit: number }
   | { readonly kind: 'survey'; readonly sql: string }
   | {
       readonly kind: 'query';
@@ -19,7 +20,7 @@ export type ChildRequest = { readonly id: number } & (
 export type ChildReply = { readonly id: number } & (
   | SqlRows
   | { readonly survey: StatementSurvey }
-  | { readonly trouble: SqlTrouble; readonly detail: string }
+  | { readonly trouble: SqlTrouble; readonly detail: string; readonly word?: string }
 );
 
 /** What a statement reads and calls, and how many values it takes. */

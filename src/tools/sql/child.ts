@@ -64,6 +64,8 @@ function perform(db: Database.Database, request: ChildRequest): Answer {
   switch (request.kind) {
     case 'columns':
       return { columns: columnsOf(db, request.table), rows: [], isCut: false };
+    case 'tables':
+      return { columns: tablesOf(db, request.limit), rows: [], isCut: false };
     case 'survey':
       return survey(db, request.sql);
     case 'query':
@@ -72,12 +74,16 @@ function perform(db: Database.Database, request: ChildRequest): Answer {
 }
 
 // Only what the schema itself declares: no virtual table, no table of the database's own.
+const DECLARED =
+  "from sqlite_schema where type in ('table', 'view') and name not like 'sqlite\\_%' escape '\\' and (type = 'view' or rootpage > 0)";
+
+function tablesOf(db: Database.Database, limit: number): string[] {
+  const rows = db.prepare(`select name ${DECLARED} order by name limit ?1`).all(BigInt(limit));
+  return (rows as { name: string }[]).map(({ name }) => name);
+}
+
 function columnsOf(db: Database.Database, table: string): string[] {
-  const declared = db
-    .prepare(
-      "select 1 from sqlite_schema where name = ?1 and type in ('table', 'view') and name not like 'sqlite\\_%' escape '\\' and (type = 'view' or rootpage > 0)",
-    )
-    .all(table);
+  const declared = db.prepare(`select 1 ${DECLARED} and name = ?1`).all(table);
   if (declared.length === 0) return [];
   const rows = db.prepare('select name from pragma_table_xinfo(?1) where hidden <> 1').all(table);
   return (rows as { name: string }[]).map(({ name }) => name);
@@ -135,7 +141,12 @@ function toPlain(value: unknown): unknown {
 }
 
 function toTrouble({ code = '', message }: { code?: string; message: string }): Answer {
-  return { trouble: troubleFor(code, message), detail: `${code} ${message}` };
+  const word = /(?:no such column: |near ")([^"]{1,60})/.exec(message)?.[1];
+  return {
+    trouble: troubleFor(code, message),
+    detail: `${code} ${message}`,
+    ...(word !== undefined && { word }),
+  };
 }
 
 function troubleFor(code: string, message: string): SqlTrouble {

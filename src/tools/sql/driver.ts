@@ -59,6 +59,8 @@ export interface SqlDriver {
   query(statement: SqlStatement): Promise<SqlRows>;
   /** The columns of a table or view, in order; none if there is no such table. */
   columns(table: TableName, patience: SqlPatience): Promise<readonly string[]>;
+  /** The tables and views of the usual schema, in order, as many as asked for; a database that cannot tell leaves it out. */
+  tables?(limit: number, patience: SqlPatience): Promise<readonly string[]>;
   /** Lets statements under way finish, then lets go of connections and processes. */
   close(): Promise<void>;
 }
@@ -74,7 +76,7 @@ const troubles = {
   unknown_table: ['tool_failed', 'There is no such table.'],
   unknown_column: ['tool_failed', 'There is no such column.'],
   unfit_value: ['tool_failed', 'A value does not fit what it is compared with or given to.'],
-  invalid_statement: ['tool_failed', 'The statement is not one SELECT the database understands.'],
+  invalid_statement: ['tool_failed', 'The database does not understand the statement.'],
   not_permitted: ['tool_failed', 'The database does not permit this.'],
   failed: ['tool_failed', 'The database could not run the query.'],
 } as const satisfies Record<string, readonly [ErrorCode, string]>;
@@ -84,14 +86,16 @@ export interface TroubleDetails {
   readonly cause?: unknown;
   /** Where in the statement, counted in characters from one. */
   readonly position?: number;
+  /** What the database complains about, in its words; it may come from behind a view. */
+  readonly word?: string;
 }
 
 /** Says why a database did not answer, in words that reveal nothing about it. */
 export function sqlError(trouble: SqlTrouble, details: TroubleDetails = {}): ToolcribError {
   const [code, text] = troubles[trouble];
-  const { cause, position } = details;
+  const { cause, position, word } = details;
   return new ToolcribError(code, text, {
-    data: { trouble, ...(position !== undefined && { position }) },
+    data: { trouble, ...(position !== undefined && { position }), ...(word !== undefined && { word }) },
     ...(cause !== undefined && { cause }),
   });
 }

@@ -35,6 +35,13 @@ const COLUMNS = `
     and a.attnum > 0 and not a.attisdropped and pg_catalog.has_column_privilege(c.oid, a.attnum, 'select')
   order by a.attnum`;
 
+const TABLES = `
+  select c.relname from pg_catalog.pg_class c
+  join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where n.nspname = 'public' and c.relkind in ('r', 'v', 'm', 'p', 'f')
+    and pg_catalog.has_any_column_privilege(c.oid, 'select')
+  order by c.relname limit $1`;
+
 /** Connects to PostgreSQL with the first statement; every statement runs alone in a read-only transaction that is then undone. */
 export function openPostgres(url: string, options: PostgresOptions = {}): PostgresDriver {
   const { maxConnections = 4, searchPath = 'pg_catalog, public, pg_temp', onFailure = nothing } = options;
@@ -53,6 +60,11 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Postgr
     async columns({ schema, table }, patience) {
       const limits = { maxRows: 2_000, maxBytes: 1_048_576 };
       const { rows } = await query({ sql: COLUMNS, values: [schema, table], ...limits, ...patience });
+      return rows.map(([name]) => String(name));
+    },
+    async tables(limit, patience) {
+      const limits = { maxRows: limit, maxBytes: 1_048_576 };
+      const { rows } = await query({ sql: TABLES, values: [limit], ...limits, ...patience });
       return rows.map(([name]) => String(name));
     },
     close: () => (closed ??= Promise.resolve(pool).then((opened) => opened?.connections.end())),

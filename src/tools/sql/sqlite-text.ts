@@ -1,7 +1,8 @@
-/** Whether a text can be one SELECT of SQLite, as far as words tell; where they do not, the database itself decides. */
-export function isOneSelect(sql: string): boolean {
+/** What a text is, as far as words tell: one SELECT of SQLite or what the database itself must decide, another statement, or a word no statement begins with. */
+export function kindOfStatement(sql: string): 'select' | 'other' | { readonly unknownWord: string } {
   let depth = 0;
   let first: string | undefined;
+  let written = '';
   let previous = '';
   let isOver = false;
   for (const token of tokensOf(sql)) {
@@ -10,16 +11,18 @@ export function isOneSelect(sql: string): boolean {
       isOver = first !== undefined;
       continue;
     }
-    if (isOver) return false;
+    if (isOver) return 'other';
     const word = token.toLowerCase();
-    first ??= word;
+    if (first === undefined) [first, written] = [word, token];
     if (token === '(') depth++;
     else if (token === ')') depth--;
     // Behind WITH there can be a change as well.
-    else if (depth === 0 && (CHANGES.has(word) || (word === 'into' && previous === 'replace'))) return false;
+    else if (depth === 0 && (CHANGES.has(word) || (word === 'into' && previous === 'replace')))
+      return 'other';
     previous = word;
   }
-  return first !== undefined && (READS.has(first) || !/^\w/.test(first));
+  if (first === undefined || OTHERS.has(first)) return 'other';
+  return READS.has(first) || !/^\w/.test(first) ? 'select' : { unknownWord: written };
 }
 
 // What is not closed goes on to the end; a quote that is doubled makes two pieces of one, which changes nothing here.
@@ -54,4 +57,8 @@ const CLOSINGS = [
 const WORD = /[\w$\u0080-\ufefe\uff00-\uffff]/;
 const NO_WORD = /^(?:[ \t\n\f\r\ufeff]|--|\/\*)/;
 const READS: ReadonlySet<string> = new Set(['select', 'with', 'values']);
+const OTHERS: ReadonlySet<string> = new Set(
+  `alter analyze attach begin commit create delete detach drop end explain insert pragma reindex release replace rollback savepoint
+  update vacuum`.split(/\s+/),
+);
 const CHANGES: ReadonlySet<string> = new Set(['insert', 'update', 'delete']);

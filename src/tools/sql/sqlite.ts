@@ -47,6 +47,9 @@ export function openSqlite(file: string, { maxProcesses = 2 }: SqliteOptions = {
       if (schema !== 'main') return [];
       return rowsOf(await children.ask({ kind: 'columns', table }, patience)).columns;
     },
+    async tables(limit, patience) {
+      return rowsOf(await children.ask({ kind: 'tables', limit }, patience)).columns;
+    },
     async survey(sql, patience) {
       const reply = await children.ask({ kind: 'survey', sql }, patience);
       if ('survey' in reply) return reply.survey;
@@ -100,7 +103,10 @@ class Children {
     try {
       child = this.#idle.pop() ?? new Child(this.#file, (gone) => this.#forget(gone));
       const reply = await child.ask({ id: ++this.#lastId, ...question }, shared);
-      if ('trouble' in reply) throw sqlError(reply.trouble, { cause: new Error(reply.detail) });
+      if ('trouble' in reply) {
+        const { trouble, detail, word } = reply;
+        throw sqlError(trouble, { cause: new Error(detail), ...(word !== undefined && { word }) });
+      }
       return reply;
     } finally {
       if (child?.isAlive) {
