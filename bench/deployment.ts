@@ -18,7 +18,7 @@ export interface DeploymentWanted {
   readonly tools?: ToolsWanted;
 }
 
-/** A folder as whoever runs toolcrib has one: configuration, secrets, store and tools. */
+/** A folder as in a real deployment: configuration, secrets, store and tools. */
 export interface Deployment {
   readonly folder: string;
   readonly config: string;

@@ -52,7 +52,7 @@ export async function measure(contenders: readonly Contender[], bench: Bench): P
   return [...seen.values()].map(medians);
 }
 
-/** How the CPU time of some compares to that of others: the median over the rounds, each compared with itself, since the machine is not equally busy in all of them. */
+/** How CPU times compare: the median over the rounds, each compared with itself, since the machine's load varies. */
 export function cpuRatio(some: readonly Figures[], others: readonly Figures[]): number {
   return median(
     some.flatMap((one) =>

@@ -17,7 +17,7 @@ export interface Latencies {
   readonly p99Ms: number;
 }
 
-/** Puts a paced load on a target; the tools that pace count in whole milliseconds, which is too coarse for what a stage adds. */
+/** Puts a paced load on a target; other tools count in whole milliseconds, too coarse for the cost of a stage. */
 export async function runPaced(load: PacedLoad): Promise<Latencies> {
   const { connections, seconds, perSecond } = load;
   const lines = await Promise.all(Array.from({ length: connections }, () => Connection.open(load)));

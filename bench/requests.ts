@@ -48,7 +48,7 @@ export function pingRequest(): BenchRequest {
   return { headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }) };
 }
 
-/** The same request from a client that accepts JSON only, although the specification has clients accept event streams, too. */
+/** The same request from a client that accepts only JSON, although the specification asks for event streams too. */
 export function acceptingJsonOnly({ headers, body }: BenchRequest): BenchRequest {
   return { headers: { ...headers, accept: 'application/json' }, body };
 }

@@ -7,7 +7,7 @@ if (!API_KEY) throw new Error('Set API_KEY to the key that clients have to send.
 const ada: Caller = { id: 'ada', tenant: { id: 'acme', name: 'Acme', data: {} }, scopes: [], roles: [] };
 const expected = digest(`Bearer ${API_KEY}`);
 
-/** Lets in whoever sends the key; comparing digests takes the same time for every wrong one. */
+/** Lets in requests with the key; comparing digests takes the same time for every wrong one. */
 export function authenticate({ headers }: Head): Caller | undefined {
   return timingSafeEqual(digest(String(headers['authorization'])), expected) ? ada : undefined;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createServer, defineResourceTemplate, localCaller, ToolRegistry } from '../dist/index.js';
 
-// The whole behaviour suite runs on the built files in the long tests; this is the one thing a bundler is known to break.
+// The long tests run all behaviour tests on the built files; this is the one thing a bundler is known to break.
 test('what was built keeps the calls that are made only to see whether they fail', async () => {
   const note = defineResourceTemplate({ uriTemplate: 'note://{id}', name: 'note' }, ({ id }) => id);
   const server = createServer({ source: new ToolRegistry().registerResource(note) });

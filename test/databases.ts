@@ -11,7 +11,7 @@ import { hasPostgres, startPostgres } from './postgres.ts';
 export interface World {
   readonly db: SqlDriver;
   readonly url: string;
-  /** Runs any SELECT, as whoever builds statements carelessly would. */
+  /** Runs any SELECT, as careless code that builds statements would. */
   select(sql: string, values?: readonly SqlValue[]): Promise<SqlRows>;
   /** How many slow statements are under way, as the operating system or the server sees it. */
   running(): Promise<number>;

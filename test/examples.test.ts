@@ -31,7 +31,7 @@ test('first-tool.ts serves a tool whose arguments and results are checked', asyn
 describe.each(['express.ts', 'fastify.ts', 'hono.ts'])('%s', (name) => {
   const call = (authorization?: string) => modernPost('tools/call', { name: 'who_am_i' }, { authorization });
 
-  test('mounts the endpoint for whoever sends the key', async () => {
+  test('serves requests that have the key, and refuses all others', async () => {
     const send = await open(name);
     expect(await (await send(call('Bearer open-sesame'))).json()).toMatchObject({
       result: { structuredContent: { id: 'ada' } },

@@ -18,7 +18,7 @@ test.skipIf(mountingObstacle())(
     const [troubled, recovered] = [vi.fn<(reason: string) => void>(), vi.fn<() => void>()];
     await (await folder.open()).close();
     const { journal } = await folder.open({ onTrouble: troubled, onRecovery: recovered });
-    // Each is a page of the log, and all are the same page of the database: given up, the log leaves room for a few more.
+    // Each is a page of the log, and all are one page of the database: once it is dropped, the log has room again.
     for (let n = 0; n < 10; n++) await journal.append(row);
     const filler = fill(disk);
     await expect(journal.append(row)).rejects.toMatchObject(refused);

@@ -16,7 +16,7 @@ import { verifyJournal, type Verdict } from '../src/store/journal/verify.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** A record with everything that can be done to it, by whoever may and by whoever may not. */
+/** A record with everything that can be done to it, allowed or not. */
 export interface TestRecord extends StoreFolder {
   readonly db: SqliteDatabase;
   /** Writes one group of a row for each chain. */
@@ -39,7 +39,7 @@ export interface TestRecord extends StoreFolder {
   verifyWith(checkpointFiles: readonly string[]): Verdict;
 }
 
-/** Seven groups of two rows of acme, the second and fifth with a row of other; a checkpoint after every second group, the last uncovered. */
+/** Seven groups of two rows of acme; two have a row of other. Every second group has a checkpoint. */
 export async function createRecord({ groups = 7 } = {}): Promise<TestRecord> {
   const folder = createStoreFolder();
   const db = new SqliteDatabase(folder.file);

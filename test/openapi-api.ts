@@ -14,7 +14,7 @@ export interface Seen {
 export interface LocalApi {
   readonly url: string;
   readonly seen: Seen[];
-  /** How many requests ended without an answer, because whoever asked went away. */
+  /** How many requests ended without an answer, because the client went away. */
   hangUps: number;
   /** The last request. */
   last(): Seen;

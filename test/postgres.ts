@@ -19,7 +19,7 @@ export interface PostgresServer {
 
 const READY_MS = 20_000;
 
-/** Whether PostgreSQL is installed; tests without it are skipped, and counted as failed where everything is required. */
+/** Whether PostgreSQL is installed; without it tests are skipped, or fail where everything is required. */
 export function hasPostgres(): boolean {
   return binaries() !== undefined;
 }

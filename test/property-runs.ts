@@ -1,5 +1,5 @@
 /**
- * How many cases a property is tried on: with `TOOLCRIB_PROPERTY_RUNS`, as in the long tests, as many as it asks for, or as that says if they are more.
+ * How many cases of a property are tried. The long tests set `TOOLCRIB_PROPERTY_RUNS` and try all that are asked for.
  * The quick tests try a tenth, or another part where a tenth would show nothing.
  */
 export function propertyRuns(asked = 1_000, quick = Math.ceil(asked / 10)): number {

@@ -306,7 +306,7 @@ function describeKeys(open: () => Promise<Store>): void {
     expect(key).toEqual({ ...keyOf('k1'), lastUsedAt: 120_000 });
   });
 
-  test('whoever watches hears of new keys, revoked keys and tenants until it stops', async () => {
+  test('a watcher is told of new keys, revoked keys and tenants until it stops', async () => {
     const { identities } = await open();
     const heard = vi.fn<() => void>();
     const stopped = vi.fn<() => void>();
@@ -390,7 +390,7 @@ function describeOutcomeShares(open: () => Promise<Store>): void {
     expect(await journal.commit({ chain: 'acme', body: INTENT }, reservationOf(ADA, 'large'))).toBe('taken');
   });
 
-  test('A8 whoever has too many outcomes has digests of its oldest, and nobody else has', async () => {
+  test('A8 a caller with too many outcomes keeps only digests of its oldest, and others lose nothing', async () => {
     const store = await open();
     await finished(store, ['5:other/eve', 'first of all'], 'y'.repeat(MIB));
     const outcome = 'x'.repeat(1.5 * MIB);
@@ -443,7 +443,7 @@ function describeShares(open: () => Promise<Store>): void {
     });
   });
 
-  test('A8 whoever has too many tasks, or too much in them, loses its own oldest, and nobody else loses any', async () => {
+  test('A8 a caller with too many or too large tasks loses its own oldest, and others lose nothing', async () => {
     const { tasks } = (await open()).memory;
     await tasks.put(taskOf('first of all', { owner: '5:other/eve' }));
     await Promise.all(Array.from({ length: 1_001 }, async (_, n) => tasks.put(taskOf(`t${n}`))));

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-/** The thread of a store as it is shipped: loading its source takes eight times as long, and hundreds of tests open a store. */
+/** The thread of a store as it is shipped: its source loads eight times slower, and hundreds of tests open a store. */
 export function startBuiltWorker(): Worker {
   // Sources do not change while tests run, so one look a process is enough.
   isFresh ||= requireFreshBuild(join(import.meta.dirname, '..'));
@@ -14,7 +14,7 @@ export function startBuiltWorker(): Worker {
 
 let isFresh = false;
 
-/** Throws where the thread in `dist` was built before its sources were last changed: its tests would be about other code. */
+/** Throws where the thread in `dist` is older than its sources, because tests would then run other code. */
 export function requireFreshBuild(root: string): true {
   const builtAt = statSync(join(root, 'dist/store-worker.js'), { throwIfNoEntry: false })?.mtimeMs;
   if (builtAt === undefined) throw new Error('There is no dist/store-worker.js; run npm run build.');

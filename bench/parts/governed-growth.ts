@@ -9,7 +9,7 @@ import { verifyCall } from '../verify.ts';
 // Each is measured in two processes: how far those differ is the noise.
 const SIZES = [1, 10_000, 1, 10_000];
 
-// A connection that sends the same header again is recognised by it; one key alone is written in many ways, so that it hardly ever does.
+// A connection that repeats a header is recognised by it; one key is written in many ways, so that this is rare.
 const SPELLINGS = 61;
 
 function inTurn(keys: readonly string[]): readonly string[] {
@@ -18,7 +18,7 @@ function inTurn(keys: readonly string[]): readonly string[] {
   return Array.from({ length: SPELLINGS }, (_, spaces) => `${' '.repeat(spaces)}${only}`);
 }
 
-// A difference of a few percent is less than what a busy machine adds to a round, so that many short ones tell more than a few long ones.
+// A busy machine adds more than a few percent to a round, so many short rounds tell more than a few long ones.
 function inManyRounds(settings: Settings): Settings {
   return { ...settings, rounds: settings.rounds * 3, roundSeconds: 1 };
 }

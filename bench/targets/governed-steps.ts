@@ -21,10 +21,10 @@ import {
 import { benchTools } from './bench-tools.ts';
 import { announce, type LineStep, lineSteps, targetOptions } from './target.ts';
 
-// Without this some processes keep what waits for the disk far too long, and which ones is chance; `toolcrib serve` was never seen to.
+// Without this some processes, by chance, wait far too long for the disk; `toolcrib serve` was never seen to.
 setFlagsFromString('--no-allocation-site-pretenuring');
 
-// The stages of a gateway's line up to a step, in the order of the gateway; the rest of the server is as a gateway makes it.
+// The stages of a gateway up to a step, in its order; the rest of the server is as a gateway makes it.
 const options = targetOptions();
 const { deployment, step = 'audit' } = options;
 if (deployment === undefined) throw new Error('A governed target needs a deployment.');

@@ -40,7 +40,7 @@ test('the same claims in a tenant that changed name somebody else', () => {
   expect(callers.name(claims('ada', 5_000), { ...tenant }).caller).not.toBe(caller);
 });
 
-test('whoever is forgotten because there are too many is told to be gone, and nobody else', () => {
+test('a caller that is dropped because there are too many is dismissed, and no other is', () => {
   const { gone, callers, claims } = setUp();
   const [first, second] = ['ada', 'bob'].map((id) => callers.name(claims(id, 5_000), tenant));
   for (let i = 2; i <= MAX_TOKEN_CALLERS; i++) callers.name(claims(`c${i}`, 5_000), tenant);

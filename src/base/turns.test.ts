@@ -22,7 +22,7 @@ test('they go in order, two turns of the loop apart: one for others to connect i
   expect([second!.at - first!.at, third!.at - second!.at]).toEqual([2, 2]);
 });
 
-test('whoever comes when nobody waits any more has a turn all the same', async () => {
+test('work that comes when the queue is empty gets its turn', async () => {
   const turns = new Turns();
   await turns.next();
   await expect(turns.next()).resolves.toBeUndefined();

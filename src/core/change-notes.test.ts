@@ -53,7 +53,7 @@ test('new content of a resource is told at once', () => {
   expect(told).toEqual([{ kind: 'resource', uri: 'note://a' }]);
 });
 
-test('whoever stopped watching is told nothing, the others are', async () => {
+test('a watcher that stopped is told nothing, and the others are', async () => {
   const { notes, told } = watching();
   const other: Change[] = [];
   notes.watch((change) => other.push(change))();

@@ -389,7 +389,7 @@ test.each<[what: string, change: (registry: ToolRegistry) => void]>([
   expect(await changesOf(registry, () => change(registry))).toEqual([]);
 });
 
-test('whoever stopped watching is told nothing', async () => {
+test('a watcher that stopped is told nothing', async () => {
   const registry = new ToolRegistry();
   const seen: Change[] = [];
   registry.watch((change) => seen.push(change))();

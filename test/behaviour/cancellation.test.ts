@@ -28,7 +28,7 @@ function holding() {
   return { tool, started: started.promise, release: release.resolve, ended: ended.promise };
 }
 
-// Hanging up on the older revisions cancels nothing: their clients send a notification, where a session knows the request.
+// In the older revisions hanging up cancels nothing: clients send a notification in the session of the request.
 const cancels = ({ transport }: Cell): boolean => transport !== 'fetch without a session';
 // One stream carries everything, so what was heard of a request is in order.
 const isOneStream = ({ transport }: Cell): boolean => transport === 'stdio' || transport === 'HTTP with SSE';

@@ -24,7 +24,7 @@ test('anybody may ask whether the server lives and takes calls, and learns nothi
   expect(await look(crib.url, '/readyz')).toEqual([200, 'ready\n']);
 });
 
-test('the counts are for whoever has the scope, and for nobody else', async () => {
+test('only callers with the scope can read the metrics', async () => {
   const crib = await openCrib({ offers: [echo().tool] });
   const peer = await crib.connect('ada');
   await peer.call('echo', { text: 'x' });
@@ -198,7 +198,7 @@ test('every line of the log is JSON, whatever happens', async () => {
   for (const line of lines) expect(JSON.parse(line)).toMatchObject({ message: expect.any(String) });
 });
 
-test('serve --stdio --config governs like HTTP: rules, limits and the record hold for whoever started it', async () => {
+test('serve --stdio --config governs like HTTP: rules, limits and the record apply to the user who started it', async () => {
   const folder = prepare({
     files,
     config: {

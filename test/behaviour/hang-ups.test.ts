@@ -55,7 +55,7 @@ async function serve(options: Partial<ServerOptions> = {}) {
   return { server, runs, open };
 }
 
-/** Whoever left is noticed: what was begun for nobody has stopped, and nothing else begins. */
+/** A client that left is noticed: its work has stopped, and nothing new begins for it. */
 async function expectNoneWorksOn(runs: readonly AbortSignal[]): Promise<void> {
   await expect.poll(() => runs.filter(({ aborted }) => !aborted)).toEqual([]);
   for (let turn = 0; turn < 20; turn++) await setImmediate();

@@ -14,7 +14,7 @@ test('an answer is not there before its row: while the record is held up there i
     result: expect.objectContaining({ content: [{ type: 'text', text }] }),
   });
   expect(await callAll('first')).toEqual(all(saying('first')));
-  // Whoever else writes into the database holds the record up.
+  // Another writer of the database holds up the record.
   const other = new SqliteDatabase(crib.path('toolcrib.db'), 'existing');
   onTestFinished(() => other.close());
   other.run('begin immediate');

@@ -31,7 +31,7 @@ test('a JSON-RPC request handed to the server object comes back wrapped, with no
   });
 });
 
-test('the caller is whoever the program says it is (001-74)', async () => {
+test('the program says who the caller is (001-74)', async () => {
   const answer = await server.handle(message('tools/call', { name: 'get_user' }, 1), { caller: ada });
   expect(answer).toMatchObject({ result: { structuredContent: { user: 'ada' } } });
 });

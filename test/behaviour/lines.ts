@@ -42,7 +42,7 @@ export function conversation(
     const message = parsed(text);
     if ('method' in message)
       for (const { onNotification } of waiting.values()) onNotification?.(message as JsonRpcMessage);
-    // An answer without an id, or that is no JSON, is for whoever has waited longest.
+    // An answer without an id, or that is not JSON, belongs to the oldest request.
     else settle('id' in message ? JSON.stringify(message['id']) : [...waiting.keys()][0]!, text);
   };
 

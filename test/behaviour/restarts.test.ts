@@ -176,7 +176,7 @@ test('the stream of a session goes on after a restart: what was missed, then wha
     await resumed.hangUp();
   }
   expect(new Set(ids).size).toBe(ids.length);
-  // Whoever has seen everything waits for what comes, and is not sent away.
+  // A client that has seen everything waits for new events and is not disconnected.
   const waiting = await session.stream(ids.at(-1));
   await change('one');
   expect((await waiting.message()).message).toMatchObject(changed);

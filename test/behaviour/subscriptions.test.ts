@@ -204,7 +204,7 @@ describeDoors((open) => {
     expect(await nextMethod(ada)).toBe('notifications/tools/list_changed');
   });
 
-  test('A9 whoever subscribes to a resource it may not see hears nothing of it', async () => {
+  test('A9 a caller that subscribes to a resource it may not see is told nothing about it', async () => {
     const source = stocked();
     const mine = plainly(source, {
       resources: {

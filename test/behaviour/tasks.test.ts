@@ -335,7 +335,7 @@ describeDoors((open) => {
     });
   });
 
-  test('whoever listens to a task hears of every state it gets into, and only its owner does', async () => {
+  test('only the owner of a task is told of each of its states', async () => {
     const started = deferred();
     const asks = job(async (_args, { elicit }) => {
       await started.promise;

@@ -105,7 +105,7 @@ export const openSse: OpenWire = async (server) => {
   const heardAll = (async () => {
     for await (const text of events) if (text !== '') hear(text);
   })();
-  // The stream ends when the client hangs up, which is how the test ends; one that had just ended never says that it was aborted.
+  // The stream ends when the client hangs up, at the end of the test; one that just ended reports no abort.
   const over = Promise.race([heardAll.catch(() => {}), once(hangUp.signal, 'abort')]).then(end);
   return {
     ...talk,

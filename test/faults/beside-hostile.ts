@@ -64,7 +64,7 @@ export async function besideHostile(siege: Siege): Promise<Besieged> {
     const watcher = new Client({ port: serving.port, key: keys[0]!, connections: 1, sendsAgain: true });
     neighbour = new Neighbour(serving.port, keys.slice(1, 1 + OTHERS), PER_SECOND);
     order(hostile, { port: serving.port, keys: keys.slice(1 + OTHERS) });
-    // The first calls of a process are slow, whoever makes them.
+    // The first calls of a process are slow.
     neighbour.enter('at first');
     await pause(Math.min(siege.aloneSeconds, 10) * 1000);
     const sizeBefore = databaseMb(crib);

@@ -119,7 +119,7 @@ export class Client {
     return this.#within(sent, answer());
   }
 
-  // Whoever sent something gets an answer; that there is none is told with what was sent.
+  // Every request must be answered; an error names the request that was not.
   #within<T>({ body }: Sent, answer: Promise<T>): Promise<T> {
     return within(ANSWER_MS, `an answer to ${body.slice(0, 300)}`, answer);
   }

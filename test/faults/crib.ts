@@ -63,7 +63,7 @@ export class Crib {
   readonly folder: string;
   readonly #running = new Set<Serving>();
 
-  /** Makes a deployment; nothing limits calls and requests, and rows show their arguments, unless the configuration says otherwise. */
+  /** Makes a deployment without limits on calls and requests, whose rows show arguments, unless it is configured. */
   constructor(config: ConfigInput = {}, folder = mkdtempSync(join(tmpdir(), 'toolcrib-fault-'))) {
     this.folder = folder;
     mkdirSync(join(folder, 'tools'), { recursive: true });

@@ -18,7 +18,7 @@ import { oddTools } from './odd-tools.ts';
 export interface Governed {
   readonly server: Server;
   readonly caller: Caller;
-  /** The rows so far; whoever makes very many calls empties the list. */
+  /** The rows so far; a test that makes very many calls empties the list. */
   readonly entries: Entry[];
   close(): Promise<void>;
 }

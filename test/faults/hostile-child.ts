@@ -14,7 +14,7 @@ export interface Told {
   readonly statuses: readonly (readonly [status: number, times: number])[];
 }
 
-// A process of its own, so that what it does costs whoever measures nothing but the processor.
+// A process of its own, so that it shares only the processor with the process that measures.
 let target: { readonly port: number; readonly keys: readonly string[] } | undefined;
 let attack: Attack | undefined;
 
@@ -23,7 +23,7 @@ process.on('message', (order: Order) => {
   else if ('phase' in order) void begin(order.phase);
   else attack?.stop();
 });
-// Whoever started it is gone.
+// The parent process is gone.
 process.on('disconnect', () => process.exit(0));
 
 async function begin(name: string): Promise<void> {

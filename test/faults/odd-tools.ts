@@ -1,4 +1,4 @@
-/** Tools with schemas that are costly to check, tools that ask, detach and report, resources and a prompt, as the text of a module. */
+/** A module as text: tools with costly schemas, tools that ask, detach and report, resources and a prompt. */
 export function oddTools(): string {
   return `
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -62,7 +62,7 @@ export const chatty = tool('chatty', { times: { type: 'integer', default: 3, max
 `;
 
 const VITALS = `
-// How late the event loop was at most since the last look, in ms; what is measured includes the 10 ms between two looks.
+// The longest delay of the event loop since the last look, in ms; it includes the 10 ms between two looks.
 let delay;
 export const vitals = tool('vitals', {}, () => {
   if (!delay) (delay = monitorEventLoopDelay({ resolution: 10 })).enable();

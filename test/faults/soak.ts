@@ -18,7 +18,7 @@ export interface Holdings {
 }
 
 const [calls = 0, seed = 0, leak = 0] = process.argv.slice(2).map(Number);
-// Callers are let go of some time after their last call; a clock that runs ahead makes that a matter of calls, not of how fast this machine is.
+// Callers are dropped some time after their last call; a clock of our own makes that depend on calls, not on speed.
 let aheadMs = 0;
 const clock = { ...systemClock, ticks: () => systemClock.ticks() + aheadMs };
 const { server, caller, entries, close } = await openGoverned(clock);

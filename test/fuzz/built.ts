@@ -88,7 +88,7 @@ export class Built {
     await this.#crib.close();
   }
 
-  // An event that a stream can be resumed after, and a stream of the first HTTP transport, whose messages go to a path of its own.
+  // An event to resume a stream after, and a stream of the first HTTP transport, which has a path for messages.
   async #beginStreams(): Promise<void> {
     const call = {
       jsonrpc: '2.0',

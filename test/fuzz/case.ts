@@ -3,7 +3,7 @@ import type { Random } from '../faults/scenario.ts';
 /** One message or request of a case. */
 export interface Step {
   readonly body: Buffer;
-  /** Beside those that every request has; `{session 2025-06-18}` stands for a session of that revision, `{event}` for an event of it. */
+  /** Beside the usual ones; `{session 2025-06-18}` stands for a session of that revision, `{event}` for its event. */
   readonly headers: Readonly<Record<string, string>>;
   /** Method and path; `POST /mcp` unless set, and `''` when the bytes are all there is. */
   readonly line?: string;

@@ -16,7 +16,7 @@ export function brokenHead(random: Random): FuzzCase {
   return { steps: [{ line: '', headers: {}, body: bytes, isPartial: true }], ending: 'half-close' };
 }
 
-/** Requests over one connection and more: ahead of their answers, in parts, on streams that are left, resumed and deleted. */
+/** Requests over some connections: ahead of answers, in parts, on streams that are left, resumed and deleted. */
 export function script(random: Random): FuzzCase {
   const steps: Step[] = [];
   for (let left = random.between(1, 6); left > 0; left--) {

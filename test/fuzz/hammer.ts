@@ -25,7 +25,7 @@ export interface Effort {
 
 const usual: Effort = { maxFailures: 3, shortenMs: 40_000 };
 
-/** Tries mutated cases on a way in; what fails is looked for alone, made as short as it can be, and described so that it can be replayed. */
+/** Tries mutated cases on an entry point; a failing case is isolated, shortened and described for a replay. */
 export async function hammer(way: Way, { seed, from = 0, count }: Cases, effort = usual): Promise<Outcome> {
   const failures: string[] = [];
   let tried = 0;

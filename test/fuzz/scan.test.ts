@@ -46,7 +46,7 @@ function* variantsOf(message: Buffer): Generator<Uint8Array> {
   }
 }
 
-// A buffer with nothing before and after it, unlike those of Node's pool: whoever leaves it gets an error instead of other bytes.
+// A buffer of its own, not from Node's pool: reading beyond it is an error and does not return other bytes.
 function exactly(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(bytes);
 }

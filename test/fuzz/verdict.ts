@@ -10,7 +10,7 @@ export function judge(body: Buffer, reply: Reply): Problem[] {
   return found;
 }
 
-/** What is wrong with an answer, whatever it answers. Leaves the text of callers out: what they sent may come back to them. */
+/** What is wrong with an answer to any request. Ignores the text of callers: what they sent may come back to them. */
 export function judgeAnswer({ status, text }: Reply): Problem[] {
   statuses.set(status, (statuses.get(status) ?? 0) + 1);
   const found: Problem[] = leaksIn(text).map((leak) => ({

@@ -8,7 +8,7 @@ export const triedNodes = ['22.23.3', '24.21.0', '26.10.0'] as const;
 
 const INSTALL_MS = 300_000;
 
-/** The binary of a version, kept outside of the repository because each takes 200 MB; `undefined` where it cannot be had. */
+/** The binary of a version, kept outside of the repository because of its 200 MB; `undefined` if there is none. */
 export function nodeBinary(version: string): string | undefined {
   if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
   const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');

@@ -143,7 +143,7 @@ function waste(nanoseconds: bigint): void {
   while (process.hrtime.bigint() < until);
 }
 
-/** The smallest difference of a few attempts, since the machine has other things to do; a real one shows in all of them. */
+/** The smallest difference of a few attempts, since the machine is busy; a real difference shows in all of them. */
 async function smallest(attempt: () => Promise<number>): Promise<number> {
   let least = Infinity;
   for (let count = 0; count < ATTEMPTS && least >= SIGNIFICANT; count++)

@@ -11,7 +11,7 @@ const resource = { url: 'https://tools.example.com/mcp', authorizationServers: [
 
 const serve = (): Promise<Keyed> => keyed({ sse: true, routes: operatorRoutes, resource });
 
-// Whoever none of these is refused for has become somebody without a name.
+// A request that none of these refuses would have become a caller without a name.
 const strangers: readonly [what: string, headers: (target: Keyed) => Record<string, string>][] = [
   ['no header', () => ({})],
   ['a scheme alone', () => ({ authorization: 'Bearer' })],

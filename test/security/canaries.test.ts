@@ -10,7 +10,7 @@ import type { Json, Peer } from '../behaviour/peer.ts';
 import { serve, type Served } from '../served.ts';
 import { audience, startIssuer } from './issuer.ts';
 
-// Every way a tool can give something away; what it gives away comes from its environment and from the files it can read.
+// Every way in which a tool can leak something; what it leaks is from its environment and its files.
 const leaky = `
   import { readFileSync } from 'node:fs';
   import { definePrompt, defineResource, defineTool, type ToolContext } from 'toolcrib';
@@ -298,7 +298,7 @@ async function misname(served: Served, jwt: string, secret: string): Promise<str
       await post(served, good, json('resources/read', { uri: `note://${secret}` })),
       await post(served, good, json('prompts/get', { name: secret })),
     );
-    // Whoever sends a method or an argument nobody knows is told which; that must go nowhere else.
+    // The error names the unknown method or argument to its sender, and it must go nowhere else.
     await post(served, good, json(secret));
     await post(served, good, call('leak_text', { [secret]: [secret] }));
     const opened = await post(served, good, json('initialize', named));

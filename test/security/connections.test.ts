@@ -84,7 +84,7 @@ test('A8 there are only so many connections; health checks get through all the s
     .toBe(200);
 });
 
-test('A8 whoever holds the spare connections too makes room for the next health check', async () => {
+test('A8 a spare connection that is held open is closed for the next health check', async () => {
   const { port } = await openTarget(MAX);
   await occupy(port);
   const silent = Array.from({ length: 100 }, () => new Connection(port));

@@ -22,7 +22,7 @@ import { failure, openSandbox, type Run } from './file-sandbox.ts';
 
 const ROUNDS = 300;
 
-/** Writes and moves the same file at once, over and over; returns how often both were done and what was written is nowhere. */
+/** Writes and moves one file at once, many times; returns how often both succeeded and the written text is lost. */
 async function lostWrites(root: string, run: Run): Promise<{ both: number; lost: number }> {
   let both = 0;
   let lost = 0;

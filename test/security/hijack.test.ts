@@ -36,7 +36,7 @@ for (const [who, caller] of others) {
 
 test.each(
   byName(belongings.filter(({ name }) => !name.includes('of their own') && !name.includes('beside'))),
-)('A9 to %s works for whoever passes for her, so the table can fail', async (_name, { make, use, hers }) => {
+)('A9 to %s works with her identity, so the table can fail', async (_name, { make, use, hers }) => {
   const target = await richTarget({ authenticate: () => ada });
   const id = await make(new Client(target, ada), target);
   const other = new Client(target, others[0]![1]);

@@ -155,7 +155,7 @@ describe('one view', () => {
     ['names that differ in case', '{"a":1,"A":2}'],
     ['line separators', '{"a":"\u2028\u2029\u0085"}'],
     ['a byte order mark inside', '{"a":"\u{feff}"}'],
-  ])('A4 %s means the same to the tool and to whoever reads it again', async (_name, args) => {
+  ])('A4 %s means the same to the tool and to a later reader', async (_name, args) => {
     for (const version of versions) {
       const target = await product();
       const good = goodCall(version, target.port);

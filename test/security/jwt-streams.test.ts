@@ -69,7 +69,7 @@ test('B1 a caller who comes back with a later token before the first one ends st
   expect(isGone(caller)).toBe(true);
 });
 
-test('B1 whoever comes back with a new token after the end is somebody new, who is not gone', async () => {
+test('B1 a caller that comes back with a new token after the old one expired is let in', async () => {
   const { clock, signIn, token } = await setUp();
   const isGone = follow(signIn);
   const before = await signIn.check(await token(30));

@@ -156,13 +156,13 @@ test('B1 a token that lacks a scope is challenged for the missing scopes and no 
   expect((await ask(target, { headers: bearer(enough) })).status).toBe(200);
 });
 
-test('B1 whoever brings nothing is told where to get a token, and of no error', async () => {
+test('B1 a request without a token is told where to get one, and of no error', async () => {
   const { target } = await serve();
   const { status, headers } = await ask(target);
   expect([status, headers['www-authenticate']]).toEqual([401, `Bearer resource_metadata="${metadataUrl}"`]);
 });
 
-test('B1 whoever is not known to a gateway is told which scopes a token must have', async () => {
+test('B1 an unknown caller of a gateway is told which scopes a token must have', async () => {
   const issuer = await startIssuer();
   const jwt = { issuer: issuer.url, audience, jwks: `${issuer.url}/jwks`, requiredScopes: ['tools', 'more'] };
   const crib = await openCrib({

@@ -232,7 +232,7 @@ describeMatrix((cell) => {
         });
     });
 
-    test('E5 is told of no more once it is kept from whoever followed it', async () => {
+    test('E5 sends no more updates to a follower that may no longer read it', async () => {
       const source = stocked('secrets');
       const current = new CurrentSource(source);
       const peer = await cell.connect({ source: current });

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { OutboundError, type OutboundOptions, type OutboundReason } from '../../src/net/outbound.ts';
 
-/** The address that stands for the public internet in these tests; the other ones of this machine stand for what is private. */
+/** The address that stands for the public internet in these tests; all others of this machine are private. */
 export const publicAddress = '127.0.0.2';
 
 /** The address that stands for a private network. */

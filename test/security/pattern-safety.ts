@@ -1,4 +1,4 @@
-/** Why a regular expression could take more than linear time, judged carefully rather than exactly; empty when it cannot. */
+/** Why a regular expression could take more than linear time; empty when it cannot. Refuses some that are fine. */
 export function dangersOf(pattern: string, flags = ''): string[] {
   const root = new PatternReader(pattern).read();
   const dangers = [...root.flatMap(dangersIn), ...root.flatMap(waysThrough).flatMap(neighbours)];

@@ -30,7 +30,7 @@ export function tokenOf({ id, tenant }: Caller): string {
 
 const known = new Map([ada, bob, cyn, otherAda].map((caller) => [tokenOf(caller), caller]));
 
-/** Signs in whoever brings a token. */
+/** Signs in a caller by its token. */
 export const signsIn: Pick<ServerOptions, 'authenticate'> = {
   authenticate: ({ headers }) => known.get(String(headers['authorization'])),
 };

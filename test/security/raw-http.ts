@@ -43,7 +43,7 @@ export async function send(port: number, request: RawRequest): Promise<RawAnswer
 }
 
 /**
- * Writes bytes, in slices and only until the server says something, and reads until it closes; a reset is a way of closing.
+ * Writes bytes in slices until the server answers, and reads until it closes; a reset counts as closing.
  * With `end`, the writing side is closed after the last byte, so that an unfinished request does not wait for more.
  */
 export async function talk(port: number, bytes: Uint8Array, { end = false } = {}): Promise<RawAnswer[]> {

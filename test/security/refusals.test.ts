@@ -106,7 +106,7 @@ test.each<[string, Parameters<typeof ask>[1], string]>([
   ['is not known', {}, 'unauthenticated'],
   ['comes by a foreign name', { headers: { host: 'evil.example' } }, 'refused_origin'],
   ['asks for something else', { path: '/x' }, 'not_found'],
-])('whoever %s is counted, by the reason', async (_who, request, code) => {
+])('a client that %s is counted, by the reason', async (_who, request, code) => {
   const { target, refusals, unknown } = await watched();
   await ask(target, request);
   expect({ refusals, unknown }).toEqual({ refusals: [], unknown: [code] });

@@ -58,7 +58,7 @@ test('B11 a route that needs a scope answers callers who have it, and names it t
   ]);
 });
 
-test('in open mode whoever reaches this machine may read every route', async () => {
+test('in open mode every client that reaches this machine may read every route', async () => {
   const target = await keyed({ routes: [metrics], authenticate: undefined as never });
   expect(await ask(target, { method: 'GET', path: '/metrics' })).toMatchObject({
     status: 200,

@@ -407,7 +407,7 @@ interface Responses {
   sample(): void;
 }
 
-// Sees every response of this process, whoever serves it.
+// Sees every response of this process, from any server.
 function watchResponses(): Responses {
   const responses = new Set<ServerResponse>();
   let most = 0;

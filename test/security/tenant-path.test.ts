@@ -41,7 +41,7 @@ test('B9 the same credential is taken by the tenant it belongs to, so the test a
   expect(target.source.calls[0]?.caller.tenant.id).toBe('south');
 });
 
-test('B9 whoever is not signed in learns nothing about which tenants there are', async () => {
+test('B9 a caller that is not signed in learns nothing about which tenants exist', async () => {
   const target = await keyed();
   for (const tenant of ['north', 'south', 'nowhere']) {
     const { status, body } = await ask(target, { path: `/t/${tenant}/mcp` });

@@ -34,7 +34,7 @@ test.each([false, true])(
     const port = Number(new URL(door.listening!.url).port);
     const first = await begin(port, 'ada', isChunked);
     expect(await statusOf(await begin(port, 'ada', isChunked))).toBe('429');
-    // Whoever else sends is not held up, nor is what comes in one piece.
+    // Other senders are not held up, nor are messages that come in one piece.
     const others = await begin(port, 'bob', isChunked);
     others.end();
     const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };

@@ -51,7 +51,7 @@ test('a task is there for as long as it lives', () => {
   expect(memory.tasks.get('another')).toBe(undefined);
 });
 
-test('A8 whoever begins too many tasks loses its own oldest, and nobody else loses any', () => {
+test('A8 a caller that begins too many tasks loses its own oldest, and others lose nothing', () => {
   const { memory, clock } = open();
   void memory.tasks.put({ ...taskRecord('first of all', clock.now()), owner: 'another' });
   for (let count = 0; count <= 1_000; count++)

@@ -217,7 +217,7 @@ test('a file that never ends loading is broken after a while, holds up nobody lo
   expect(registry.getToolNames()).toEqual(['a']);
 });
 
-test('closing waits for no file, nor does whoever gives up', async () => {
+test('closing and giving up do not wait for a file', async () => {
   const endless = 'await new Promise(() => {});';
   const { folder, modules, logged } = await setUp(
     { 'tools/a.ts': tool('a') },

@@ -66,7 +66,7 @@ test('a link is good until its time is over', async () => {
   expect(await read(uri, ada)).toBe(undefined);
 });
 
-test('A8 whoever publishes too much loses its own oldest, and nobody else loses any', async () => {
+test('A8 a caller that publishes too much loses its own oldest, and others lose nothing', async () => {
   const { publications, read } = open();
   const others = publications.publish({ name: 'other', data: 'x' }, ada);
   const first = publications.publish({ name: 'first', data: 'x' }, bob);

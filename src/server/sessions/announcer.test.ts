@@ -97,7 +97,7 @@ test('a change that is hidden stays unheard even before a slow source has listed
   expect(ear.heard).toHaveLength(1);
 });
 
-test('whoever left while a slow source was looking hears nothing', async () => {
+test('a client that left while a slow source was asked is told nothing', async () => {
   const source = new ToolRegistry();
   const announcer = new Announcer(slowly(source), accidents);
   const ear = listener();

@@ -144,7 +144,7 @@ test('A9 a session that ends while it is looked for stays ended', async () => {
   await expect(sessions.find(id, ada)).rejects.toThrow(unknown);
 });
 
-test('A9 a session stays ended for whoever looked for it while the memory was about to forget it', async () => {
+test('A9 a session that is ended while it is looked up stays ended', async () => {
   const { sessions, hold } = openSlow();
   const { id } = await sessions.open(ada, revision, client);
   const forget = hold('delete');

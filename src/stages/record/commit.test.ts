@@ -139,7 +139,7 @@ describe('E3 R3 without a record nothing with effects runs', () => {
     expect(seen).toEqual([1]);
   });
 
-  test('R3 whoever called a tool that ran is told so when its outcome cannot be written', async () => {
+  test('R3 the caller is told that the tool ran when its outcome cannot be written', async () => {
     const journal = fragileJournal();
     const { source, pay, seen } = setUp(journal, () => {
       journal.failing = true;

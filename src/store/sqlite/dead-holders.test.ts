@@ -65,7 +65,7 @@ test('a task whose process was killed has failed after the next start', async ()
   expect(outcomesIn(folder)).toEqual([undefined, 'unknown']);
 });
 
-test('a task whose process is killed fails without a start, for whoever shares the database', async () => {
+test('a task whose process is killed fails for other processes of the database, without a restart', async () => {
   const folder = createStoreFolder();
   const child = await startHolder(folder);
   const { memory } = await folder.open();

@@ -65,7 +65,7 @@ async function mixedUp(options: RunOptions): Promise<Outcome> {
         id: number;
         params: { arguments: { nonce: string; ms: number } };
       };
-      // Whoever came before with the same id is sent away.
+      // An earlier client with the same id is disconnected.
       waiting.get(id)?.end('{}');
       waiting.set(id, response);
       await pause(params.arguments.ms);

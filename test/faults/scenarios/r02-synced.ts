@@ -56,7 +56,7 @@ async function callAll(port: number, nonces: readonly string[]): Promise<void> {
   client.close();
 }
 
-// What shows that the last row of a call is written: its nonce, or for a call with effects, whose last row has none, the id of the call.
+// Shows that the last row of a call is written: its nonce, or with effects the id, since that row has no nonce.
 async function tokensOf(crib: Crib, nonces: readonly string[]): Promise<Map<string, string>> {
   const tokens = new Map(nonces.map((nonce) => [nonce, nonce]));
   for (const row of await crib.rows()) {
@@ -67,8 +67,9 @@ async function tokensOf(crib: Crib, nonces: readonly string[]): Promise<Map<stri
 }
 
 /*
- * The trace has every write with its whole text. A row is in the write-ahead log once its token is in a completed write to that file, and on the
- * disk once a later sync of that file has come back. An answer is a write to a socket that has the nonce: the token must be on the disk by then.
+ * The trace has every write with its whole text. A row is in the write-ahead log once its token is in a completed
+ * write to that file, and on disk once a later sync of that file has returned. An answer is a write to a socket that
+ * has the nonce: the token must be on disk by then.
  */
 function unsynced(
   lines: readonly string[],
@@ -120,8 +121,8 @@ interface SystemCall {
   readonly isDone: boolean;
 }
 
-// A call that another thread interrupts in the log is begun on one line and completed on a later one: it counts when it is completed. A write to
-// a socket counts when it is begun, since its bytes may leave from then on.
+// A system call that another thread interrupts has two lines in the log: it counts when it is completed.
+// A write to a socket counts when it is begun, since its bytes may leave from then on.
 function* completed(lines: readonly string[]): Generator<SystemCall> {
   const begun = new Map<string, SystemCall>();
   for (const line of lines) {

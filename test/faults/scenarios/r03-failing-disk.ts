@@ -111,7 +111,7 @@ function untilUnready(serving: Serving): Promise<number> {
   return eventually('the server is not ready', async () => (await serving.look('/readyz')) === 503);
 }
 
-// The record and one copy of its checkpoints are on a small disk, as they are on one disk by default; another copy is elsewhere.
+// The record and one copy of its checkpoints are on one small disk, as by default; another copy is elsewhere.
 async function fillDisk({ report }: RunOptions): Promise<Part> {
   const url = 'sqlite:./disk/toolcrib.db';
   return onSmallDisk({ store: { url } }, async ({ crib, serving, filler }) => {

@@ -66,7 +66,8 @@ async function inChild(way: string, numbers: readonly number[]): Promise<Outcome
   return JSON.parse(stdout) as Outcome;
 }
 
-// Broken on purpose: a server that goes down over a message it cannot read, one that keeps silent, one that explains itself. Each has to be found and cut down.
+// Broken on purpose: servers that crash over a message, do not answer, or tell too much.
+// Each must be found and made short.
 async function control({ seed }: RunOptions): Promise<Outcome> {
   const broken: readonly (readonly [kind: string, open: () => Way | Promise<Way>])[] = [
     ['the server ended', () => byHttp(SABOTAGE)],

@@ -79,7 +79,7 @@ async function reloadOften(
   }
 }
 
-// A file is often saved twice in a row: the second time may fall into the reading of the first, and must take effect all the same.
+// A file is often saved twice in a row: the second save may come while the first is read, and must take effect.
 async function changeTwice({ seed, report }: RunOptions, pairs: number): Promise<string[]> {
   const random = new Random(seed);
   const offering = (ready: object): ConfigInput => ({ tools: { modules: ['./tools/*.mjs'], ready } });

@@ -32,7 +32,7 @@ export const isolation: Scenario = {
   control: (options) => disturb(options, { groups: 1, isShared: true }),
 };
 
-// So many others call beside each other, each so often before the noise, beside it, and beside as much of it as there can be.
+// How many callers there are, and how often each calls: before the noise, with it, and with as much as possible.
 const OTHERS = 3;
 const CALLS = 40;
 const FIRST_CALLS = 10;
