@@ -57,6 +57,40 @@ test('a tool is shown as exactly the document that describes it (000-04)', () =>
 }`);
 });
 
+test('a tool with a Zod schema is shown as the same document, with nothing added (000-04)', () => {
+  const input = z.object({
+    query: z.string().describe('Search query'),
+    limit: z.int().describe('Maximum results').default(10),
+  });
+  const tool = defineTool({ ...described, input }, () => ({ results: [] }));
+  expect(JSON.stringify(describeTool(tool as Tool).inputSchema)).toBe(
+    JSON.stringify({
+      type: 'object',
+      properties: {
+        query: { type: 'string', description: 'Search query' },
+        limit: { type: 'integer', description: 'Maximum results', default: 10 },
+      },
+      required: ['query'],
+    }),
+  );
+});
+
+test('limits that an author wrote stay, wherever they stand in a Zod schema (000-04)', () => {
+  const count = z.int().min(1).max(99);
+  const input = z.object({
+    list: z.array(count),
+    either: z.union([count, z.string()]),
+    by: z.record(z.string(), count),
+  });
+  const { inputSchema } = defineTool({ ...described, input }, () => ({}));
+  const limited = { type: 'integer', minimum: 1, maximum: 99 };
+  expect(inputSchema.properties).toMatchObject({
+    list: { items: limited },
+    either: { anyOf: [limited, { type: 'string' }] },
+    by: { additionalProperties: limited },
+  });
+});
+
 test('delete_file is shown with all five hints (004-13)', () => {
   const tool = defineTool(
     {

@@ -1,3 +1,4 @@
+import { asWritten } from './as-written.ts';
 import { checkSchema } from './check.ts';
 import { ToolcribError } from '../base/errors.ts';
 
@@ -117,7 +118,7 @@ function readSchema(schema: SchemaLike, direction: 'input' | 'output'): ReadSche
     );
   }
   const { $schema: _dialect, ...json } = toJsonSchema(standard, direction);
-  return { json, parse: parserOf(schema) };
+  return { json: asWritten(json), parse: parserOf(schema) };
 }
 
 /** Zod's method for asynchronous checks. */
