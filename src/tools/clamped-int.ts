@@ -1,17 +1,20 @@
 import { z } from 'zod';
 import { ToolcribError } from '../base/errors.ts';
 
-/** The range of a number that is moved into it. */
+/** The range a number is clamped to. */
 export interface ClampedRange {
   readonly min: number;
   readonly max: number;
-  /** What counts when nothing is given. */
+  /** The value if none is given. */
   readonly default: number;
-  /** What the number is for; the range is told after it. */
+  /** What the number is for; the range is appended. */
   readonly description?: string;
 }
 
-/** A Zod schema for a whole number that is moved into its range instead of being refused; clients are told the range in words, so that they let every number through. */
+/**
+ * A Zod schema for an integer that is clamped to its range instead of being refused; the range is only described in
+ * words, so that clients send any number.
+ */
 export function clampedInt(range: ClampedRange): z.ZodDefault<z.ZodNumber> {
   const { min, max, default: fallback, description } = range;
   if (![min, max, fallback].every(Number.isSafeInteger) || min > fallback || fallback > max) {

@@ -1,9 +1,9 @@
 import { secretSpellings } from '../base/secret-spellings.ts';
 
-/** Takes secrets out of a text, and out of the end of one that was cut what may be the beginning of a secret. */
+/** Removes secrets from a text, and from the end of a cut text the possible beginning of a secret. */
 export type Conceal = (text: string, how?: { readonly isCut: boolean }) => string;
 
-/** Makes what takes secrets out of a text: an API may repeat what it was sent. */
+/** Makes a function that removes secrets from a text: an API may repeat what it was sent. */
 export function concealSecrets(secrets: readonly string[]): Conceal {
   const spellings = secrets
     .filter(({ length }) => length >= MIN_LENGTH)
@@ -17,7 +17,7 @@ export function concealSecrets(secrets: readonly string[]): Conceal {
   };
 }
 
-/** What is secret in a header's value: the whole, and what follows a scheme such as `Bearer`. */
+/** The secrets in a header's value: all of it, and what follows a scheme such as `Bearer`. */
 export function secretsInHeader(value: string): readonly string[] {
   return [value, value.slice(value.indexOf(' ') + 1)];
 }
@@ -25,7 +25,7 @@ export function secretsInHeader(value: string): readonly string[] {
 // Shorter ones are part of too many words.
 const MIN_LENGTH = 4;
 
-/** How many characters at the end of a text are the beginning of a secret. */
+/** How many characters at the end of a text may be the beginning of a secret. */
 function begunAtEnd(text: string, secrets: readonly string[]): number {
   let most = 0;
   for (const secret of secrets) {

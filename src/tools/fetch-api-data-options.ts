@@ -3,7 +3,7 @@ import { namingOptions } from './naming-options.ts';
 
 const hostList = z.array(z.string().min(1));
 
-/** Where `fetch_api_data` may go, and how. */
+/** Which hosts `fetch_api_data` may reach, and how. */
 export const fetchApiDataOptions = z.strictObject({
   hosts: hostList
     .min(1)
@@ -50,5 +50,5 @@ export const fetchApiDataOptions = z.strictObject({
   ...namingOptions('fetch_api_data'),
 });
 
-/** Options of `fetch_api_data`, as they are written. */
+/** Options of `fetch_api_data`, as written. */
 export type FetchApiDataOptions = z.input<typeof fetchApiDataOptions>;

@@ -11,13 +11,13 @@ import { concealSecrets, secretsInHeader, type Conceal } from './conceal-secrets
 import { namingOf } from './naming-options.ts';
 import { fetchApiDataOptions, type FetchApiDataOptions } from './fetch-api-data-options.ts';
 
-/** What `fetch_api_data` is made with beside its options; the machine's own unless given. */
+/** What `fetch_api_data` needs beside its options; the system's own unless given. */
 export interface FetchApiDataParts {
   readonly clock?: Clock;
   readonly network?: Pick<OutboundOptions, 'resolve' | 'isAllowed' | 'ca'>;
 }
 
-/** The `fetch_api_data` tool: asks the hosts an operator lists, and nobody else. */
+/** The `fetch_api_data` tool: requests only hosts the operator lists. */
 export function fetchApiDataTool(options: FetchApiDataOptions, parts: FetchApiDataParts = {}): Tool {
   const settings = fetchApiDataOptions.parse(options, { jitless: true });
   const { clock = systemClock } = parts;
@@ -75,7 +75,7 @@ function inputSchema({ methods, timeoutSeconds }: Settings) {
   const allowed: ReadonlySet<string> = new Set(methods);
   const whole = z.strictObject({
     url: z.string().describe('API endpoint URL (HTTPS only).'),
-    // Not an enum: it would refuse small letters before they could be raised.
+    // Not an enum, which would refuse lower case before it is converted.
     method: z
       .string()
       .toUpperCase()
@@ -95,12 +95,12 @@ function inputSchema({ methods, timeoutSeconds }: Settings) {
       .exactOptional()
       .describe('Text to send with POST; it counts as JSON unless a content-type header says otherwise.'),
   });
-  // The handler simply finds no body where there is no such argument.
+  // Without that argument the handler finds no body.
   return methods.includes('POST') ? whole : (whole.omit({ body: true }) as unknown as typeof whole);
 }
 
 function describe({ methods, hosts, hostsByTenant }: Settings): string {
-  // What one tenant can reach is not for the others to know.
+  // Other tenants must not learn which hosts one tenant can reach.
   const isSame = Object.keys(hostsByTenant).length === 0;
   const where = isSame ? ` (${hosts.slice(0, 20).join(', ')}${hosts.length > 20 ? ', ...' : ''})` : '';
   const sends = methods.includes('POST')
@@ -154,7 +154,7 @@ function headerMerger({ headers: fixed, userAgent }: Settings): (given: Headers,
   return (given, body) => {
     checkGivenNames(Object.keys(given));
     const givenNames = namesOf(given);
-    // The same words as for a header that nobody can set, so that a refusal does not tell which ones are fixed.
+    // The same text as for a header nobody can set, so that a refusal does not reveal the configured headers.
     const taken = [...givenNames].find((name) => fixedNames.has(name));
     if (taken !== undefined) throw new OutboundError('refused_request', cannotBeSet(taken));
     const saysType = givenNames.has('content-type') || fixedNames.has('content-type');
@@ -180,7 +180,7 @@ function checkFixed(headers: Headers): void {
   }
 }
 
-// Not every header that is fixed is a secret, and a short value is part of too many texts.
+// Not every configured header is a secret, and a short value is part of too many texts.
 function fixedSecrets({ headers }: Settings): readonly string[] {
   return Object.values(headers)
     .flatMap(secretsInHeader)

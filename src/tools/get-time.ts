@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../base/clock.ts';
 import { toolError } from '../core/authoring/tool-error.ts';
 import { defineTool, type Tool } from '../core/tool.ts';
 
-/** The `get_time` tool: what time it is, in any time zone. */
+/** The `get_time` tool: the time in any time zone. */
 export function getTimeTool(clock: Pick<Clock, 'now'> = systemClock): Tool<{ timezone: string }> {
   return defineTool(
     {
@@ -45,7 +45,7 @@ export function getTimeTool(clock: Pick<Clock, 'now'> = systemClock): Tool<{ tim
   );
 }
 
-// How far a zone is ahead of UTC at a moment, such as `+05:30`.
+// The UTC offset of a zone at a time, such as `+05:30`.
 function offsetOf(timeZone: string, at: number): string | undefined {
   try {
     const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Where the weather comes from, and by whose right. */
+/** The weather service and its API key. */
 export const getWeatherOptions = z.strictObject({
   apiKey: z
     .string()

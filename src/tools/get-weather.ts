@@ -12,13 +12,13 @@ import { getWeatherOptions } from './get-weather-options.ts';
 import { originFetch } from './origin-fetch.ts';
 import { withoutEnd } from './without-end.ts';
 
-/** What the tool is made with; `fetch` reaches the service's own origin alone unless another one is given. */
+/** What the tool is made with; the default `fetch` reaches only the service's own origin. */
 export type WeatherSettings = z.input<typeof getWeatherOptions> & {
   readonly fetch?: Fetch;
   readonly clock?: Pick<Clock, 'now'>;
 };
 
-/** Tells the weather at a place, from OpenWeatherMap or a service that answers in the same way. */
+/** Tells the weather at a place, from OpenWeatherMap or a compatible service. */
 export class WeatherTool extends AbstractTool<WeatherArguments> {
   readonly outputSchema: JsonSchema = readOutputSchema(output).json;
   readonly #apiKey: string;
@@ -48,7 +48,7 @@ export class WeatherTool extends AbstractTool<WeatherArguments> {
         await this.#fetch(`${this.#baseUrl}/weather?${query.toString()}`, { signal }),
       );
     } catch {
-      // The reason may hold the address, and the address holds the key.
+      // The reason may contain the URL, which contains the key.
       signal.throwIfAborted();
       return failure('The weather service could not be reached. Try again later.');
     }
@@ -78,7 +78,7 @@ type WeatherArguments = {
   readonly units: 'metric' | 'imperial' | 'kelvin';
 };
 
-// The service knows kelvin under another name.
+// The service has another name for kelvin.
 const SENT = { metric: 'metric', imperial: 'imperial', kelvin: 'standard' } as const;
 
 const input = z.strictObject({
@@ -125,7 +125,7 @@ async function readAnswer(response: Response): Promise<Answer> {
   const answer = readValue(await response.text());
   const { data } = told.safeParse(answer, { jitless: true });
   if (data) return { weather: data };
-  // Some services say in the body what others say in the status.
+  // Some services put the status into the body.
   const { cod = 200 } = isObject(answer) ? answer : {};
   return cod === 200 || cod === '200'
     ? { problem: 'The weather service answered something that cannot be read. Try again later.' }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a tool is called and what is said of it, for tools that can be offered several times. */
+/** Name, title and description, for tools that can be offered several times. */
 export function namingOptions(name: string) {
   return {
     name: z.string().min(1).default(name).describe('What the tool is called.'),
@@ -13,14 +13,14 @@ export function namingOptions(name: string) {
   };
 }
 
-/** The options as they are read. */
+/** The options as read. */
 export interface Naming {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
 }
 
-/** The name, title and description that were set, to be put over those a tool has by itself. */
+/** The configured name, title and description, which replace the tool's own. */
 export function namingOf({ name, title, description }: Naming): Naming {
   return { name, ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
 }

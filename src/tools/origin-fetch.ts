@@ -4,8 +4,8 @@ import type { Fetch } from '../net/outbound.ts';
 const LIMITS = { maxRedirects: 0, timeoutMs: 30_000, maxBytes: 8 * 1_048_576 };
 
 /**
- * A `fetch` that reaches the origin of one API and nothing else, and follows no redirect, so that what is sent along stays there. Where it is not
- * the usual origin, somebody who runs the server chose it, and it may be inside the network.
+ * A `fetch` that reaches the origin of one API only and follows no redirect, so that credentials stay there. An unusual
+ * origin was chosen by the operator, so it may be inside the network.
  */
 export function originFetch(baseUrl: string, usualHost: string): Fetch {
   const { origin } = new URL(baseUrl);

@@ -3,7 +3,7 @@ import { systemClock, type Clock } from '../base/clock.ts';
 import { hasContext } from '../core/caller.ts';
 import type { ToolContext } from '../core/context.ts';
 
-/** Answers `pong`: proves that a client reaches this server and that calls come back. */
+/** Answers `pong`: proves that a client reaches this server and gets responses. */
 export class PingTool extends AbstractTool<{ message: string }> {
   readonly #clock: Clock;
 

@@ -4,18 +4,18 @@ import { hasContext } from '../core/caller.ts';
 import type { ToolContext } from '../core/context.ts';
 import type { ToolSource } from '../core/source.ts';
 
-/** What the tool reports about; nothing else of the server is ever shown. */
+/** What the tool reports; nothing else about the server is shown. */
 export interface ServerInfoConfig {
   readonly name: string;
   readonly version: string;
-  /** Counts the tools its caller can see, and tells what else is offered. */
+  /** Lists the tools of the caller, and what else is offered. */
   readonly source: Pick<ToolSource, 'list' | 'resources' | 'prompts'>;
   /** Settings that callers may know, by name. */
   readonly configuration?: Readonly<Record<string, unknown>>;
   readonly clock?: Clock;
 }
 
-/** Tells which server this is, which revision is spoken with it and how many tools it offers its caller. */
+/** Tells which server this is, which protocol revision is in use and how many tools its caller has. */
 export class ServerInfoTool extends AbstractTool<{ include_context: boolean }> {
   readonly #config: ServerInfoConfig;
   readonly #clock: Clock;

@@ -5,22 +5,22 @@ import type { CommandOptions } from './options.ts';
 /** The most characters one argument may have. */
 export const MAX_ARGUMENT_LENGTH = 4_096;
 
-// Well below what an operating system takes, whatever the environment adds.
+// Well below the limit of operating systems, whatever the environment adds.
 const MAX_TOTAL_BYTES = 131_072;
 
 /** One argument for a program. */
 export interface Argument {
   /** What the program gets. */
   readonly text: string;
-  /** What the model knows it by. */
+  /** The name the model knows it by. */
   readonly label: string;
   readonly isPath: boolean;
 }
 
-/** Turns what a model gives into arguments for the program; throws `invalid_arguments` for what it may not give. */
+/** Turns what a model gives into arguments for the program; throws `invalid_arguments` if they are not allowed. */
 export type ReadArguments = (given: readonly string[]) => readonly Argument[];
 
-/** Makes the check of a command's arguments; throws `invalid_setup` for a pattern that cannot be used. */
+/** Compiles the check of a command's arguments; throws `invalid_setup` for an invalid pattern. */
 export function compileArguments(name: string, command: CommandOptions): ReadArguments {
   const rules = command.arguments.map((argument, index) =>
     compileRule(argument, `commands.${name}.arguments[${index}]`),
@@ -36,7 +36,7 @@ export function compileArguments(name: string, command: CommandOptions): ReadArg
   };
 }
 
-/** What is thrown for arguments a model may not give. */
+/** The error for arguments that are not allowed. */
 export function refusal(text: string): ToolcribError {
   return new ToolcribError('invalid_arguments', `Invalid arguments for run_command: ${text}`);
 }
@@ -65,7 +65,7 @@ function compileRule(options: RuleOptions, place: string): Rule {
 
 function anchored(source: string, place: string): LinearPattern {
   try {
-    // Alone first: a stray parenthesis could otherwise get out of the anchors.
+    // Compiled alone first: an unmatched parenthesis could escape the anchors.
     linearPattern(source);
     return linearPattern(`^(?:${source})$`);
   } catch (cause) {
@@ -83,7 +83,7 @@ function readArgument(argument: string, index: number, rule: Rule): Argument {
   const label = `arguments[${index}]${rule.label}`;
   const say = (what: string): ToolcribError => refusal(`${label} ${what}`);
   if (argument.length > MAX_ARGUMENT_LENGTH) throw say(`may have ${MAX_ARGUMENT_LENGTH} characters at most.`);
-  // What arrives must be what was checked, and neither of these can be handed to a program as it is.
+  // The program must get exactly what was checked, and these characters cannot be passed unchanged.
   if (/\0|\p{Surrogate}/u.test(argument))
     throw say('holds a character no program can be given; leave it out.');
   if (argument.startsWith('-') && !rule.allowDash) throw say('may not begin with "-".');

@@ -2,17 +2,19 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../base/clock.ts';
 
-/** How long programs may take to end when they are asked to. */
+/** How long programs may take to end after SIGTERM. */
 export const GRACE_MS = 1_000;
 
-/** Asks the processes of a group to end, then makes them; also what is left of a group whose first process is gone. */
+/**
+ * Ends the processes of a group, first with SIGTERM, then with SIGKILL; also what is left if its first process is gone.
+ */
 export async function endGroup(id: number): Promise<void> {
   if (!send(id, 'SIGTERM') || (await isGone(id))) return;
   send(id, 'SIGKILL');
   await isGone(id);
 }
 
-/** Sees to it that a group ends with this process at the latest; the returned function takes that back. */
+/** Ends a group with this process at the latest; the returned function cancels that. */
 export function endWithThisProcess(id: number): () => void {
   if (underWay.size === 0) process.on('exit', endAll);
   underWay.add(id);
@@ -45,7 +47,7 @@ function send(group: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-// The dead stay in their group until whoever inherited them takes note, which in a container may be never.
+// Dead processes stay in their group until their parent reaps them, which may never happen in a container.
 function areAllDead(group: number): boolean {
   const members = processes()
     .map(standingOf)
@@ -54,7 +56,7 @@ function areAllDead(group: number): boolean {
   return states.includes('Z') && states.every((state) => state === 'Z' || state === 'X');
 }
 
-// Only Linux tells; elsewhere the wait is a little longer.
+// Only Linux has /proc; elsewhere the wait is a little longer.
 function processes(): string[] {
   try {
     return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
@@ -65,7 +67,7 @@ function processes(): string[] {
 
 function standingOf(pid: string): Readonly<Record<'state' | 'group', string | undefined>> {
   const text = statOf(pid);
-  // The name of the program comes before, in brackets, and may hold spaces and brackets itself.
+  // The name of the program comes before, in parentheses, and may contain spaces and parentheses.
   const [state, , group] = text.slice(text.lastIndexOf(')') + 2).split(' ', 3);
   return { state, group };
 }

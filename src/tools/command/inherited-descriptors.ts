@@ -1,16 +1,16 @@
 import { openSync, readdirSync, readFileSync } from 'node:fs';
 
-/** What a program gets in the place of one descriptor. */
+/** What a program gets as one descriptor. */
 export type StdioEntry = 'ignore' | 'pipe' | 'ipc' | number;
 
-/** Descriptors for a program, such that it gets none that this process was started with: what it would inherit leads nowhere. */
+/** Descriptors for a program, with every descriptor this process itself inherited replaced by /dev/null. */
 export function coverInherited(stdio: readonly StdioEntry[]): StdioEntry[] {
   const covered = [...stdio];
-  // What this process opens itself is closed for programs, so what was there at the start is all there is.
+  // Descriptors this process opens are closed on exec, so only those it inherited remain.
   for (const descriptor of (inherited ??= findInherited())) {
     if (descriptor < stdio.length) continue;
     while (covered.length < descriptor) covered.push('ignore');
-    // Beyond the first three, 'ignore' leaves what is there.
+    // Beyond the first three, 'ignore' would leave the descriptor open.
     covered[descriptor] = nowhere ??= openSync('/dev/null', 'r');
   }
   return covered;
@@ -21,7 +21,7 @@ let nowhere: number | undefined;
 
 const CLOSE_ON_EXEC = 0o2_000_000;
 
-// Only Linux tells; macOS hands on nothing that is not asked for.
+// Only Linux has /proc; macOS passes on only what is asked for.
 function findInherited(): number[] {
   return (unlessAbsent(() => readdirSync('/proc/self/fd')) ?? [])
     .map(Number)
@@ -30,14 +30,14 @@ function findInherited(): number[] {
 }
 
 function isHandedOn(descriptor: number): boolean {
-  // The one the list was read through is closed already.
+  // The descriptor used to read the list is closed already.
   const text = unlessAbsent(() => readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1'));
   const flags = text?.split('\n').find((line) => line.startsWith('flags:'));
   if (flags === undefined) return false;
   return (Number.parseInt(flags.slice('flags:'.length).trim(), 8) & CLOSE_ON_EXEC) === 0;
 }
 
-// What cannot be read for another reason, such as that descriptors have run out, must not pass for there being none.
+// Other errors, such as running out of descriptors, must not be read as an empty list.
 function unlessAbsent<T>(read: () => T): T | undefined {
   try {
     return read();

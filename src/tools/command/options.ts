@@ -26,7 +26,7 @@ function hasShape({ pattern, path }: { readonly pattern?: string; readonly path:
   return path || pattern !== undefined;
 }
 
-/** One argument as it may be written. */
+/** One argument as written. */
 const commandArgument = z
   .strictObject({
     name: z.string().min(1).max(64).exactOptional().describe('What the model knows it by.'),
@@ -42,7 +42,7 @@ const commandRest = z
   })
   .refine(hasShape, needsShape);
 
-/** One program the model may start, and with which arguments. */
+/** One program the model may run, and with which arguments. */
 export const commandOptions = z.strictObject({
   file: z.string().min(1).describe('The program, as an absolute path; a shell is refused.'),
   description: z
@@ -89,5 +89,5 @@ export const runCommandOptions = z.strictObject({
     .describe('How much is kept of standard output, and of standard error.'),
 });
 
-/** A command as it may be written, every default filled in. */
+/** A command with every default filled in. */
 export type CommandOptions = z.output<typeof commandOptions>;

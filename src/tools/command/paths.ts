@@ -2,12 +2,15 @@ import { lstat, realpath } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { refusal, type Argument } from './arguments.ts';
 
-/** Refuses a path that a link leads out of the working folder; whoever can change the folder at this moment can still be faster. */
+/**
+ * Refuses a path that leads out of the working folder through a link; a process that changes the folder at the same
+ * moment can still win the race.
+ */
 export async function requireBelow(folder: string, args: readonly Argument[]): Promise<void> {
   const paths = args.filter(({ isPath }) => isPath);
   if (paths.length === 0) return;
   const top = await realpath(folder).catch(nothing);
-  // Nothing can be started in a folder that is gone, and whoever tries to will say so.
+  // Starting a program in a missing folder fails with its own message.
   if (top === undefined) return;
   for (const { text, label } of paths) {
     const real = await resolveExisting(join(top, text));
@@ -16,7 +19,8 @@ export async function requireBelow(folder: string, args: readonly Argument[]): P
   }
 }
 
-// Where the part of a path leads that is there; nowhere if nobody can tell, as with a link to what is not there, which a program could make.
+// The real path of the existing part of a path; `undefined` if it cannot be resolved, such as a dangling link that a
+// program could follow.
 async function resolveExisting(path: string): Promise<string | undefined> {
   try {
     return await realpath(path);

@@ -6,7 +6,7 @@ import { systemClock } from '../../base/clock.ts';
 import { coverInherited } from './inherited-descriptors.ts';
 import { endGroup, endWithThisProcess, GRACE_MS } from './group.ts';
 
-/** A program to run, once. */
+/** One run of a program. */
 export interface ProcessPlan {
   readonly file: string;
   readonly args: readonly string[];
@@ -14,35 +14,35 @@ export interface ProcessPlan {
   /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly timeoutMs: number;
-  /** How much is kept of each output. */
+  /** How much of each output is kept. */
   readonly maxOutputBytes: number;
 }
 
-/** Why a program was ended before it was done. */
+/** Why a program was ended early. */
 export type Stopped = 'timed_out' | 'flooded' | 'cancelled';
 
 /** How a program ended. */
 export interface ProcessEnd {
   readonly stopped: Stopped | undefined;
   readonly exitCode: number | null;
-  /** The signal that ended it, whoever sent it. */
+  /** The signal that ended it, if one did. */
   readonly signal: string | null;
   readonly stdout: string;
   readonly stderr: string;
   readonly isCut: boolean;
 }
 
-/** What is thrown away after the limit before a program that goes on writing is ended. */
+/** How much output over the limit is discarded before the program is ended. */
 const FLOOD_BYTES = 16 * 1024 * 1024;
 
-/** Runs a program without a shell; when this is over, nothing of its process group is left running. */
+/** Runs a program without a shell; afterwards no process of its group is left running. */
 export async function runProcess(plan: ProcessPlan, signal: AbortSignal): Promise<ProcessEnd> {
   signal.throwIfAborted();
   const child = start(plan);
-  // Heard from the start: a program that could not be started, or later not be ended, says so in an event of its own.
+  // Registered at once: a program that cannot be started, or later not be killed, emits an error event.
   child.on('error', () => {});
   const [exited, closed] = [once(child, 'exit'), once(child, 'close')];
-  // Each rejects when it could not be started; whoever hears of one has no use for the other.
+  // Avoids unhandled rejections: both reject if the program cannot be started, and only one is awaited.
   for (const ended of [exited, closed]) ended.catch(() => {});
   const { pid } = child;
   let stopped: Stopped | undefined;
@@ -69,7 +69,7 @@ export async function runProcess(plan: ProcessPlan, signal: AbortSignal): Promis
     stopTimer();
     signal.removeEventListener('abort', cancel);
     forget?.();
-    // A process that left the group may hold the other end for ever.
+    // A process that left the group may keep the pipe open for ever.
     child.stdout?.destroy();
     child.stderr?.destroy();
   }
@@ -78,16 +78,16 @@ export async function runProcess(plan: ProcessPlan, signal: AbortSignal): Promis
 function start({ file, args, folder, env }: ProcessPlan): ChildProcess {
   return spawn(file, args, {
     cwd: folder,
-    // Node.js hands this one variable on unless it is named, and would look for others in a prototype.
+    // Node.js passes this variable on unless it is set, and also reads inherited properties.
     env: Object.assign(Object.create(null) as object, { NODE_V8_COVERAGE: undefined }, env),
     shell: false,
-    // A group of its own, so that everything it starts can be ended with it.
+    // A process group of its own, so that everything it starts can be ended with it.
     detached: true,
     stdio: coverInherited(['ignore', 'pipe', 'pipe']),
   });
 }
 
-// Without descriptors there are no pipes either, whatever the types say.
+// Without free descriptors the streams are missing, whatever the types say.
 function outputsOf({ stdout, stderr }: Partial<Pick<ChildProcess, 'stdout' | 'stderr'>>): Readable[] {
   return [stdout, stderr].filter((stream) => stream !== undefined && stream !== null);
 }
@@ -105,13 +105,13 @@ function keep(stream: Readable, limit: number, onFlood: () => void): Kept {
     total += chunk.length;
     if (total > limit + FLOOD_BYTES) onFlood();
   });
-  // Nothing can be done about a pipe that breaks; what came before it counts.
+  // A broken pipe cannot be repaired; the output before it is used.
   stream.on('error', () => {});
   const isCut = (): boolean => total > limit;
   return {
     isCut,
     text() {
-      // In a text that is cut, half a character at the end is left out; anything else that is not UTF-8 shows as U+FFFD.
+      // A character that was cut at the end is left out; anything else that is not UTF-8 becomes U+FFFD.
       const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.concat(chunks), {
         stream: isCut(),
       });

@@ -9,19 +9,19 @@ import { requireBelow } from './paths.ts';
 import { runProcess, type ProcessEnd } from './process.ts';
 import { checkProgram, workingFolders } from './setup.ts';
 
-/** The `run_command` tool, which has to be let go of. */
+/** The `run_command` tool, which must be closed. */
 export interface RunCommandTool extends Tool<{ command: string; arguments: string[] }> {
   /** Lets the commands under way finish. */
   close(): Promise<void>;
 }
 
-/** What the tool is made with beside its options. */
+/** What the tool needs beside its options. */
 export interface RunCommandParts {
-  /** What a relative path in the options is relative to; where the process was started unless set. */
+  /** What relative paths in the options are relative to; the working directory unless set. */
   readonly folder?: string;
 }
 
-/** The `run_command` tool: programs the operator names, with arguments the operator allows, and never a shell. */
+/** The `run_command` tool: programs the operator lists, with arguments the operator allows, and never a shell. */
 export function runCommandTool(
   options: z.input<typeof runCommandOptions>,
   { folder = process.cwd() }: RunCommandParts = {},

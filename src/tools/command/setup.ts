@@ -28,7 +28,7 @@ const SHELLS: ReadonlySet<string> = new Set([
   'zsh',
 ]);
 
-/** Refuses a program that is not there, cannot be started, could be replaced by anybody, or takes text as commands. */
+/** Refuses a program that is missing, cannot be run, is writable by everyone, or is a shell. */
 export function checkProgram(name: string, file: string): void {
   const wrong = (what: string): ToolcribError =>
     new ToolcribError('invalid_setup', `commands.${name}.file ${what}`);
@@ -64,7 +64,7 @@ export function workingFolders(path: string, folder: string): FindFolder {
   };
 }
 
-// By name, and by what the system lists, whatever name that has here.
+// By name, and by comparing with the shells the system lists, whatever their names.
 function isShell(file: string, { dev, ino }: Stats): boolean {
   if ([file, realpathSync(file)].some((path) => SHELLS.has(basename(path)))) return true;
   const listed = listedShells().map(statOf);

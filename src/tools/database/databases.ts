@@ -24,10 +24,10 @@ import { kindOfStatement } from '../sql/sqlite-text.ts';
 import type { SqliteDriver } from '../sql/sqlite.ts';
 import { columnsOfTables, namedTables, withColumns, type TableColumns } from './table-columns.ts';
 
-/** The database of one tenant, or of all: what it is asked is checked before it is run. */
+/** The database of one tenant, or of all; every query is checked before it runs. */
 export interface TenantDatabase {
   readonly dialect: 'sqlite' | 'postgres';
-  /** Runs a query that stays within the rules, or throws an `SqlRefusal`. */
+  /** Runs a query within the rules, or throws an `SqlRefusal`. */
   query(statement: SqlStatement, rules: SqlRules): Promise<SqlRows>;
   /** What can be read of the tables of the rules. */
   tables(rules: SqlRules, patience: SqlPatience): Promise<readonly TableColumns[]>;
@@ -41,15 +41,15 @@ export interface TenantDatabases {
   close(): Promise<void>;
 }
 
-/** What databases are opened with beside their URLs. */
+/** What databases need beside their URLs. */
 export interface DatabaseParts {
-  /** What the paths of files are relative to; the working folder unless set. */
+  /** What file paths are relative to; the working directory unless set. */
   readonly folder?: string;
-  /** Hears of a statement that could not be ended where it runs. */
+  /** Called for a statement that could not be stopped. */
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** Opens what the options name; connections are made when they are first needed. */
+/** Opens the configured databases; connections are made on first use. */
 export function openDatabases(
   { url, urlByTenant }: Pick<z.output<typeof querySqlOptions>, 'url' | 'urlByTenant'>,
   parts: DatabaseParts = {},
@@ -77,7 +77,7 @@ export function openDatabases(
   };
 }
 
-// Nothing of anybody's making is found without its schema, so nothing can take the place of what was checked.
+// User-created objects are only found with their schema, so none can replace what was checked.
 function open(url: string, { folder, onFailure }: DatabaseParts): SqliteDriver | PostgresDriver {
   return openSql(url, folder, { searchPath: 'pg_catalog, pg_temp', ...(onFailure && { onFailure }) });
 }
@@ -154,7 +154,7 @@ function located(error: unknown, wordIn: (data: ToolcribError['data']) => string
   });
 }
 
-// The plan is looked at twice: for a reason the model understands, and again where it cannot change before it is run.
+// The plan is checked twice: first for a reason the model understands, then again where it cannot change before it runs.
 async function querySqlite(driver: SqliteDriver, statement: SqlStatement, rules: SqlRules): Promise<SqlRows> {
   checkText(statement.sql);
   const kind = kindOfStatement(statement.sql);
@@ -179,7 +179,7 @@ async function querySqlite(driver: SqliteDriver, statement: SqlStatement, rules:
       'Query not allowed',
       'Only tables can be read: no table-valued functions and no virtual tables.',
     );
-  // The database would take null for a value that is missing, and leave out one too many.
+  // The database would use null for a missing value, and ignore an extra one.
   const given = statement.values.length;
   if (parameterCount !== given) throw parameterRefusal(parameterCount, given);
   const scope = { tables: [...allowed], functions: [...rules.functions] };

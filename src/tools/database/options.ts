@@ -25,7 +25,7 @@ const table = z.strictObject({
     .describe("The column that holds the id of a row's tenant; a caller gets rows of its own tenant only."),
 });
 
-/** What `query_database` may read, and how much of it. */
+/** What `query_database` may read, and its limits. */
 export const queryDatabaseOptions = z.strictObject({
   url: z
     .string()

@@ -21,11 +21,11 @@ import { columnsOfTables, type TableColumns } from './table-columns.ts';
 import { sharedPatience, sqlError, type SqlDriver } from '../sql/driver.ts';
 import { sqlFailure } from '../sql/failure.ts';
 
-/** What the tool is made with: the options without the URL, and the database itself. */
+/** The options of the tool without the URL, and the database itself. */
 export interface DatabaseQueryConfig extends Omit<z.input<typeof queryDatabaseOptions>, 'url'> {
-  /** The database, or where a call finds it, such as among the services its registry shares. */
+  /** The database, or how a call finds it, such as among the services of its registry. */
   readonly db: SqlDriver | ((context: ToolContext) => SqlDriver);
-  /** Hears why a query failed, in the database's own words; callers never do. */
+  /** Called with the database's own error of a failed query; callers never see it. */
   readonly onFailure?: (error: unknown) => void;
   readonly clock?: Clock;
 }
@@ -131,7 +131,7 @@ async function readTable(parts: {
   const checked = checkQuery(query, view);
   if ('error' in checked) return checked;
   const shown = checked.columns.filter((column) => !view.isRedacted(column));
-  // One row more than was asked for tells whether there are more.
+  // One more row than asked for shows whether there are more.
   const selection = { columns: shown, where: checked.where, limit: query.limit + 1, tenantId: tenant.id };
   const { rows, isCut } = await driver.query({
     ...selectStatement(view, selection, driver.dialect),

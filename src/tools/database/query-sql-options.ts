@@ -8,7 +8,7 @@ const name = z
 
 const url = z.string().min(1);
 
-/** What `query_sql` may read, and how much of it. */
+/** What `query_sql` may read, and its limits. */
 export const querySqlOptions = z.strictObject({
   url: url
     .exactOptional()

@@ -12,33 +12,33 @@ import { sqlFailure } from '../sql/failure.ts';
 import { postgresFunctions, sqliteFunctions } from '../sql/query-functions.ts';
 import { describeTable, SqlRefusal, type AllowedTable, type SqlRules } from '../sql/query-rules.ts';
 
-/** What `query_sql` may read, and how much of it. */
+/** What `query_sql` may read, and its limits. */
 export type SqlQueryOptions = z.input<typeof querySqlOptions>;
 
-/** What the tool is made with beside its options. */
+/** What the tool needs beside its options. */
 export interface SqlQueryParts {
-  /** What the paths of files are relative to; the working folder unless set. */
+  /** What file paths are relative to; the working directory unless set. */
   readonly folder?: string;
-  /** Hears of everything the database failed at, with its cause: the model is told less. */
+  /** Called with every failure of the database and its cause: the model is told less. */
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** The `query_sql` tool, which has to be let go of. */
+/** The `query_sql` tool, which must be closed. */
 export interface SqlQueryTool extends Tool<SqlQueryArguments> {
-  /** Lets queries under way finish, then lets go of connections and processes. */
+  /** Lets queries under way finish, then closes connections and processes. */
   close(): Promise<void>;
   /** The tables that can be read, with their columns. */
   tables(context: ToolContext): Promise<readonly TableColumns[]>;
 }
 
-/** What a call of `query_sql` says. */
+/** The arguments of `query_sql`. */
 export type SqlQueryArguments = {
   readonly query: string;
   readonly parameters: readonly SqlValue[];
   readonly limit?: number | undefined;
 };
 
-/** The `query_sql` tool: one SELECT with parameters, over tables and functions on a list, and nothing else. */
+/** The `query_sql` tool: one SELECT with parameters, over listed tables and functions, and nothing else. */
 export function sqlQueryTool(options: SqlQueryOptions, parts: SqlQueryParts = {}): SqlQueryTool {
   const settings = querySqlOptions.parse(options, { jitless: true });
   const databases = openDatabases(settings, parts);
@@ -54,7 +54,7 @@ export function sqlQueryTool(options: SqlQueryOptions, parts: SqlQueryParts = {}
       return toAnswer(await database.query(ask, rules));
     } catch (error) {
       if (error instanceof SqlRefusal) return { error: error.error, message: error.message };
-      // A call that was stopped is no failure of the database, and neither is a mistake of ours.
+      // A cancelled call is no failure of the database, and neither is a bug of ours.
       if (!troubleOf(error)) throw error;
       parts.onFailure?.(error);
       return sqlFailure(error);

@@ -13,7 +13,7 @@ export interface TableRule {
   readonly tenantColumn?: string;
 }
 
-/** Finds the rule of a table; there is none for a table nobody may read. */
+/** Finds the rule of a table; `undefined` for a table nobody may read. */
 export function tableRules(tables: Tables): (table: string) => TableRule | undefined {
   if (tables === '*') return () => NO_LIMITS;
   const rules = new Map<string, TableRule>(
@@ -22,13 +22,13 @@ export function tableRules(tables: Tables): (table: string) => TableRule | undef
   return (table) => rules.get(table);
 }
 
-/** The tables that are listed; none where all can be read. */
+/** The listed tables; none if all can be read. */
 export function tableNames(tables: Tables): readonly string[] {
   if (tables === '*') return [];
   return Array.isArray(tables) ? tables : Object.keys(tables);
 }
 
-/** Refuses a table that is not listed, whether there is one or not. */
+/** Refuses a table that is not listed, whether it exists or not. */
 export function tableNotAllowed(table: string, tables: Tables): Complaint {
   const names = tableNames(tables);
   const message =
@@ -38,7 +38,7 @@ export function tableNotAllowed(table: string, tables: Tables): Complaint {
   return { error: 'Table not allowed', message };
 }
 
-/** What can be read of a table as it is in the database. */
+/** What can be read of an existing table. */
 export interface View {
   readonly name: TableName;
   /** In the order of the table. */
@@ -49,7 +49,10 @@ export interface View {
   isFilter(column: string): boolean;
 }
 
-/** Holds a rule against the columns a table really has, because databases read some other names as functions or row numbers. */
+/**
+ * Applies a rule to the columns a table really has, because databases read some other names as functions or row
+ * numbers.
+ */
 export function viewOf(name: TableName, rule: TableRule, found: readonly string[]): View {
   const { columns, redact, tenantColumn } = rule;
   const visible = columns ? found.filter((column) => columns.includes(column)) : found;
@@ -66,12 +69,12 @@ export function viewOf(name: TableName, rule: TableRule, found: readonly string[
   };
 }
 
-/** Where a table is: in the schema of its rule, or else in the database's usual one. */
+/** The schema of a table: that of its rule, or else the default one. */
 export function placeOf(table: string, { schema }: TableRule, dialect: SqlDriver['dialect']): TableName {
   return { schema: schema ?? (dialect === 'sqlite' ? 'main' : 'public'), table };
 }
 
-/** A query as the tool gets it. */
+/** The arguments of a query. */
 export type DatabaseQuery = {
   readonly table: string;
   readonly columns: readonly string[];
@@ -79,13 +82,13 @@ export type DatabaseQuery = {
   readonly limit: number;
 };
 
-/** An answer that says what to change. */
+/** A result that says what to change. */
 export interface Complaint {
   readonly error: string;
   readonly message: string;
 }
 
-/** Complains about a name that cannot be one, before any list is looked at. */
+/** Complains about an invalid name, before any list is checked. */
 export function misspelt({ table, columns, where }: DatabaseQuery): Complaint | undefined {
   if (!plainName.test(table))
     return {
@@ -102,7 +105,7 @@ export function misspelt({ table, columns, where }: DatabaseQuery): Complaint | 
     : invalidKey('Keys are names of columns: letters, digits and "_" only.');
 }
 
-/** Which columns a query gets and filters by, or what is wrong with it. */
+/** The columns a query selects and filters by, or what is wrong with it. */
 export function checkQuery(
   { columns, where }: DatabaseQuery,
   view: View,
@@ -132,7 +135,7 @@ function invalidKey(message: string): Complaint {
 
 const NO_LIMITS: TableRule = { redact: [] };
 
-// SQLite takes names that differ in case for the same column.
+// SQLite ignores the case of column names.
 function isSameColumn(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }

@@ -2,13 +2,13 @@ import type { View } from './rules.ts';
 import type { SqlDriver, SqlValue } from '../sql/driver.ts';
 import { quoteName } from '../sql/name.ts';
 
-/** What is asked of a table. */
+/** What to select from a table. */
 export interface Selection {
-  /** Columns to fetch; redacted ones are not among them. */
+  /** Columns to fetch, without redacted ones. */
   readonly columns: readonly string[];
   readonly where: readonly (readonly [column: string, value: SqlValue])[];
   readonly limit: number;
-  /** The tenant whose rows are asked for, where the table has a column for it. */
+  /** The tenant whose rows are selected, if the table has a column for it. */
   readonly tenantId: string;
 }
 
@@ -26,7 +26,7 @@ export function selectStatement(
   );
   if (view.tenantColumn !== undefined) {
     const column = quote(view.tenantColumn);
-    // Equal is not enough: some columns hold a and A, or 1 and 01, for the same.
+    // Equality is not enough: in some columns a and A, or 1 and 01, are equal.
     const text =
       dialect === 'sqlite' ? `cast(${column} as text) collate binary` : `${column}::text collate "C"`;
     conditions.push(`${column} = ${bind(tenantId)}`, `${text} = ${bind(tenantId)}`);
@@ -37,7 +37,7 @@ export function selectStatement(
   return { sql: `select ${list} from ${table} as "t"${filter} limit ${bind(limit)}`, values };
 }
 
-// With the table in front a name is always a column, never a piece of text or a whole row.
+// With the table in front a name is always a column, never a string literal or a whole row.
 function quote(column: string): string {
   return `"t".${quoteName(column)}`;
 }

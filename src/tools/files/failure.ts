@@ -1,7 +1,7 @@
 import { JailRefusal } from './jail-refusal.ts';
 import type { Failure, FileSettings } from './site.ts';
 
-/** The answer to a file whose ending is not on the list. */
+/** The failure for a file whose extension is not listed. */
 export function typeNotAllowed({ extensions }: FileSettings): Failure {
   return {
     error: 'File type not allowed',
@@ -9,19 +9,19 @@ export function typeNotAllowed({ extensions }: FileSettings): Failure {
   };
 }
 
-/** The answer to something that must not be replaced. */
+/** The failure for something that must not be replaced. */
 export const ALREADY_EXISTS: Failure = {
   error: 'Already exists',
   message: 'Choose another path; overwrite: true replaces a file, but never a directory.',
 };
 
-/** The answer to a change of a file that has other names, perhaps outside. */
+/** The failure for changing a file with further hard links, which may be outside. */
 export const HARD_LINKED: Failure = {
   error: 'File has other names',
   message: 'It is a hard link, so it is not replaced, moved or deleted; write to another path.',
 };
 
-/** What to tell about an operation that a refusal or the file system ended; anything else is an accident and goes on. */
+/** The failure for an error of the jail or the file system; any other error is rethrown. */
 export function failureOf(error: unknown, operation: string, settings: FileSettings): Failure {
   if (error instanceof JailRefusal)
     return error.reason === 'invalid' ? invalid(settings) : missing(operation);

@@ -13,12 +13,12 @@ import { inputSchema, outputSchema, type FileArguments } from './schema.ts';
 import type { FileSettings, Operation } from './site.ts';
 import { write } from './write.ts';
 
-/** The options of `file_operations`, as they are written down. */
+/** The options of `file_operations`, as written. */
 export type FileOperationsOptions = z.input<typeof fileOperationsOptions>;
 
-/** What the tool is made with beside its options. */
+/** What the tool needs beside its options. */
 export interface FileOperationsParts {
-  /** What relative paths in the options are relative to; where the process was started unless set. */
+  /** What relative paths in the options are relative to; the working directory unless set. */
   readonly folder?: string;
 }
 

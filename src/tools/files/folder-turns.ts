@@ -1,6 +1,6 @@
 import type { Entry } from './jail.ts';
 
-/** Changes folders when nobody else in this process does; whoever comes first is first, and a call that is cancelled does not wait. */
+/** Changes folders one call at a time within this process, first come first served; a cancelled call does not wait. */
 export async function inTurn<T>(
   folders: readonly Entry[],
   signal: AbortSignal,
@@ -9,9 +9,9 @@ export async function inTurn<T>(
   const keys = new Set(folders.map(({ stats }) => `${stats.dev}:${stats.ino}`));
   let leave = nothing;
   const own = new Promise<void>((done) => (leave = done));
-  // All places are taken at once, so that no two calls can wait for each other.
+  // All folders are queued for at once, so that two calls cannot deadlock.
   const before = Promise.all([...keys].flatMap((key) => lastTurns.get(key) ?? []));
-  // Those who come later wait for those before as well, should this call leave early.
+  // Later calls also wait for earlier ones if this call leaves early.
   const over = before.then(() => own);
   for (const key of keys) lastTurns.set(key, over);
   try {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { withEntry } from './jail.ts';
 import { baseNameOf, placeOf, type Operation } from './site.ts';
 
-/** Returns what is known about a file or folder. */
+/** Returns the metadata of a file or folder. */
 export const info: Operation = ({ path }, site) =>
   withEntry(placeOf(path, site), async ({ stats }) => ({
     path: baseNameOf(path, site),
@@ -18,7 +18,7 @@ export const info: Operation = ({ path }, site) =>
     accessed: stats.atime.toISOString(),
   }));
 
-// Node can only name the user it runs as; names that are kept elsewhere than in these files stay numbers.
+// Node can only name the user it runs as; users that are not in these files stay numbers.
 async function nameOf(id: number, file: string): Promise<string | number> {
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n');
   const line = lines.map((one) => one.split(':')).find((fields) => fields[2] === String(id));

@@ -1,17 +1,17 @@
 import { JailRefusal } from './jail-refusal.ts';
 
-/** Which names a path may hold. */
+/** Which names a path may contain. */
 export interface PathRules {
   /** Whether names may begin with a dot. */
   readonly hidden: boolean;
 }
 
-/** How the names of files begin that are being written; no caller can name or see them. */
+/** The prefix of files that are being written; callers can neither name nor see them. */
 export const TEMPORARY_PREFIX = '.toolcrib-';
 
-/** The names on the way from the root to what a path means, none for the root itself; a path that could mean anything else is refused. */
+/** The names from the root to the target of a path, none for the root itself; an ambiguous path is refused. */
 export function parsePath(path: string, rules: PathRules): readonly string[] {
-  // A slash too many and a dot name the place one is at.
+  // Empty names and `.` are skipped.
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
   if (names.length > MAX_DEPTH || !names.every((name) => isSafeName(name, rules))) {
     throw new JailRefusal('invalid');
@@ -26,7 +26,7 @@ export function isSafeName(name: string, { hidden }: PathRules): boolean {
   return !UNSAFE_CHARACTER.test(name) && !UNSAFE_END.test(name) && !DEVICE_NAME.test(name);
 }
 
-/** What follows the last dot of a name, in lower case. */
+/** The extension of a name, in lower case. */
 export function extensionOf(name: string): string {
   const dot = name.lastIndexOf('.');
   return dot === -1 ? '' : name.slice(dot + 1).toLowerCase();
@@ -34,11 +34,11 @@ export function extensionOf(name: string): string {
 
 const MAX_DEPTH = 64;
 
-// Half a character is refused because the file system would be asked for another name than the one that was checked.
+// A lone surrogate is refused, because the file system would get another name than the checked one.
 const UNSAFE_CHARACTER = /[\p{Cc}\p{Cs}\\/:]/u;
 
-// Some volumes leave these out, and then mean another file.
+// Some volumes drop these characters and open another file.
 const UNSAFE_END = /[ .]$/;
 
-// These are devices wherever a Windows system serves the volume, whatever ending follows.
+// Device names on volumes served by Windows, with any extension.
 const DEVICE_NAME = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$) *(?:\.|$)/i;

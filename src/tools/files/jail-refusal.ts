@@ -1,7 +1,7 @@
-/** Why a path leads to nothing: it could lead out of the root, or there is nothing of the kind. */
+/** Why a path is refused: it could lead out of the root, or there is no such entry. */
 export type JailReason = 'invalid' | 'missing';
 
-/** Ends a walk through a jail; whoever started it says what that means to its caller. */
+/** Ends a walk through a jail; the caller of the walk decides what to report. */
 export class JailRefusal extends Error {
   override readonly name = 'JailRefusal';
   readonly reason: JailReason;

@@ -4,7 +4,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { DESCRIPTORS, O_PATH } from './jail.ts';
 import { createTenantFolders, type FindTenantFolder } from './tenant-folders.ts';
 
-/** How roots are written down: one for everybody, or one for each tenant. */
+/** The configured roots: one for everybody, or one per tenant. */
 export interface RootOptions {
   readonly root?: string;
   readonly rootsByTenant?: Readonly<Record<string, string>>;
@@ -12,7 +12,7 @@ export interface RootOptions {
   readonly folder: string;
 }
 
-/** Reads how roots are written down, and refuses what cannot work on this machine; a tenant without a root has none to fall back to. */
+/** Reads the configured roots, and refuses what cannot work on this machine; a tenant without a root has no default. */
 export function createRoots({ root, rootsByTenant, folder }: RootOptions): FindTenantFolder {
   requireDescriptors(DESCRIPTORS);
   if (root !== undefined) return readRoot('root', root, folder);
@@ -29,7 +29,7 @@ export function createRoots({ root, rootsByTenant, folder }: RootOptions): FindT
   };
 }
 
-/** Refuses a system where a process cannot reach files through what it holds. */
+/** Refuses a system where files cannot be opened through held descriptors. */
 export function requireDescriptors(folder: string): void {
   if (process.platform === 'linux' && isUsable(folder)) return;
   throw new ToolcribError(

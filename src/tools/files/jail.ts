@@ -2,31 +2,31 @@ import { constants, type Stats } from 'node:fs';
 import { lstat, open, type FileHandle } from 'node:fs/promises';
 import { JailRefusal } from './jail-refusal.ts';
 
-/** A place below a root: where the operator's path leads, and the names to follow from there. */
+/** A place below a root: the operator's folder, and the names to follow from there. */
 export interface Place {
-  /** A folder the operator named; links on the way there are the operator's own. */
+  /** A folder the operator named; links in its path are trusted. */
   readonly base: string;
-  /** Names that were checked, each an entry of the one before. */
+  /** Checked names, each an entry of the one before. */
   readonly names: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** A file or folder that is held: whatever happens to its name, this is still the same one. */
+/** A file or folder held by a descriptor: it stays the same one, whatever happens to its name. */
 export interface Entry {
   /** Its name in its folder; empty for the root. */
   readonly name: string;
-  /** Leads to what is held, and nowhere else, for as long as it is held. */
+  /** Opens what is held, and nothing else, as long as it is held. */
   readonly path: string;
   readonly stats: Stats;
 }
 
-/** Marks a descriptor that holds something without opening it, so that a pipe or a device does not notice; Node has no name for it. */
+/** Holds an entry without opening it, so that a pipe or device is not affected; Node has no constant for it. */
 export const O_PATH = 0o10_000_000;
 
-/** Where a process finds what it holds. */
+/** Where a process finds its descriptors. */
 export const DESCRIPTORS = '/proc/self/fd';
 
-/** Walks to a place, one held folder after the other and never through a link, and holds what is there while it is used. */
+/** Walks to a place, one held folder after the other and never through a link, and holds the entry while it is used. */
 export async function withEntry<T>(place: Place, use: (entry: Entry) => Promise<T>): Promise<T> {
   let held = await hold(await open(place.base, O_PATH | constants.O_DIRECTORY), '');
   try {
@@ -51,7 +51,7 @@ export function withFolder<T>(place: Place, use: (folder: Entry) => Promise<T>):
   });
 }
 
-/** What a name in a held folder stands for at the moment, if anything; links are refused. */
+/** The entry of a held folder with this name, if there is one; links are refused. */
 export async function lookUp(folder: Entry, name: string): Promise<Stats | undefined> {
   try {
     const stats = await lstat(`${folder.path}/${name}`);
@@ -73,7 +73,7 @@ async function step(folder: Held, name: string): Promise<Held> {
   const { stats } = next;
   if (stats.isFile() || stats.isDirectory()) return next;
   await next.handle.close();
-  // A link is refused wherever it points, so that the answer tells nothing about what is there.
+  // A link is refused wherever it points, so that the response reveals nothing about its target.
   throw new JailRefusal(stats.isSymbolicLink() ? 'invalid' : 'missing');
 }
 

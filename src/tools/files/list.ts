@@ -3,7 +3,7 @@ import { withFolder, type Entry } from './jail.ts';
 import { isSafeName } from './jail-path.ts';
 import { baseNameOf, placeOf, type Operation, type Site } from './site.ts';
 
-/** Returns a page of the entries of a folder, in the order of their names; links and what else cannot be opened are left out. */
+/** Returns a page of the entries of a folder, sorted by name; links and special files are left out. */
 export const list: Operation = ({ path, cursor = '', limit }, site) =>
   withFolder(placeOf(path, site), async (folder) => {
     const names = await namesAfter(cursor, folder, { site, limit: limit + 1 });
@@ -31,7 +31,7 @@ interface Item {
 
 const AT_ONCE = 32;
 
-// However many entries there are, only the few that can be on the page are kept.
+// Keeps only the names that can be on the page, however many entries there are.
 async function namesAfter(
   cursor: string,
   folder: Entry,
@@ -54,7 +54,7 @@ function smallest(names: readonly string[], count: number): string[] {
   return names.toSorted().slice(0, count);
 }
 
-// Never fails, so that nobody is still looking when the folder is let go of; what went away meanwhile is left out.
+// Never fails, so that no lookup is pending when the folder is closed; an entry that disappeared is left out.
 async function describe(folder: Entry, name: string): Promise<Item | undefined> {
   const stats = await lstat(`${folder.path}/${name}`).catch(() => undefined);
   if (!stats?.isFile() && !stats?.isDirectory()) return undefined;

@@ -1,4 +1,4 @@
-/** The media type of a file: what its extension says, if that can be true of its content. */
+/** The media type of a file: by its extension, if that fits its content. */
 export function mediaTypeOf(extension: string, { isText }: { readonly isText: boolean }): string {
   const known = Object.hasOwn(TEXT, extension) ? TEXT[extension] : undefined;
   if (isText) return known ?? 'text/plain';

@@ -15,7 +15,7 @@ import {
 import { syncFolder } from './write.ts';
 import { inTurn } from './folder-turns.ts';
 
-/** Gives a file or folder another path below the same root. */
+/** Moves a file or folder below the same root. */
 export const move: Operation = async ({ path, to, overwrite = false }, site) => {
   if (to === undefined) return { error: 'Missing to', message: 'Pass the new path as to.' };
   const { settings, signal } = site;
@@ -49,7 +49,7 @@ const NOT_EMPTY: Failure = {
     'Only empty directories can be moved here, because others may hold files that are not offered. Move the files one by one.',
 };
 
-// A folder takes along whatever is in it.
+// Moving a folder moves everything in it.
 function isAllOffered({ extensions, hidden }: FileSettings): boolean {
   return extensions.length === 0 && hidden;
 }
@@ -73,11 +73,11 @@ function obstacle(
   return isLinked ? HARD_LINKED : undefined;
 }
 
-// A rename would replace what was put there since it was looked at; making a link, or a folder, fails instead.
+// A rename would replace a file created since the check; making a link, or a folder, fails instead.
 async function moveFile(from: string, to: string): Promise<void> {
   await link(from, to);
   try {
-    // What another process put there since is not what was moved, and stays.
+    // If another process has replaced the file since, it is kept.
     if (await isSame(from, to)) await unlink(from);
   } catch (error) {
     await unlink(to);

@@ -8,7 +8,7 @@ import { typeNotAllowed } from './failure.ts';
 import { mediaTypeOf } from './media.ts';
 import { isAllowedType, placeOf, type Operation, type Outcome } from './site.ts';
 
-/** Returns a file, or the part of it that was asked for: text as text, other bytes as a resource. */
+/** Returns a file, or the requested part of it: text as text, other bytes as a resource. */
 export const read: Operation = (args, site) => {
   const { settings, signal } = site;
   const { maxBytes } = settings;
@@ -20,7 +20,7 @@ export const read: Operation = (args, site) => {
     const start = Math.min(args.offset ?? 0, file.stats.size);
     const wanted = isPart ? Math.min(args.length ?? maxBytes, maxBytes) : maxBytes + 1;
     const bytes = await readBytes(file, { start, wanted }, signal);
-    // It grew since it was looked at.
+    // The file grew since it was checked.
     if (!isPart && bytes.length > maxBytes) return tooLarge(bytes.length, maxBytes);
     const isLast = bytes.length < wanted;
     const text = toText(bytes, { isFirst: start === 0, isLast });
@@ -45,7 +45,7 @@ async function readBytes(
   { start, wanted }: { readonly start: number; readonly wanted: number },
   signal: AbortSignal,
 ): Promise<Buffer> {
-  // It is known to be a regular file; should the file system still make it wait, it must not hang.
+  // It is a regular file; non-blocking, in case the file system makes it wait.
   const handle = await open(file.path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     const chunks: Buffer[] = [];
@@ -66,11 +66,11 @@ async function readBytes(
 
 interface Text {
   readonly content: string;
-  /** Bytes at the beginning that end a character of the part before. */
+  /** Bytes at the start that complete a character of the previous part. */
   readonly skipped: number;
 }
 
-// A part may begin and end within a character; what is cut off at its end begins the next part.
+// A part may start and end within a character; the bytes cut off at its end start the next part.
 function toText(
   bytes: Buffer,
   { isFirst, isLast }: { readonly isFirst: boolean; readonly isLast: boolean },
@@ -97,7 +97,7 @@ function tooLarge(size: number, maxBytes: number): Outcome {
   };
 }
 
-// Tells nothing about where the root is.
+// Does not reveal where the root is.
 function uriOf(names: readonly string[]): string {
   return `files:///${names.map(encodeURIComponent).join('/')}`;
 }

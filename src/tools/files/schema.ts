@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a call of `file_operations` asks for. */
+/** The arguments of `file_operations`. */
 export type FileArguments = {
   readonly operation: string;
   readonly path: string;
@@ -13,7 +13,7 @@ export type FileArguments = {
   readonly overwrite?: boolean;
 };
 
-/** The arguments of the tool: those that only read, or all of them. */
+/** The input schema: reading operations only, or all. */
 export function inputSchema({ write }: { readonly write: boolean }): z.ZodType<FileArguments> {
   return write ? writingInput : readingInput;
 }
@@ -66,7 +66,7 @@ const writingInput = z.strictObject({
 const instant = z.string().describe('A time, as ISO 8601.');
 const kind = z.enum(['file', 'directory']);
 
-/** What the tool returns; which fields there are depends on the operation. */
+/** The result of the tool; its fields depend on the operation. */
 export const outputSchema = z.strictObject({
   path: z.string().describe('The name without the folders it is in; `.` for the offered folder itself.'),
   size: z.int().exactOptional().describe('read, info, write: bytes of the whole file.'),

@@ -7,7 +7,7 @@ import type { fileOperationsOptions } from './options.ts';
 import type { FileArguments, outputSchema } from './schema.ts';
 import type { TenantFolder } from './tenant-folders.ts';
 
-/** The options of the tool, complete. */
+/** The options of the tool with defaults. */
 export type FileSettings = z.output<typeof fileOperationsOptions>;
 
 /** Where one call works, and under which rules. */
@@ -17,13 +17,13 @@ export interface Site {
   readonly signal: AbortSignal;
 }
 
-/** What an operation could not do, said so that a model can act on it. */
+/** A failed operation, in words a model can act on. */
 export interface Failure {
   readonly error: string;
   readonly message: string;
 }
 
-/** What an operation returns. */
+/** The result of an operation. */
 export type Outcome = z.input<typeof outputSchema> | Failure | Binary;
 
 interface Binary {
@@ -31,20 +31,20 @@ interface Binary {
   readonly structuredContent: z.input<typeof outputSchema>;
 }
 
-/** One thing the tool can do. */
+/** One operation of the tool. */
 export type Operation = (args: FileArguments, site: Site) => Promise<Outcome>;
 
-/** The place a path means. */
+/** The place of a path. */
 export function placeOf(path: string, { root, settings, signal }: Site): Place {
   return { base: root.base, names: [...root.names, ...parsePath(path, settings)], signal };
 }
 
-/** What a path is called in answers; the root's own name is the operator's business. */
+/** The name of a path in results; the root's own name is not shown. */
 export function baseNameOf(path: string, { settings }: Site): string {
   return parsePath(path, settings).at(-1) ?? '.';
 }
 
-/** The folder a path is in, and its name there; the root has none, so nothing can be done to it. */
+/** The folder of a path, and the name in it; the root has none, so it cannot be changed. */
 export function nameIn(path: string, site: Site): { readonly folder: Place; readonly name: string } {
   const name = parsePath(path, site.settings).at(-1);
   if (name === undefined) throw new JailRefusal('invalid');
@@ -52,7 +52,7 @@ export function nameIn(path: string, site: Site): { readonly folder: Place; read
   return { folder: { ...place, names: place.names.slice(0, -1) }, name };
 }
 
-/** Whether files with the ending of this name may be read and written. */
+/** Whether files with the extension of this name may be read and written. */
 export function isAllowedType(name: string, { extensions }: FileSettings): boolean {
   return extensions.length === 0 || extensions.includes(extensionOf(name));
 }

@@ -3,26 +3,26 @@ import { isAbsolute, resolve } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
 import { isSafeName } from './jail-path.ts';
 
-/** A folder of the operator, and names to follow from there; links among those may be a tenant's doing. */
+/** A folder of the operator, and names to follow from there; links among those may come from a tenant. */
 export interface TenantFolder {
   readonly base: string;
   readonly names: readonly string[];
 }
 
-/** Finds the folder of a tenant, by its id; throws `refused` for an id that is no name for a folder. */
+/** Finds the folder of a tenant by its id; throws `refused` for an id that cannot be a folder name. */
 export type FindTenantFolder = (tenant: string) => TenantFolder;
 
-/** How a folder is written down. */
+/** A configured folder. */
 export interface TenantFolderOptions {
-  /** What the option is called, for complaints. */
+  /** The name of the option, for error messages. */
   readonly option: string;
-  /** The path; `{tenant}` may be the name of one folder in it. */
+  /** The path; one folder in it may be `{tenant}`. */
   readonly path: string;
   /** What a relative path is relative to. */
   readonly folder: string;
 }
 
-/** Reads a path that may have `{tenant}` in it; throws `invalid_setup` for one that cannot be used. */
+/** Reads a path that may contain `{tenant}`; throws `invalid_setup` if it cannot be used. */
 export function createTenantFolders({ option, path, folder }: TenantFolderOptions): FindTenantFolder {
   const parts = path.split('/').filter((part) => part !== '' && part !== '.');
   const at = parts.indexOf(TENANT);
@@ -46,13 +46,13 @@ export function createTenantFolders({ option, path, folder }: TenantFolderOption
   };
 }
 
-/** What stands for the id of the tenant that calls. */
+/** Stands for the id of the calling tenant. */
 export const TENANT = '{tenant}';
 
-// No system reads one of these as anything but one name.
+// Every system reads these as one plain name.
 const SAFE_TENANT = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
-/** Whether the id of a tenant may stand for a folder of this name. */
+/** Whether the id of a tenant may be used as this folder name. */
 export function isTenantFolder(name: string): boolean {
   return SAFE_TENANT.test(name) && isSafeName(name, { hidden: false });
 }

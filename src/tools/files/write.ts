@@ -6,7 +6,7 @@ import { ALREADY_EXISTS, HARD_LINKED, typeNotAllowed } from './failure.ts';
 import { isAllowedType, nameIn, type Operation, type Outcome } from './site.ts';
 import { inTurn } from './folder-turns.ts';
 
-/** Puts text into a file as a whole: whoever reads it sees all of the old or all of the new. */
+/** Writes text to a file atomically: readers see all of the old or all of the new content. */
 export const write: Operation = async ({ path, content, overwrite = false }, site) => {
   const { settings, signal } = site;
   const { folder: place, name } = nameIn(path, site);
@@ -21,10 +21,10 @@ export const write: Operation = async ({ path, content, overwrite = false }, sit
     const temporary = `${folder.path}/${TEMPORARY_PREFIX}${crypto.randomUUID()}`;
     try {
       await fill(temporary, { bytes, before }, signal);
-      // A link is only made where nothing is, and a rename replaces the name alone: neither follows what was put there meanwhile.
+      // A link fails if the name exists, and a rename replaces only the name: neither follows a link created meanwhile.
       await (overwrite ? rename : link)(temporary, `${folder.path}/${name}`);
     } finally {
-      // There is nothing to take away after a rename.
+      // After a rename there is nothing to remove.
       await unlink(temporary).catch(nothing);
     }
     await syncFolder(folder);
@@ -33,7 +33,7 @@ export const write: Operation = async ({ path, content, overwrite = false }, sit
   return withFolder(place, (folder) => inTurn([folder], signal, () => put(folder)));
 };
 
-/** Makes sure that what was changed in a folder outlives a power failure. */
+/** Makes changes in a folder survive a power failure. */
 export async function syncFolder(folder: Entry): Promise<void> {
   const handle = await open(folder.path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
@@ -48,12 +48,12 @@ const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | con
 
 interface Filling {
   readonly bytes: Buffer;
-  /** What it will take the place of. */
+  /** The file it will replace. */
   readonly before: Stats | undefined;
 }
 
 async function fill(path: string, { bytes, before }: Filling, signal: AbortSignal): Promise<void> {
-  // Whoever may not read the file that is replaced must not read the new one in the meantime either.
+  // Nobody who could not read the old file may read the new one in the meantime.
   const handle = await open(path, NEW_FILE, before ? 0o600 : 0o644);
   try {
     if (before) await likeBefore(handle, before);
@@ -70,7 +70,7 @@ async function fill(path: string, { bytes, before }: Filling, signal: AbortSigna
 
 async function likeBefore(handle: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
   const own = await handle.stat();
-  // Only some processes may give files away; the others keep what they write.
+  // Only privileged processes may change the owner; others keep their own.
   if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid).catch(nothing);
   await handle.chmod(mode & 0o777);
 }

@@ -7,10 +7,10 @@ import { notionOptions } from './options.ts';
 import { originFetch } from '../origin-fetch.ts';
 import { withoutEnd } from '../without-end.ts';
 
-/** What a client is made with; `fetch` reaches the API's own origin alone unless another one is given. */
+/** What a client is made with; the default `fetch` reaches only the API's own origin. */
 export type NotionSettings = z.input<typeof notionOptions> & { readonly fetch?: Fetch };
 
-/** A page or a database, as the API tells of it. */
+/** A page or a database, as the API returns it. */
 export type NotionPage = Readonly<Record<string, unknown>> & { readonly id: string };
 
 /** A failure of the API, in words for a model; nothing the API said is repeated. */
@@ -24,7 +24,7 @@ export class NotionError extends Error {
   }
 }
 
-/** Talks to the Notion API. */
+/** A client of the Notion API. */
 export class NotionClient {
   readonly #token: string;
   readonly #baseUrl: string;
@@ -39,11 +39,11 @@ export class NotionClient {
     this.#fetch = fetch ?? originFetch(baseUrl, 'api.notion.com');
   }
 
-  /** Finds pages by words in their titles, as many as asked for and no more. */
+  /** Finds pages by words in their titles, up to the limit. */
   async searchPages(query: string, limit: number, signal?: AbortSignal): Promise<readonly NotionPage[]> {
     const found: NotionPage[] = [];
     let cursor: string | undefined;
-    // An API that always has more, and never gives it, is not asked for ever.
+    // Bounded, in case the API always reports more and returns nothing.
     for (let round = 0; round < MAX_ROUNDS && found.length < limit; round++) {
       const body = {
         query,
@@ -60,12 +60,12 @@ export class NotionClient {
     return found.slice(0, limit);
   }
 
-  /** Reads one page: its properties, not what is written on it. */
+  /** Reads the properties of a page, not its content. */
   async getPage(id: string, signal?: AbortSignal): Promise<NotionPage> {
     return toPage(await this.#send('GET', pathOf(id), { signal }));
   }
 
-  /** Moves a page to the trash, which is as far as the API deletes. */
+  /** Moves a page to the trash; the API cannot delete it for good. */
   async trashPage(id: string, signal?: AbortSignal): Promise<NotionPage> {
     return toPage(await this.#send('PATCH', pathOf(id), { body: { in_trash: true }, signal }));
   }
@@ -90,7 +90,7 @@ export class NotionClient {
       });
       return await readAnswer(response);
     } catch (error) {
-      // Whoever stopped the call is told so, and not that Notion is out of reach.
+      // A cancelled call is reported as cancelled, not as Notion being unreachable.
       signal?.throwIfAborted();
       if (error instanceof NotionError) throw error;
       throw new NotionError('unreachable', 'Notion could not be reached. Try again later.', error);
@@ -100,16 +100,16 @@ export class NotionClient {
 
 const MAX_ROUNDS = 20;
 
-// Anything else could lead to another address of the API.
+// Any other id could lead to another endpoint of the API.
 function pathOf(id: string): string {
   if (!pageIdPattern.test(id)) throw new NotionError('invalid_id', invalidPageId);
   return `/pages/${id}`;
 }
 
-/** What the id of a page looks like. */
+/** The form of a page id. */
 export const pageIdPattern = /^[A-Za-z0-9-]{1,64}$/;
 
-/** What is said of anything else. */
+/** The message for any other id. */
 export const invalidPageId = 'Page id must be letters, digits and dashes, as search_pages returns it';
 
 async function readAnswer(response: Response): Promise<Readonly<Record<string, unknown>>> {
@@ -122,7 +122,7 @@ async function readAnswer(response: Response): Promise<Readonly<Record<string, u
     const answer: unknown = parseJson(text);
     if (isObject(answer)) return answer;
   } catch {
-    // Told below, together with every other answer that makes no sense.
+    // Reported below, with every other invalid response.
   }
   throw unreadable();
 }

@@ -2,11 +2,11 @@ import { isObject } from '../../base/json.ts';
 
 const UNTITLED = 'Untitled';
 
-/** The title of a Notion page, whatever its title property is called, or of a database; `Untitled` where there is none. */
+/** The title of a Notion page, whatever its title property is called, or of a database; `Untitled` if there is none. */
 export function extractTitle(page: unknown): string {
   if (!isObject(page)) return UNTITLED;
   const properties = isObject(page['properties']) ? Object.values(page['properties']) : [];
-  // A page has one property of this type, with its text; a database only says that its pages have one.
+  // A page has one property of this type, with its text; a database only declares one.
   const parts = [page, ...properties]
     .filter((value) => isObject(value) && (value === page || value['type'] === 'title'))
     .map((value) => (value as Readonly<Record<string, unknown>>)['title'])
@@ -15,7 +15,7 @@ export function extractTitle(page: unknown): string {
   return text === '' ? UNTITLED : text;
 }
 
-// What is shown of a mention or a formula is in `plain_text`; what was just written may have only `text`.
+// Mentions and formulas have their text in `plain_text`; newly written text may only have `text`.
 function textOf(part: unknown): string {
   if (!isObject(part)) return '';
   const { plain_text: plain, text } = part;

@@ -14,7 +14,10 @@ import {
   type NotionSettings,
 } from './client.ts';
 
-/** Tools to find, read and delete Notion pages: `search_pages`, `get_page` and `delete_page`, which asks before it deletes. */
+/**
+ * Tools to find, read and delete Notion pages: `search_pages`, `get_page` and `delete_page`, which asks before it
+ * deletes.
+ */
 export function notionTools(settings: NotionSettings): readonly Tool[] {
   const client = new NotionClient(settings);
   const asking = requireConfirmation(deletePage(client), {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Where the Notion tools find their pages, and by whose right. */
+/** The Notion API and its token. */
 export const notionOptions = z.strictObject({
   token: z
     .string()

@@ -8,14 +8,14 @@ import type { Conceal } from '../conceal-secrets.ts';
 import { plainText } from './text.ts';
 import { isJsonType } from './operation.ts';
 
-/** What an API answered, read: the value if it was JSON, and what a model is shown. */
+/** A parsed response: the value if it was JSON, and what a model is shown. */
 export interface ReadAnswer {
-  /** Left out for everything that is not JSON. */
+  /** Only set for JSON. */
   readonly value?: unknown;
   readonly content: readonly ContentBlock[];
 }
 
-/** What a model is told when the API says no. */
+/** What a model is told when the API refuses a call. */
 export interface ApiRefusal {
   readonly error: string;
   readonly status: number;
@@ -23,16 +23,16 @@ export interface ApiRefusal {
   readonly retry_after_seconds?: number;
 }
 
-/** What is needed to read an answer beside the answer. */
+/** What reading a response needs. */
 export interface AnswerParts {
   readonly maxBytes: number;
-  /** Whether making the call twice is the same as making it once. */
+  /** Whether the call can be repeated without further effect. */
   readonly isRepeatable: boolean;
-  /** Takes what is secret out of a text. */
+  /** Removes secrets from a text. */
   readonly conceal: Conceal;
 }
 
-/** Reads an answer that says yes. */
+/** Reads a successful response. */
 export function readAnswer(response: OutboundResponse, parts: AnswerParts): ReadAnswer | ApiRefusal {
   const { status, body, isCut } = response;
   const mediaType = mediaTypeOf(response, parts);
@@ -52,7 +52,7 @@ export function readAnswer(response: OutboundResponse, parts: AnswerParts): Read
   return shown(`${parts.conceal(text, { isCut })}${end}`);
 }
 
-/** Reads an answer that says no; what can only be waited out is thrown, so that it can be tried again and counted. */
+/** Reads a refusal; temporary failures are thrown, so that stages can retry and count them. */
 export function readRefusal(response: OutboundResponse, parts: AnswerParts): ApiRefusal {
   const { status } = response;
   const headers = { get: (name: string) => response.headers[name] ?? null };
@@ -71,7 +71,7 @@ export function readRefusal(response: OutboundResponse, parts: AnswerParts): Api
   return { error: wordsFor(status), status, ...(message !== '' && { message }) };
 }
 
-/** What to say about a call whose end nobody saw. */
+/** What to say about a call whose outcome is unknown. */
 export function doubt({ isRepeatable }: Pick<AnswerParts, 'isRepeatable'>): string {
   return isRepeatable ? '' : ' It may have been carried out all the same: look before you repeat it.';
 }
@@ -88,7 +88,7 @@ function shown(text: string): { readonly content: readonly ContentBlock[] } {
 }
 
 function mediaTypeOf({ headers }: OutboundResponse, { conceal }: AnswerParts): string {
-  // Before capitals are lost, by which a secret could be told.
+  // Before lower-casing, which would hide a secret.
   const [whole] = conceal(headers['content-type'] ?? '').split(';');
   const type = whole!.trim().toLowerCase();
   return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : '';
@@ -112,7 +112,7 @@ function isText(body: Uint8Array): boolean {
 function readValue(text: string, { conceal }: AnswerParts): unknown {
   try {
     const value = parseJson(text);
-    // One look at everything is quicker than one at each text, and rarely finds something.
+    // One search over all texts is faster than one per text, and rarely finds anything.
     const texts: string[] = [];
     gatherTexts(value, texts, 0);
     const all = texts.join('\n');
@@ -122,7 +122,7 @@ function readValue(text: string, { conceal }: AnswerParts): unknown {
   }
 }
 
-// In the value and not in its text, where a secret may be escaped any number of times.
+// In the value and not in its JSON text, where a secret may be escaped several times.
 function concealIn(value: unknown, conceal: Conceal): unknown {
   if (typeof value === 'string') return conceal(value);
   if (typeof value === 'number') return concealInNumber(value, conceal);
@@ -179,7 +179,7 @@ function wordsFor(status: number): string {
   }
 }
 
-// Only what is plainly meant as a message: pages and stack traces help nobody.
+// Only a plain message: HTML pages and stack traces help nobody.
 function messageIn(response: OutboundResponse, parts: AnswerParts): string {
   const { body, isCut } = response;
   const mediaType = mediaTypeOf(response, parts);

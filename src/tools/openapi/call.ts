@@ -12,14 +12,14 @@ import { buildRequest, type BuiltRequest } from './request.ts';
 import type { ApiServer } from './server.ts';
 import type { AnswerShape } from './shapes.ts';
 
-/** What is called. */
+/** The operation to call and its server. */
 export interface ApiTarget {
   readonly operation: OpenApiOperation;
   readonly server: ApiServer;
   readonly shape: AnswerShape | undefined;
 }
 
-/** Calls an operation; the value is what a handler returns. */
+/** Calls an operation; returns the result of the handler. */
 export type ApiCall = (
   target: ApiTarget,
   args: Readonly<Record<string, unknown>>,
@@ -32,7 +32,7 @@ export interface ApiCallParts {
   readonly settings: OpenApiSettings;
 }
 
-/** Makes what calls the operations of one API. */
+/** Makes a function that calls the operations of one API. */
 export function createApiCall(way: Pick<OutboundClient, 'request'>, parts: ApiCallParts): ApiCall {
   const { own, settings } = parts;
   return async ({ operation, server, shape }, args, { signal }) => {
@@ -57,7 +57,7 @@ export function createApiCall(way: Pick<OutboundClient, 'request'>, parts: ApiCa
     if (response.status < 200 || response.status > 299) return readRefusal(response, reading);
     const answer = readAnswer(response, reading);
     if ('error' in answer) return answer;
-    // Always a whole result, so that an answer that looks like one, or like an error, is not taken for it.
+    // Always a complete result, so that a response that looks like a result or an error is not taken for one.
     return { content: answer.content, ...structuredOf(answer.value, shape) };
   };
 }
@@ -81,7 +81,7 @@ function lowerCased(headers: BuiltRequest['headers']): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** What is promised of the answer, as far as it keeps to its description; the text beside it is always whole. */
+/** The response as structured content, as far as it matches its description; the text beside it is always complete. */
 function structuredOf(value: unknown, shape: AnswerShape | undefined): { structuredContent?: unknown } {
   if (!shape) return isObject(value) ? { structuredContent: value } : {};
   const whole = shape.isWrapped && value !== undefined ? { result: value } : value;

@@ -4,18 +4,18 @@ import type { OpenApiSettings } from './options.ts';
 import type { OwnNames } from './operation.ts';
 import type { Pair } from './values.ts';
 
-/** What this server adds to every request, and how it is kept from everybody else. */
+/** What this server adds to every request, and how it is kept secret. */
 export interface OwnParts {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: readonly Pair[];
   /** What callers may not set. */
   readonly names: OwnNames;
-  /** A text without what is secret in it: an API may repeat what it was sent. */
+  /** Removes secrets from a text: an API may repeat what it was sent. */
   readonly conceal: Conceal;
 }
 
-/** Reads the credential and the fixed headers. */
+/** Reads the credential and the configured headers. */
 export function readOwnParts({ credential, headers }: OpenApiSettings): OwnParts {
   const fixed = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
   const shown = credential ? shownWith(credential) : {};

@@ -4,20 +4,20 @@ import { isObject } from '../../base/json.ts';
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** A description whose version is one that can be read. */
+/** A description of a supported version. */
 export interface OpenApiDocument {
   readonly title: string;
   readonly paths: Json;
   readonly servers: readonly unknown[];
-  /** What a reference inside the document points at; `undefined` for what is not there or elsewhere. */
+  /** The target of a reference inside the document; `undefined` if it is missing or elsewhere. */
   find(reference: string): unknown;
-  /** The object itself, or the one it refers to; throws when there is none. */
+  /** The object itself, or the one it refers to; throws if there is none. */
   resolve(value: unknown, what: string): Json;
 }
 
 const MAX_HOPS = 16;
 
-/** Reads a description of OpenAPI 3; throws `invalid_setup` for anything else. */
+/** Reads an OpenAPI 3 description; throws `invalid_setup` for anything else. */
 export function readDocument(document: object): OpenApiDocument {
   const root = asObject(document);
   checkVersion(root);
@@ -42,22 +42,22 @@ export function unusable(reason: string): ToolcribError {
   return new ToolcribError('invalid_tool', reason);
 }
 
-/** The value if it is an object, else an empty one. */
+/** The value if it is an object, or an empty object. */
 export function asObject(value: unknown): Json {
   return isObject(value) ? value : {};
 }
 
-/** The value if it is a list, else an empty one. */
+/** The value if it is an array, or an empty array. */
 export function asList(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The value if it is text, else an empty one. */
+/** The value if it is text, or an empty text. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A text with its percent-encoding undone wherever there is one; a `%` that means nothing stays. */
+/** A text with its percent-encoding decoded; an invalid `%` stays. */
 export function decoded(text: string): string {
   const bytes = Buffer.from(text)
     .toString('latin1')

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../../schema/schema.ts';
 import { asList, asObject, textOf, type Json, type OpenApiDocument } from './document.ts';
 import { findUnseen, plainText } from './text.ts';
 
-/** Converts a schema inside another. */
+/** Converts a subschema. */
 export type Convert = (schema: unknown) => JsonSchema | boolean;
 
 const MAX_EXAMPLE = 100;
@@ -12,8 +12,8 @@ const MAX_CHOICES = 200;
 const MAX_WORDS = { input: 400, output: 160 };
 
 /**
- * A schema for what a caller sends: the rules of OpenAPI 3.0 in the words of JSON Schema 2020-12. What the validator does not know, or could not check in
- * linear time, is left out: the API has the last word.
+ * Converts a schema of what a caller sends: OpenAPI 3.0 rules become JSON Schema 2020-12. Keywords that the validator
+ * does not know, or cannot check in linear time, are left out: the API checks them itself.
  */
 export function keepForInput(schema: Json, convert: Convert, document: OpenApiDocument): JsonSchema {
   const kept: Record<string, unknown> = typesOf(schema);
@@ -34,7 +34,10 @@ export function keepForInput(schema: Json, convert: Convert, document: OpenApiDo
   return isNullable(schema) ? withNull(kept) : kept;
 }
 
-/** A schema for what the API answers: only what names and shapes things, because an answer that is a little different is still an answer. */
+/**
+ * Converts a schema of what the API returns: only names and types, because a slightly different response is still a
+ * response.
+ */
 export function keepForOutput(schema: Json, convert: Convert, document: OpenApiDocument): JsonSchema {
   const { type } = typesOf(schema);
   const kept: Record<string, unknown> =
@@ -63,7 +66,7 @@ const TYPES: ReadonlySet<unknown> = new Set([
   'array',
   'null',
 ]);
-// Of the formats only those that every author means in the same way.
+// Only the formats that all authors use in the same way.
 const FORMATS: ReadonlySet<unknown> = new Set([
   'date-time',
   'date',
@@ -78,7 +81,7 @@ const FORMATS: ReadonlySet<unknown> = new Set([
 const count = (value: unknown): unknown =>
   Number.isInteger(value) && (value as number) >= 0 ? value : undefined;
 
-// A default is not among them: the validator would fill it in, and an update would overwrite what nobody meant to change.
+// Without defaults: the validator would fill them in, and an update would overwrite other fields.
 const INPUT_KEYWORDS: Readonly<Record<string, (value: unknown) => unknown>> = {
   enum: (value) => (Array.isArray(value) && value.length > 0 ? value.slice(0, 1_000) : undefined),
   const: (value) => value,
@@ -104,7 +107,7 @@ function typesOf({ type }: Json): { type?: unknown } {
   return { type: types.length === 1 ? types[0] : types };
 }
 
-// In 3.0 the exclusive limits are a yes beside the limit, in 3.1 they are numbers themselves.
+// In 3.0 exclusive limits are booleans beside the limit; in 3.1 they are numbers.
 function limitsOf(schema: Json): JsonSchema {
   const limits: Record<string, number> = {};
   for (const [limit, exclusive] of [
@@ -122,7 +125,7 @@ function partsOf(schema: Json, convert: Convert): JsonSchema {
   const parts: Record<string, unknown> = {};
   for (const keyword of ['items', 'additionalProperties', 'not', 'propertyNames']) {
     const value = schema[keyword];
-    // Without the patterns beside it, it would refuse what they allow.
+    // Without its patterns it would refuse what they allow.
     if (keyword === 'additionalProperties' && isObject(schema['patternProperties'])) continue;
     if (isObject(value) || typeof value === 'boolean') parts[keyword] = convert(value);
   }
@@ -130,7 +133,7 @@ function partsOf(schema: Json, convert: Convert): JsonSchema {
   if (prefix.length > 0) parts['prefixItems'] = prefix;
   const all = schemasIn(schema['allOf'], convert);
   if (all.length > 0) parts['allOf'] = all;
-  // Alternatives overlap more often than their authors know, and what fits two of them is not wrong.
+  // Alternatives often overlap by mistake, and a value that fits two of them is not wrong.
   const [one, any] = [schemasIn(schema['oneOf'], convert), schemasIn(schema['anyOf'], convert)];
   if (one.length > 0 && any.length > 0) parts['allOf'] = [...all, { anyOf: one }, { anyOf: any }];
   else if (one.length + any.length > 0) parts['anyOf'] = [...one, ...any];

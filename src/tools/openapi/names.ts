@@ -3,7 +3,7 @@ import { withoutEnd } from '../without-end.ts';
 
 const MAX_LENGTH = 64;
 
-/** Gives out names of letters, digits, `_` and `-`, each once. */
+/** Makes unique names of letters, digits, `_` and `-`. */
 export class NameGiver {
   readonly #taken = new Set<string>();
   readonly #prefix: string;
@@ -12,7 +12,7 @@ export class NameGiver {
     this.#prefix = prefix;
   }
 
-  /** The first of the wishes that holds a usable character, made to fit; the second of a kind gets a number. */
+  /** The first of the wishes with a usable character, made valid; a repeated name gets a number. */
   give(...wishes: readonly string[]): string {
     const wish = wishes.find((one) => /[A-Za-z0-9]/.test(one)) ?? `unnamed_${digestOf(wishes.join())}`;
     const plain = `${this.#prefix}${withoutEnds(wish.replaceAll(/[^A-Za-z0-9_-]+/g, '_'))}`;
@@ -30,7 +30,7 @@ function withoutEnds(name: string): string {
   return withoutEnd(name.replace(/^_+/, ''), '_');
 }
 
-// What is cut off goes into a few digits, so that the name stays its own whatever comes beside it.
+// The part cut off is hashed into a few digits, so that the name does not depend on other names.
 function shortened(name: string, length: number): string {
   return name.length <= length ? name : `${name.slice(0, length - 7)}_${digestOf(name)}`;
 }

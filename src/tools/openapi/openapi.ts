@@ -29,14 +29,14 @@ import {
 import { inputSchemaOf, outputSchemaOf, type AnswerShape } from './shapes.ts';
 import { describeOperation, findUnseen } from './text.ts';
 
-/** What came of a description: tools, and why some of it is not among them. */
+/** The tools of a description, and why some operations are missing. */
 export interface OpenApiImport {
   readonly tools: readonly Tool[];
-  /** One sentence each, for whoever set this up. */
+  /** One sentence each, for the operator. */
   readonly problems: readonly string[];
 }
 
-/** Makes a tool of every operation of an OpenAPI 3 description that the options ask for. */
+/** Makes tools from the operations of an OpenAPI 3 description that the options select. */
 export function toolsFromOpenApi(
   document: object,
   options: z.input<typeof openApiOptions> = {},
@@ -120,14 +120,14 @@ function toTool({ operation, name, server, api }: Described, schemas: Schemas, c
   );
 }
 
-// A model reads all of it, and whoever chose the operations saw only a part.
+// A model reads all of it, but the operator saw only the visible part.
 function requireSeen(shown: unknown): void {
   const unseen = findUnseen(shown);
   if (unseen !== undefined)
     throw unusable(`"${unseen.slice(0, MAX_SHOWN)}" in it holds characters that cannot be seen`);
 }
 
-// A body that is described beyond the limits is taken as it comes: the API has the last word.
+// A body whose schema exceeds the limits is passed unchecked: the API checks it itself.
 function usableInput(operation: OpenApiOperation, schemas: OpenApiSchemas): ObjectSchema {
   const schema = inputSchemaOf(operation, schemas);
   try {
@@ -149,7 +149,8 @@ function usable(shape: AnswerShape | undefined): AnswerShape | undefined {
   }
 }
 
-// Nothing but the method is known: a description does not say whether a POST only adds, so that everything that may change something counts as if it could not be undone.
+// Only the method is known: a description does not say whether a POST only adds, so every method that may change
+// something counts as destructive.
 function hintsOf(method: string): ToolAnnotations {
   const isRead = method === 'GET' || method === 'HEAD';
   return {
@@ -162,7 +163,7 @@ function hintsOf(method: string): ToolAnnotations {
 
 interface Chooser {
   has(place: OperationPlace): boolean;
-  /** Throws when a pattern fits nothing. */
+  /** Throws if a pattern matches nothing. */
   complain(): void;
 }
 

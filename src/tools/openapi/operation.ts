@@ -2,7 +2,7 @@ import { foldedHeader, isRefusedHeader } from '../../net/prepare-request.ts';
 import { asList, asObject, textOf, unusable, type Json, type OpenApiDocument } from './document.ts';
 import { NameGiver } from './names.ts';
 
-/** One value a caller gives, and where in the request it goes. */
+/** One argument, and its place in the request. */
 export interface OpenApiParameter {
   /** Its name among the arguments. */
   readonly property: string;
@@ -18,7 +18,7 @@ export interface OpenApiParameter {
   readonly schema: unknown;
 }
 
-/** An operation, read: everything that is needed to describe it and to call it. */
+/** An operation: everything needed to describe and to call it. */
 export interface OpenApiOperation {
   readonly id: string;
   readonly method: string;
@@ -29,16 +29,16 @@ export interface OpenApiOperation {
   readonly isDeprecated: boolean;
   readonly parameters: readonly OpenApiParameter[];
   readonly body: OpenApiBody | undefined;
-  /** The schema of a JSON answer. */
+  /** The schema of a JSON response. */
   readonly answer: unknown;
-  /** The server it names for itself. */
+  /** The server of this operation, if it names one. */
   readonly server: unknown;
 }
 
 /** The body of a request. */
 export interface OpenApiBody {
   readonly property: string;
-  /** How its argument is written: as what becomes JSON, as the text itself, or as base64 of the bytes. */
+  /** How its argument is written: as JSON, as the text itself, or as base64. */
   readonly encoding: 'json' | 'text' | 'base64';
   readonly mediaType: string;
   readonly isRequired: boolean;
@@ -46,7 +46,7 @@ export interface OpenApiBody {
   readonly schema: unknown;
 }
 
-/** Where an operation stands in its document. */
+/** The place of an operation in its document. */
 export interface OperationPlace {
   readonly method: string;
   readonly template: string;
@@ -54,9 +54,9 @@ export interface OperationPlace {
   readonly operation: Json;
 }
 
-/** Names of headers and query parameters that are not the caller's to set. */
+/** Headers and query parameters that callers may not set. */
 export interface OwnNames {
-  /** As the most careless host reads them. */
+  /** In the form of the most lenient host. */
   readonly headers: ReadonlySet<string>;
   /** In lower case. */
   readonly query: string | undefined;
@@ -64,7 +64,7 @@ export interface OwnNames {
 
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete'];
 
-/** Every operation of a document, with those that cannot be called by their method left to `onLeftOut`. */
+/** Every operation of a document; those whose method cannot be called are passed to `onLeftOut`. */
 export function* placesIn(
   document: OpenApiDocument,
   onLeftOut: (place: string, reason: string) => void,
@@ -88,7 +88,7 @@ export function* placesIn(
   }
 }
 
-/** Reads an operation; throws `invalid_tool` with the reason when it cannot become a tool. */
+/** Reads an operation; throws `invalid_tool` with the reason if it cannot become a tool. */
 export function readOperation(
   place: OperationPlace,
   document: OpenApiDocument,
@@ -100,7 +100,7 @@ export function readOperation(
   const body = readBody(operation['requestBody'], document);
   const answer = readAnswer(asObject(operation['responses']), document);
   const declared = readParameters({ item, operation, template }, document, own);
-  // Path first: where two share a name, the one in the path keeps it.
+  // Path first: of two with the same name, the one in the path keeps it.
   const isTaken = (one: Declared): boolean =>
     (body !== undefined && one.name === 'body') ||
     declared.some((other) => other !== one && other.name === one.name && rank(other) < rank(one));
@@ -140,7 +140,7 @@ function readParameters(
   const found = new Map<string, Declared>();
   for (const value of [...asList(item['parameters']), ...asList(operation['parameters'])]) {
     const parameter = readParameter(document.resolve(value, 'A parameter'), own);
-    // What an operation says of a parameter takes the place of what its path says.
+    // A parameter of the operation replaces that of its path.
     if (parameter) found.set(`${parameter.in} ${parameter.name}`, parameter);
   }
   const inPath = new Set([...template.matchAll(/\{([^{}]*)\}/g)].map(([, name = '']) => name));
@@ -151,7 +151,7 @@ function readParameters(
     .toSorted((a, b) => rank(a) - rank(b));
 }
 
-// Who asks, and in which form, is this server's business beside what nobody may set.
+// The server sets these itself, beside headers nobody may set.
 const NOT_OFFERED = /^(?:accept|authorization|content-type)$/;
 const DEFAULT_STYLES = { path: 'simple', query: 'form', header: 'simple' };
 
@@ -221,7 +221,7 @@ interface BodyKind {
   readonly sentAs: (mediaType: string) => string;
 }
 
-// What a model writes best comes first.
+// In the order of what models write best.
 const BODIES: readonly BodyKind[] = [
   { encoding: 'json', fits: isJsonType, sentAs: (type) => type },
   { encoding: 'json', fits: (type) => type === '*/*', sentAs: () => 'application/json' },
@@ -237,13 +237,13 @@ function isTextType(mediaType: string): boolean {
   return /^text\/(?:\*|[\w.+-]+)(?:\s*;|$)/i.test(mediaType.trim());
 }
 
-// Whatever alphabet the description names, the bytes that are sent are these.
+// Whatever charset the description names, UTF-8 is sent.
 function textTypeOf(mediaType: string): string {
   const type = mediaType.split(';')[0]!.trim().toLowerCase();
   return `${type === 'text/*' ? 'text/plain' : type}; charset=utf-8`;
 }
 
-// The limits of a description hold for the text itself, and not for bytes that are written in base64.
+// The limits of a description apply to the text itself, not to bytes in base64.
 function textSchema(schema: unknown, encoding: 'text' | 'base64'): Json {
   const described = asObject(schema);
   const isText = encoding === 'text' && described['type'] === 'string' && described['nullable'] !== true;
@@ -262,7 +262,7 @@ function readAnswer(responses: Json, document: OpenApiDocument): { schema: unkno
   return { schema: undefined, description: textOf(read[0]?.['description']) };
 }
 
-/** Whether making a call twice is the same as making it once. */
+/** Whether a call can be repeated without further effect. */
 export function isRepeatable(method: string): boolean {
   return method !== 'POST' && method !== 'PATCH';
 }

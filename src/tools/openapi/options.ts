@@ -24,7 +24,7 @@ const credential = z
 const headerName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'must be the name of a header');
 const headerValue = z.string().regex(/^[\t\x20-\x7e]*$/, 'must be one line of plain characters');
 
-/** Which operations of an OpenAPI description become tools, and how they are called. */
+/** Which operations of an OpenAPI description become tools, and how they are named and called. */
 export const openApiOptions = z.strictObject({
   operations: z
     .array(z.string().min(1))

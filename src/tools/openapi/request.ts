@@ -4,10 +4,10 @@ import { decoded } from './document.ts';
 import type { OpenApiBody, OpenApiOperation, OpenApiParameter } from './operation.ts';
 import { headerValue, pathValue, queryPairs, type Pair } from './values.ts';
 
-/** What a call becomes. */
+/** The request of a call. */
 export interface BuiltRequest {
   readonly method: string;
-  /** The path under the server, encoded. */
+  /** The encoded path below the server. */
   readonly path: string;
   readonly query: readonly Pair[];
   readonly headers: Readonly<Record<string, string>>;
@@ -16,7 +16,9 @@ export interface BuiltRequest {
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** Puts arguments where an operation wants them; throws `invalid_arguments` for a value that would lead elsewhere. */
+/**
+ * Puts arguments into the request of an operation; throws `invalid_arguments` for a value that would lead elsewhere.
+ */
 export function buildRequest(operation: OpenApiOperation, args: Arguments): BuiltRequest {
   const { method, parameters, body } = operation;
   const given = parameters.filter(({ property }) => Object.hasOwn(args, property) && args[property] !== null);
@@ -40,7 +42,7 @@ function bodyOf({ property, encoding }: OpenApiBody, value: unknown): string | U
   if (encoding === 'json') return JSON.stringify(value);
   if (typeof value !== 'string') throw refused(property, 'must be text');
   if (encoding === 'text') return value;
-  // The decoder would skip what is no base64, and something else would be sent than was meant.
+  // The decoder would skip invalid base64, and send something else than was meant.
   if (!BASE64.test(value) || value.length % 4 !== 0)
     throw refused(property, 'must be base64, with "=" at its end where needed');
   return Buffer.from(value, 'base64');
@@ -58,7 +60,7 @@ function pathOf(
     .split(/(\{[^{}]*\})/)
     .map((part) => {
       const parameter = part.startsWith('{') ? byName.get(part.slice(1, -1)) : undefined;
-      // What is encoded already stays as it is.
+      // Existing percent-encoding stays.
       if (!parameter) return encodeURI(part).replaceAll('%25', '%');
       const value = valueOf(parameter);
       for (const text of textsIn(value)) checkPathText(parameter, text);
@@ -67,7 +69,7 @@ function pathOf(
     .join('');
 }
 
-// A server behind the API may decode a value once more than it should, so that what it would see then is looked at, too.
+// A server behind the API may decode a value once too often, so decoded forms are checked too.
 function checkPathText({ property }: OpenApiParameter, text: string): void {
   if (text === '') throw refused(property, 'must not be empty');
   for (const seen of [text, decoded(text), decoded(decoded(text))]) {
@@ -84,7 +86,7 @@ function isStep(segment: string): boolean {
 function textsIn(value: unknown): string[] {
   if (typeof value !== 'object') return [typeof value === 'string' ? value : JSON.stringify(value)];
   const texts = isObject(value) ? Object.entries(value).flat() : Object.values(value ?? {});
-  // Nothing at all would lead to the path above.
+  // An empty segment would lead to the parent path.
   return texts.length === 0 ? [''] : texts.flatMap(textsIn);
 }
 

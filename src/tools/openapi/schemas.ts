@@ -4,24 +4,26 @@ import { asObject, type Json, type OpenApiDocument } from './document.ts';
 import { keepForInput, keepForOutput, type Convert } from './keywords.ts';
 import { plainText } from './text.ts';
 
-/** Whether a schema is what a caller sends or what the API answers. */
+/** Whether a schema is for what a caller sends or for what the API returns. */
 export type Direction = 'input' | 'output';
 
 const MAX_DEPTH = 20;
-// Short definitions without references stand where they are used, which every client and model understands.
+// Short definitions without references are inlined, which every client and model understands.
 const MAX_INLINE = { input: 3_000, output: 600 };
 
-/** What stands for a part of a schema that is too long to show. */
+/** Replaces a part of a schema that is too long to show. */
 export const UNSHOWN: JsonSchema = { description: 'As the API describes it; too long to show here.' };
 
-/** Turns the schemas of a description into JSON Schema 2020-12, each definition once however many operations use it. */
+/**
+ * Converts the schemas of a description to JSON Schema 2020-12, each definition once, however many operations use it.
+ */
 export class OpenApiSchemas {
   readonly #document: OpenApiDocument;
   readonly #direction: Direction;
   readonly #definitions = new Map<string, Definition | undefined>();
   readonly #names = new Map<string, string>();
   readonly #taken = new Set<string>();
-  /** References that lead nowhere; anything is taken in their place. */
+  /** References without a target; any value is accepted there. */
   readonly lost = new Set<string>();
 
   constructor(document: OpenApiDocument, direction: Direction) {
@@ -29,15 +31,15 @@ export class OpenApiSchemas {
     this.#direction = direction;
   }
 
-  /** One schema, with references into `$defs`. */
+  /** Converts one schema, with references into `$defs`. */
   convert(schema: unknown): JsonSchema {
     return asObject(this.#convert(schema, 0));
   }
 
-  /** The target of a schema that is nothing but a reference, as converted; else the schema itself. */
+  /** The converted target of a schema that is only a reference; otherwise the schema itself. */
   unfold(schema: JsonSchema): JsonSchema {
     let found = schema;
-    // Bounded, because a definition may be nothing but a reference to itself.
+    // Bounded, because a definition may only refer to itself.
     for (let hop = 0; hop < MAX_DEPTH; hop++) {
       const name = nameIn(found);
       const target = name === undefined ? undefined : this.#definitions.get(name)?.schema;
@@ -47,7 +49,7 @@ export class OpenApiSchemas {
     return UNSHOWN;
   }
 
-  /** The `$defs` of a schema, nearest first; those that do not fit into `maxLength` characters are only named. */
+  /** The `$defs` of a schema, nearest first; above `maxLength` characters they are only named. */
   definitionsOf(schema: unknown, maxLength: number): { readonly $defs?: JsonSchema } {
     const found = new Map<string, JsonSchema>();
     let left = maxLength;
@@ -91,7 +93,7 @@ export class OpenApiSchemas {
   }
 
   #define(name: string, reference: string): void {
-    // Marked as begun, so that a definition that leads back to itself ends there.
+    // Marked as started, so that a recursive definition ends.
     this.#definitions.set(name, undefined);
     const target = this.#document.find(reference);
     if (target === undefined) this.lost.add(reference);

@@ -7,22 +7,22 @@ import { asList, asObject, textOf, unusable, type OpenApiDocument } from './docu
 import type { OpenApiSettings } from './options.ts';
 import { withoutEnd } from '../without-end.ts';
 
-/** The address of an API: where it is, and what its paths begin with. */
+/** The address of an API: its origin, and the prefix of its paths. */
 export interface ApiServer {
   readonly origin: string;
   readonly basePath: string;
 }
 
-/** How a server is reached when the usual resolver or authorities do not do. */
+/** How a server is reached, instead of the usual resolver and CAs. */
 export type OpenApiParts = Pick<OutboundOptions, 'resolve' | 'ca' | 'isAllowed'>;
 
-/** The addresses of an API: the one its operations have unless they say otherwise, and the origins they may name. */
+/** The addresses of an API: the default one, and the origins that operations may name. */
 export interface ApiServers {
   readonly main: ApiServer;
   readonly origins: ReadonlySet<string>;
 }
 
-/** Finds the addresses of an API; throws `invalid_setup` for one that could never be called. */
+/** Finds the addresses of an API; throws `invalid_setup` for one that can never be called. */
 export function findServers(document: OpenApiDocument, settings: OpenApiSettings): ApiServers {
   const main = findMain(document, settings);
   const others = settings.otherServers.map((text) => {
@@ -59,7 +59,7 @@ function reachable(server: ApiServer, { trustServer }: OpenApiSettings): ApiServ
   return server;
 }
 
-/** Where an operation is served that may name a server of its own; throws where that is one the operator has not named. */
+/** The server of an operation, which may name its own; throws if the operator has not listed it. */
 export function ownServer(described: unknown, { main, origins }: ApiServers): ApiServer {
   if (described === undefined) return main;
   const text = filledIn(described);
@@ -68,7 +68,7 @@ export function ownServer(described: unknown, { main, origins }: ApiServers): Ap
   throw unusable('it is served from another address; to offer it, add that address to "otherServers"');
 }
 
-/** Makes the way to the servers of an API, and to nothing else. */
+/** Makes a client for the servers of an API, and for nothing else. */
 export function createWay(
   { origins }: ApiServers,
   settings: OpenApiSettings,
@@ -110,7 +110,7 @@ function parseServer(text: string): ApiServer | undefined {
   return { origin, basePath: withoutEnd(pathname, '/') };
 }
 
-// A server may have variables in its address; their defaults are what the author means.
+// Variables in the URL of a server get their defaults, as the author intends.
 function filledIn(described: unknown): string {
   const { url, variables } = asObject(described);
   return textOf(url).replaceAll(/\{([^{}]*)\}/g, (whole, name: string) => {

@@ -4,13 +4,13 @@ import type { OpenApiBody, OpenApiOperation, OpenApiParameter } from './operatio
 import { UNSHOWN, type OpenApiSchemas } from './schemas.ts';
 import { plainText } from './text.ts';
 
-/** How the answer of an operation is described, and whether it is put under `result` because it is no object. */
+/** The schema of an operation's response, and whether it is wrapped under `result` because it is no object. */
 export interface AnswerShape {
   readonly schema: JsonSchema;
   readonly isWrapped: boolean;
 }
 
-// A model reads the input schema of every tool it is offered, so that it may not be endless; an answer is seen when it comes.
+// In characters. A model reads the schemas of all tools it is offered; a response can also be read when it arrives.
 const MAX_INPUT = 24_000;
 const MAX_OUTPUT = 3_000;
 const MAX_NAMES = 200;
@@ -35,7 +35,7 @@ export function inputSchemaOf({ parameters, body }: OpenApiOperation, schemas: O
   };
 }
 
-/** The answer of an operation as an object; `undefined` where no JSON is described. */
+/** The response of an operation as an object; `undefined` if no JSON is described. */
 export function outputSchemaOf(
   { answer }: OpenApiOperation,
   schemas: OpenApiSchemas,
@@ -51,7 +51,7 @@ export function outputSchemaOf(
   return { schema: { ...root, type: 'object', ...schemas.definitionsOf(root, left) }, isWrapped };
 }
 
-// Some clients take no alternatives at the root; whatever any part may hold, the answer may hold.
+// Some clients refuse alternatives at the root, so the fields of all parts are merged.
 function flattened(schema: JsonSchema, schemas: OpenApiSchemas): JsonSchema {
   const properties = new Map<string, unknown>();
   const collect = (part: JsonSchema, depth: number): void => {
@@ -76,7 +76,7 @@ function bounded(schema: JsonSchema, maxLength = MAX_INPUT / 2): JsonSchema {
   return JSON.stringify(schema).length <= maxLength ? schema : cut(schema);
 }
 
-// The names on the first level say most about it.
+// The names on the first level say most.
 function cut({ type, description, properties }: JsonSchema): JsonSchema {
   const names = Object.keys(asObject(properties)).slice(0, MAX_NAMES);
   return {
@@ -90,7 +90,7 @@ function described(schema: JsonSchema, words: string): JsonSchema {
   const { description: inner } = schema;
   const own = typeof inner === 'string' ? inner : '';
   if (own === '' || words.startsWith(own)) return { ...schema, description: words };
-  // What stands with the schema may be its default or an example, which the parameter's own words leave out.
+  // The schema's own text may hold a default or an example, which the parameter's description lacks.
   const extra = /(?:^| )((?:Default|Example): .*)$/.exec(own)?.[1] ?? '';
   return { ...schema, description: extra === '' ? words : `${words} ${extra}` };
 }

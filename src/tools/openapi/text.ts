@@ -4,7 +4,7 @@ import type { OpenApiOperation } from './operation.ts';
 const MAX_WHAT = 600;
 const MAX_RETURNS = 200;
 
-/** What a model chooses the tool by: what it does, what it returns, what it calls. */
+/** The description a model chooses the tool by: what it does, what it returns, what it calls. */
 export function describeOperation(operation: OpenApiOperation, api: string): string {
   const { summary, description, returns, answer, isDeprecated, method, template } = operation;
   const what = plainText(
@@ -21,7 +21,10 @@ export function describeOperation(operation: OpenApiOperation, api: string): str
     .join(' ');
 }
 
-/** A text from a description as plain words on one line: no markup, nothing that cannot be seen, no more than `maxLength` characters. */
+/**
+ * A text of a description as plain words on one line: no markup, no invisible characters, at most `maxLength`
+ * characters.
+ */
 export function plainText(text: string, maxLength = 500): string {
   const plain = withoutMarkup(text.slice(0, maxLength * 8))
     .replaceAll(/\s+/g, ' ')
@@ -32,7 +35,7 @@ export function plainText(text: string, maxLength = 500): string {
   return end > maxLength / 2 ? cut.slice(0, end + 1) : `${cut.slice(0, Math.max(cut.lastIndexOf(' '), 1))}…`;
 }
 
-// Most text is plain, and looking for each kind of markup in every one of thousands takes long.
+// Fast path: most texts are plain, and searching thousands of them for markup is slow.
 function withoutMarkup(text: string): string {
   if (/^[\w .,;:'"()/-]*$/.test(text)) return text;
   return text
@@ -43,7 +46,10 @@ function withoutMarkup(text: string): string {
     .replaceAll(UNSEEN, '');
 }
 
-/** The first text in a value, keys and all, that holds what people do not see. Names and values cannot be cleaned like words: the API is sent exactly these. */
+/**
+ * The first text in a value, keys included, with invisible characters. Names and values are sent to the API exactly, so
+ * they cannot be cleaned.
+ */
 export function findUnseen(value: unknown): string | undefined {
   if (typeof value === 'string') return value.replaceAll(UNSEEN, '') === value ? undefined : value;
   if (typeof value !== 'object' || value === null) return undefined;
@@ -54,7 +60,8 @@ export function findUnseen(value: unknown): string | undefined {
   return undefined;
 }
 
-// Control characters but white space, format characters, fillers and selectors, and what stands for nothing: text that people do not see must not reach a model.
+// Controls other than white space, format characters, fillers, selectors and unassigned characters: text that people
+// cannot see must not reach a model.
 const UNSEEN = /(?![\t\n\r])[\p{C}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 const SAYS_NOTHING =
@@ -66,7 +73,7 @@ function returnsText(returns: string, answer: unknown): string {
   return text === '' ? "Returns the API's answer." : sentence(`Returns: ${text}`);
 }
 
-// Where an answer is described by its schema alone, the name of that schema says what it is.
+// If a response is described by its schema alone, the schema's name says what it is.
 function nameOf(schema: unknown): string {
   const { $ref: reference, title, type, items } = asObject(schema);
   if (type === 'array') {

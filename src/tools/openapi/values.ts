@@ -19,7 +19,7 @@ export function pathValue(parameter: Styled, value: unknown): string {
   }
 }
 
-/** A value as parts of a query: OpenAPI's styles `form`, `spaceDelimited`, `pipeDelimited` and `deepObject`. */
+/** A value as query parameters: OpenAPI's styles `form`, `spaceDelimited`, `pipeDelimited` and `deepObject`. */
 export function queryPairs({ name, style, explode }: Styled, value: unknown): Pair[] {
   const key = encoded(name);
   if (style === 'deepObject' && isObject(value)) return deepPairs(name, value);
@@ -32,7 +32,7 @@ export function queryPairs({ name, style, explode }: Styled, value: unknown): Pa
   return explode && style === 'form' ? entries : [[key, entries.flat().join(',')]];
 }
 
-/** A value as a header: style `simple`, without any encoding. */
+/** A value as a header: style `simple`, not encoded. */
 export function headerValue({ explode }: Styled, value: unknown): string {
   return joined(value, { explode, between: ',', encode: textOf });
 }
@@ -73,7 +73,7 @@ function entriesOf(value: object): Pair[] {
 }
 
 function encoded(value: unknown): string {
-  // Half a character has no encoding.
+  // A lone surrogate cannot be encoded.
   return encodeURIComponent(textOf(value).replaceAll(/\p{Cs}/gu, '\ufffd'));
 }
 

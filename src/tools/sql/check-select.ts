@@ -13,24 +13,27 @@ import {
 import { lexSql, parseSql, type SqlToken } from './query-parser.ts';
 import { quoteName } from './name.ts';
 
-/** A query as it may be sent to PostgreSQL. */
+/** A query that may be sent to PostgreSQL. */
 export interface CheckedSelect {
-  /** Every table is named with its schema, and shows only the columns that may be seen. */
+  /** With every table qualified by its schema and restricted to its visible columns. */
   readonly sql: string;
   /** How many parameters it takes. */
   readonly parameterCount: number;
-  /** Those of them, counted from one, that may hold a short text only. */
+  /** The parameters, counted from one, that may only hold a short text. */
   readonly shortParameters: ReadonlySet<number>;
 }
 
-/** Checks that a text is one SELECT of PostgreSQL that stays within the rules, or throws an `SqlRefusal`. Must run with `search_path` set to `pg_catalog`. */
+/**
+ * Checks that a text is one SELECT of PostgreSQL within the rules, or throws an `SqlRefusal`. Must run with
+ * `search_path` set to `pg_catalog`.
+ */
 export async function checkSelect(sql: string, rules: SqlRules): Promise<CheckedSelect> {
   checkText(sql);
   const tokens = await lexSql(sql);
   const first = new Check(rules);
   first.statement(await parseSql(sql));
   const written = rewrite(sql, tokens, first.places);
-  // What is sent is what was checked: the text is read once more, and every table must now be named in full.
+  // The text that will be sent is checked again, and now every table must be qualified.
   const second = new Check(rules, 'written');
   second.statement(await parseWritten(written));
   const { parameterCount, load } = first;
@@ -45,7 +48,7 @@ async function parseWritten(sql: string): Promise<readonly Fields[]> {
   }
 }
 
-/** Where a table is named in the text, in bytes. */
+/** The position of a table name in the text, in bytes. */
 interface Place {
   readonly start: number;
   readonly isQualified: boolean;
@@ -98,7 +101,7 @@ class Check {
     this.#depth--;
   }
 
-  // A name introduced by WITH means the query behind it from there on; inside its own query only if it is recursive.
+  // A name from WITH refers to its query from there on; inside its own query only if it is recursive.
   #select(fields: Fields, outer: ReadonlySet<string>): void {
     const { withClause, ...rest } = fields;
     let ctes = outer;
@@ -170,7 +173,7 @@ class Check {
     });
   }
 
-  // A name without a schema means the one in `public`, or else the only one of that name.
+  // A name without a schema means the table in `public`, or else the only one of that name.
   #find(schema: string | undefined, relname: string): AllowedTable | undefined {
     const named = this.#rules.tables.filter(({ table }) => table === relname);
     const exact = named.find((table) => table.schema === (schema ?? 'public'));
@@ -197,12 +200,13 @@ class Check {
     for (const name of alias ? [alias.aliasname] : called) {
       const own = new Set([...ROW_COLUMNS, ...(columns.length > 0 ? columns : [name])]);
       const others = this.#functionColumns.get(name) ?? own;
-      // Of two with the same name, which one is meant depends on where; a column both have is one either way.
+      // If two have the same name, only columns that both have are certain.
       this.#functionColumns.set(name, new Set([...own].filter((column) => others.has(column))));
     }
   }
 
-  // PostgreSQL reads `x.f` as `f(x)` where x has no column f, so what a function in FROM returned could be handed to any other function.
+  // PostgreSQL reads `x.f` as `f(x)` if x has no column f, so the result of a function in FROM could be passed to any
+  // function.
   #columnRef(path: readonly string[]): void {
     const [name, column] = [path.at(-2), path.at(-1)];
     const columns = name === undefined ? undefined : this.#functionColumns.get(name);
@@ -214,12 +218,12 @@ class Check {
   }
 }
 
-// What functions that return several columns call them.
+// The column names of functions that return several columns.
 const ROW_COLUMNS = ['key', 'value', 'ordinality'];
 
 function nameOfCte(fields: Fields): string {
   const name = String(fields['ctename']);
-  // Where a name could be taken for a table after all, it must not be one of the catalog's.
+  // If the name were resolved as a table after all, it must not be one of the catalog.
   if (name.startsWith('pg_'))
     throw new SqlRefusal('Query not allowed', 'A name in WITH cannot begin with "pg_".');
   return name;
@@ -256,7 +260,7 @@ function tooComplex(): SqlRefusal {
   return new SqlRefusal('Query too complex', 'The query is nested too deeply: split it up.');
 }
 
-// Naming the schema here leaves nothing for a search path to decide; a table of which only some columns may be seen becomes a query for those.
+// Qualified names leave nothing to the search path; a table with restricted columns becomes a subquery of those.
 function rewrite(sql: string, tokens: readonly SqlToken[], places: readonly Place[]): string {
   const bytes = Buffer.from(sql);
   const parts: string[] = [];

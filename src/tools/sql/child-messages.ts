@@ -1,7 +1,7 @@
 import type { SqlRows, SqlTrouble, SqlValue } from './driver.ts';
 import type { Scope, Survey } from './survey.ts';
 
-/** What the process that owns the connection is asked. */
+/** A request to the process that owns the connection. */
 export type ChildRequest = { readonly id: number } & (
   | { readonly kind: 'columns'; readonly table: string }
   | { readonly kind: 'tables'; readonly limit: number }
@@ -16,7 +16,7 @@ export type ChildRequest = { readonly id: number } & (
     }
 );
 
-/** What it answers; `detail` is the database's own text, for the log alone. */
+/** Its reply; `detail` is the database's own text, for the log only. */
 export type ChildReply = { readonly id: number } & (
   | SqlRows
   | { readonly survey: StatementSurvey }
@@ -26,5 +26,5 @@ export type ChildReply = { readonly id: number } & (
 /** What a statement reads and calls, and how many values it takes. */
 export type StatementSurvey = Survey & { readonly parameterCount: number };
 
-/** The signal a process ends itself with when a statement takes too much memory. */
+/** The signal with which a process ends itself if a statement takes too much memory. */
 export const OUT_OF_MEMORY = 'SIGUSR2';

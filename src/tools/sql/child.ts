@@ -14,7 +14,7 @@ if (isMainThread) await serve();
 else watch();
 
 async function serve(): Promise<void> {
-  // A statement holds this thread until it is done, so another one looks after the process, and must do so before the first.
+  // A statement blocks this thread, so a second thread watches the process; it must start before the first statement.
   const watcher = new Worker(new URL(import.meta.url));
   const watching = once(watcher, 'message');
   process.on('disconnect', () => process.exit());
@@ -34,7 +34,7 @@ async function serve(): Promise<void> {
   process.send!({ ready: true });
 }
 
-// A statement that runs on after its server is gone, or that eats up the memory, is ended with its process.
+// Ends the process if its server is gone or a statement uses too much memory.
 function watch(): void {
   const parent = process.ppid;
   setInterval(() => {
@@ -73,7 +73,7 @@ function perform(db: Database.Database, request: ChildRequest): Answer {
   }
 }
 
-// Only what the schema itself declares: no virtual table, no table of the database's own.
+// Only what the schema declares: no virtual table, no internal table.
 const DECLARED =
   "from sqlite_schema where type in ('table', 'view') and name not like 'sqlite\\_%' escape '\\' and (type = 'view' or rootpage > 0)";
 
@@ -94,7 +94,7 @@ function survey(db: Database.Database, sql: string): Answer {
   return { survey: { ...surveyPlan(db, bare), parameterCount: countParameters(db, bare) } };
 }
 
-// Inside brackets only a SELECT parses, and only one; the statement itself must then parse without them too.
+// In parentheses only a single SELECT parses; the statement must also parse without them.
 function checkSelect(db: Database.Database, sql: string): string {
   if (sql.includes('\0')) throw new Error('The statement holds a NUL character.');
   const bare = withoutSemicolons(sql);
@@ -102,7 +102,7 @@ function checkSelect(db: Database.Database, sql: string): string {
   return bare;
 }
 
-// Semicolons and blanks at the end are no part of the statement.
+// Trailing semicolons and blanks are not part of the statement.
 function withoutSemicolons(sql: string): string {
   let bare = sql.trimEnd();
   while (bare.endsWith(';')) bare = bare.slice(0, -1).trimEnd();
@@ -123,12 +123,12 @@ function query(db: Database.Database, { sql, values, maxRows, maxBytes, scope }:
   for (const row of statement.iterate(...bound) as IterableIterator<unknown[]>) {
     if (!taker.take(row.map(toPlain))) break;
   }
-  // A statement left in the middle would hold its lock on the file; this way of running it lets go of it.
+  // An unfinished statement would keep its lock on the file; `get` releases it.
   if (taker.isCut) statement.get(...bound);
   return { columns, rows: taker.rows, isCut: taker.isCut };
 }
 
-// The library binds every number as a fraction, and a truth value brings it down.
+// The library binds every number as a float, and crashes on a boolean.
 function toBound(value: SqlValue): SqlValue {
   if (typeof value === 'boolean') return value ? 1n : 0n;
   return Number.isSafeInteger(value) ? BigInt(value as number) : value;

@@ -1,43 +1,45 @@
 import { systemClock } from '../../base/clock.ts';
 import { ToolcribError, type ErrorCode } from '../../base/errors.ts';
 
-/** One statement that reads, with everything that bounds it. */
+/** One reading statement with its limits. */
 export interface SqlStatement {
   /** One SELECT; placeholders are `$1`, `$2` for PostgreSQL and `?1`, `?2` for SQLite. */
   readonly sql: string;
   readonly values: readonly SqlValue[];
   readonly maxRows: number;
-  /** Most the rows may take as JSON. */
+  /** The most bytes of the rows as JSON. */
   readonly maxBytes: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/** What can be bound; whole numbers are bound as such. */
+/** A value that can be bound; integers are bound as integers. */
 export type SqlValue = string | number | bigint | boolean | null;
 
-/** The rows of a statement as plain JSON values: dates are ISO text, large and exact numbers text, bytes base64. */
+/**
+ * The rows of a statement as plain JSON values: dates as ISO text, large and exact numbers as text, bytes as base64.
+ */
 export interface SqlRows {
   readonly columns: readonly string[];
   /** In the order of the columns, whose names need not be unique. */
   readonly rows: readonly (readonly unknown[])[];
-  /** Whether there was more than may be returned. */
+  /** Whether there was more than the limits allow. */
   readonly isCut: boolean;
 }
 
-/** Where to find a table. */
+/** The qualified name of a table. */
 export interface TableName {
   readonly schema: string;
   readonly table: string;
 }
 
-/** How long looking something up may take. */
+/** The time limit and signal of a database operation. */
 export interface SqlPatience extends Pick<SqlStatement, 'timeoutMs' | 'signal'> {
-  /** Takes note of time that does not count, such as that of starting a process. */
+  /** Excludes time that does not count, such as starting a process. */
   extend?(ms: number): void;
 }
 
-/** One limit for everything a call does: whoever reads it, at every step, is told what is left. */
+/** One time limit for all steps of a call: each step reads what is left. */
 export function sharedPatience(patience: SqlPatience): SqlPatience {
   let end = systemClock.ticks() + patience.timeoutMs;
   return {
@@ -52,20 +54,20 @@ export function sharedPatience(patience: SqlPatience): SqlPatience {
   };
 }
 
-/** A database that can only be read. What it refuses or fails at is a `ToolcribError` made by `sqlError`. */
+/** A read-only database. Its refusals and failures are `ToolcribError`s made by `sqlError`. */
 export interface SqlDriver {
   readonly dialect: 'sqlite' | 'postgres';
-  /** Runs one statement that cannot change anything; nothing of it stays behind, not even a setting. */
+  /** Runs one statement that cannot change anything; it leaves nothing behind, not even a setting. */
   query(statement: SqlStatement): Promise<SqlRows>;
   /** The columns of a table or view, in order; none if there is no such table. */
   columns(table: TableName, patience: SqlPatience): Promise<readonly string[]>;
   /** The tables and views of the usual schema, in order, as many as asked for; a database that cannot tell leaves it out. */
   tables?(limit: number, patience: SqlPatience): Promise<readonly string[]>;
-  /** Lets statements under way finish, then lets go of connections and processes. */
+  /** Lets statements under way finish, then closes connections and processes. */
   close(): Promise<void>;
 }
 
-/** Why a database did not answer. */
+/** Why a database operation failed. */
 export type SqlTrouble = keyof typeof troubles;
 
 const troubles = {
@@ -81,16 +83,16 @@ const troubles = {
   failed: ['tool_failed', 'The database could not run the query.'],
 } as const satisfies Record<string, readonly [ErrorCode, string]>;
 
-/** Extra facts about a trouble; the cause is for the log alone. */
+/** Extra facts about a failure; the cause is only logged. */
 export interface TroubleDetails {
   readonly cause?: unknown;
-  /** Where in the statement, counted in characters from one. */
+  /** The position in the statement, in characters counted from one. */
   readonly position?: number;
   /** What the database complains about, in its words; it may come from behind a view. */
   readonly word?: string;
 }
 
-/** Says why a database did not answer, in words that reveal nothing about it. */
+/** The error for a failed database operation, in words that reveal nothing about the database. */
 export function sqlError(trouble: SqlTrouble, details: TroubleDetails = {}): ToolcribError {
   const [code, text] = troubles[trouble];
   const { cause, position, word } = details;
@@ -100,25 +102,25 @@ export function sqlError(trouble: SqlTrouble, details: TroubleDetails = {}): Too
   });
 }
 
-/** Which trouble an error is, if a driver made it. */
+/** The kind of failure, if a driver made the error. */
 export function troubleOf(error: unknown): SqlTrouble | undefined {
   const trouble = error instanceof ToolcribError ? error.data?.['trouble'] : undefined;
   return typeof trouble === 'string' && trouble in troubles ? (trouble as SqlTrouble) : undefined;
 }
 
-/** Takes rows until there are enough of them or they are too large together. */
+/** Collects rows up to the limits. */
 export interface RowTaker {
   readonly rows: readonly (readonly unknown[])[];
   readonly isCut: boolean;
-  /** What the rows taken so far need as JSON. */
+  /** The size of the collected rows as JSON. */
   readonly bytes: number;
-  /** Takes a row, unless that would be too much; says whether more would be taken. */
+  /** Adds a row, unless it exceeds the limits; returns whether more rows would be accepted. */
   take(row: readonly unknown[]): boolean;
-  /** Notes that there is more than is taken. */
+  /** Notes that there were more rows. */
   cut(): void;
 }
 
-/** Makes a taker with the limits of a statement. */
+/** Makes a collector with the limits of a statement. */
 export function createRowTaker({ maxRows, maxBytes }: Pick<SqlStatement, 'maxRows' | 'maxBytes'>): RowTaker {
   const rows: (readonly unknown[])[] = [];
   let bytes = 0;
@@ -145,7 +147,7 @@ export function createRowTaker({ maxRows, maxBytes }: Pick<SqlStatement, 'maxRow
   };
 }
 
-/** Rows as objects; a column name that comes again gets a number. */
+/** Rows as objects; a repeated column name gets a number. */
 export function toRecords({ columns, rows }: Pick<SqlRows, 'columns' | 'rows'>): Record<string, unknown>[] {
   const names = uniqueNames(columns);
   return rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));

@@ -1,13 +1,16 @@
 import { ToolcribError, type ErrorCode } from '../../base/errors.ts';
 import { sqlError, troubleOf } from './driver.ts';
 
-/** What a model is told about a query that failed. */
+/** What a model is told about a failed query. */
 export interface SqlFailure {
   readonly error: 'Database query failed';
   readonly message: string;
 }
 
-/** The answer to a query that failed by its own fault; throws where the database was away, busy or too slow, so that stages hear of it. */
+/**
+ * The failure of a query that is wrong; throws if the database was unavailable, busy or too slow, so that stages see
+ * it.
+ */
 export function sqlFailure(error: unknown): SqlFailure {
   const known = troubleOf(error) ? (error as ToolcribError) : sqlError('failed', { cause: error });
   const { code, message, data, cause } = known;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How much a query may bring and how long it may take: options of every tool that reads a database. */
+/** Size and time limits: options of every tool that reads a database. */
 export const sqlLimits = {
   maxBytes: z
     .int()

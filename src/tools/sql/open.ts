@@ -4,7 +4,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { openPostgres, type PostgresDriver, type PostgresOptions } from './postgres.ts';
 import { openSqlite, type SqliteDriver } from './sqlite.ts';
 
-/** Opens the database a URL names, for reading only; files are relative to the folder. */
+/** Opens the database of a URL, read-only; files are relative to the folder. */
 export function openSql(
   url: string,
   folder = '.',

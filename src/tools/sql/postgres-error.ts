@@ -1,7 +1,10 @@
 import type { ToolcribError } from '../../base/errors.ts';
 import { sqlError, type SqlTrouble } from './driver.ts';
 
-/** What the server or its library said, as a trouble; a place in the statement is counted without what was put in front of it. */
+/**
+ * An error of the server or its library as our own; a position in the statement is counted without the text in front of
+ * it.
+ */
 export function postgresError(cause: unknown, prefixLength = 0): ToolcribError {
   const { code = '', position } = cause as DatabaseError;
   const place = position === undefined ? undefined : Number(position) - prefixLength;
@@ -18,7 +21,7 @@ function troubleFor(code: string): SqlTrouble {
   return trouble ?? 'failed';
 }
 
-// By the classes and codes of PostgreSQL's appendix on error codes.
+// By the classes and codes in PostgreSQL's appendix on error codes.
 const CODES: readonly (readonly [RegExp, SqlTrouble])[] = [
   [/^57014$/, 'timed_out'],
   [/^(55P03|53...)$/, 'busy'],

@@ -2,19 +2,19 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, Pool, PoolClient } from 'pg';
 import { postgresTypes, type ReadArray } from './postgres-values.ts';
 
-/** The connections to one database, and how a statement is ended from outside of its own. */
+/** The connections to one database, and a way to stop a statement from another connection. */
 export interface PostgresPool {
   readonly connections: Pool;
   readonly searchPath: string;
   readonly types: ReturnType<typeof postgresTypes>;
-  /** Ends what a connection runs; `isOver` settles when its statement does. */
+  /** Stops what a connection runs; `isOver` settles when its statement does. */
   endStatement(statement: RunningStatement): Promise<void>;
 }
 
-/** A statement on the server. */
+/** A statement running on the server. */
 export interface RunningStatement {
   readonly client: PoolClient;
-  /** The number of its process, once the server said it. */
+  /** The id of its server process, once known. */
   readonly processId?: number | undefined;
   readonly isOver: Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface RunningStatement {
 export interface PoolOptions {
   readonly maxConnections: number;
   readonly searchPath: string;
-  /** Hears of a statement that could not be ended. */
+  /** Called for a statement that could not be stopped. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -42,7 +42,7 @@ export async function createPostgresPool(url: string, options: PoolOptions): Pro
     keepAlive: true,
   };
   const connections = new pg.Pool({ ...config, max: options.maxConnections, allowExitOnIdle: true });
-  // The pool drops a connection that broke while nobody used it.
+  // The pool drops an idle connection that broke.
   connections.on('error', nothing);
   // Its declared type is that of another version.
   const arrays = pg.types.arrayParser as unknown as {
@@ -58,12 +58,13 @@ export async function createPostgresPool(url: string, options: PoolOptions): Pro
   };
 }
 
-// Asking needs no login, so it also works where the role has no connection left; a statement can refuse to listen, and then its session is ended.
+// A cancel request needs no login, so it works even if the role has no connection left. A statement can ignore it; then
+// its session is terminated.
 async function endStatement(
   { client, processId, isOver }: RunningStatement,
   another: () => Client,
 ): Promise<void> {
-  // A server that has not begun with the statement yet forgets what it is asked, so it is asked again.
+  // A server that has not started the statement yet ignores the request, so it is repeated.
   for (let tries = 0; tries < CANCEL_TRIES; tries++) {
     const isAsked = await cancel(another(), client).then(yes, no);
     if (await endsSoon(isOver)) return;
@@ -74,7 +75,7 @@ async function endStatement(
   throw new Error(`A statement could not be ended; its process is ${processId ?? 'not known'}.`);
 }
 
-/** Waits for something, but not for long. */
+/** Waits for work for a limited time. */
 export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   const settled = new AbortController();
   const late = pause(ms, undefined, { signal: settled.signal }).then(() => {
@@ -93,7 +94,7 @@ function endsSoon(isOver: Promise<void>): Promise<boolean> {
   return Promise.race([isOver.then(yes), pause(BETWEEN_TRIES_MS, false)]);
 }
 
-// Its types leave out what the library has for this.
+// The library's types lack these members.
 interface CancellingClient {
   readonly connection: {
     readonly stream: { destroy(): void };
@@ -111,7 +112,7 @@ interface CancellingClient {
   readonly secretKey: number;
 }
 
-// The library's own way leaves out TLS; this one connects as a login does, and then says something else.
+// The library's own way has no TLS; this one connects as a login does, and sends a cancel request instead.
 function cancel(through: Client, client: PoolClient): Promise<void> {
   const { connection, host, port, ssl, sslNegotiation } = through as unknown as CancellingClient;
   const { processID, secretKey } = client as unknown as CancellingClient;

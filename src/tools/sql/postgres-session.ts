@@ -15,7 +15,7 @@ const BATCH_ROWS = 500;
 const LEAVE_MS = 2_000;
 const SLACK_BYTES = 1024 * 1024;
 
-/** A connection while one statement has it. */
+/** A connection used by one statement. */
 export class PostgresSession {
   readonly #client: PoolClient;
   readonly #pool: PostgresPool;
@@ -29,7 +29,7 @@ export class PostgresSession {
     this.#client = client;
     this.#pool = pool;
     this.#stream = (client as unknown as { connection: { stream: Socket } }).connection.stream;
-    // A connection that breaks fails the statement, which is enough.
+    // A broken connection fails the statement, which is enough.
     client.on('error', nothing);
   }
 
@@ -46,16 +46,16 @@ export class PostgresSession {
     }
   }
 
-  /** Ends the statement where it runs, and then its connection; the first reason stays. */
+  /** Stops the statement on the server, then closes its connection; the first reason is kept. */
   stop(reason: Error): void {
     if (this.#reason) return;
     this.#reason = reason;
-    // Nothing more may arrive; a server that cannot send what it has ends by itself.
+    // Nothing more is read; a server that cannot send ends by itself.
     if (troubleOf(reason) === 'too_large') this.#stream.destroy();
     this.#ended = this.#end();
   }
 
-  /** Gives the connection back as it was, or not at all; a server that falls silent keeps nobody waiting. */
+  /** Returns the connection in a clean state, or closes it; a server that does not respond blocks nobody. */
   async leave(): Promise<void> {
     const isClean = await within(LEAVE_MS, this.#clean()).then(
       () => true,
@@ -96,7 +96,7 @@ export class PostgresSession {
     const unwatch = this.#watch(maxBytes);
     let columns: string[] = [];
     try {
-      // One row tells how large rows are; one more than may be returned tells whether there are more.
+      // The first row shows how large rows are; one more than the limit shows whether there are more.
       for (let count = 1; count > 0;) {
         const { rows, fields } = await this.#read(`fetch forward ${count} from toolcrib`, []);
         columns = fields.map(({ name }) => name);
@@ -112,7 +112,7 @@ export class PostgresSession {
     return { columns, rows: taker.rows, isCut: taker.isCut };
   }
 
-  // A single value can be a gigabyte: what arrives is counted before anything is made of it.
+  // A single value can be a gigabyte, so bytes are counted before they are parsed.
   #watch(maxBytes: number): () => void {
     let received = 0;
     const count = (chunk: Buffer): void => {
@@ -123,7 +123,7 @@ export class PostgresSession {
     return () => this.#stream.removeListener('data', count);
   }
 
-  // Always with the extended protocol, which takes one statement and no more.
+  // Always the extended protocol, which accepts only one statement.
   async #read(text: string, values: readonly unknown[]): Promise<Read> {
     if (this.#reason) throw this.#reason;
     const config = { text, values, rowMode: 'array', types: this.#pool.types, queryMode: 'extended' };
@@ -136,7 +136,8 @@ export class PostgresSession {
     }
   }
 
-  // Closing the connection alone would leave the statement running; one that was ended is not used again, because what ended it can come late.
+  // Closing the connection alone would leave the statement running. A stopped connection is not reused, because the
+  // cancel request may arrive late.
   async #end(): Promise<void> {
     const [client, processId, isOver] = [this.#client, this.#processId, this.#reading];
     if (isOver) await this.#pool.endStatement({ client, processId, isOver });
@@ -150,7 +151,7 @@ interface Read {
 }
 
 const SETTINGS = {
-  // Where a backslash could end a text, others would read the statement differently.
+  // Otherwise a backslash could end a string, and our check would read the statement differently.
   standard_conforming_strings: 'on',
   timezone: 'UTC',
   datestyle: 'ISO',

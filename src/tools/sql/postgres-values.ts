@@ -1,7 +1,10 @@
 import type { CustomTypesConfig } from 'pg';
 import { parseJson } from '../../base/parse-json.ts';
 
-/** Turns the text PostgreSQL sends into plain JSON values: dates as ISO text, large and exact numbers as text, bytes as base64. */
+/**
+ * Converts PostgreSQL's text format to plain JSON values: dates as ISO text, large and exact numbers as text, bytes as
+ * base64.
+ */
 export function postgresTypes(readArray: ReadArray): CustomTypesConfig {
   const getTypeParser = (oid: number): Read => {
     const element = elementOf[oid];
@@ -11,7 +14,7 @@ export function postgresTypes(readArray: ReadArray): CustomTypesConfig {
   return { getTypeParser };
 }
 
-/** Splits the text of an array and reads each entry. */
+/** Splits the text of an array and reads each element. */
 export type ReadArray = (text: string, read: (entry: string) => unknown) => unknown[];
 
 type Read = (text: string) => unknown;
@@ -26,7 +29,7 @@ function asFraction(text: string): number | string {
   return Number.isFinite(Number(text)) ? Number(text) : text;
 }
 
-// What has no four-digit year, such as infinity, stays as PostgreSQL writes it.
+// Values without a four-digit year, such as infinity, stay as PostgreSQL writes them.
 function asTime(text: string): string {
   const [, day, time, zone] = /^(\d{4}-\d\d-\d\d) ([\d:.]+)(\+00)?$/.exec(text) ?? [];
   return day === undefined ? text : `${day}T${time}${zone === undefined ? '' : 'Z'}`;
@@ -36,7 +39,7 @@ function asBase64(text: string): string {
   return Buffer.from(text.slice(2), 'hex').toString('base64');
 }
 
-// The numbers of PostgreSQL's own types never change.
+// The object ids of PostgreSQL's own types never change.
 const readers: Readonly<Record<number, Read>> = {
   16: (text) => text === 't',
   17: asBase64,

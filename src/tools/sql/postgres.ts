@@ -14,15 +14,15 @@ import { PostgresSession } from './postgres-session.ts';
 
 /** How a PostgreSQL database is reached. */
 export interface PostgresOptions {
-  /** Most connections at a time; 4 unless set. */
+  /** The most connections; 4 unless set. */
   readonly maxConnections?: number;
-  /** Where names without a schema are looked for; `pg_catalog, public, pg_temp` unless set. */
+  /** Where names without a schema are searched; `pg_catalog, public, pg_temp` unless set. */
   readonly searchPath?: string;
-  /** Hears of a statement that could not be ended at the server. */
+  /** Called for a statement that could not be stopped on the server. */
   readonly onFailure?: (error: unknown) => void;
 }
 
-/** A PostgreSQL database that can only be read. */
+/** A read-only PostgreSQL database. */
 export interface PostgresDriver extends SqlDriver {
   readonly dialect: 'postgres';
 }
@@ -42,7 +42,10 @@ const TABLES = `
     and pg_catalog.has_any_column_privilege(c.oid, 'select')
   order by c.relname limit $1`;
 
-/** Connects to PostgreSQL with the first statement; every statement runs alone in a read-only transaction that is then undone. */
+/**
+ * Connects to PostgreSQL with the first statement; every statement runs alone in a read-only transaction that is rolled
+ * back.
+ */
 export function openPostgres(url: string, options: PostgresOptions = {}): PostgresDriver {
   const { maxConnections = 4, searchPath = 'pg_catalog, public, pg_temp', onFailure = nothing } = options;
   let pool: Promise<PostgresPool> | undefined;
@@ -93,14 +96,14 @@ async function checkOut(pool: Pool, { signal, timeoutMs }: SqlPatience): Promise
   const trouble = pool.waitingCount > 0 ? 'busy' : 'unavailable';
   const connected = connecting.catch((cause: unknown) => {
     const known = postgresError(cause);
-    // A server that has no connection left is there.
+    // A server without a free connection is available, but busy.
     throw troubleOf(known) === 'busy' ? known : sqlError(trouble, { cause });
   });
   return new Promise((proceed, refuse) => {
     const leave = (reason: Error): void => {
       settle();
       refuse(reason);
-      // Whoever waits no longer does not keep what comes late.
+      // A connection that arrives after its caller has left is released.
       connected.then((client) => client.release(), nothing);
     };
     const stop = (): void => leave(signal.reason as Error);

@@ -1,4 +1,7 @@
-/** Functions of PostgreSQL that only compute from their arguments; those that make text or rows of any length asked for are left out, and those that cannot be stopped at large values. */
+/**
+ * PostgreSQL functions that only compute from their arguments. Functions that can make text or rows of any length are
+ * left out, and so are those that cannot be stopped on large values.
+ */
 export const postgresFunctions: ReadonlySet<string> = words(`
   avg bool_and bool_or corr count covar_pop covar_samp every max min mode percentile_cont percentile_disc stddev stddev_pop stddev_samp sum
   var_pop var_samp variance array_agg string_agg json_agg jsonb_agg json_object_agg jsonb_object_agg
@@ -20,14 +23,20 @@ export const postgresFunctions: ReadonlySet<string> = words(`
   decode encode sha224 sha256 sha384 sha512
 `);
 
-/** Types of PostgreSQL a value may be turned into; those that look names up in the catalog are not among them, nor are those that make ranking go on for minutes. */
+/**
+ * PostgreSQL types a value may be cast to. Types that look up names in the catalog are left out, and so are those that
+ * make ranking take minutes.
+ */
 export const postgresTypes: ReadonlySet<string> = words(`
   bit bool boolean bpchar bytea char cidr date daterange decimal float4 float8 inet int2 int4 int4range int8 int8range integer interval json
   jsonb macaddr money numeric numrange smallint bigint real text time timestamp timestamptz timetz tsrange tstzrange uuid varbit
   varchar
 `);
 
-/** Functions of SQLite that only compute from their arguments; those that make text or bytes of any length asked for are left out. */
+/**
+ * SQLite functions that only compute from their arguments. Functions that can make text or bytes of any length are left
+ * out.
+ */
 export const sqliteFunctions: ReadonlySet<string> = words(`
   avg count group_concat max median min string_agg sum total
   cume_dist dense_rank first_value lag last_value lead nth_value ntile percent_rank rank row_number

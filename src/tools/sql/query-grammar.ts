@@ -3,10 +3,10 @@ import { SqlRefusal } from './query-rules.ts';
 /** The fields of a node of PostgreSQL's syntax tree. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** What is done with a node that may be there. */
+/** Called with an allowed node. */
 export type Visit = (kind: string, fields: Fields) => void;
 
-/** Hands on the nodes directly below a node, by kind, and refuses a field that has no place in a query. */
+/** Visits the nodes directly below a node, and refuses a field that is not allowed in a query. */
 export function visitChildren(kind: string, fields: Fields, visit: Visit): void {
   const known = grammar.get(kind);
   if (!known) throw new SqlRefusal('Query not allowed', `A query cannot hold ${describe(kind)}.`);
@@ -19,7 +19,7 @@ export function visitChildren(kind: string, fields: Fields, visit: Visit): void 
   }
 }
 
-/** Visits a node wrapped in its kind, or a list of such. */
+/** Visits a node wrapped in its kind, or a list of such nodes. */
 export function visitValue(value: unknown, visit: Visit): void {
   if (Array.isArray(value)) {
     for (const item of value) visitValue(item, visit);
@@ -39,8 +39,9 @@ export function namesIn(list: unknown): string[] {
   return names;
 }
 
-// One line a kind of node: its fields that hold nodes, those that hold one of a fixed kind, and after the bar those that hold plain values.
-// What is not here is refused: locking, INTO, catalogs, table samples, XML and JSON constructors, and whatever a later PostgreSQL adds.
+// One line per kind of node: its fields with nodes, those with nodes of a fixed kind, and after the bar those with
+// plain values. Everything else is refused: locking, INTO, catalogs, table samples, XML and JSON constructors, and
+// whatever a later PostgreSQL adds.
 const grammar = readGrammar(`
 SelectStmt: distinctClause targetList fromClause whereClause groupClause havingClause windowClause valuesLists sortClause limitOffset limitCount withClause=WithClause larg=SelectStmt rarg=SelectStmt | groupDistinct limitOption op all
 WithClause: ctes | recursive

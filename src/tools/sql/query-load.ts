@@ -1,16 +1,19 @@
 import { namesIn, visitValue, type Fields } from './query-grammar.ts';
 import { MAX_SOUGHT, SqlRefusal } from './query-rules.ts';
 
-/** Refuses what PostgreSQL could not be stopped at: work that grows with the product of two sizes and never looks whether it is to end. */
+/**
+ * Refuses work that PostgreSQL could not be stopped at: its time grows with the product of two sizes and it never
+ * checks for cancellation.
+ */
 export class LoadCheck {
-  /** Parameters that may hold `MAX_SOUGHT` characters at most. */
+  /** Parameters that may hold at most `MAX_SOUGHT` characters. */
   readonly shortParameters = new Set<number>();
   #makesArrays = false;
   #makesJson = false;
   #costlySteps = 0;
   #subtracts = false;
 
-  /** Looks at one node of a statement. */
+  /** Checks one node of a statement. */
   inspect(kind: string, fields: Fields): void {
     switch (kind) {
       case 'FuncCall':
@@ -28,9 +31,9 @@ export class LoadCheck {
     }
   }
 
-  /** Looks at what only the whole statement tells. */
+  /** Checks what depends on the whole statement. */
   finish(): void {
-    // Taking an array of keys away from JSON cannot be told from other subtraction, but it needs both to be made.
+    // Removing an array of keys from JSON looks like any subtraction, but it needs both an array and JSON.
     if (!this.#subtracts || !this.#makesArrays || !this.#makesJson) return;
     throw new SqlRefusal(
       'Operator not allowed',
@@ -38,7 +41,7 @@ export class LoadCheck {
     );
   }
 
-  // Numbers can have a hundred thousand digits, and between two steps of one row nobody looks whether to stop.
+  // Numbers can have a hundred thousand digits, and cancellation is not checked between two steps of one row.
   #count(name: string): void {
     if (!COSTLY.has(name) || ++this.#costlySteps <= MAX_COSTLY) return;
     throw new SqlRefusal(
@@ -108,13 +111,13 @@ export class LoadCheck {
     return length !== undefined && length <= MAX_TEXT;
   }
 
-  // How long a text can be that is made of nothing but what is written out and of parameters; unknown for everything else.
+  // The greatest length of a text made only of literals and parameters; `undefined` for everything else.
   #textLength(node: Node | undefined): number | undefined {
     if (!node) return undefined;
     const { kind, fields } = node;
     switch (kind) {
       case 'A_Const':
-        // A number with an exponent is short as it is written, but not as text.
+        // A number with an exponent is short as written, but not as text.
         return fields['fval'] === undefined ? literalLength(node) : undefined;
       case 'ParamRef':
         this.shortParameters.add(Number(fields['number'] ?? 0));
@@ -136,7 +139,7 @@ export class LoadCheck {
     }
   }
 
-  // The same for values of any type, which are not turned into text.
+  // The same for values of any type, which are not converted to text.
   #valueLength(node: Node | undefined): number | undefined {
     if (!node) return undefined;
     const { kind, fields } = node;
@@ -167,11 +170,11 @@ const MAX_COSTLY = 60;
 const VALUE_HINT = `One side must be a value written out, of at most ${MAX_TEXT} characters, or a parameter.`;
 const MATCH_HINT = 'It is for full text search: write to_tsvector(a) @@ to_tsquery(b).';
 
-// The argument that is looked for, which is the second of each.
+// The limit for the second argument of each function, the text that is searched for.
 const SOUGHT: Readonly<Record<string, { readonly max: number }>> = Object.assign(
   Object.create(null) as Record<string, { readonly max: number }>,
   {
-    // Every character of the text is compared with every one of these.
+    // Every character of the text is compared with each of these.
     btrim: { max: 10 },
     ltrim: { max: 10 },
     rtrim: { max: 10 },
@@ -182,7 +185,7 @@ const SOUGHT: Readonly<Record<string, { readonly max: number }>> = Object.assign
   },
 );
 const COSTLY = wordSet('* / % ^ |/ ||/ mod div power sqrt exp ln log');
-// Calls that return neither arrays nor JSON, whatever they are given.
+// Functions that never return arrays or JSON.
 const PLAIN_CALLS = wordSet(
   'now age avg count sum abs ceil ceiling floor round trunc mod power sqrt extract date_part date_trunc length char_length to_date to_timestamp make_date make_interval rank row_number',
 );
@@ -197,7 +200,7 @@ const OPERATOR_KINDS: ReadonlySet<unknown> = wordSet(
 const COMPARISONS = wordSet('= <> != < > <= >=');
 const PATTERNS = wordSet('~~ ~~* !~~ !~~*');
 const CONTAINMENT = wordSet('&& @> <@');
-// The engine of regular expressions looks whether it is to stop, so those can be of any length.
+// The regular expression engine checks for cancellation, so patterns may have any length.
 const OPERATORS = wordSet(
   '= <> != < > <= >= + - * / % ^ || ~ ~* !~ !~* ^@ -> ->> #> #>> ? & | # << >> @ |/ ||/',
 );
@@ -239,7 +242,7 @@ function isTextSearch(node: Node | undefined): boolean {
   return node?.kind === 'FuncCall' && TEXT_SEARCH.has(namesIn(node.fields['funcname']).at(-1) ?? '');
 }
 
-// Whether something is neither an array nor JSON.
+// Whether a value is neither an array nor JSON.
 function isPlain(node: Node | undefined): boolean {
   if (node?.kind === 'A_Const' || node?.kind === 'ParamRef' || node?.kind === 'SQLValueFunction') return true;
   if (node?.kind === 'TypeCast') return (node.fields['typeName'] as Fields)['arrayBounds'] === undefined;

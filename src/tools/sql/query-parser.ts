@@ -1,7 +1,7 @@
 import type { Fields } from './query-grammar.ts';
 import { SqlRefusal } from './query-rules.ts';
 
-/** A word, sign or literal of the text; places are counted in bytes. */
+/** A word, sign or literal of the text; positions are in bytes. */
 export interface SqlToken {
   readonly start: number;
   readonly end: number;
@@ -13,7 +13,7 @@ const MAX_BRACKETS = 60;
 const MAX_SIGNS = 64;
 const MAX_COMMENTS = 50;
 
-/** Splits a query into tokens, without comments, and refuses one that is too long or too deep to be parsed in comfort. */
+/** Splits a query into tokens, without comments, and refuses one that is too long or too deep to be parsed safely. */
 export async function lexSql(sql: string): Promise<SqlToken[]> {
   refuseSlowText(sql);
   const parser = await import('libpg-query');
@@ -21,7 +21,7 @@ export async function lexSql(sql: string): Promise<SqlToken[]> {
   try {
     found = (await parser.scan(sql)).tokens;
   } catch {
-    // The parser says more precisely what is wrong, and where.
+    // The parser reports more precisely what is wrong, and where.
     await parseSql(sql);
     throw syntaxError(sql, sql.length);
   }
@@ -33,7 +33,7 @@ export async function lexSql(sql: string): Promise<SqlToken[]> {
   return tokens;
 }
 
-/** Reads a text the way PostgreSQL does; a mistake in it is told with its place. */
+/** Parses a text as PostgreSQL does; a syntax error is reported with its position. */
 export async function parseSql(sql: string): Promise<readonly Fields[]> {
   const parser = await import('libpg-query');
   try {
@@ -45,7 +45,7 @@ export async function parseSql(sql: string): Promise<readonly Fields[]> {
   }
 }
 
-/** The word at a place in a text, counted in characters from nought; none at its end. */
+/** The word at a position in a text, in characters from 0; `undefined` at its end. */
 export function wordAt(sql: string, position: number): string | undefined {
   const rest = Array.from(sql).slice(position).join('');
   return /^\s*("[^"]{0,60}"?|[\p{L}\p{N}_.$]{1,60}|\S)/u.exec(rest)?.[1];
@@ -60,7 +60,7 @@ function syntaxError(sql: string, position: number): SqlRefusal {
   );
 }
 
-// The scanner reads a long run of signs, and comments in comments, again and again.
+// The scanner reads a long run of signs, and nested comments, again and again.
 function refuseSlowText(sql: string): void {
   let run = 0;
   let comments = 0;
@@ -79,7 +79,7 @@ function refuseSlowText(sql: string): void {
 
 const SIGNS = '+-*/<>=~!@#%^&|`?';
 
-// The parser calls itself for every level, and running out of stack would leave it broken for everybody.
+// The parser is recursive, and a stack overflow would break it for all later queries.
 function bracketDepth(tokens: readonly SqlToken[]): number {
   let depth = 0;
   let deepest = 0;

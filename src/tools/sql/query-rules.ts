@@ -1,26 +1,26 @@
 /** A table or view that may be read. */
 export interface AllowedTable {
-  /** `public` for PostgreSQL and `main` for SQLite unless the operator says otherwise. */
+  /** `public` for PostgreSQL and `main` for SQLite unless the operator sets it. */
   readonly schema: string;
   readonly table: string;
-  /** The only columns there are; all of them if left out. */
+  /** The only visible columns; all if left out. */
   readonly columns?: readonly string[];
 }
 
 /** What a query may read and call. */
 export interface SqlRules {
   readonly tables: readonly AllowedTable[];
-  /** Names in lower case as PostgreSQL keeps them; `schema.name` for those outside of its own. */
+  /** Names in lower case as PostgreSQL stores them; `schema.name` for those outside pg_catalog. */
   readonly functions: ReadonlySet<string>;
 }
 
-/** The most characters of a parameter that is looked for in other text. */
+/** The most characters of a parameter that is searched for in other text. */
 export const MAX_SOUGHT = 100;
 
 /** Why a query is not run, in words that tell the model what to change. */
 export class SqlRefusal extends Error {
   override readonly name = 'SqlRefusal';
-  /** A short name for the reason, always the same for the same one. */
+  /** A short fixed name of the reason. */
   readonly error: string;
 
   constructor(error: string, message: string) {
@@ -29,13 +29,13 @@ export class SqlRefusal extends Error {
   }
 }
 
-/** A table as the model writes it, with its columns where only some can be seen. */
+/** A table as the model writes it, with its columns if only some are visible. */
 export function describeTable({ schema, table, columns }: AllowedTable): string {
   const name = schema === 'public' || schema === 'main' ? table : `${schema}.${table}`;
   return columns ? `${name} (${columns.join(', ')})` : name;
 }
 
-/** Refuses what is not one statement that reads. */
+/** Refuses what is not one reading statement. */
 export function selectRefusal(): SqlRefusal {
   return new SqlRefusal(
     'Only one SELECT is allowed',
@@ -43,7 +43,7 @@ export function selectRefusal(): SqlRefusal {
   );
 }
 
-/** Refuses a table that is not on the list; one that exists and one that does not are told apart by nobody. */
+/** Refuses a table that is not listed, with the same text whether it exists or not. */
 export function tableRefusal(rules: SqlRules, name?: string): SqlRefusal {
   const named = name === undefined ? 'The query reads something' : `"${name}" is`;
   const names = rules.tables.map((allowed) => describeTable(allowed)).join(', ');
@@ -53,7 +53,7 @@ export function tableRefusal(rules: SqlRules, name?: string): SqlRefusal {
   );
 }
 
-/** Refuses a function that is not on the list. */
+/** Refuses a function that is not listed. */
 export function functionRefusal(name: string): SqlRefusal {
   return new SqlRefusal(
     'Function not allowed',

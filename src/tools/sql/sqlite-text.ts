@@ -16,7 +16,7 @@ export function kindOfStatement(sql: string): 'select' | 'other' | { readonly un
     if (first === undefined) [first, written] = [word, token];
     if (token === '(') depth++;
     else if (token === ')') depth--;
-    // Behind WITH there can be a change as well.
+    // A changing statement can follow WITH too.
     else if (depth === 0 && (CHANGES.has(word) || (word === 'into' && previous === 'replace')))
       return 'other';
     previous = word;
@@ -25,7 +25,7 @@ export function kindOfStatement(sql: string): 'select' | 'other' | { readonly un
   return READS.has(first) || !/^\w/.test(first) ? 'select' : { unknownWord: written };
 }
 
-// What is not closed goes on to the end; a quote that is doubled makes two pieces of one, which changes nothing here.
+// An unclosed quote extends to the end; a doubled quote splits one string into two, which does not matter here.
 function* tokensOf(sql: string): Generator<string> {
   for (let at = 0; at < sql.length;) {
     const end = endAt(sql, at);

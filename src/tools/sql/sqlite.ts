@@ -16,7 +16,7 @@ import {
 import { OUT_OF_MEMORY, type ChildReply, type ChildRequest, type StatementSurvey } from './child-messages.ts';
 import type { Scope } from './survey.ts';
 
-/** An SQLite file that can only be read, and that says what a statement would read. */
+/** A read-only SQLite file that reports what a statement would read. */
 export interface SqliteDriver extends SqlDriver {
   readonly dialect: 'sqlite';
   /** Runs one SELECT; with a scope, only if its plan stays within it. */
@@ -27,14 +27,14 @@ export interface SqliteDriver extends SqlDriver {
 
 /** How an SQLite file is opened. */
 export interface SqliteOptions {
-  /** How many statements may run at a time, each in a process of its own; 2 unless set. */
+  /** How many statements may run at once, each in a process of its own; 2 unless set. */
   readonly maxProcesses?: number;
 }
 
 const READY_MS = 10_000;
 const IDLE_MS = 30_000;
 
-/** Opens an SQLite file for reading, in processes that are ended when a statement takes too long or is cancelled. */
+/** Opens an SQLite file for reading, in processes that are killed when a statement takes too long or is cancelled. */
 export function openSqlite(file: string, { maxProcesses = 2 }: SqliteOptions = {}): SqliteDriver {
   const children = new Children(resolve(file), maxProcesses);
   return {
@@ -67,7 +67,7 @@ function rowsOf(reply: ChildReply): SqlRows {
 
 type Question = ChildRequest extends infer R ? (R extends unknown ? Omit<R, 'id'> : never) : never;
 
-/** The processes of one file: each works on one statement at a time, and is started when it is needed. */
+/** The processes of one file: each runs one statement at a time, and is started on demand. */
 class Children {
   readonly #file: string;
   readonly #idle: Child[] = [];
@@ -161,7 +161,7 @@ class Child {
 
   constructor(file: string, onExit: (child: Child) => void) {
     this.#process = startChild(file);
-    // A process that only waits must not keep this one alive.
+    // An idle process must not keep this one alive.
     this.#process.unref();
     this.#process.channel?.unref();
     this.#isGone = new Promise((_, refuse) => {
@@ -170,7 +170,7 @@ class Child {
         const cause = new Error('The process of the database ended.');
         refuse(sqlError(signal === OUT_OF_MEMORY ? 'too_large' : 'failed', { cause }));
       });
-      // Not once: one that could not be started may say so again when it cannot be ended.
+      // `on`, not `once`: a process that failed to start may emit another error when it is killed.
       this.#process.on('error', (cause) => refuse(sqlError('unavailable', { cause })));
     });
     this.#isGone.catch(nothing);
@@ -189,7 +189,7 @@ class Child {
     clearTimeout(this.#leave);
     const startedAt = systemClock.ticks();
     await this.#within(this.#ready, { timeoutMs: READY_MS, signal: patience.signal });
-    // Otherwise a short limit could never be met by a process that has yet to start.
+    // Start-up time is excluded, or a short limit could never be met.
     patience.extend?.(systemClock.ticks() - startedAt);
     const reply = this.#next() as Promise<ChildReply>;
     this.#process.send(request, nothing);
@@ -201,10 +201,10 @@ class Child {
     this.#leave = setTimeout(() => void this.end(), IDLE_MS).unref();
   }
 
-  /** Ends the process, whatever it does; settles when it is gone. */
+  /** Kills the process; settles when it is gone. */
   async end(): Promise<void> {
     clearTimeout(this.#leave);
-    // Whoever waits for the end must live to see it.
+    // Keeps this process alive until the child is gone.
     this.#process.ref();
     this.#process.kill('SIGKILL');
     await this.#isGone.catch(nothing);
@@ -215,7 +215,7 @@ class Child {
     return Promise.race([message, this.#isGone]);
   }
 
-  // The statement cannot be interrupted from inside its process, so whoever stops waiting ends the process.
+  // A statement cannot be interrupted from inside its process, so on timeout the process is killed.
   async #within<T>(work: Promise<T>, { timeoutMs, signal }: SqlPatience): Promise<T> {
     work.catch(nothing);
     let settle = nothing;
@@ -243,7 +243,7 @@ class Child {
 
 function nothing(): void {}
 
-// Nothing of this process's environment or open files is handed on, least of all its secrets.
+// The child gets neither the environment, with its secrets, nor open files of this process.
 function startChild(file: string): ChildProcess {
   const entry = fileURLToPath(childEntry());
   try {
@@ -259,7 +259,7 @@ function startChild(file: string): ChildProcess {
   }
 }
 
-// Beside this module while it is source; beside or above it once it is part of a bundle.
+// Beside this module in the source; beside or above it in a bundle.
 function childEntry(): URL {
   const candidates = ['./child.ts', './sql-child.js', '../sql-child.js'];
   const entry = candidates.map((path) => new URL(path, import.meta.url)).find((url) => existsSync(url));

@@ -1,16 +1,16 @@
 import type Database from 'libsql';
 
-/** What a statement reads and calls, as SQLite itself says it will. */
+/** What a statement reads and calls, according to SQLite's own plan. */
 export interface Survey {
-  /** Tables it opens, also those behind views; an index counts as its table. */
+  /** The tables it opens, also behind views; an index counts as its table. */
   readonly tables: readonly string[];
-  /** Functions it calls, in lower case; those SQLite turns into plain steps, such as `coalesce`, are not among them. */
+  /** The functions it calls, in lower case; those SQLite compiles to plain steps, such as `coalesce`, are missing. */
   readonly functions: readonly string[];
-  /** Steps that cannot be told to be harmless; a statement that has any is best refused. */
+  /** Steps that are not known to be harmless; a statement with any should be refused. */
   readonly unclear: readonly string[];
 }
 
-/** What a statement may read and call; what is left out is not limited, except that files and other SQL are always out of reach. */
+/** What a statement may read and call; a missing list is no limit, but files and other SQL are always refused. */
 export interface Scope {
   readonly tables?: readonly string[];
   /** In lower case. */
@@ -37,15 +37,15 @@ export function surveyPlan(db: Database.Database, sql: string): Survey {
   return { tables: [...tables], functions: [...functions], unclear: [...unclear] };
 }
 
-/** How many values a SELECT takes, also where the plan can do without them; the statement is not run. */
+/** How many values a SELECT takes, also those its plan does not use; the statement is not run. */
 export function countParameters(db: Database.Database, sql: string): number {
-  // The last one gets the number after the highest of the others.
+  // The last placeholder gets the number after the highest of the others.
   const steps = planOf(db, `select * from (${sql}\n) limit ?`);
   const numbers = steps.filter(({ opcode }) => opcode === 'Variable').map(({ p1 }) => p1);
   return Math.max(...numbers) - 1;
 }
 
-/** The first thing a statement reads, calls or does that its scope does not hold, or that no scope can allow. */
+/** The first thing a statement reads, calls or does outside its scope, or that no scope can allow. */
 export function findBeyond({ tables, functions, unclear }: Survey, scope: Scope = {}): string | undefined {
   return (
     unclear[0] ??
@@ -54,7 +54,7 @@ export function findBeyond({ tables, functions, unclear }: Survey, scope: Scope 
   );
 }
 
-// This build of SQLite can read and write files, run other SQL and change its own workings from inside a SELECT.
+// In this build of SQLite, a SELECT can read and write files, run other SQL and change internals.
 const NEVER =
   /^(readfile|writefile|edit|lsmode|load_extension|eval|sha3_query|fts3_tokenizer|sqlite_(crypt|log)|sqlite3mc_.*|libsql_.*|rtree.*|geopoly_debug|fts5|optimize)$/;
 
@@ -70,7 +70,7 @@ interface Step {
 function planOf(db: Database.Database, sql: string): Step[] {
   const statement = db.prepare(`explain ${sql}`);
   const steps = statement.all() as Step[];
-  // The library does not let go of a plan it has read to the end, and with it of the file, unless it is asked for one row.
+  // The library keeps a fully read plan open, and with it the file, unless it is asked for one row.
   statement.get();
   return steps;
 }
@@ -85,8 +85,8 @@ const CALLS: ReadonlySet<string> = new Set([
   'AggInverse',
   'AggValue',
 ]);
-// Steps that compute, jump, or read what an earlier step opened. Inserting and deleting need something that was opened for writing, or are about
-// scratch tables; virtual tables, which read what no page tells, and steps of later versions are not here.
+// Steps that compute, jump, or read what an earlier step opened. Inserts and deletes need something opened for writing,
+// or use scratch tables. Virtual tables, which read without pages, and steps of later versions are left out.
 const STEPS: ReadonlySet<string> = new Set(
   `Add AddImm Affinity And BeginSubrtn BitAnd BitNot BitOr Blob Cast Close ClrSubtype CollSeq Column ColumnsUsed Compare Concat Copy Count CursorHint
   DecrJumpZero DeferredSeek Delete Divide ElseEq EndCoroutine Eq Explain Filter FilterAdd FinishSeek Found Ge GetSubtype Gosub Goto Gt Halt
@@ -98,7 +98,7 @@ const STEPS: ReadonlySet<string> = new Set(
   SorterNext SorterOpen SorterSort String String8 Subtract Variable Yield ZeroOrNull`.split(/\s+/),
 );
 
-// The page a table or index begins at is the same in the plan and in the schema; the schema itself begins at page one.
+// A table or index has the same root page in the plan and in the schema; the schema itself is at page one.
 function tablesByRoot(db: Database.Database): Map<number, string> {
   const rows = db.prepare('select rootpage, tbl_name from sqlite_schema where rootpage > 0').all();
   return new Map([
