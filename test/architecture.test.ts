@@ -55,6 +55,26 @@ test('a folder imports only the folders its row in the table names', () => {
   expect(inTable.flatMap(forbiddenImports)).toEqual([]);
 });
 
+test('ARCHITECTURE.md has the same table, and the rooms that exist', () => {
+  const rows = Array.from(
+    read('ARCHITECTURE.md').matchAll(/^\| `([\w-]+)` \| [^|]+ \|([^|]*)\|([^|]*)\|$/gm),
+    ([, folder = '', rooms = '', imports = '']) => ({
+      folder,
+      rooms: codeIn(rooms),
+      imports: codeIn(imports),
+    }),
+  );
+  const written = rows
+    .filter(({ folder }) => folder !== 'cli')
+    .map(({ folder, imports }) => [folder, imports]);
+  expect(Object.fromEntries(written)).toEqual(libraries);
+  for (const { folder, rooms } of rows) {
+    const there = product.filter(({ path }) => folderOf(path) === folder).map(({ path }) => path.split('/'));
+    const names = there.filter((parts) => parts.length > 3).map(([, , room]) => room!);
+    expect([folder, rooms.toSorted()]).toEqual([folder, [...new Set(names)].toSorted()]);
+  }
+});
+
 test('a folder of src has at most one level of rooms', () => {
   const deep = src.filter(({ path }) => path.split('/').length > 4);
   expect(deep.map(({ path }) => `${path}:1: a room inside a room`)).toEqual([]);
@@ -158,6 +178,10 @@ function parse(path: string): SourceFile {
     code = code.slice(0, start) + text.slice(start, end).replaceAll(/[^\n]/g, ' ') + code.slice(end);
   }
   return { path, text, code, comments, program };
+}
+
+function codeIn(cell: string): string[] {
+  return Array.from(cell.matchAll(/`([\w-]+)`/g), ([, name = '']) => name);
 }
 
 function read(path: string): string {
