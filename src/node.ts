@@ -6,7 +6,9 @@ export type { StdioOptions } from './server/stdio.ts';
 // Who is calling
 export { createApiKey, hashKey, isWellFormedKey } from './auth/api-key.ts';
 export { combine } from './auth/sign-in.ts';
-export type { CredentialSignIn, IsGone, RequestHead, SignIn } from './auth/sign-in.ts';
+export type { CombineOptions, CredentialSignIn, IsGone, RequestHead, SignIn } from './auth/sign-in.ts';
 export { createKeySignIn, type KeySignInOptions } from './auth/key-sign-in.ts';
-export { createJwtSignIn, type JwtSignInOptions } from './auth/jwt-sign-in.ts';
+export { createJwtSignIn, type JwtSignInOptions, type TokenParts } from './auth/jwt-sign-in.ts';
+export type { IssuerOptions } from './auth/issuer.ts';
+export type { FetchDocument, FetchedDocument } from './auth/fetch-document.ts';
 export type { DeclaredRoute, Route, RouteAccess, RouteAnswer } from './server/http/routes.ts';

@@ -1,12 +1,11 @@
 import type { CryptoKey, JSONWebKeySet, JWSHeaderParameters } from 'jose';
 import type { Clock } from '../base/clock.ts';
 import { parseJson } from '../base/parse-json.ts';
-import type { FetchedKeys } from './fetch-keys.ts';
+import type { FetchedDocument } from './fetch-document.ts';
 
-/** Where an issuer's public keys are. */
+/** How an issuer's public keys are read. */
 export interface KeySetOptions {
-  readonly url: URL;
-  readonly fetch: (url: URL) => Promise<FetchedKeys>;
+  readonly read: () => Promise<FetchedDocument>;
   readonly clock: Clock;
 }
 
@@ -88,7 +87,7 @@ export class KeySet {
 
   async #fetch(): Promise<void> {
     this.#triedAt = this.#ticks();
-    const { text, maxAgeSeconds } = await this.#options.fetch(this.#options.url);
+    const { text, maxAgeSeconds } = await this.#options.read();
     const { createLocalJWKSet } = await import('jose');
     const keys = (parseJson(text) as Partial<JSONWebKeySet>).keys;
     if (!Array.isArray(keys) || keys.length > MAX_KEYS)

@@ -42,6 +42,7 @@ interface KnownKey {
 class KeySignIn implements CredentialSignIn {
   readonly kind = 'key';
   readonly authenticate: CredentialSignIn['authenticate'];
+  readonly explain: CredentialSignIn['explain'];
   readonly #identities: Identities;
   readonly #pepper: KeyObject;
   readonly #clock: Clock;
@@ -70,7 +71,9 @@ class KeySignIn implements CredentialSignIn {
         this.#noteUse();
       },
     });
-    this.authenticate = combine([this]).authenticate;
+    const { authenticate, explain } = combine([this], { log, clock });
+    this.authenticate = authenticate;
+    this.explain = explain;
   }
 
   check(credential: string, memo?: ConnectionMemo): Awaitable<Caller | undefined> {
@@ -88,6 +91,21 @@ class KeySignIn implements CredentialSignIn {
       if (known) this.#keep(print, made);
       return this.#use(known);
     });
+  }
+
+  async whyNot(credential: string): Promise<string> {
+    if (!isWellFormedKey(credential)) return 'it is mistyped or cut off: its checksum does not fit';
+    const found = await this.#identities.findKey(hashKey(credential, this.#pepper));
+    if (!found) return 'unknown key';
+    const { key, tenant } = found;
+    const { id, revokedAt, expiresAt } = key;
+    if (revokedAt !== undefined) return `${id} was revoked at ${new Date(revokedAt).toISOString()}`;
+    if (expiresAt !== undefined && expiresAt <= this.#clock.now())
+      return `${id} expired at ${new Date(expiresAt).toISOString()}`;
+    if (!tenant) return `${id} is of a tenant that is gone, ${key.tenant}`;
+    return tenant.disabled
+      ? `${id} is of a tenant that is disabled, ${tenant.id}`
+      : `${id} is good now, and was not a moment ago`;
   }
 
   onRevoked(listener: (isGone: IsGone) => void): () => void {

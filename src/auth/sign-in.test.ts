@@ -50,7 +50,9 @@ test('any other query is nothing to do with it', () => {
 const fake = (kind: 'key' | 'token', known: string): CredentialSignIn => ({
   kind,
   check: (credential) => (credential === known ? localCaller : undefined),
+  whyNot: () => 'unknown',
   authenticate: () => undefined,
+  explain: () => 'unknown',
   onRevoked: () => () => {},
   close: () => {},
 });

@@ -1,6 +1,9 @@
 import type { Caller, Tenant } from '../core/caller.ts';
 import { andThen, type Awaitable } from '../base/awaitable.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
 import { KEY_PREFIX } from './api-key.ts';
+import type { SignInLog } from './complaints.ts';
+import { RefusedSignIns, type Brought } from './refused-sign-ins.ts';
 
 /** The part of a request that signing in may read. */
 export interface RequestHead {
@@ -18,6 +21,8 @@ export type IsGone = (caller: Caller) => boolean;
 export interface SignIn {
   /** The caller of a request, or `undefined`. Throws only `insufficient_scope`. */
   readonly authenticate: (head: RequestHead) => Awaitable<Caller | undefined>;
+  /** Why `authenticate` refused a request; for the operator, without the credential. */
+  readonly explain: (head: RequestHead) => Awaitable<string>;
   /** Reports callers whose sign-in has ended, until the returned function is called; pass it to `server.dismiss`. */
   onRevoked(listener: (isGone: IsGone) => void): () => void;
   /** Stops asking and watching. */
@@ -29,6 +34,8 @@ export interface CredentialSignIn extends SignIn {
   readonly kind: 'key' | 'token';
   /** The caller of a credential, or `undefined`. The result may be cached in the connection's memo. */
   check(credential: string, memo?: ConnectionMemo): Awaitable<Caller | undefined>;
+  /** Why `check` refused a credential; for the operator, without the credential. */
+  whyNot(credential: string): Awaitable<string>;
 }
 
 /** The last credential of a connection, so that the same header is not parsed and hashed again. */
@@ -39,21 +46,41 @@ export interface ConnectionMemo {
   hash: string | undefined;
 }
 
+/** Where the reasons of refused requests are logged. */
+export interface CombineOptions {
+  readonly log?: SignInLog | undefined;
+  readonly clock?: Clock | undefined;
+}
+
 /** Combines sign-ins for several kinds of credentials: keys and tokens differ in their prefix. */
-export function combine(signIns: readonly CredentialSignIn[]): SignIn {
+export function combine(
+  signIns: readonly CredentialSignIn[],
+  { log, clock = systemClock }: CombineOptions = {},
+): SignIn {
   const keys = signIns.filter(({ kind }) => kind === 'key');
   const tokens = signIns.filter(({ kind }) => kind === 'token');
   const memos = new WeakMap<object, ConnectionMemo>();
+  const refused = log && new RefusedSignIns(log, clock);
+  const asked = (credential: string): readonly CredentialSignIn[] => (isKey(credential) ? keys : tokens);
+  const nobody = (head: RequestHead): undefined => {
+    refused?.note(broughtBy(head), () => whyRefused(head, asked));
+  };
+  const identify = (head: RequestHead): Awaitable<Caller | undefined> => {
+    const memo = head.connection && recall(head, memos.get(head.connection));
+    if (memo) return firstToKnow(asked(memo.credential), memo.credential, { memo });
+    const credential = credentialOf(head);
+    if (credential === undefined) return undefined;
+    const made = head.connection && note(head, credential);
+    if (head.connection && made) memos.set(head.connection, made);
+    return firstToKnow(asked(credential), credential, { memo: made });
+  };
   return {
     authenticate(head) {
-      const memo = head.connection && recall(head, memos.get(head.connection));
-      if (memo) return firstToKnow(isKey(memo.credential) ? keys : tokens, memo.credential, { memo });
-      const credential = credentialOf(head);
-      if (credential === undefined) return undefined;
-      const made = head.connection && note(head, credential);
-      if (head.connection && made) memos.set(head.connection, made);
-      return firstToKnow(isKey(credential) ? keys : tokens, credential, { memo: made });
+      const caller = identify(head);
+      if (caller instanceof Promise) return refused ? caller.then((known) => known ?? nobody(head)) : caller;
+      return caller ?? nobody(head);
     },
+    explain: (head) => whyRefused(head, asked),
     onRevoked(listener) {
       const quits = signIns.map((signIn) => signIn.onRevoked(listener));
       return () => quits.forEach((quit) => quit());
@@ -119,6 +146,36 @@ const BEARER = /^bearer +([\w.~+/=-]+)$/i;
 // A key's prefix at the start of a word, or a whole key anywhere: the prefix alone may occur within a random id.
 const KEY_INSIDE = /(?<![\w-])tck_|tck_[\dA-Za-z]{36}/;
 const NAMES = new Set(['api_key', 'api-key', 'apikey', 'x-api-key', 'access_token', 'authorization']);
+
+function broughtBy(head: RequestHead): Brought {
+  const credential = credentialOf(head);
+  if (credential !== undefined) return isKey(credential) ? 'key' : 'token';
+  const { headers } = head;
+  const isBare = headers['authorization'] === undefined && headers['x-api-key'] === undefined;
+  return isBare && !head.target.includes('?') ? 'nothing' : 'something unusable';
+}
+
+async function whyRefused(
+  head: RequestHead,
+  asked: (credential: string) => readonly CredentialSignIn[],
+): Promise<string> {
+  const credential = credentialOf(head);
+  if (credential === undefined) return whyUnusable(head);
+  const kind = isKey(credential) ? 'key' : 'token';
+  const reasons: string[] = [];
+  for (const signIn of asked(credential)) reasons.push(await signIn.whyNot(credential));
+  return reasons.length > 0 ? `${kind}: ${reasons.join('; ')}` : `${kind}: none is taken here`;
+}
+
+function whyUnusable({ target, headers }: RequestHead): string {
+  if (target.includes('?') && hasCredential(target))
+    return 'a credential is in the address, where it ends up in logs';
+  const { authorization, 'x-api-key': key } = headers;
+  if (authorization !== undefined && key !== undefined)
+    return 'there are two, in Authorization and in X-API-Key';
+  if (authorization !== undefined) return 'Authorization is not "Bearer" and one credential';
+  return key === undefined ? 'no credential was sent' : 'X-API-Key holds no key, which begins with tck_';
+}
 
 function isKey(credential: string): boolean {
   return credential.startsWith(KEY_PREFIX);

@@ -71,7 +71,9 @@ export async function createGeneration(
     modules = await loadModules(loaded, registry, { lasting, watch, before, signal });
     const access = await createRules(loaded, registry);
     const isSame = before && JSON.stringify(before.loaded.config.auth) === JSON.stringify(config.auth);
-    authentication = isSame ? before.authentication : await createAuthentication(config, lasting);
+    authentication = isSame
+      ? before.authentication
+      : await createAuthentication(config, { ...lasting, identities: lasting.store.identities });
     signal?.throwIfAborted();
     // Last, because it changes state that outlives generations.
     const stages = await createStandardStages(config, lasting, access);

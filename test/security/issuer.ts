@@ -11,6 +11,10 @@ export interface Issuer {
   readonly url: string;
   readonly publicKey: JWK;
   fetches(): number;
+  /** What was asked for, in order. */
+  readonly asked: readonly string[];
+  /** The metadata it has, by path; its own OpenID document unless changed. */
+  readonly documents: Map<string, unknown>;
   /** Answers the next requests for its keys in another way. */
   answer: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
   /** Changes the keys it publishes. */
@@ -27,7 +31,17 @@ export async function startIssuer(alg = 'ES256'): Promise<Issuer> {
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg, use: 'sig' };
   let keys: readonly JWK[] = [jwk];
   let fetches = 0;
+  const asked: string[] = [];
+  const documents = new Map<string, unknown>();
   const http = createServer((request, response) => {
+    const path = request.url ?? '';
+    asked.push(path);
+    if (/\/\.well-known\/o/.test(path)) {
+      const document = documents.get(path);
+      if (document === undefined) response.writeHead(404).end('not here');
+      else response.end(typeof document === 'string' ? document : JSON.stringify(document));
+      return;
+    }
     fetches++;
     if (issuer.answer) issuer.answer(request, response);
     else response.setHeader('cache-control', 'max-age=600').end(JSON.stringify({ keys }));
@@ -40,8 +54,11 @@ export async function startIssuer(alg = 'ES256'): Promise<Issuer> {
     http.close();
   });
   const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  documents.set('/.well-known/openid-configuration', { issuer: url, jwks_uri: `${url}/keys` });
   const issuer: Issuer = {
     url,
+    asked,
+    documents,
     publicKey: jwk,
     answer: undefined,
     fetches: () => fetches,

@@ -3,8 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { exportJWK, exportSPKI, generateKeyPair, importJWK, jwtVerify, type CryptoKey } from 'jose';
 import { expect, test } from 'vitest';
-import type { FetchedKeys } from '../../src/auth/fetch-keys.ts';
-import { createJwtSignIn, type JwtSignInOptions } from '../../src/auth/jwt-sign-in.ts';
+import type { FetchedDocument } from '../../src/auth/fetch-document.ts';
+import type { IssuerOptions } from '../../src/auth/issuer.ts';
+import { createJwtSignIn, type TokenParts } from '../../src/auth/jwt-sign-in.ts';
 import type { CredentialSignIn } from '../../src/auth/sign-in.ts';
 import { createFakeClock } from '../../src/testing.ts';
 import { openCrib } from '../gateway.ts';
@@ -18,16 +19,18 @@ interface SetUp {
   readonly signIn: CredentialSignIn;
 }
 
-async function setUp(options: Partial<JwtSignInOptions> = {}): Promise<SetUp> {
+async function setUp(options: Partial<IssuerOptions & TokenParts> = {}): Promise<SetUp> {
   const issuer = await startIssuer();
   const tenants = new MapIdentities('north', 'south');
-  return { issuer, tenants, signIn: createJwtSignIn({ issuer: issuer.url, audience, tenants, ...options }) };
+  const jwks = `${issuer.url}/keys`;
+  const signIn = createJwtSignIn({ issuer: issuer.url, audience, jwks, tenants, ...options });
+  return { issuer, tenants, signIn };
 }
 
 const resource = { url: 'https://tools.example.com/mcp', authorizationServers: ['https://id.example.com'] };
 const metadataUrl = 'https://tools.example.com/.well-known/oauth-protected-resource/mcp';
 
-async function serve(options: Partial<JwtSignInOptions> = {}): Promise<SetUp & { target: Keyed }> {
+async function serve(options: Partial<IssuerOptions & TokenParts> = {}): Promise<SetUp & { target: Keyed }> {
   const parts = await setUp(options);
   return { ...parts, target: await keyed({ signIn: parts.signIn, resource }) };
 }
@@ -374,7 +377,7 @@ test('B2 a token that was seen is nobody as soon as keys are read without the on
 test('a token that was seen is known at once for as long as the issuer publishes the same keys', async () => {
   const clock = createFakeClock(Date.now());
   let reads = 0;
-  const fetch = async (): Promise<FetchedKeys> => {
+  const fetch = async (): Promise<FetchedDocument> => {
     reads++;
     return { text: JSON.stringify({ keys: [issuer.publicKey] }), maxAgeSeconds: 600 };
   };
@@ -460,7 +463,7 @@ test('A7 the keys are asked for uncompressed', async () => {
   expect(encoding).toBe('identity');
 });
 
-test.each<[string, Partial<JwtSignInOptions>, string]>([
+test.each<[string, Partial<IssuerOptions & TokenParts>, string]>([
   ['a symmetric algorithm', { algorithms: ['RS256', 'HS256'] }, 'HS256'],
   ['no signature', { algorithms: ['none'] }, 'none'],
   ['no audience', { audience: '' }, 'audience'],

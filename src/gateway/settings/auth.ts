@@ -5,15 +5,20 @@ const secureUrl = z
   .string()
   .refine(isSecureUrl, 'must be an https URL; http is taken for this machine alone');
 
-/** `auth.jwt`: bearer tokens of an authorization server. */
-const jwtSection = z.strictObject({
+const claim = z.union([
+  z.string().refine((path) => path.includes('/') || isPath(path.split('.')), 'must be the name of a claim'),
+  z.array(z.string()).refine(isPath, 'must be the steps to a claim'),
+]);
+
+/** One authorization server in `auth.jwt`. */
+const issuerSection = z.strictObject({
   issuer: secureUrl.describe('Who issues the tokens: exactly what their `iss` says.'),
   audience: z
     .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
     .describe('Whom the tokens are for: what their `aud` must name, usually the URL of this endpoint.'),
   jwks: secureUrl
     .exactOptional()
-    .describe('Where the keys of the issuer are; `/.well-known/jwks.json` below the issuer unless set.'),
+    .describe('Where the keys of the issuer are; its OpenID or OAuth metadata says so unless set.'),
   algorithms: z
     .array(
       z.enum([
@@ -33,9 +38,16 @@ const jwtSection = z.strictObject({
     .min(1)
     .default(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA', 'Ed25519'])
     .describe('The signatures taken.'),
-  tenantClaim: z.string().min(1).default('tenant').describe('The claim that names the tenant.'),
-  callerClaim: z.string().min(1).default('sub').describe('The claim that names the caller.'),
-  rolesClaim: z.string().min(1).default('roles').describe('The claim that lists the roles of the caller.'),
+  tenant: z
+    .string()
+    .min(1)
+    .exactOptional()
+    .describe('The tenant of all tokens of this issuer, where no claim names one.'),
+  tenantClaim: claim.exactOptional().describe('The claim that names the tenant; `tenant` unless set.'),
+  callerClaim: claim.default('sub').describe('The claim that names the caller.'),
+  rolesClaim: claim
+    .default('roles')
+    .describe('The claim that lists the roles of the caller, such as `roles` or `realm_access.roles`.'),
   requiredScopes: z
     .array(z.string().regex(/^[\x21\x23-\x5B\x5D-\x7E]+$/, 'must be a scope without spaces'))
     .default([])
@@ -58,8 +70,24 @@ export const authSection = z.strictObject({
     .strictObject({})
     .exactOptional()
     .describe('API keys, made with `toolcrib keys` and kept as digests in the store.'),
-  jwt: jwtSection.exactOptional().describe('Tokens of an authorization server.'),
+  jwt: z
+    .union([issuerSection, z.array(issuerSection).min(1)])
+    .exactOptional()
+    .describe('Tokens of an authorization server, or a list of several.'),
 });
+
+/** One authorization server, with every default filled in. */
+export type TokenIssuer = z.output<typeof issuerSection>;
+
+/** The authorization servers whose tokens are taken. */
+export function issuersOf({ jwt }: z.output<typeof authSection>): readonly TokenIssuer[] {
+  if (jwt === undefined) return [];
+  return Array.isArray(jwt) ? jwt : [jwt];
+}
+
+function isPath(steps: readonly string[]): boolean {
+  return steps.length > 0 && steps.every((step) => step !== '');
+}
 
 function isSecureUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { accessOptions } from '../../stages/access/rules.ts';
-import { authSection } from './auth.ts';
+import { authSection, issuersOf } from './auth.ts';
 import { isLoopback, logSection, serverSection, storeSection } from './server.ts';
 import { stagesSection } from './stages.ts';
 import { toolsSection } from './tools.ts';
@@ -42,8 +42,42 @@ export interface Conflict {
 
 /** Finds settings that do not go together. */
 export function conflictsIn(config: Config): Conflict[] {
-  const conflicts = config.auth ? conflictsOfGuarded(config, config.auth) : conflictsOfOpen(config);
+  const conflicts = config.auth
+    ? [...conflictsOfGuarded(config, config.auth), ...conflictsOfIssuers(config.auth)]
+    : conflictsOfOpen(config);
   return [...conflicts, ...conflictsOfApproval(config)];
+}
+
+function conflictsOfIssuers(auth: NonNullable<Config['auth']>): Conflict[] {
+  const issuers = issuersOf(auth);
+  return issuers.flatMap(({ issuer, tenant, tenantClaim }, index) => {
+    const found: Conflict[] = [];
+    const path = ['auth', 'jwt', ...(Array.isArray(auth.jwt) ? [index] : [])];
+    const same = issuers.findIndex((other) => other.issuer === issuer);
+    if (same < index)
+      found.push({
+        path: [...path, 'issuer'],
+        message: `is the same issuer as auth.jwt[${same}]`,
+        remedy: 'keep one of the two; its audience may be a list',
+        severity: 'error',
+      });
+    if (tenant !== undefined && tenantClaim !== undefined)
+      found.push({
+        path: [...path, 'tenantClaim'],
+        message: 'cannot be set beside tenant, which is the tenant of all tokens of this issuer',
+        remedy: 'keep one of the two',
+        severity: 'error',
+      });
+    const isShared = issuers.filter((other) => other.tenant === tenant).length > 1;
+    if (issuers.length > 1 && (tenant === undefined || isShared))
+      found.push({
+        path: [...path, 'tenant'],
+        message: 'does not keep this issuer apart: it can name callers of tenants that others serve, too',
+        remedy: 'set a tenant of its own, unless you trust all issuers alike',
+        severity: 'warning',
+      });
+    return found;
+  });
 }
 
 function conflictsOfApproval({ stages, store }: Config): Conflict[] {

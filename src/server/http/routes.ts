@@ -20,7 +20,7 @@ export interface RouteAnswer {
 export interface Route {
   readonly path: string;
   readonly access: RouteAccess;
-  /** `any` takes every `Host`, for probes that know this server by an address of their own; what it answers must be of no use to a page elsewhere. */
+  /** `any` takes every `Host`, for probes that ask by address; the answer must be of no use to a page elsewhere. */
   readonly hosts?: 'any';
   /** The caller is there where the route needs a scope. */
   readonly answer: (head: Head, caller: Caller | undefined) => Awaitable<RouteAnswer>;

@@ -2,11 +2,14 @@ import { lookup } from 'node:dns/promises';
 import { ToolcribError } from '../base/errors.ts';
 import { createOutboundClient } from '../net/create-outbound-client.ts';
 
-/** A document of public keys, and its max-age. */
-export interface FetchedKeys {
+/** A document of an issuer, such as its public keys, and how long it says it is good for. */
+export interface FetchedDocument {
   readonly text: string;
   readonly maxAgeSeconds: number | undefined;
 }
+
+/** Reads a document of an issuer, `undefined` where there is none; the origin of `named`, the operator's word, is trusted. */
+export type FetchDocument = (url: URL, named: URL) => Promise<FetchedDocument | undefined>;
 
 const MAX_BYTES = 262_144;
 const TIMEOUT_MS = 5_000;
@@ -23,11 +26,12 @@ export function parseTrustedUrl(text: string, what: string): URL {
   );
 }
 
-/** Fetches a document of public keys, from the given origin only. */
-export async function fetchKeys(url: URL): Promise<FetchedKeys> {
+/** Reads a document from the origin the operator named, or from another public host that the issuer names. */
+export const fetchDocument: FetchDocument = async (url, named) => {
   const client = createOutboundClient({
-    hosts: [],
-    trustedOrigins: [url.origin],
+    // The issuer may keep its keys at another host, but must not make this server ask inside its own network.
+    hosts: url.origin === named.origin ? [] : [url.hostname],
+    trustedOrigins: [named.origin],
     maxRedirects: 0,
     timeoutMs: TIMEOUT_MS,
     maxBytes: MAX_BYTES,
@@ -36,10 +40,11 @@ export async function fetchKeys(url: URL): Promise<FetchedKeys> {
   const { status, headers, body, isCut } = await client.request(url.href, {
     headers: { accept: 'application/json' },
   });
-  if (status !== 200) throw new Error(`The issuer's keys were answered with status ${status}.`);
-  if (isCut) throw new Error(`The issuer's keys are larger than ${MAX_BYTES} bytes.`);
+  if (status === 404) return undefined;
+  if (status !== 200) throw new Error(`${url.pathname} was answered with status ${status}.`);
+  if (isCut) throw new Error(`${url.pathname} is larger than ${MAX_BYTES} bytes.`);
   return { text: Buffer.from(body).toString('utf8'), maxAgeSeconds: maxAgeOf(headers['cache-control']) };
-}
+};
 
 // Not through the limited lookups of tools: slow lookups there must not block signing in.
 async function resolve(host: string): Promise<readonly string[]> {
