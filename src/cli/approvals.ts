@@ -13,17 +13,17 @@ import {
 } from './deployment.ts';
 import { formatJson, formatTime, printable } from './table.ts';
 
-/** What `toolcrib approvals list` may be told. */
+/** Options of `toolcrib approvals list`. */
 export interface ListApprovalsFlags extends DeploymentFlags {
   readonly tenant?: string;
 }
 
-/** What `toolcrib approvals approve` may be told. */
+/** Options of `toolcrib approvals approve`. */
 export interface DecideFlags extends DeploymentFlags {
   readonly yes?: boolean;
 }
 
-/** `toolcrib approvals list`: the calls that wait for somebody to agree, with all of their arguments. */
+/** `toolcrib approvals list`: the calls that wait for an approval, with all arguments. */
 export async function listApprovals(flags: ListApprovalsFlags): Promise<void> {
   const all = await lookUp(flags, ({ listApprovals: list }) => list());
   const shown = all.filter(({ tenant }) => flags.tenant === undefined || tenant === flags.tenant);
@@ -61,7 +61,7 @@ export async function decideApproval(id: string, isApproved: boolean, flags: Dec
   });
 }
 
-// Whoever sits at a terminal sees what it is about before it counts.
+// On a terminal, the operator sees the call before the approval counts.
 async function agrees(asked: Approval, { json, yes }: DecideFlags): Promise<boolean> {
   if (json || yes || !process.stdin.isTTY || !process.stdout.isTTY) return true;
   const { createInterface } = await import('node:readline/promises');
@@ -73,7 +73,7 @@ async function agrees(asked: Approval, { json, yes }: DecideFlags): Promise<bool
   }
 }
 
-// A person has several names on a machine, and any of them may be the one a key was made for.
+// A person has several names on a machine, and a key may be made for any of them.
 function ownNames(): string[] {
   const { SUDO_USER, USER, LOGNAME } = process.env;
   return [SUDO_USER, USER, LOGNAME, userInfo().username].flatMap((name) => name?.toLowerCase() ?? []);
@@ -87,7 +87,7 @@ function checkOpen(id: string, asked: Approval | undefined): asserts asked is Ap
   throw new ToolcribError('invalid_setup', text);
 }
 
-// Arguments are shown whole and to the letter: what is cut off or cannot be seen could not be agreed to.
+// Arguments are shown in full and escaped: nobody can approve what is cut off or invisible.
 function describe(approval: Approval): string {
   const { id, tool, caller, tenant, expiresAt, arguments: args } = approval;
   const asked = `${printable(tool)} for ${printable(caller)} of ${printable(tenant)}`;

@@ -5,12 +5,12 @@ import { formatTable } from './table.ts';
 
 const HEADINGS = ['TIME', 'TENANT', 'CALLER', 'KIND', 'WHAT', 'RULE', 'OUTCOME', 'MS'];
 
-/** Rows of the record for people, one a line. */
+/** Rows of the record as a table. */
 export function auditTable(rows: readonly JournalRow[]): string {
   return formatTable(HEADINGS, rows.map(cellsOf), 'No rows match.');
 }
 
-/** Rows by their times, where they come in the order they were written: one that stands for many refusals is written a moment after its time. */
+/** Sorts rows by time: a row that counts many refusals is written a moment after its time. */
 export function inOrderOfTime(rows: readonly JournalRow[]): readonly JournalRow[] {
   let before = 0;
   const timed = rows.map((row) => {
@@ -22,7 +22,7 @@ export function inOrderOfTime(rows: readonly JournalRow[]): readonly JournalRow[
   return timed.toSorted((one, other) => one.time - other.time).map(({ row }) => row);
 }
 
-/** What a row says in one field, as text. */
+/** One field of a row as text. */
 export function plainText(value: unknown): string {
   if (value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);

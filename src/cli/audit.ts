@@ -15,7 +15,7 @@ import { auditTable, inOrderOfTime, plainText } from './audit-table.ts';
 import { toCsv } from './csv.ts';
 import { formatJson, parseSpan, printable } from './table.ts';
 
-/** Which rows of the record are wanted. */
+/** Which rows of the record to show. */
 export interface RowFlags extends DeploymentFlags {
   readonly tenant?: string;
   readonly tool?: string;
@@ -59,13 +59,13 @@ export async function exportAudit(flags: RowFlags): Promise<void> {
   });
 }
 
-/** `toolcrib audit verify`: whether the record is as it was written; exit code 1 when it is not. */
+/** `toolcrib audit verify`: whether the record is unchanged; exit code 1 if it is not. */
 export async function verifyAudit(flags: DeploymentFlags): Promise<void> {
   const places = await findPlaces(flags.config);
   const { checking } = checkpointKeys(openSecrets(places.secrets, 'existing').signingKey);
   const verdict = verdictOn(places, checking);
   process.stdout.write(flags.json ? formatJson(verdict) : explain(verdict));
-  // Whoever removed a copy may have gone back to what the others show, so that is no good end either.
+  // If a copy was removed, the others may have been rolled back too, so this fails as well.
   if (verdict.problem || goneCopies(verdict).length > 0) process.exitCode = 1;
 }
 
@@ -73,7 +73,7 @@ function verdictOn(places: StorePlaces, key: KeyObject): Verdict {
   try {
     return withDatabase(places, (db) => verifyJournal(db, { checkpointFiles: places.checkpoints, key }));
   } catch (error) {
-    // Damaged so badly that it cannot even be opened.
+    // Too damaged to be opened.
     const damage = damageIn(error);
     if (damage === undefined) throw error;
     const problem = { what: `${places.database} cannot be opened. ${damage}` };
@@ -86,7 +86,7 @@ async function withRecord(flags: DeploymentFlags, use: (db: SqliteDatabase) => v
   withDatabase(await findPlaces(flags.config), use);
 }
 
-// What could be read is shown even where something could not.
+// Shows what could be read, even if something could not.
 function collect(found: Iterable<JournalRow>, use: (rows: readonly JournalRow[]) => void): void {
   const rows: JournalRow[] = [];
   try {
@@ -98,7 +98,7 @@ function collect(found: Iterable<JournalRow>, use: (rows: readonly JournalRow[])
   use(rows);
 }
 
-// A crash can fall between the first checkpoint and its copies.
+// A crash can happen between the first checkpoint and its copies.
 function goneCopies({ checkpoints, missingCopies }: Verdict): readonly string[] {
   return checkpoints > 1 ? missingCopies : [];
 }
@@ -137,7 +137,7 @@ function toFilter(flags: RowFlags, { order, limit }: Pick<RowFilter, 'order' | '
   const { tenant, tool, caller, outcome, operator } = flags;
   const fields = [
     { names: ['tool'], value: tool },
-    // What an operator did is about one caller and by another.
+    // An operator's action is about one caller and by another.
     { names: ['caller', 'by'], value: caller },
     { names: ['outcome'], value: outcome },
     { names: ['tenant'], value: operator ? tenant : undefined },
@@ -169,7 +169,7 @@ function readTime(text: string | undefined, flag: string): number | undefined {
   );
 }
 
-// Other programs may go by the place of a column, so one that is new comes last.
+// Other programs may rely on the position of a column, so new ones come last.
 const COLUMNS = [
   'at',
   'tenant',

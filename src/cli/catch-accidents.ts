@@ -1,23 +1,23 @@
 import type { Log } from '../observe/log.ts';
 
-/** Errors that nobody caught, in a process that serves. */
+/** Uncaught errors in a serving process. */
 export interface Accidents {
-  /** Aborted by the first of them: the server has to drain. */
+  /** Aborted by the first of them: the server must drain. */
   readonly signal: AbortSignal;
-  /** From now on there is a server that can drain, and a log that keeps secrets to itself. */
+  /** Called when there is a server that can drain, and a log that redacts secrets. */
   onServing(log: Log, drainMs: number): void;
-  /** The server has drained; what its tools left behind keeps the process no longer. */
+  /** Called when the server has drained; the process ends even if tools left handles open. */
   onDrained(): void;
 }
 
-// How much longer than its drain the server may take to end; then it is ended.
+// How much longer than its drain the server may take before it is ended.
 const GRACE_MS = 10_000;
-// How long a line of the log may take to be written once all else is done.
+// How long writing the last log line may take.
 const LAST_WORDS_MS = 1_000;
-// A timer that fails again and again must not fill the log while the server drains.
+// A timer that fails repeatedly must not fill the log while the server drains.
 const MAX_TOLD = 10;
 
-/** Takes over the errors that nobody caught; only for a command, which owns its process. */
+/** Handles uncaught errors; only for a command, which owns its process. */
 export function catchAccidents(): Accidents {
   const first = new AbortController();
   let log: Log | undefined;
@@ -31,7 +31,8 @@ export function catchAccidents(): Accidents {
     end = setTimeout(() => process.exit(1), limitMs);
     if (isDrained) end.unref();
   };
-  // What failed may have left anything half done, so the process cannot go on; but calls of others under way did not fail, so they are finished first.
+  // The failed code may have left state half changed, so the process must end; calls under way did not fail, so they
+  // finish first.
   const take = (cause: unknown): void => {
     if (!log) failToStart();
     if (told++ < MAX_TOLD) tell(log, cause);
@@ -41,7 +42,7 @@ export function catchAccidents(): Accidents {
     first.abort();
   };
   process.on('uncaughtException', take).on('unhandledRejection', take);
-  // Without a listener Node.js warns of those that are caught too late, in a form that is not the log's.
+  // Without a listener Node.js prints its own warning for rejections that are handled late.
   process.on('rejectionHandled', () => {});
 
   return {
@@ -58,7 +59,7 @@ export function catchAccidents(): Accidents {
   };
 }
 
-// Nothing of the error is shown: which secrets may be in it is not known yet.
+// The error is not shown: which secrets it may contain is not known yet.
 function failToStart(): never {
   process.stderr.write(
     'toolcrib: While the server started, something failed outside of any call; toolcrib check shows where.\n',
@@ -72,6 +73,6 @@ function tell(log: Log, cause: unknown): void {
       cause: cause ?? String(cause),
     });
   } catch {
-    // An error from here would end the process at once, and its text would be on standard error as it is.
+    // An error here would end the process at once and print its text unredacted.
   }
 }

@@ -12,7 +12,7 @@ import { concealInComplaints } from './complain.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
 import { formatJson, printableLines } from './table.ts';
 
-/** What `toolcrib check` may be told. */
+/** Options of `toolcrib check`. */
 export interface CheckFlags {
   readonly config?: string;
   readonly json?: boolean;
@@ -41,7 +41,7 @@ interface Report {
   readonly summary: string;
 }
 
-// A ready-made tool that cannot be made is a mistake in the file like any other.
+// A ready-made tool that cannot be made is reported like any other mistake in the file.
 function unusable(error: unknown): Report {
   if (!(error instanceof ToolcribError) || error.code !== 'invalid_config') throw error;
   return { complaints: (error.data as { complaints: readonly Complaint[] }).complaints, summary: '' };

@@ -16,14 +16,17 @@ import { approve } from '../stages/approve/approve.ts';
 import { concealInComplaints } from './complain.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
 
-/** Tools as they would be listed, and what kept others from being read. */
+/** Tools as they would be listed, and why others could not be read. */
 export interface CollectedTools {
   readonly tools: readonly ListedTool[];
   /** One line for each file that cannot be used. */
   readonly problems: readonly string[];
 }
 
-/** Reads the tools of modules, of configurations (.yaml) and of saved `tools/list` answers (.json); of toolcrib.yaml unless told otherwise. */
+/**
+ * Reads the tools of modules, of configurations (.yaml) and of saved `tools/list` responses (.json); of toolcrib.yaml
+ * unless files are named.
+ */
 export async function collectTools(files: readonly string[], config?: string): Promise<CollectedTools> {
   const named = [...files, ...(config === undefined ? [] : [config])];
   if (named.length === 0 && !existsSync(DEFAULT_CONFIG))
@@ -74,11 +77,11 @@ async function fromConfig(file: string): Promise<CollectedTools> {
       checkImports: importCheck(loaded),
     });
     const asking = loaded.config.stages.approve;
-    // Of the stages, only this one changes how a tool is listed, and does so for all callers alike.
+    // Of all stages, only this one changes how a tool is listed, and for all callers alike.
     const listed = withStages(registry, asking === false ? [] : [approve(asking)]);
     return {
       tools: (await listed.list(localCaller)).map(describeTool),
-      // A pattern that matches nothing is for `toolcrib check` to tell.
+      // `toolcrib check` reports patterns without a match.
       problems: problems
         .filter(({ severity }) => severity === 'error')
         .map((problem) => `${problem.file}: ${problem.reason}`),
@@ -126,7 +129,7 @@ async function readJson(file: string): Promise<unknown> {
   }
 }
 
-// A list alone, a result or a whole answer: each is what some program saves.
+// An array, a result or a whole response: programs save any of these.
 function listIn(value: unknown): readonly ListedTool[] | undefined {
   if (isObject(value)) return listIn(value['tools'] ?? value['result']);
   if (!Array.isArray(value) || !value.every((tool) => isObject(tool) && typeof tool['name'] === 'string'))

@@ -20,7 +20,7 @@ import type { CreateTenantFlags } from './tenants.ts';
 let storeWorker: Worker | undefined;
 let isServing = false;
 
-// Each command loads what it needs when it is run: most of the time only one is.
+// Each command loads what it needs when it runs, for a fast start.
 const program = new Command('toolcrib')
   .description('Keeps tools for AI agents, hands them out over the Model Context Protocol, and logs it.')
   .version(packageVersion())
@@ -173,7 +173,7 @@ withConfig(audit.command('verify'))
 
 pointToHelp(program, 'toolcrib');
 
-// Whoever mistypes a command is pointed to the help of that one.
+// Points to the help of a mistyped command.
 function pointToHelp(command: Command, name: string): void {
   const what = command.commands.length > 0 ? 'the commands' : 'its options';
   command.showHelpAfterError(`(run ${name} --help for ${what})`);
@@ -207,10 +207,10 @@ function withRows(command: Command): Command {
     .option('--limit <n>', 'at most so many rows');
 }
 
-// How long what is let go of may take to be gone once a command is done.
+// How long open handles may delay the end of a command.
 const END_MS = 500;
 
-/** Runs the command that was typed, and ends the process with it; a server may be given the thread of its store. */
+/** Runs the command line, and ends the process with it; a server may be given the thread of its store. */
 export async function runCommand(worker: Worker | undefined): Promise<void> {
   storeWorker = worker;
   watchOutput(() => isServing);
@@ -221,11 +221,11 @@ export async function runCommand(worker: Worker | undefined): Promise<void> {
     complain(error.message);
     process.exitCode = 1;
   }
-  // A module of tools may hold connections or timers, which nobody can let go of from outside.
+  // A module of tools may hold connections or timers that cannot be closed from outside.
   setTimeout(() => void endWhenWritten(), END_MS).unref();
 }
 
-// Whoever reads slowly still gets everything.
+// Slow readers still get all output.
 async function endWhenWritten(): Promise<void> {
   const open = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
   await Promise.all(open.map((stream) => new Promise((resolve) => stream.write('', resolve))));

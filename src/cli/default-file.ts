@@ -1,2 +1,2 @@
-/** The configuration a command takes unless told otherwise. */
+/** The configuration a command reads unless one is named. */
 export const DEFAULT_CONFIG = 'toolcrib.yaml';

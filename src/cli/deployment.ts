@@ -20,7 +20,7 @@ import { schemaVersion } from '../store/sqlite/schema.ts';
 import type { Entry } from '../store/store.ts';
 import { concealInComplaints } from './complain.ts';
 
-/** Where the commands that look after a deployment find it. */
+/** Where commands find a deployment. */
 export interface DeploymentFlags {
   readonly config: string;
   readonly json?: boolean;
@@ -29,11 +29,11 @@ export interface DeploymentFlags {
 /** A deployment as a command sees it. */
 export interface Deployment extends OpenedStore {
   readonly config: LoadedConfig['config'];
-  /** Does something and puts it on record with it. */
+  /** Runs work and records it. */
   readonly operate: <T>(work: Promise<T>, facts: Readonly<Record<string, unknown>>) => Promise<T>;
 }
 
-/** Runs a command on the store of a deployment, and lets go of it whatever happens. */
+/** Runs a command on the store of a deployment, and closes it afterwards. */
 export async function withDeployment<T>(
   { config }: DeploymentFlags,
   use: (deployment: Deployment) => Promise<T>,
@@ -42,7 +42,7 @@ export async function withDeployment<T>(
   placesOf(loaded);
   const opened = await openStore(loaded, openLog(loaded, undefined).log);
   const operate: Deployment['operate'] = async (work, facts) => {
-    // Asked for in one turn, both are in one transaction.
+    // Both are asked for in one turn, so they are in one transaction.
     const [value] = await Promise.all([work, opened.store.journal.append(operatorRow(facts))]);
     return value;
   };
@@ -51,7 +51,7 @@ export async function withDeployment<T>(
   } catch (error) {
     if (!(error instanceof ToolcribError) || error.code !== 'record_unavailable') throw error;
     const why = error.cause instanceof Error ? ` (${error.cause.message})` : '';
-    // A disk that was only slow has done it after all.
+    // A slow disk may still have written it.
     const text = `The store did not answer in time${why}: it may have been done or not. List what there is before you try again.`;
     throw new ToolcribError('record_unavailable', text, { cause: error });
   } finally {
@@ -59,7 +59,7 @@ export async function withDeployment<T>(
   }
 }
 
-/** Looks something up in a deployment, and changes nothing: where there is no database yet, none is made. */
+/** Reads from a deployment without changing anything: a missing database is not created. */
 export async function lookUp<T>(
   { config }: DeploymentFlags,
   list: (operations: Operations) => readonly T[],
@@ -70,7 +70,7 @@ export async function lookUp<T>(
   return withDatabase(places, (db) => list(createOperations(db, processName)));
 }
 
-/** Reads in the database of a deployment; says in one line when it is damaged. */
+/** Reads the database of a deployment; reports damage in one line. */
 export function withDatabase<T>({ database }: StorePlaces, use: (db: SqliteDatabase) => T): T {
   let db: SqliteDatabase | undefined;
   try {
@@ -94,7 +94,7 @@ export function withDatabase<T>({ database }: StorePlaces, use: (db: SqliteDatab
   }
 }
 
-/** Reads the configuration of a deployment, and says where to get one. */
+/** Reads the configuration of a deployment; if there is none, says how to get one. */
 export async function loadDeployment(file: string, options: LoadOptions = {}): Promise<LoadedConfig> {
   if (!existsSync(file)) {
     throw new ToolcribError(
@@ -107,7 +107,7 @@ export async function loadDeployment(file: string, options: LoadOptions = {}): P
   return loaded;
 }
 
-/** The files of a deployment, for whoever only reads them and need not hold the secrets of its tools. */
+/** The files of a deployment, for commands that only read them and do not need the secrets of its tools. */
 export async function findPlaces(file: string): Promise<StorePlaces> {
   return placesOf(await loadDeployment(file, { sections: ['store', 'stages'] }));
 }
@@ -126,7 +126,7 @@ function placesOf(loaded: LoadedConfig): StorePlaces {
   );
 }
 
-/** A row for the chain of operators: what was done, and by whom. */
+/** A row for the operators' chain: what was done, and by whom. */
 export function operatorRow(facts: Readonly<Record<string, unknown>>): Entry {
   const body = JSON.stringify({
     kind: 'operator',
@@ -137,7 +137,7 @@ export function operatorRow(facts: Readonly<Record<string, unknown>>): Entry {
   return { chain: OPERATOR_CHAIN, body };
 }
 
-/** Who runs the command. */
+/** The user who runs the command. */
 export function operatorName(): string {
   return process.env['SUDO_USER'] ?? process.env['USER'] ?? `uid ${process.getuid?.() ?? 'unknown'}`;
 }

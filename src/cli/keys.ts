@@ -7,7 +7,7 @@ import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
 import { outputFailure } from './output.ts';
 import { formatJson, formatTable, formatTime, isVisible, parseSpan, printable } from './table.ts';
 
-/** What `toolcrib keys create` may be told. */
+/** Options of `toolcrib keys create`. */
 export interface CreateKeyFlags extends DeploymentFlags {
   readonly tenant: string;
   readonly caller: string;
@@ -16,12 +16,12 @@ export interface CreateKeyFlags extends DeploymentFlags {
   readonly expires?: string;
 }
 
-/** What `toolcrib keys list` may be told. */
+/** Options of `toolcrib keys list`. */
 export interface ListKeysFlags extends DeploymentFlags {
   readonly tenant?: string;
 }
 
-/** `toolcrib keys create`: makes a key and shows it, this once. */
+/** `toolcrib keys create`: makes a key and shows it once. */
 export async function createKey(flags: CreateKeyFlags): Promise<void> {
   const { tenant, caller, role = [], scope = [], expires, json } = flags;
   const lifeMs = expires === undefined ? undefined : parseSpan(expires);
@@ -74,7 +74,7 @@ export async function createKey(flags: CreateKeyFlags): Promise<void> {
   });
 }
 
-// Most often a typing error: the key would be let in and could do nothing.
+// Usually a typing error: the key would sign in but could do nothing.
 function warnOfRoles(roles: readonly string[], { access = [] }: Config): void {
   const named = [...new Set(access.flatMap((rule) => rule.roles))];
   for (const role of roles.filter((one) => !named.includes(one)))
@@ -96,7 +96,7 @@ async function requireSeen(id: string): Promise<void> {
   throw new ToolcribError('invalid_setup', text);
 }
 
-/** `toolcrib keys list`: every key there is, without its secret. */
+/** `toolcrib keys list`: all keys, without their secrets. */
 export async function listKeys(flags: ListKeysFlags): Promise<void> {
   const keys = (await lookUp(flags, ({ listKeys: list }) => list())).filter(
     ({ tenant }) => flags.tenant === undefined || tenant === flags.tenant,
@@ -118,7 +118,7 @@ export async function listKeys(flags: ListKeysFlags): Promise<void> {
   process.stdout.write(formatTable(headings, rows, 'There are no keys; make one with: toolcrib keys create'));
 }
 
-/** `toolcrib keys revoke`: a server that runs notices within five seconds. */
+/** `toolcrib keys revoke`: a running server notices within five seconds. */
 export async function revokeKey(id: string, flags: DeploymentFlags): Promise<void> {
   await withDeployment(flags, async ({ store, operate }) => {
     const known = (await store.identities.listKeys()).find((key) => key.id === id);

@@ -4,13 +4,13 @@ import { lintTools, ruleIds, type LintedTool, type LintReport } from '../lint/li
 import { collectTools } from './collect-tools.ts';
 import { formatJson, printable } from './table.ts';
 
-/** What `toolcrib lint` may be told. */
+/** Options of `toolcrib lint`. */
 export interface LintFlags {
   readonly config?: string;
   readonly json?: boolean;
-  /** Whether warnings fail as well. */
+  /** Whether warnings fail too. */
   readonly strict?: boolean;
-  /** Rules to leave out, with commas between. */
+  /** Rules to ignore, separated by commas. */
   readonly ignore?: string;
 }
 
@@ -77,7 +77,7 @@ function count(amount: number, noun: string): string {
 
 const COLOURS: Readonly<Record<Severity, number>> = { error: 31, warning: 33, hint: 36 };
 
-// What is piped into a file or another program stays plain.
+// No colours if the output is not a terminal.
 function paint(severity: Severity, text: string): string {
   return process.stdout.isTTY && !process.env['NO_COLOR']
     ? `\u001B[${COLOURS[severity]}m${text}\u001B[0m`

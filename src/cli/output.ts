@@ -1,12 +1,12 @@
 let failure: string | undefined;
 
-/** Takes over what goes wrong with standard output: a command goes on without it, so that its exit code says what it found. */
+/** Handles errors of standard output: a command continues without it, so that its exit code is right. */
 export function watchOutput(isServing: () => boolean): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     const { code = 'unknown reason' } = error;
     const isFirst = failure === undefined;
     failure ??= code;
-    // Whoever reads only the first lines has had enough; that is no failure.
+    // A reader such as `head` has closed the pipe; that is no failure.
     if (code === 'EPIPE') return;
     if (isServing()) throw error;
     if (isFirst) process.stderr.write(`toolcrib: cannot write the output (${code})\n`);
@@ -14,10 +14,10 @@ export function watchOutput(isServing: () => boolean): void {
   });
 }
 
-/** Why something that was written has reached nobody, once that is known; nothing when it was taken. */
+/** Why the output could not be written; `undefined` if it was. */
 export function outputFailure(): Promise<string | undefined> {
   return new Promise((resolve) => {
-    // The stream calls back before it tells of the failure.
+    // The stream calls back before it emits the error.
     process.stdout.write('', () => setImmediate(() => resolve(failure)));
   });
 }

@@ -15,14 +15,14 @@ import { concealInComplaints } from './complain.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
 import { packageVersion } from './package-version.ts';
 
-/** What `toolcrib serve` may be told. */
+/** Options of `toolcrib serve`. */
 export interface ServeFlags {
   readonly config?: string;
   readonly listen?: string;
   readonly stdio?: boolean;
 }
 
-/** `toolcrib serve`: the tools of a configuration, or the ready-made ones, over HTTP or over standard input and output. */
+/** `toolcrib serve`: serves the tools of a configuration, or the ready-made ones, over HTTP or stdio. */
 export async function serve(flags: ServeFlags, storeWorker?: Worker): Promise<void> {
   const accidents = catchAccidents();
   const loaded = withAddress(await readConfiguration(flags), flags.listen);
@@ -36,7 +36,7 @@ export async function serve(flags: ServeFlags, storeWorker?: Worker): Promise<vo
 }
 
 interface Run extends ServeFlags {
-  /** Aborted when the server has to stop by itself. */
+  /** Aborted when the server must stop by itself. */
   readonly signal: AbortSignal;
 }
 
@@ -46,7 +46,7 @@ async function run(gateway: Gateway, loaded: LoadedConfig, { signal, ...flags }:
   let drainMs: number | undefined;
   try {
     const listening = flags.stdio ? undefined : await gateway.listen();
-    // Not waited for: what is saved before it watches, it finds when it does.
+    // Not awaited: changes saved before it watches are found when it starts.
     unwatch = followChanges(gateway, loaded, flags);
     const stop = stopOn(signal, () =>
       listening ? process.stdout.write('\nStopping.\n') : gateway.log('info', 'Stopping.'),
@@ -54,9 +54,9 @@ async function run(gateway: Gateway, loaded: LoadedConfig, { signal, ...flags }:
     if (listening) await untilStopped(greeting(listening.url, gateway.tools, loaded), stop);
     else drainMs = await answerLines(gateway.server, stop, loaded.config.server.drainSeconds * 1000);
   } finally {
-    // First it takes no more calls; a configuration that is being read can wait.
+    // First no more calls are accepted; reading a configuration can wait.
     await gateway.close(drainMs);
-    // Not waited for: nothing that is still being read is put to use, however long it takes.
+    // Not awaited: a configuration that is still being read is not used, however long it takes.
     void unwatch?.();
   }
 }
@@ -119,7 +119,7 @@ function followChanges(gateway: Gateway, loaded: LoadedConfig, flags: ServeFlags
   };
 }
 
-/** Aborted when the server has to stop: by the first signal to the process, or by itself. */
+/** Aborted when the server must stop: by the first signal to the process, or by itself. */
 function stopOn(accident: AbortSignal, onSignal: () => void): AbortSignal {
   const stop = new AbortController();
   let hasCome = false;
@@ -128,7 +128,7 @@ function stopOn(accident: AbortSignal, onSignal: () => void): AbortSignal {
     ['SIGTERM', 143],
   ] as const) {
     process.on(name, () => {
-      // A second signal means now.
+      // A second signal ends the process at once.
       if (hasCome) process.exit(code);
       hasCome = true;
       onSignal();
@@ -142,12 +142,12 @@ async function untilStopped(text: string, stop: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     stop.addEventListener('abort', () => resolve());
     if (stop.aborted) return resolve();
-    // Last, because whoever has read it may already want to stop the server.
+    // Last, because its reader may stop the server at once.
     process.stdout.write(text);
   });
 }
 
-/** Answers until the input ends, or for as long as the drain lasts after a stop; the result is how much of the drain is left. */
+/** Serves until the input ends, or until the drain ends after a stop; returns how much of the drain is left. */
 async function answerLines(server: Server, stop: AbortSignal, drainMs: number): Promise<number> {
   let endsAt = Infinity;
   let timer: NodeJS.Timeout | undefined;
@@ -164,7 +164,7 @@ async function answerLines(server: Server, stop: AbortSignal, drainMs: number): 
   return Math.max(0, Math.min(drainMs, endsAt - performance.now()));
 }
 
-// The client cannot know that it has to hang up, so its input ends here.
+// The client does not know that it should disconnect, so its input is ended here.
 function inputUntil(signal: AbortSignal): Readable {
   const input = new PassThrough();
   const end = (): void => {

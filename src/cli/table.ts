@@ -1,28 +1,28 @@
 import { escapeUnseen } from '../base/escape-unseen.ts';
 
-/** Text for a terminal, which must not obey what callers sent. */
+/** Text for a terminal, with control characters escaped. */
 export function printable(text: string): string {
   return escapeUnseen(JSON.stringify(text)).slice(1, -1).replaceAll('\\"', '"');
 }
 
-/** Whether a name has any character that people can see. */
+/** Whether a name has any visible character. */
 export function isVisible(name: string): boolean {
   return VISIBLE.test(name);
 }
 
 const VISIBLE = /(?![\p{Default_Ignorable_Code_Point}\u2800])[\p{L}\p{N}\p{P}\p{S}]/u;
 
-/** Lines for a terminal, which must not obey what is in them. */
+/** Lines for a terminal, with control characters escaped. */
 export function printableLines(text: string): string {
   return text.split('\n').map(escapeUnseen).join('\n');
 }
 
-/** JSON for a terminal as well as for programs: it reads back as the same value. */
+/** JSON for terminals and programs: it parses to the same value. */
 export function formatJson(value: unknown, indent?: number): string {
   return `${printableLines(JSON.stringify(value, undefined, indent))}\n`;
 }
 
-/** Lines up rows under their headings; an empty list says so. */
+/** Aligns rows under their headings; an empty list says so. */
 export function formatTable(
   headings: readonly string[],
   rows: readonly (readonly string[])[],
@@ -41,12 +41,12 @@ export function formatTable(
   return `${[headings, ...cells].map(line).join('\n')}\n`;
 }
 
-/** A time for people, to the minute; `-` when there is none. */
+/** A time for people, to the minute; `-` if there is none. */
 export function formatTime(ms: number | undefined): string {
   return ms === undefined ? '-' : `${new Date(ms).toISOString().slice(0, 16).replace('T', ' ')}Z`;
 }
 
-/** Reads a span such as `90d`, `12h` or `30m` in milliseconds; `undefined` when it is none. */
+/** Parses a span such as `90d`, `12h` or `30m` to milliseconds; `undefined` if it is invalid. */
 export function parseSpan(text: string): number | undefined {
   const match = /^([1-9]\d{0,5})([smhd])$/.exec(text);
   return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : undefined;

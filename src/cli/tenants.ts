@@ -5,19 +5,19 @@ import { parseJson } from '../base/parse-json.ts';
 import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
 import { formatJson, formatTable } from './table.ts';
 
-/** What `toolcrib tenants create` may be told. */
+/** Options of `toolcrib tenants create`. */
 export interface CreateTenantFlags extends DeploymentFlags {
   readonly name?: string;
   readonly data?: string;
 }
 
-/** `toolcrib tenants create`: makes a tenant, or changes its name and data. */
+/** `toolcrib tenants create`: creates a tenant, or changes its name and data. */
 export async function createTenant(id: string, flags: CreateTenantFlags): Promise<void> {
   if (!/^[\w.-]{1,64}$/.test(id)) {
     const text = `A tenant's id has up to 64 letters, digits, "_", "-" and ".", unlike "${id.slice(0, 80)}".`;
     throw new ToolcribError('invalid_setup', text);
   }
-  // As the name of a folder it would be another one.
+  // As a folder name it would mean another folder.
   if (/^\.+$/.test(id))
     throw new ToolcribError('invalid_setup', `A tenant's id has more than dots in it, unlike "${id}".`);
   const data = readData(flags.data);
@@ -39,7 +39,7 @@ export async function createTenant(id: string, flags: CreateTenantFlags): Promis
   });
 }
 
-/** `toolcrib tenants disable` and `enable`: a disabled tenant's keys and tokens name nobody. */
+/** `toolcrib tenants disable` and `enable`: the keys and tokens of a disabled tenant are refused. */
 export async function switchTenant(id: string, disabled: boolean, flags: DeploymentFlags): Promise<void> {
   await withDeployment(flags, async ({ store, operate }) => {
     const tenant = await store.identities.findTenant(id);
@@ -52,7 +52,7 @@ export async function switchTenant(id: string, disabled: boolean, flags: Deploym
   });
 }
 
-/** `toolcrib tenants list`: every tenant there is. */
+/** `toolcrib tenants list`: all tenants. */
 export async function listTenants(flags: DeploymentFlags): Promise<void> {
   const tenants = await lookUp(flags, ({ listTenants: list }) => list());
   if (flags.json) {
@@ -74,7 +74,7 @@ function readData(text: string | undefined): Readonly<Record<string, unknown>> |
     const data: unknown = parseJson(text);
     if (isObject(data)) return data;
   } catch {
-    // Not JSON at all: the same advice.
+    // Not JSON; the message is the same.
   }
   throw new ToolcribError('invalid_setup', `--data takes a JSON object, such as '{"plan":"pro"}'.`);
 }

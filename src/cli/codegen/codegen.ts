@@ -3,13 +3,13 @@ import { ToolcribError } from '../../base/errors.ts';
 import { collectTools } from '../collect-tools.ts';
 import { toolTypes } from './tool-types.ts';
 
-/** What `toolcrib codegen` may be told. */
+/** Options of `toolcrib codegen`. */
 export interface CodegenFlags {
   readonly config?: string;
   readonly out?: string;
 }
 
-/** `toolcrib codegen`: writes TypeScript types for what tools take and return. */
+/** `toolcrib codegen`: writes TypeScript types for the input and output of tools. */
 export async function codegen(files: readonly string[], { config, out }: CodegenFlags): Promise<void> {
   const { tools, problems } = await collectTools(files, config);
   // Types for some of the tools would look like types for all of them.

@@ -17,18 +17,18 @@ export interface Declaration {
   readonly schema: unknown;
   readonly name: string;
   readonly doc: string;
-  /** Finds a name that is free. */
+  /** Finds a free name. */
   readonly take: (wish: string) => string;
 }
 
-/** Declares a JSON Schema (2020-12) as a TypeScript type, with a type of its own for each schema it refers to. */
+/** Declares a JSON Schema (2020-12) as a TypeScript type, with a type of its own for each referenced schema. */
 export function declareSchema({ schema, name, doc, take }: Declaration): string {
   if (!isNode(schema))
     return `${docComment(doc, '')}export type ${name} = ${schema === false ? 'never' : 'unknown'};\n`;
   const names = new Map<Node, string>([[schema, name]]);
   const writing: Writing = { follow: followIn(schema), names, take, rootName: name };
   const texts: string[] = [];
-  // What is referred to joins the list while it is being written.
+  // Referenced schemas are added while the list is being written.
   for (const [node, own] of names) {
     const about = node === schema ? doc : describe(node);
     texts.push(`${docComment(about, '')}${declare(node, own, writing)}`);
@@ -36,7 +36,7 @@ export function declareSchema({ schema, name, doc, take }: Declaration): string 
   return texts.join('\n');
 }
 
-/** A name in the style of TypeScript types, of what letters and digits a text has. */
+/** A name in the style of TypeScript types, from the letters and digits of a text. */
 export function toTypeName(text: string): string {
   return text
     .split(/[^A-Za-z0-9]+/)
@@ -51,11 +51,11 @@ interface Writing {
   readonly rootName: string;
 }
 
-/** Where a type stands. */
+/** The position of a type. */
 interface Spot extends Writing {
   readonly indent: string;
   readonly depth: number;
-  /** The declaration it is a direct part of, with no property or item between: there it may not lead back. */
+  /** The declaration it is directly part of, with no property or item between: there it must not refer to itself. */
   readonly within: Node | undefined;
 }
 
@@ -90,7 +90,7 @@ function referenceType(pointer: string, { follow, names, take, rootName, within 
   const target = follow(pointer);
   if (target === false) return NEVER;
   if (!isNode(target)) return UNKNOWN;
-  // TypeScript refuses a type that is itself with nothing in between.
+  // TypeScript refuses a type that directly refers to itself.
   if (within && leadsTo(target, within, follow)) return UNKNOWN;
   let name = names.get(target);
   if (name === undefined) {
@@ -152,7 +152,7 @@ function arrayType(node: Node, spot: Spot): TypeText {
   const rest = Array.isArray(items) ? additionalItems : items;
   if (!Array.isArray(first) || first.length === 0)
     return rest === false ? alone('[]') : listOf(typeOf(rest, spot));
-  // Whoever writes a tuple mostly means all of it.
+  // The author of a tuple usually means all of it.
   const needed = typeof minItems === 'number' ? minItems : first.length;
   const parts = first.map((item: unknown, index) => {
     const { text, binds } = typeOf(item, spot);
@@ -180,7 +180,7 @@ function objectType(node: Node, spot: Spot): TypeText {
   return alone(`{\n${members.join('')}${spot.indent}}`);
 }
 
-// What further properties hold; beside named ones TypeScript wants a type that takes in all of them.
+// The type of further properties; beside named ones TypeScript needs a type that includes all of them.
 function restType(node: Node, hasMembers: boolean, spot: Spot): TypeText | undefined {
   const { additionalProperties: additional, patternProperties: byPattern } = node;
   const patterns = isNode(byPattern) ? Object.values(byPattern) : [];

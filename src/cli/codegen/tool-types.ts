@@ -2,7 +2,7 @@ import type { ListedTool } from '../../core/tool.ts';
 import { declareSchema, toTypeName } from './schema-type.ts';
 import { docComment, keyOf } from './type-text.ts';
 
-/** TypeScript types for what tools take and return, and a map of them by name; the same tools give the same text. */
+/** TypeScript types for the input and output of tools, and a map of them by name; the same tools give the same text. */
 export function toolTypes(tools: readonly ListedTool[]): string {
   const sorted = tools.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const taken = new Set(['Tools']);
@@ -27,7 +27,7 @@ export function toolTypes(tools: readonly ListedTool[]): string {
 
 const HEADER = '// Written by toolcrib codegen: change the tools, and run it again.\n';
 
-// Names that differ only in spelling come out the same as types.
+// Names that differ only in spelling give the same type name.
 function typeNames({ name }: ListedTool, taken: Set<string>): { input: string; output: string } {
   const words = toTypeName(name);
   const base = /^[A-Za-z]/.test(words) ? words : `Tool${words}`;

@@ -6,7 +6,7 @@ export interface TypeText {
   readonly binds: 'alone' | 'and' | 'or';
 }
 
-/** A type that needs no brackets. */
+/** A type that needs no parentheses. */
 export function alone(text: string): TypeText {
   return { text, binds: 'alone' };
 }
@@ -17,7 +17,7 @@ export const UNKNOWN: TypeText = alone('unknown');
 /** No value. */
 export const NEVER: TypeText = alone('never');
 
-/** Either of several types. */
+/** A union of types. */
 export function unionOf(types: readonly TypeText[]): TypeText {
   if (types.some(({ text }) => text === UNKNOWN.text)) return UNKNOWN;
   const parts = distinct(types, NEVER);
@@ -25,7 +25,7 @@ export function unionOf(types: readonly TypeText[]): TypeText {
   return { text: parts.map(({ text }) => text).join(' | '), binds: 'or' };
 }
 
-/** All of several types at once. */
+/** An intersection of types. */
 export function intersectionOf(types: readonly TypeText[]): TypeText {
   if (types.some(({ text }) => text === NEVER.text)) return NEVER;
   const parts = distinct(types, UNKNOWN);
@@ -36,7 +36,7 @@ export function intersectionOf(types: readonly TypeText[]): TypeText {
   };
 }
 
-/** A list of a type. */
+/** An array of a type. */
 export function listOf({ text, binds }: TypeText): TypeText {
   return alone(binds === 'alone' ? `${text}[]` : `(${text})[]`);
 }
@@ -68,7 +68,7 @@ export function docComment(text: string, indent: string): string {
   return `${indent}/**\n${body}${indent} */\n`;
 }
 
-// Nothing that ends the comment, hides in it, or speaks to the compiler.
+// Nothing that ends the comment, is invisible, or is a compiler directive.
 function safeInComment(line: string): string {
   return escapeUnseen(line.replaceAll('\t', '  ')).replaceAll('*/', '*\\/').replaceAll('@ts-', '@ ts-');
 }

@@ -1,7 +1,7 @@
 import { readManifest } from '../package-version.ts';
 import { templates, type TemplateName } from './templates.ts';
 
-/** What a new project should be. */
+/** The choices for a new project. */
 export interface ProjectPlan {
   readonly name: string;
   readonly template: TemplateName;
@@ -34,7 +34,7 @@ export function projectFiles(plan: ProjectPlan): ReadonlyMap<string, string> {
 type Ending = 'ts' | 'js';
 
 function manifestOf(name: string, ending: Ending): object {
-  // The versions this package is tested with are those a project should begin with.
+  // A project starts with the versions this package is tested with.
   const own = readManifest();
   const versions = { ...own.devDependencies, ...own.dependencies };
   const pick = (...names: readonly string[]): object =>
@@ -136,7 +136,7 @@ npm start
 `;
 }
 
-// One line of code, whatever somebody typed.
+// One line of code, whatever was typed.
 function quoted(text: string): string {
   const json = JSON.stringify(text.replaceAll(/\s+/g, ' ').trim());
   return `'${json.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;

@@ -6,7 +6,7 @@ import { askQuestions } from './questions.ts';
 import { templates, type TemplateName } from './templates.ts';
 import { refuseExisting, writeFiles } from './write.ts';
 
-/** What `toolcrib init` may be told. */
+/** Options of `toolcrib init`. */
 export interface InitFlags {
   readonly name?: string;
   readonly template?: TemplateName;
@@ -14,18 +14,18 @@ export interface InitFlags {
   readonly does?: string;
   readonly returns?: string;
   readonly when?: string;
-  /** Whether nothing is asked. */
+  /** Whether to ask nothing. */
   readonly yes?: boolean;
-  /** Whether files that are there are overwritten. */
+  /** Whether to overwrite existing files. */
   readonly force?: boolean;
 }
 
-/** `toolcrib init`: makes a project with a first tool, its test and a configuration. */
+/** `toolcrib init`: creates a project with a first tool, its test and a configuration. */
 export async function init(folder: string, flags: InitFlags): Promise<void> {
   const complaint = flags.name === undefined ? undefined : complaintAboutName(flags.name);
   if (complaint !== undefined) throw new ToolcribError('invalid_setup', `--name: ${complaint}`);
   const standard = standardPlan(folder, flags);
-  // Before anybody answers questions in vain.
+  // Before any questions, so that nobody answers them in vain.
   if (!flags.force) refuseExisting(folder, projectFiles(standard).keys());
   const isAsked = !flags.yes && process.stdin.isTTY && process.stdout.isTTY;
   const plan = isAsked ? await askQuestions(knownFrom(flags), standard.name) : standard;

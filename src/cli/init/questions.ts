@@ -2,7 +2,7 @@ import type { ProjectPlan } from './files.ts';
 import { complaintAboutName } from './name.ts';
 import { templates, type TemplateName } from './templates.ts';
 
-/** Asks on the terminal for what is not known yet; nothing comes back from somebody who changed their mind. */
+/** Asks on the terminal for what is not known yet; returns `undefined` if cancelled. */
 export async function askQuestions(
   known: Partial<ProjectPlan>,
   suggestedName: string,

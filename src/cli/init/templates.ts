@@ -1,18 +1,18 @@
-/** The kinds of tool a project can begin with. */
+/** The kinds of first tools. */
 export type TemplateName = keyof typeof templates;
 
-/** A tool to begin with. */
+/** A first tool. */
 export interface Template {
   readonly tool: string;
   readonly title: string;
   readonly variable: string;
-  /** The file without its ending. */
+  /** The file without its extension. */
   readonly file: string;
-  /** What the model should know: what the tool does, what it returns, when to use it. */
+  /** For the model: what the tool does, what it returns, when to use it. */
   readonly does: string;
   readonly returns: string;
   readonly when: string;
-  /** What stands above the tool. */
+  /** The code above the tool. */
   readonly above: string;
   /** Its schemas and hints. */
   readonly parts: string;
@@ -170,5 +170,5 @@ test('a currency without a rate is told', async () => {
 `,
 };
 
-/** The tools a project can begin with, by what they are for. */
+/** The first tools, by purpose. */
 export const templates = { query, action, transformation };

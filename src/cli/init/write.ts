@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
 
-/** Refuses to go on where files are in the way, and names them. */
+/** Throws if files are in the way, and names them. */
 export function refuseExisting(folder: string, paths: Iterable<string>): void {
   const there = [...paths].filter((path) => isThere(join(folder, path)));
   if (there.length === 0) return;
@@ -10,7 +10,7 @@ export function refuseExisting(folder: string, paths: Iterable<string>): void {
   throw new ToolcribError('invalid_setup', text);
 }
 
-/** Writes files into a folder; where that fails, the files and folders it made are taken away again. */
+/** Writes files into a folder; on failure, removes the files and folders it created. */
 export function writeFiles(
   folder: string,
   files: ReadonlyMap<string, string>,
@@ -18,7 +18,7 @@ export function writeFiles(
 ): void {
   const made: string[] = [];
   const folders: string[] = [];
-  // Whoever stops it in the middle gets the whole of it.
+  // Ctrl+C does not interrupt it, so that the project is complete.
   const wait = (): void => {};
   process.on('SIGINT', wait);
   try {
@@ -43,7 +43,7 @@ export function writeFiles(
   }
 }
 
-// A link that leads nowhere is there as well.
+// A dangling link counts as existing.
 function isThere(path: string): boolean {
   try {
     lstatSync(path);
