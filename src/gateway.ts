@@ -10,3 +10,4 @@ export { formatComplaint, type Complaint } from './config/complaint.ts';
 export type { Config, ConfigInput } from './gateway/settings/config.ts';
 export { openSqliteStore, type SqliteStoreOptions } from './store/sqlite/store.ts';
 export { openSecrets, type StoreSecrets } from './store/secrets-file.ts';
+export { standardStages, type StandardStageOptions } from './gateway/own-stages.ts';

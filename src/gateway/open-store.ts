@@ -76,6 +76,7 @@ export function hasDatabase({ database }: StorePlaces): boolean {
   return (statSync(database, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
-function newSecret(): string {
+/** A secret for as long as this process lives. */
+export function newSecret(): string {
   return randomBytes(32).toString('base64url');
 }
