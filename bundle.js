@@ -1,6 +1,6 @@
 /// <reference types="node" />
 /// <reference lib="es2023" />
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { build } from 'rolldown';
@@ -74,6 +74,9 @@ const { output } = await build({
     },
   },
 });
+
+// npm sets it when it installs the package; a folder that is used by its path is built after that.
+chmodSync('dist/cli/main.js', 0o755);
 
 // Loaded with the first check and at once, so it is required, not imported.
 const library = await build({

@@ -12,8 +12,10 @@ import type { Server } from '../server/create-server.ts';
 import { serveStdio } from '../server/stdio.ts';
 import { catchAccidents } from './catch-accidents.ts';
 import { concealInComplaints } from './complain.ts';
+import { INSPECTOR } from './connect/inspector.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
 import { packageVersion } from './package-version.ts';
+import { parentGone } from './parent-gone.ts';
 
 /** Options of `toolcrib serve`. */
 export interface ServeFlags {
@@ -119,10 +121,12 @@ function followChanges(gateway: Gateway, loaded: LoadedConfig, flags: ServeFlags
   };
 }
 
-/** Aborted when the server must stop: by the first signal to the process, or by itself. */
+/** Aborted when the server must stop: by the first signal to the process, by itself, or with the npm that started it. */
 function stopOn(accident: AbortSignal, onSignal: () => void): AbortSignal {
   const stop = new AbortController();
   let hasCome = false;
+  const gone = parentGone();
+  gone?.addEventListener('abort', onSignal);
   for (const [name, code] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
@@ -135,7 +139,7 @@ function stopOn(accident: AbortSignal, onSignal: () => void): AbortSignal {
       stop.abort();
     });
   }
-  return AbortSignal.any([accident, stop.signal]);
+  return AbortSignal.any([accident, stop.signal, ...(gone ? [gone] : [])]);
 }
 
 async function untilStopped(text: string, stop: AbortSignal): Promise<void> {
@@ -188,7 +192,7 @@ function greeting(url: string, tools: readonly string[], { config, file, isDefau
     `Toolcrib serves ${names} at ${url}`,
     '',
     `  for your client   ${entry}`,
-    `  to look around    npx @modelcontextprotocol/inspector --cli ${url} --method tools/list${header}`,
+    `  to look around    npx ${INSPECTOR.name}@${INSPECTOR.version} --cli ${url} --transport http --method tools/list${header}`,
     `  the record        ${isDefault ? 'in memory; it lasts with a toolcrib.yaml' : recordOf(config, file)}`,
     '',
     config.auth ? 'Ctrl-C stops it.' : 'Only this machine can reach it. Ctrl-C stops it.',

@@ -12,6 +12,9 @@ import { legacyPost, modernPost, sendTo } from './web.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
+// Without a version, npx on Node 20 takes one that knows no --header.
+const inspector = 'npx @modelcontextprotocol/inspector@2.12.0';
+
 async function serve() {
   const child = startNode([cli, 'serve', '--listen', '127.0.0.1:0']);
   const greeting = await child.outputUntil('Ctrl-C');
@@ -23,12 +26,14 @@ test('serve tells where it is, what to put into a client and how to look around'
   expect(greeting).toContain(`serves ping, server_info, get_time at ${url}\n`);
   const entry = JSON.parse(/\{"mcpServers".*\}/.exec(greeting)![0]);
   expect(entry).toEqual({ mcpServers: { toolcrib: { type: 'http', url } } });
-  expect(greeting).toContain(`npx @modelcontextprotocol/inspector --cli ${url} --method tools/list\n`);
+  expect(greeting).toContain(`${inspector} --cli ${url} --transport http --method tools/list\n`);
 });
 
 test('with sign-in, the command to look around has a place for the key', async () => {
   const { greeting, url } = await serveGoverned();
-  expect(greeting).toContain(`--cli ${url} --method tools/list --header "Authorization: Bearer YOUR-KEY"\n`);
+  expect(greeting).toContain(
+    `--cli ${url} --transport http --method tools/list --header "Authorization: Bearer YOUR-KEY"\n`,
+  );
 });
 
 test('serve answers at the address it tells, in both eras', async () => {

@@ -1,16 +1,21 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startNode } from '../behaviour/child.ts';
+import { INSPECTOR } from '../../src/cli/connect/inspector.ts';
 import { openFixture, type Fixture } from './cells.ts';
+import { cache, INSTALL_MS, installInto } from './install.ts';
 
-const inspector = findInspector();
+const { name, version } = INSPECTOR;
+const folder = join(cache, 'inspector');
+const inspector = join(folder, 'node_modules', name, 'clients/launcher/build/index.js');
 const cells = (['legacy', 'auto', 'modern'] as const).flatMap((era) =>
   (['HTTP', 'stdio'] as const).map((transport) => ({ era, transport })),
 );
+
+beforeAll(() => installInto(folder, { [name]: version }), INSTALL_MS + 10_000);
 
 describe.each(cells)('The Inspector ($era) over $transport', ({ era, transport }) => {
   let shop: Fixture;
@@ -31,14 +36,14 @@ describe.each(cells)('The Inspector ($era) over $transport', ({ era, transport }
       'url' in address
         ? [address.url, '--transport', 'http', ...options]
         : [...options, '--', address.command, ...address.args];
-    const args = [inspector!, '--cli', '--protocol-era', era, '--format', 'json', ...target];
+    const args = [inspector, '--cli', '--protocol-era', era, '--format', 'json', ...target];
     const child = startNode(args, { HOME: home, USERPROFILE: home });
     const [output, { code }] = await Promise.all([text(child.process.stdout), child.exit]);
     if (output === '') throw new Error(`The Inspector said nothing: ${child.complaints()}`);
     return { code, output: JSON.parse(output) };
   }
 
-  test.skipIf(!inspector)('lists the tools of all pages and has no objection to a schema', async () => {
+  test('lists the tools of all pages and has no objection to a schema', async () => {
     const { code, output } = await inspect('--method', 'tools/list', '--strict');
     expect(code).toBe(0);
     expect(output.result).toMatchObject({
@@ -49,7 +54,7 @@ describe.each(cells)('The Inspector ($era) over $transport', ({ era, transport }
     });
   });
 
-  test.skipIf(!inspector)('calls a tool', async () => {
+  test('calls a tool', async () => {
     const call = ['--method', 'tools/call', '--tool-name', 'get_weather', '--tool-arg', 'place=Zürich'];
     const { code, output } = await inspect(...call);
     expect(code).toBe(0);
@@ -59,12 +64,3 @@ describe.each(cells)('The Inspector ($era) over $transport', ({ era, transport }
     });
   });
 });
-
-function findInspector(): string | undefined {
-  try {
-    const manifest = createRequire(import.meta.url).resolve('@modelcontextprotocol/inspector/package.json');
-    return join(dirname(manifest), 'clients/launcher/build/index.js');
-  } catch {
-    return undefined;
-  }
-}

@@ -1,12 +1,11 @@
-import { execFile } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { startNode } from '../behaviour/child.ts';
 import { within } from '../within.ts';
 import { openFixture, type Transport } from './cells.ts';
+import { cache, INSTALL_MS, installInto } from './install.ts';
 
 interface Outsider {
   readonly name: string;
@@ -51,7 +50,6 @@ const outsiders: readonly Outsider[] = [
   },
 ];
 
-const INSTALL_MS = 400_000;
 const RUN_MS = 60_000;
 // Nothing is told to anybody about these runs.
 const QUIET = {
@@ -62,8 +60,8 @@ const QUIET = {
 };
 
 describe.each(outsiders)('$name', ({ name, packages, revisions }) => {
-  const folder = join(import.meta.dirname, '../../node_modules/.cache/toolcrib/outsiders', name);
-  beforeAll(() => install(folder, packages), INSTALL_MS + 10_000);
+  const folder = join(cache, 'outsiders', name);
+  beforeAll(() => installInto(folder, packages), INSTALL_MS + 10_000);
 
   test.each(Object.entries(revisions) as [Transport, string][])(
     'lists and calls over %s, on %s',
@@ -86,16 +84,3 @@ describe.each(outsiders)('$name', ({ name, packages, revisions }) => {
     RUN_MS + 30_000,
   );
 });
-
-/** Installs packages into a folder of their own, unless they are there. */
-async function install(folder: string, dependencies: Readonly<Record<string, string>>): Promise<void> {
-  const manifest = JSON.stringify({ private: true, type: 'module', dependencies });
-  const done = join(folder, 'installed.json');
-  if (existsSync(done) && readFileSync(done, 'utf8') === manifest) return;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), manifest);
-  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--omit=optional', '--legacy-peer-deps'];
-  await promisify(execFile)('npm', ['install', ...options], { cwd: folder, timeout: INSTALL_MS });
-  writeFileSync(done, manifest);
-}

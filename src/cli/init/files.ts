@@ -1,4 +1,5 @@
-import { readManifest } from '../package-version.ts';
+import { packageFolder, packageVersion, readManifest } from '../package-version.ts';
+import { ownSource } from './own-source.ts';
 import { templates, type TemplateName } from './templates.ts';
 
 /** The choices for a new project. */
@@ -17,8 +18,9 @@ export function projectFiles(plan: ProjectPlan): ReadonlyMap<string, string> {
   const { file } = templates[plan.template];
   const isTyped = plan.language === 'typescript';
   const ending = isTyped ? 'ts' : 'js';
+  const source = ownSource(packageFolder);
   return new Map([
-    ['package.json', toJson(manifestOf(plan.name, ending))],
+    ['package.json', toJson(manifestOf(plan.name, ending, source))],
     ['toolcrib.yaml', configurationOf(plan.name, ending)],
     [`tools/${file}.${ending}`, toolOf(plan)],
     [`tools/${file}.test.${ending}`, testOf(plan, ending)],
@@ -27,13 +29,13 @@ export function projectFiles(plan: ProjectPlan): ReadonlyMap<string, string> {
       '.gitignore',
       'node_modules/\n.env\n# The record, the keys and what they are sealed with.\ntoolcrib.*\n!toolcrib.yaml\n',
     ],
-    ['README.md', readmeOf(plan, ending)],
+    ['README.md', readmeOf(plan, ending, source)],
   ]);
 }
 
 type Ending = 'ts' | 'js';
 
-function manifestOf(name: string, ending: Ending): object {
+function manifestOf(name: string, ending: Ending, source: string | undefined): object {
   // A project starts with the versions this package is tested with.
   const own = readManifest();
   const versions = { ...own.devDependencies, ...own.dependencies };
@@ -49,7 +51,7 @@ function manifestOf(name: string, ending: Ending): object {
       test: `node ${ending === 'ts' ? '--import jiti/register ' : ''}--test tools/*.test.${ending}`,
       check: `${ending === 'ts' ? 'tsc && ' : ''}toolcrib check && toolcrib lint`,
     },
-    dependencies: { toolcrib: `^${own.version}`, ...pick('zod') },
+    dependencies: { toolcrib: source ?? `^${own.version}`, ...pick('zod') },
     ...(ending === 'ts' && { devDependencies: pick('@types/node', 'jiti', 'typescript') }),
   };
 }
@@ -116,7 +118,7 @@ const client = createTestClient(createServer({ source: new ToolRegistry().regist
 ${tests}`;
 }
 
-function readmeOf({ name, template }: ProjectPlan, ending: Ending): string {
+function readmeOf({ name, template }: ProjectPlan, ending: Ending, source: string | undefined): string {
   const { tool, file } = templates[template];
   return `# ${name}
 
@@ -133,7 +135,16 @@ npm start
 - \`tools/${file}.${ending}\` is the tool \`${tool}\`. Add others beside it: whatever tool a file in \`tools\` exports is served.
 - \`toolcrib.yaml\` is the configuration: who may call, limits, and the record of every call.
 - \`npm run check\` says what is wrong with either, and what a model would stumble over.
+
+${whereFrom(source)}
 `;
+}
+
+function whereFrom(source: string | undefined): string {
+  const published = `npm install toolcrib@^${packageVersion()}`;
+  return source === undefined
+    ? `Toolcrib comes from the npm registry (\`${published}\`). To use a copy of its sources instead, run \`npm ci\` there and \`npm install PATH-OF-THE-COPY\` here.`
+    : `Toolcrib comes from \`${source}\`, which made this project. To take it from the npm registry instead, once it is published: \`${published}\`.`;
 }
 
 // One line of code, whatever was typed.
