@@ -16,6 +16,8 @@ import { formatJson, printableLines } from './table.ts';
 export interface CheckFlags {
   readonly config?: string;
   readonly json?: boolean;
+  /** Whether databases, issuers and hosts are tried, too. */
+  readonly connect?: boolean;
 }
 
 /** `toolcrib check`: reads a configuration, loads its tools, and says what is wrong and where. */
@@ -23,7 +25,7 @@ export async function check(named: string | undefined, flags: CheckFlags): Promi
   const file = oneOf(named, flags.config);
   const { loaded, complaints } = await readConfig(file);
   if (loaded) concealInComplaints(loaded);
-  const report = loaded ? await checkLoaded(loaded).catch(unusable) : { complaints, summary: '' };
+  const report = loaded ? await checkLoaded(loaded, flags).catch(unusable) : { complaints, summary: '' };
   const isGood = report.complaints.every(({ severity }) => severity === 'warning');
   if (flags.json) process.stdout.write(formatJson({ ok: isGood, file, ...report }, 2));
   else process.stdout.write(forPeople(file, report));
@@ -47,7 +49,7 @@ function unusable(error: unknown): Report {
   return { complaints: (error.data as { complaints: readonly Complaint[] }).complaints, summary: '' };
 }
 
-async function checkLoaded(loaded: LoadedConfig): Promise<Report> {
+async function checkLoaded(loaded: LoadedConfig, { connect }: CheckFlags): Promise<Report> {
   const { config, folder, problems } = loaded;
   const registry = new ToolRegistry({ maxNameLength: 128 });
   const ready = await createReadyTools({ loaded, version: '', source: registry, log: () => {} });
@@ -72,11 +74,18 @@ async function checkLoaded(loaded: LoadedConfig): Promise<Report> {
         .filter(({ conflicts }) => !conflicts)
         .map((problem) => aboutModule(loaded, problem)),
       ...(access?.check(registry.list()) ?? []).map((complaint) => aboutRule(loaded, complaint)),
+      ...(connect ? await connections(loaded) : []),
     ];
     return { complaints, summary: summaryOf(registry, modules.files.length, config.access?.length) };
   } finally {
     await ready.close();
   }
+}
+
+// What is waited for is told on standard error, so that standard output is the report alone.
+async function connections(loaded: LoadedConfig): Promise<Complaint[]> {
+  const { tryConnections } = await import('./try-connections.ts');
+  return tryConnections(loaded, (text) => process.stderr.write(`${text}\n`));
 }
 
 function aboutModule(

@@ -69,6 +69,7 @@ program
   .description('check a configuration, its tools and its rules')
   .argument('[file]', `the configuration; ${DEFAULT_CONFIG} unless set`)
   .option('--config <file>', 'the same, in the way of the other commands')
+  .option('--connect', 'also try databases, issuers and hosts, for 5 seconds each')
   .option('--json', 'print the complaints as JSON')
   .action(async (file: string | undefined, flags: CheckFlags) =>
     (await import('./check.ts')).check(file, flags),

@@ -1,0 +1,154 @@
+import { keyReader } from '../auth/discover-keys.ts';
+import { fetchDocument } from '../auth/fetch-document.ts';
+import { formatPath, type Complaint } from '../config/complaint.ts';
+import type { Path } from '../config/yaml-text.ts';
+import { issuersOf } from '../gateway/settings/auth.ts';
+import type { LoadedConfig } from '../gateway/settings/load-config.ts';
+import { readyEntries } from '../gateway/settings/ready-entries.ts';
+import { createOutboundClient } from '../net/create-outbound-client.ts';
+import type { OutboundOptions } from '../net/outbound.ts';
+import { openSql } from '../tools/sql/open.ts';
+
+const TIMEOUT_MS = 5_000;
+// What has a limit of its own says more about why it took too long.
+const GRACE_MS = 250;
+
+/** Tries every database, issuer and host that a configuration names, each for five seconds at most; `onWait` hears what is tried. */
+export async function tryConnections(
+  loaded: LoadedConfig,
+  onWait: (text: string) => void,
+): Promise<Complaint[]> {
+  const attempts = [...databases(loaded), ...issuers(loaded), ...hosts(loaded)];
+  const tried = attempts.map(async ({ path, connect }): Promise<Complaint[]> => {
+    onWait(`waiting for ${formatPath(path)}, ${TIMEOUT_MS / 1000} seconds at most`);
+    try {
+      await inTime(connect());
+      return [];
+    } catch (error) {
+      const message = `cannot be reached: ${reasonOf(error)}`;
+      return [loaded.complain(path, { message, severity: 'error' })];
+    }
+  });
+  return (await Promise.all(tried)).flat();
+}
+
+// Finding an issuer's keys takes several requests, each with a limit of its own.
+async function inTime(work: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, refuse) => {
+    timer = setTimeout(() => refuse(new Error('there was no answer in time')), TIMEOUT_MS + GRACE_MS);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Something that should answer, and where the configuration names it. */
+interface Attempt {
+  readonly path: Path;
+  readonly connect: () => Promise<unknown>;
+}
+
+function databases({ config, folder }: LoadedConfig): Attempt[] {
+  const { ready } = config.tools;
+  const named = [
+    ...readyEntries(ready, 'query_database').map(
+      ({ path, options }) => [[...path, 'url'], options.url] as const,
+    ),
+    ...readyEntries(ready, 'query_sql').flatMap(({ path, options: { url, urlByTenant = {} } }) => [
+      ...(url === undefined ? [] : [[[...path, 'url'], url] as const]),
+      ...Object.entries(urlByTenant).map(([tenant, one]) => [[...path, 'urlByTenant', tenant], one] as const),
+    ]),
+  ];
+  return named.map(([path, url]) => ({ path, connect: () => queryOnce(url, folder) }));
+}
+
+async function queryOnce(url: string, folder: string): Promise<void> {
+  const db = openSql(url, folder);
+  const signal = AbortSignal.timeout(TIMEOUT_MS * 2);
+  try {
+    await db.query({
+      sql: 'select 1',
+      values: [],
+      maxRows: 1,
+      maxBytes: 1_024,
+      timeoutMs: TIMEOUT_MS,
+      signal,
+    });
+  } finally {
+    await db.close();
+  }
+}
+
+function issuers({ config: { auth } }: LoadedConfig): Attempt[] {
+  if (!auth) return [];
+  return issuersOf(auth).map(({ issuer, jwks }, index) => ({
+    path: [
+      'auth',
+      'jwt',
+      ...(Array.isArray(auth.jwt) ? [index] : []),
+      jwks === undefined ? 'issuer' : 'jwks',
+    ],
+    connect: keyReader({ issuer, jwks, fetch: fetchDocument }),
+  }));
+}
+
+function hosts({ config: { tools } }: LoadedConfig): Attempt[] {
+  const { get_weather: weather, notion } = tools.ready;
+  const fetched = readyEntries(tools.ready, 'fetch_api_data').flatMap(({ path, options }) => {
+    const { ports, trustedOrigins } = options;
+    const trustedHosts = new Set(trustedOrigins.map((origin) => new URL(origin).hostname));
+    // What stands for many names cannot be tried.
+    const exact = options.hosts
+      .map((host, index) => [host, index] as const)
+      .filter(([host]) => !host.includes('*') && !trustedHosts.has(host));
+    return [
+      ...exact.map(([host, index]) =>
+        request([...path, 'hosts', index], `https://${host}:${ports[0]}/`, { hosts: [host], ports }),
+      ),
+      ...trustedOrigins.map((origin, index) => trusted([...path, 'trustedOrigins', index], origin)),
+    ];
+  });
+  const described = [tools.openapi].flat().flatMap((entry, index) => {
+    const server = typeof entry === 'string' ? undefined : entry.server;
+    const path = ['tools', 'openapi', ...(Array.isArray(tools.openapi) ? [index] : []), 'server'];
+    return server === undefined ? [] : [trusted(path, server)];
+  });
+  return [
+    ...fetched,
+    ...described,
+    ...(weather ? [trusted(['tools', 'ready', 'get_weather'], weather.baseUrl)] : []),
+    ...(notion ? [trusted(['tools', 'ready', 'notion'], notion.baseUrl)] : []),
+  ];
+}
+
+function trusted(path: Path, url: string): Attempt {
+  const { origin } = new URL(url);
+  return request(path, `${origin}/`, { hosts: [], trustedOrigins: [origin] });
+}
+
+// Any answer will do: only the tool knows what to ask for.
+function request(path: Path, url: string, reach: OutboundOptions): Attempt {
+  const client = createOutboundClient({ ...reach, maxRedirects: 0, timeoutMs: TIMEOUT_MS });
+  const connect = async (): Promise<void> => {
+    try {
+      await client.request(url, { method: 'HEAD' });
+    } catch (error) {
+      if (ANSWERED.has((error as { reason?: string }).reason ?? '')) return;
+      throw error;
+    }
+  };
+  return { path, connect };
+}
+
+const ANSWERED: ReadonlySet<string> = new Set(['refused_redirect', 'encoded', 'too_large']);
+
+// An operator may know what a caller may not: the reason itself.
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  const detail = cause instanceof Error ? (cause as NodeJS.ErrnoException) : undefined;
+  const told = detail && (detail.message || detail.code);
+  return told ? `${message} (${told})` : message;
+}
