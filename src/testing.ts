@@ -1,9 +1,7 @@
 import type { Call, ToolCall } from './core/call.ts';
 import { localCaller, type Caller } from './core/caller.ts';
-import { Cancellation } from './base/cancellation.ts';
 import type { Clock } from './base/clock.ts';
-import { Interview } from './core/interview.ts';
-import { CallRecord } from './core/record.ts';
+import { makeCall } from './core/make-call.ts';
 import { ToolRegistry } from './core/registry.ts';
 import type { Result } from './core/result.ts';
 import type { Awaitable } from './base/awaitable.ts';
@@ -150,21 +148,10 @@ export function recordingSource(...tools: readonly Tool<never>[]): RecordingSour
   };
 }
 
-/** A call of a tool by the local caller, as a stage gets it; whatever matters to the test is handed in. */
+/** A call of a tool by the local caller, as a stage gets it; what matters to the test is handed in. */
 export function createTestCall(tool: Tool, parts: Partial<Omit<ToolCall, 'kind' | 'tool'>> = {}): ToolCall {
-  return {
-    kind: 'tool',
-    tool,
-    arguments: {},
-    caller: localCaller,
-    client: { name: undefined, version: undefined, protocolVersion: undefined, capabilities: {} },
-    meta: {},
-    cancellation: new Cancellation(),
-    interview: new Interview(),
-    voice: {},
-    record: new CallRecord(),
-    ...parts,
-  };
+  const { arguments: args = {}, ...given } = parts;
+  return makeCall({ kind: 'tool', tool, arguments: args }, { caller: localCaller, ...given });
 }
 
 /** A clock that stands still until it is told to move on. */

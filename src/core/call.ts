@@ -53,16 +53,20 @@ export interface Voice {
   readonly report?: (progress: Progress) => void;
   readonly log?: (level: ClientLogLevel, data: unknown, logger?: string) => void;
   /** Lets the call go on as a task. */
-  readonly detach?: () => void;
+  readonly detach?: (() => void) | undefined;
   /** Keeps something for the caller to fetch, and returns the link. */
-  readonly publish?: (publication: Publication) => ResourceLinkBlock;
+  readonly publish?: ((publication: Publication) => ResourceLinkBlock) | undefined;
   /** Closes the stream; the client comes back for the rest. */
   readonly closeStream?: () => void;
-  /** Cleans what is said before it leaves; set by a stage. */
-  filter?: (<T>(said: T) => T) | undefined;
+  /** Cleans what is said from now on, before it leaves. */
+  readonly cleanWith?: (clean: Clean) => void;
 }
 
-interface CallBase {
+/** Returns what may be said of what a tool wants to say. */
+export type Clean = <T>(said: T) => T;
+
+/** What calls of every kind have. */
+export interface CallParts {
   readonly caller: Caller;
   readonly client: ClientFacts;
   /** The request's `_meta`, as sent. */
@@ -74,14 +78,14 @@ interface CallBase {
 }
 
 /** A tool is run. */
-export interface ToolCall extends CallBase {
+export interface ToolCall extends CallParts {
   readonly kind: 'tool';
   readonly tool: Tool;
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
 /** A resource is read. */
-export interface ResourceCall extends CallBase {
+export interface ResourceCall extends CallParts {
   readonly kind: 'resource';
   readonly resource: Resource | ResourceTemplate;
   readonly uri: string;
@@ -90,14 +94,14 @@ export interface ResourceCall extends CallBase {
 }
 
 /** A prompt is filled in. */
-export interface PromptCall extends CallBase {
+export interface PromptCall extends CallParts {
   readonly kind: 'prompt';
   readonly prompt: Prompt;
   readonly arguments: Readonly<Record<string, string>>;
 }
 
 /** Values for an argument are suggested. */
-export interface CompletionCall extends CallBase {
+export interface CompletionCall extends CallParts {
   readonly kind: 'completion';
   readonly target: Prompt | ResourceTemplate;
   readonly argument: { readonly name: string; readonly value: string };

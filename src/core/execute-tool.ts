@@ -1,11 +1,10 @@
-import type { ClientFacts, ToolCall } from './call.ts';
+import type { ToolCall } from './call.ts';
 import { localCaller } from './caller.ts';
-import { Cancellation } from '../base/cancellation.ts';
 import { CallContext, type Services, type ToolContext } from './context.ts';
 import { ToolcribError } from '../base/errors.ts';
-import { InputRequired, Interview } from './interview.ts';
+import { InputRequired } from './interview.ts';
+import { makeCall } from './make-call.ts';
 import { permitCall } from './essentials/permit.ts';
-import { CallRecord } from './record.ts';
 import type { Tool } from './tool.ts';
 import { checkArguments } from './essentials/validate.ts';
 
@@ -42,13 +41,6 @@ export async function executeTool(
   }
 }
 
-const NO_CLIENT: ClientFacts = {
-  name: undefined,
-  version: undefined,
-  protocolVersion: undefined,
-  capabilities: {},
-};
-
 function given(context: Partial<ToolContext>, own: CallContext): ToolContext {
   return new Proxy<ToolContext>(own, {
     get: (target, key) =>
@@ -57,17 +49,14 @@ function given(context: Partial<ToolContext>, own: CallContext): ToolContext {
 }
 
 function localCall(tool: Tool, args: ToolCall['arguments'], context: Partial<ToolContext>): ToolCall {
-  const { caller = localCaller, tenant = caller.tenant, client = NO_CLIENT, meta = {}, progress } = context;
-  return {
-    kind: 'tool',
-    tool,
-    arguments: args,
-    caller: tenant === caller.tenant ? caller : { ...caller, tenant },
-    client,
-    meta,
-    cancellation: new Cancellation(),
-    interview: new Interview(),
-    record: new CallRecord(),
-    voice: progress ? { report: (done) => progress(done.progress, done.total, done.message) } : {},
-  };
+  const { caller = localCaller, tenant = caller.tenant, client, meta, progress } = context;
+  return makeCall(
+    { kind: 'tool', tool, arguments: args },
+    {
+      caller: tenant === caller.tenant ? caller : { ...caller, tenant },
+      ...(client && { client }),
+      ...(meta && { meta }),
+      ...(progress && { voice: { report: (done) => progress(done.progress, done.total, done.message) } }),
+    },
+  );
 }

@@ -151,7 +151,7 @@ describe('where the client can be reached', () => {
   test('a client that comes within reach is asked from then on', async () => {
     const interview = new Interview();
     const ask: Asker['ask'] = () => Promise.resolve(new Map([['question-1', yes]]));
-    interview.asker = { ask };
+    interview.askThrough({ ask });
     expect(await interview.put(form)).toEqual(yes);
   });
 });

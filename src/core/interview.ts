@@ -13,6 +13,9 @@ export interface QuestionCheck {
   check(questions: ReadonlyMap<string, Question>): void;
 }
 
+/** Returns the questions that may be put to a client. */
+export type CleanQuestions = (questions: ReadonlyMap<string, Question>) => ReadonlyMap<string, Question>;
+
 /** Ends a handler's run because the client must answer first; the handler is run again with the answer in hand. */
 export class InputRequired extends Error {
   override readonly name = 'InputRequired';
@@ -37,21 +40,36 @@ export class Interview {
   #isUnlimited = false;
   #startTime: (() => () => void) | undefined;
   #stopTime: (() => void) | undefined;
-  /** Cleans questions before they are put; set by a stage. */
-  filter: ((questions: ReadonlyMap<string, Question>) => ReadonlyMap<string, Question>) | undefined;
-  /** Set while the client can be reached. */
-  asker: Asker | undefined;
+  #asker: Asker | undefined;
+  #clean: CleanQuestions | undefined;
   /** Looks at the questions that end a run, while the stages can still see how it ends. */
-  checker: QuestionCheck | undefined;
+  readonly checker: QuestionCheck | undefined;
 
-  constructor(given: ReadonlyMap<string, unknown> = NONE, asker?: Asker) {
+  /** `given` are the answers of earlier rounds; `asker` is there where the client can be reached while the call runs. */
+  constructor(given: ReadonlyMap<string, unknown> = NONE, asker?: Asker, checker?: QuestionCheck) {
     this.#given = given;
-    this.asker = asker;
+    this.#asker = asker;
+    this.checker = checker;
+  }
+
+  /** Who is asked now. */
+  get asker(): Asker | undefined {
+    return this.#asker;
+  }
+
+  /** Puts questions through somebody else from now on. */
+  askThrough(asker: Asker | undefined): void {
+    this.#asker = asker;
+  }
+
+  /** Cleans questions from now on, before they are put. */
+  cleanWith(clean: CleanQuestions): void {
+    this.#clean = clean;
   }
 
   /** The questions that ended the run, even if the handler swallowed the exception. */
   get raised(): ReadonlyMap<string, Question> | undefined {
-    if (!this.#pending || this.asker) return this.#raised;
+    if (!this.#pending || this.#asker) return this.#raised;
     return new Map([...(this.#raised ?? []), ...questionsOf(this.#pending)]);
   }
 
@@ -111,7 +129,7 @@ export class Interview {
     const pending = this.#pending!;
     this.#pending = undefined;
     const questions = questionsOf(pending);
-    if (!this.asker) {
+    if (!this.#asker) {
       this.#raised = new Map([...(this.#raised ?? []), ...questions]);
       for (const { reject } of pending.values()) reject(new InputRequired());
       return;
@@ -119,7 +137,7 @@ export class Interview {
     // A person gets more time than a handler; questions may overlap, and time runs again with the last answer.
     if (this.#waiting++ === 0) this.#stopTime?.();
     try {
-      const answers = await this.asker.ask(this.filter ? this.filter(questions) : questions);
+      const answers = await this.#asker.ask(this.#clean ? this.#clean(questions) : questions);
       for (const [key, { question, resolve, reject }] of pending) {
         const answer = readAnswer(question, answers.get(key));
         if (answer !== undefined) resolve(answer);

@@ -11,33 +11,88 @@ export interface Witness {
   intend(): Promise<void>;
 }
 
-/** What the stages note about one call while it passes, for whoever writes it down. */
+/** Where an answer comes from that was not made for its call: the cache, a run of another call, or an earlier call. */
+export type AnsweredFrom = 'cache' | 'joined' | 'replay';
+
+/** What the steps of a call note about it while it passes, for the stage that writes it down. */
 export class CallRecord {
   #id: string | undefined;
-  /** The access rule that decided, such as `access[2]`. */
-  rule: string | undefined;
-  /** Set when the answer was not made for this call: found in the cache, shared with another call, or replayed. */
-  answeredFrom: 'cache' | 'joined' | 'replay' | undefined;
-  /** The idempotency key to be taken, with the intent, before the tool runs. */
-  reservation: Reservation | undefined;
-  /** Whether the call's intent is on record. */
-  hasIntent = false;
-  /** Whether the target was let run: what ends a call before that is a refusal. */
-  hasRun = false;
-  /** How large the cleaned result is. */
-  bytes: number | undefined;
-  /** The trace this call is part of. */
-  traceId: string | undefined;
-  /** Who agreed to the call, or how that was told. */
-  approval: string | undefined;
-  /** The approval to be used up, with the intent, before the tool runs. */
-  grant: string | undefined;
-  /** Set when the answer says, as a result, that the tool was not run: the code that goes on record. */
-  refusal: 'approval_required' | undefined;
+  #answeredFrom: AnsweredFrom | undefined;
+  #bytes: number | undefined;
+  #hasIntent = false;
+  #hasRun = false;
   /** A verified continuation of an earlier request: it was counted then. */
-  isResumed = false;
-  /** Who writes the call down. */
+  readonly isResumed: boolean;
+  /** The stage that writes the call down; set by `audit`. */
   witness: Witness | undefined;
+  /** The trace this call is part of; set by `trace`. */
+  traceId: string | undefined;
+  /** The access rule that decided, such as `access[2]`; set by each step that decides, so the last one counts. */
+  rule: string | undefined;
+  /** The idempotency key to be taken, with the intent, before the tool runs; set by `idempotency`. */
+  reservation: Reservation | undefined;
+  /** Who agreed to the call, or how that was told; set by `approve`. */
+  approval: string | undefined;
+  /** The approval to be used up, with the intent, before the tool runs; set by `approve`. */
+  grant: string | undefined;
+  /** Set by `approve` when the answer says, as a result, that the tool was not run: the code that goes on record. */
+  refusal: 'approval_required' | undefined;
+
+  constructor(round: 'first' | 'resumed' = 'first') {
+    this.isResumed = round === 'resumed';
+  }
+
+  /** Where the answer is from, when it was not made for this call. */
+  get answeredFrom(): AnsweredFrom | undefined {
+    return this.#answeredFrom;
+  }
+
+  /** How large the cleaned result is. */
+  get bytes(): number | undefined {
+    return this.#bytes;
+  }
+
+  /** Whether the call's intent is on record. */
+  get hasIntent(): boolean {
+    return this.#hasIntent;
+  }
+
+  /** Whether the target was let run: what ends a call before that is a refusal. */
+  get hasRun(): boolean {
+    return this.#hasRun;
+  }
+
+  /** Notes that the answer is from elsewhere, and how large it is once that is known; `undefined` takes it back. */
+  answerFrom(place: AnsweredFrom | undefined, bytes?: number): void {
+    this.#answeredFrom = place;
+    if (bytes !== undefined) this.#bytes = bytes;
+  }
+
+  /** Notes how large the cleaned result is. */
+  measure(bytes: number): void {
+    this.#bytes = bytes;
+  }
+
+  /** Notes that the intent is on record, or is about to be. */
+  noteIntent(): void {
+    this.#hasIntent = true;
+  }
+
+  /** Notes that the intent could not be written. */
+  dropIntent(): void {
+    this.#hasIntent = false;
+  }
+
+  /** To be called before the target is let run: what was sent is looked at before anything an author wrote can change it. */
+  letRun(): void {
+    this.beforeRun();
+    this.#hasRun = true;
+  }
+
+  /** Notes that the target did not run after all. */
+  keepFromRunning(): void {
+    this.#hasRun = false;
+  }
 
   /** Ties the intent, the outcome and the log together; made when first asked for. */
   get id(): string {
@@ -47,12 +102,12 @@ export class CallRecord {
   /** To be called before anything an author wrote is given the arguments. */
   beforeRun(): void {
     // An intent has said what they are.
-    if (!this.hasIntent) this.witness?.look();
+    if (!this.#hasIntent) this.witness?.look();
   }
 
   /** To be awaited before a client is told that the call goes on without it: from then on, it must not get lost. */
   beforeDetaching(): Promise<void> | undefined {
-    return this.hasIntent ? undefined : this.witness?.intend();
+    return this.#hasIntent ? undefined : this.witness?.intend();
   }
 }
 

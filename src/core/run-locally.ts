@@ -3,6 +3,7 @@ import type { Call, CompletionCall, PromptCall, ResourceCall } from './call.ts';
 import { CallContext, type Services } from './context.ts';
 import { requirePresent, suggestionFilter } from './expose-readings.ts';
 import { checkPromptArguments, toCompletion, toMessages } from './prompts/prompt.ts';
+import { targetName } from './make-call.ts';
 import { toContents } from './resources/resource.ts';
 import { toResult, type Result } from './result.ts';
 import { andThen, orElse, isThenable, type Awaitable } from '../base/awaitable.ts';
@@ -16,7 +17,7 @@ export function runLocally(call: Call, services?: Services): Awaitable<Result> {
     (error): Result => {
       void context.cleanUp();
       if (interview.raised) return needsInput(call);
-      throw authorFailure(error, call, nameOf(call));
+      throw authorFailure(error, call, targetName(call));
     },
   );
   // A question ends the run even if the handler swallowed the exception.
@@ -54,9 +55,9 @@ async function readResource(call: ResourceCall, context: CallContext): Promise<R
 
 async function fillPrompt(call: PromptCall, context: CallContext): Promise<Result> {
   // What its arguments keep from running has not run.
-  call.record.hasRun = false;
+  call.record.keepFromRunning();
   const args = checkPromptArguments(call.prompt, call.arguments);
-  call.record.hasRun = true;
+  call.record.letRun();
   return { kind: 'done', data: toMessages(await call.prompt.get(args, context)) };
 }
 
@@ -74,17 +75,4 @@ function needsInput({ interview }: Call): Result {
   const questions = interview.raised!;
   interview.checker?.check(questions);
   return { kind: 'needs_input', questions, answers: interview.accepted };
-}
-
-function nameOf(call: Call): string {
-  switch (call.kind) {
-    case 'tool':
-      return call.tool.name;
-    case 'resource':
-      return call.resource.name;
-    case 'prompt':
-      return call.prompt.name;
-    case 'completion':
-      return call.target.name;
-  }
 }

@@ -85,8 +85,7 @@ function readPresent(call: Reading, source: ToolSource): Awaitable<Result> {
 }
 
 function runPresent(call: Call, source: ToolSource): Awaitable<Result> {
-  call.record.beforeRun();
-  call.record.hasRun = true;
+  call.record.letRun();
   return source.call(call);
 }
 

@@ -1,7 +1,7 @@
 import { accident, ToolcribError } from '../base/errors.ts';
 import type { Log } from '../observe/log.ts';
 import { encodeError } from '../protocol/wire/json-rpc.ts';
-import { textOf, type Body } from './link.ts';
+import { textOf, type Body } from './answer.ts';
 
 /** What becomes of anything thrown where nothing should be: one entry in the log, and one answer that carries its id. */
 export class Accidents {

@@ -1,13 +1,9 @@
 import { localCaller, type Caller } from '../core/caller.ts';
 import { systemClock } from '../base/clock.ts';
-import { Deadlines } from '../base/deadlines.ts';
 import { ToolcribError } from '../base/errors.ts';
-import { limitTime } from '../core/essentials/limit-time.ts';
 import { parseJson } from '../base/parse-json.ts';
-import { permit } from '../core/essentials/permit.ts';
-import { withInnerStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
-import { validateInputWithin, validateOutputWithin } from '../core/essentials/validate.ts';
+import { withEssentials } from '../core/essentials/essentials.ts';
 import { stderrLog, steadyLog, type Log } from '../observe/log.ts';
 import { revisionOf } from '../protocol/revisions/revisions.ts';
 import { Accidents } from './accidents.ts';
@@ -16,7 +12,8 @@ import { Exchange } from './exchange.ts';
 import { answerFetch } from './http/fetch.ts';
 import { Gate } from './http/gate.ts';
 import { createInMemory } from '../core/memory/in-memory.ts';
-import { createLink, textOf } from './link.ts';
+import { textOf } from './answer.ts';
+import { createLink } from './link.ts';
 import { Subscriptions } from './sessions/listen.ts';
 import { createMethods } from './calls/methods.ts';
 import type { ServerOptions } from './options.ts';
@@ -77,9 +74,9 @@ export interface Server {
 /** Makes a server of a source; arguments and results are always validated. */
 export function createServer(options: ServerOptions): Server {
   checkOptions(options);
-  const settled = withDefaults(options);
-  const { log, accidents, maxBodyBytes } = settled;
-  const parts = createParts(settled);
+  const defaulted = withDefaults(options);
+  const { log, accidents, maxBodyBytes } = defaulted;
+  const parts = createParts(defaulted);
   const subscriptions = new Subscriptions(parts.announcer, parts.pulse);
   parts.tasks.onChange = (record) => subscriptions.tellTask(record);
   const { sessions, announcer, delivery } = parts;
@@ -103,10 +100,10 @@ export function createServer(options: ServerOptions): Server {
     (isGone) => void dismissFrom(sessions, isGone, log),
   ]);
   const metadata = options.resource && describeResource(options.resource);
-  const gate = new Gate(settled, { path: undefined, allowedHosts: options.allowedHosts });
+  const gate = new Gate(defaulted, { path: undefined, allowedHosts: options.allowedHosts });
   return {
     source: parts.source,
-    options: settled,
+    options: defaulted,
     exchange,
     sessionRequests,
     rates,
@@ -119,7 +116,6 @@ export function createServer(options: ServerOptions): Server {
         maxBodyBytes,
         inPieces,
         metadata,
-        clock: parts.clock,
       }),
     handle: (message, handling) => answerMessage({ exchange, accidents }, message, handling),
     dismissals,
@@ -175,22 +171,6 @@ function createParts(options: Defaulted): ServerParts {
     publications,
     delivery: options.delivery ?? 'direct',
   };
-}
-
-// What no server does without; a source that brings a stage of its own has it once, and its other stages stay outside, where they see every call.
-function withEssentials(
-  source: ToolSource,
-  { deadlineMs = 30_000, clock = systemClock }: ServerOptions,
-): ToolSource {
-  const limits = { msFor: () => deadlineMs, deadlines: new Deadlines(clock) };
-  const essentials = [
-    validateInputWithin(limits),
-    permit(limits),
-    validateOutputWithin(limits),
-    limitTime(limits),
-  ];
-  const missing = essentials.filter(({ name }) => !source.stages?.has(name));
-  return missing.length > 0 ? withInnerStages(source, missing) : source;
 }
 
 function withPublications(source: ToolSource, publications: Publications | undefined): ToolSource {

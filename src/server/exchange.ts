@@ -1,11 +1,10 @@
 import type { Clock } from '../base/clock.ts';
-import { rowOf, ToolcribError } from '../base/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import { orElse, andThen, type Awaitable } from '../base/awaitable.ts';
 import { Roster } from '../base/roster.ts';
 import { eraOf, type Era } from '../protocol/wire/era.ts';
 import { headerValue } from '../protocol/wire/headers.ts';
 import {
-  encodeError,
   encodeResult,
   parseMessage,
   type Batch,
@@ -18,15 +17,15 @@ import { JsonScanner } from '../protocol/wire/json-scan.ts';
 import { metaKeys, metaOf } from '../protocol/wire/meta.ts';
 import { revisionOf } from '../protocol/revisions/revisions.ts';
 import type { Accidents } from './accidents.ts';
-import { besideLink, hungUp, type Answer, type Link } from './link.ts';
+import { refusalAnswer, type Answer } from './answer.ts';
+import { besideLink, hungUp, type Link } from './link.ts';
 import type { Method } from './calls/methods.ts';
 import { noteRefusal, type RefusalOptions } from './refusals.ts';
 import type { RequestRates } from './request-rates.ts';
 import type { Session } from './sessions/session.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import { NO_LOOKS, Silence } from './silence.ts';
-import { settleLegacy, settleModern, versionHeader, type Settled } from './settled.ts';
-import { tracked } from './calls/tracked.ts';
+import { understand, versionHeader, type UnderstoodRequest } from './request.ts';
 import { Turns } from '../base/turns.ts';
 
 /** What an exchange needs to know about the server. */
@@ -154,38 +153,37 @@ export class Exchange {
   }
 
   #answerRequest(message: RequestMessage, link: Link): Awaitable<Answer> {
-    const { idText } = message;
+    const place = this.#begin(message, link);
     let era: Era | undefined;
-    link.idText = idText;
-    const place = this.#underWay.add(link);
-    this.#silence.watch();
     return orElse(
       () => {
         era = eraOf(message, versionHeader(link));
-        link.hangUpCancels = era === 'modern';
-        if (link.isGone && link.hangUpCancels) link.cancellation.withdraw(hungUp());
-        if (link.cancellation.reason) throw link.cancellation.reason;
-        const settled = era === 'modern' ? settleModern(message, link) : settleLegacy(message, link);
-        return andThen(this.#perform(settled), (result) => {
-          link.answered = true;
-          this.#underWay.remove(place, link);
-          const body =
-            typeof result === 'string'
-              ? encodeResult(idText, result)
-              : [`{"jsonrpc":"2.0","id":${idText},"result":`, result, '}'];
-          return message.method === 'initialize' ? introduced(body, link) : { status: 200, body };
+        stopIfGone(link, era);
+        return andThen(this.#perform(understand(message, link, era)), (result) => {
+          this.#end(place, link);
+          return resultAnswer(result, message, link);
         });
       },
       (error) => {
-        link.answered = true;
-        this.#underWay.remove(place, link);
+        this.#end(place, link);
         return this.#refuse(error, { message, link, era });
       },
     );
   }
 
-  #perform(settled: Settled): Awaitable<string | Buffer> {
-    const { message, revision, link } = settled;
+  #begin(message: RequestMessage, link: Link): number {
+    link.idText = message.idText;
+    this.#silence.watch();
+    return this.#underWay.add(link);
+  }
+
+  #end(place: number, link: Link): void {
+    link.answered = true;
+    this.#underWay.remove(place, link);
+  }
+
+  #perform(request: UnderstoodRequest): Awaitable<string | Buffer> {
+    const { message, revision, link } = request;
     const method = revision.methods.has(message.method)
       ? this.#options.methods.get(message.method)
       : undefined;
@@ -194,16 +192,16 @@ export class Exchange {
         'unknown_method',
         `${revision.version} has no method "${message.method.slice(0, 80)}".`,
       );
-    if (message.method === 'initialize') {
-      // The head of its answer names the session, so no stream may begin before that is known.
-      link.looks = NO_LOOKS;
-      return this.#shakeHands(settled).then(() => method(settled));
-    }
-    return link.session ? tracked(settled, method) : method(settled);
+    if (message.method === 'initialize') return this.#shakeHands(request).then(() => method(request));
+    return link.session
+      ? link.session.perform(message.id, link.cancellation, () => method(request))
+      : method(request);
   }
 
   // Over HTTP a handshake opens a session; over stdio the process is one.
-  async #shakeHands({ revision, client, link }: Settled): Promise<void> {
+  async #shakeHands({ revision, client, link }: UnderstoodRequest): Promise<void> {
+    // The head of its answer names the session, so no stream may begin before that is known.
+    link.looks = NO_LOOKS;
     if (link.headers) link.session = await this.#options.sessions.open(link.caller, revision, client);
     else if (link.session) {
       link.session.revision = revision;
@@ -213,10 +211,7 @@ export class Exchange {
 
   #takeNotification(message: NotificationMessage, { session }: Link): Answer {
     if (message.method === 'notifications/cancelled') {
-      const id = message.params?.['requestId'] as string | number;
-      session?.underWay
-        .get(id)
-        ?.withdraw(new ToolcribError('cancelled', 'The client cancelled the request.'));
+      session?.cancel(message.params?.['requestId'] as string | number);
     }
     if (message.method === 'notifications/initialized' && session?.revision && !session.ready) {
       session.ready = true;
@@ -297,13 +292,7 @@ export class Exchange {
     if (!isStopped) noteRefusal(this.#options, known, { caller: link.caller, message });
     if (message.kind === 'notification' && known.code === 'internal') return FAILED;
     const idText = 'idText' in message ? message.idText : undefined;
-    if (era !== 'legacy') return refuse(idText, known);
-    // Clients of these revisions take a 404 or 400 for the loss of their session, and know an own number for resources.
-    const status = known.code === 'invalid_request' ? 400 : 200;
-    return {
-      status,
-      body: encodeError(idText, known, known.code === 'unknown_resource' ? -32002 : undefined),
-    };
+    return refusalAnswer(idText, known, era);
   }
 }
 
@@ -316,11 +305,19 @@ interface Refusing {
   readonly era?: Era | undefined;
 }
 
-/** The answer to a request that is refused before or instead of being performed. */
-export function refuse(idText: string | undefined, error: ToolcribError): Answer {
-  // Without an id there is no request whose answer could tell.
-  const untold = error.code === 'rate_limited' && idText === undefined ? 429 : 200;
-  return { status: rowOf(error.code).status ?? untold, body: encodeError(idText, error) };
+// Sets what a hang-up means, once the era is known: a modern client that hangs up has cancelled.
+function stopIfGone(link: Link, era: Era): void {
+  link.hangUpCancels = era === 'modern';
+  if (link.isGone && link.hangUpCancels) link.cancellation.withdraw(hungUp());
+  if (link.cancellation.reason) throw link.cancellation.reason;
+}
+
+function resultAnswer(result: string | Buffer, { idText, method }: RequestMessage, link: Link): Answer {
+  const body =
+    typeof result === 'string'
+      ? encodeResult(idText, result)
+      : [`{"jsonrpc":"2.0","id":${idText},"result":`, result, '}'];
+  return method === 'initialize' ? introduced(body, link) : { status: 200, body };
 }
 
 function introduced(body: Answer['body'], { session, headers }: Link): Answer {

@@ -36,21 +36,6 @@ export interface Link {
   looks: number;
 }
 
-/** What goes back: a status and headers for HTTP, and the text of one message, or none. */
-export interface Answer {
-  readonly status: number;
-  readonly body: Body | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** A message's text, whole or in pieces: long lists are kept encoded and never joined. */
-export type Body = string | readonly (string | Buffer)[];
-
-/** The whole text of a body. */
-export function textOf(body: Body): string {
-  return typeof body === 'string' ? body : body.map(String).join('');
-}
-
 /** Why a request is stopped whose client hung up. */
 export function hungUp(): ToolcribError {
   return new ToolcribError('cancelled', 'The client hung up.');

@@ -4,10 +4,10 @@ import { ToolcribError } from '../base/errors.ts';
 import { parseJson } from '../base/parse-json.ts';
 import { encodeError } from '../protocol/wire/json-rpc.ts';
 import type { Server } from './create-server.ts';
-import { refuse } from './exchange.ts';
 import { LineReader } from './line-reader.ts';
 import type { Accidents } from './accidents.ts';
-import { createLink, textOf, type Answer } from './link.ts';
+import { refusalAnswer, textOf, type Answer } from './answer.ts';
+import { createLink } from './link.ts';
 import { noteRefusal } from './refusals.ts';
 import { Session } from './sessions/session.ts';
 import { keepsNothing } from './sessions/stream.ts';
@@ -44,7 +44,7 @@ export async function serveStdio(server: Server, options: StdioOptions = {}): Pr
   const reader = new LineReader(MAX_LINE_BYTES, answer, () => {
     const tooLong = new ToolcribError('too_large', `A line may have at most ${MAX_LINE_BYTES} bytes.`);
     noteRefusal(server.options, tooLong, { caller });
-    out.write(textOf(refuse(undefined, tooLong).body!));
+    out.write(textOf(refusalAnswer(undefined, tooLong).body!));
   });
   session.unasked.attach({ event: (text) => out.write(text), end: () => {} });
 

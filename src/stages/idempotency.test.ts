@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { ToolCall } from '../core/call.ts';
+import { CallRecord } from '../core/record.ts';
 import { localCaller, type Caller } from '../core/caller.ts';
 import { ownerOf } from '../core/caller.ts';
 import { ToolcribError } from '../base/errors.ts';
@@ -311,9 +312,8 @@ describe('what is not stored', () => {
 
     const answer = { action: 'accept', content: { yes: true } };
     const resumed = (): ToolCall => {
-      const call = { ...callOf(tool), interview: new Interview(new Map([['question-1', answer]])) };
-      call.record.isResumed = true;
-      return call;
+      const interview = new Interview(new Map([['question-1', answer]]));
+      return { ...callOf(tool), interview, record: new CallRecord('resumed') };
     };
     const done = { kind: 'done', content: [{ type: 'text', text: 'It was accept.' }] };
     expect(await source.call(resumed())).toEqual(done);
@@ -326,8 +326,7 @@ describe('what is not stored', () => {
     const { pay, runs, store, processOf } = setUp();
     void processOf(crashing(store)).call(callOf(pay));
     await settle();
-    const resumed = callOf(pay);
-    resumed.record.isResumed = true;
+    const resumed = { ...callOf(pay), record: new CallRecord('resumed') };
     await expectRefusal(processOf(store), resumed, 'outcome_unknown');
     expect(runs).toHaveLength(1);
   });
@@ -489,8 +488,8 @@ function commitTo(journal: Journal): Stage {
     wrap: (_tool, next) => async (call) => {
       const answer = await journal.commit({ chain: 'acme', body: 'intent' }, call.record.reservation);
       if (answer === 'taken') throw new ToolcribError('outcome_unknown', 'A call was begun elsewhere.');
-      call.record.hasIntent = true;
-      call.record.hasRun = true;
+      call.record.noteIntent();
+      call.record.letRun();
       return next(call);
     },
   };

@@ -185,10 +185,10 @@ function replay(call: ToolCall, subject: string, found: Reserved): Result {
       'outcome_unknown',
       `A call of ${call.tool.name} under this idempotency key was begun and its outcome is not known, so it is never run twice. Find out whether it took effect before you do it again under a new key.`,
     );
-  call.record.answeredFrom = 'replay';
+  call.record.answerFrom('replay');
   const outcome = parseJson(found.outcome) as Outcome;
   if ('result' in outcome) {
-    call.record.bytes = outcome.bytes;
+    call.record.answerFrom('replay', outcome.bytes);
     return outcome.result;
   }
   const { code, message, data } = outcome.error;

@@ -6,7 +6,8 @@ import { TASKS_EXTENSION } from '../../src/core/requirement.ts';
 import { withStages } from '../../src/core/stage.ts';
 import { defineTool } from '../../src/core/tool.ts';
 import { createServer, type JsonRpcMessage, type Server } from '../../src/server/create-server.ts';
-import { createLink, textOf, type Answer } from '../../src/server/link.ts';
+import { textOf, type Answer } from '../../src/server/answer.ts';
+import { createLink } from '../../src/server/link.ts';
 import type { Headers } from '../../src/protocol/wire/headers.ts';
 import { createAccess } from '../../src/stages/access/authorize.ts';
 

@@ -6,12 +6,12 @@ import type { Requirement } from '../../core/tool.ts';
 import { encodeQuestion } from '../../protocol/encode/question.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import type { Revision } from '../../protocol/revisions/revision.ts';
-import type { Settled } from '../settled.ts';
+import type { UnderstoodRequest } from '../request.ts';
 
 /** Refuses what needs something the client cannot do: with an error where the revision has one, otherwise with a result. */
 export function requireCapabilities(
   requirements: readonly Requirement[],
-  { client, revision }: Settled,
+  { client, revision }: UnderstoodRequest,
 ): void {
   const missing = requirements.filter((requirement) => !canDo(client.capabilities, requirement));
   if (missing.length === 0) return;
@@ -25,18 +25,18 @@ export function requireCapabilities(
 /** Questions in the form a modern result or a task carries them; throws when the client cannot take one. */
 export function encodeQuestions(
   questions: ReadonlyMap<string, Question>,
-  settled: Settled,
+  request: UnderstoodRequest,
 ): Record<string, JsonObject> {
-  requireCapabilities([...questions.values()].map(requirementOf), settled);
-  return Object.fromEntries([...questions].map(([key, question]) => [key, wire(question, settled.revision)]));
+  requireCapabilities([...questions.values()].map(requirementOf), request);
+  return Object.fromEntries([...questions].map(([key, question]) => [key, wire(question, request.revision)]));
 }
 
 /** Asks on the call's own stream and waits: how the handshake revisions do it. */
 export async function askOnStream(
   questions: ReadonlyMap<string, Question>,
-  settled: Settled,
+  request: UnderstoodRequest,
 ): Promise<ReadonlyMap<string, unknown>> {
-  const { link } = settled;
+  const { link } = request;
   const { session } = link;
   if (!session || !link.canStream) {
     throw new ToolcribError(
@@ -44,10 +44,10 @@ export async function askOnStream(
       'This needs to ask the client something, and the client keeps no session to be asked on.',
     );
   }
-  requireCapabilities([...questions.values()].map(requirementOf), settled);
+  requireCapabilities([...questions.values()].map(requirementOf), request);
   const answers = [...questions].map(async ([key, question]) => {
-    const request = identified(question, wire(question, settled.revision));
-    return [key, await session.ask(request, (message) => link.notify(message), link.cancellation)] as const;
+    const asked = identified(question, wire(question, request.revision));
+    return [key, await session.ask(asked, (message) => link.notify(message), link.cancellation)] as const;
   });
   return new Map(await Promise.all(answers));
 }
@@ -64,8 +64,8 @@ function wire(question: Question, { features, version }: Revision): WireQuestion
 }
 
 // The handshake revision that has pages tells them apart by an id.
-function identified(question: Question, request: WireQuestion): WireQuestion {
+function identified(question: Question, asked: WireQuestion): WireQuestion {
   return question.kind === 'url'
-    ? { ...request, params: { ...request.params, elicitationId: randomUUID() } }
-    : request;
+    ? { ...asked, params: { ...asked.params, elicitationId: randomUUID() } }
+    : asked;
 }

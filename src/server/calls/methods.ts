@@ -11,35 +11,34 @@ import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { readCursor, readLogLevel, readResumption, readTaskId, readUri } from '../../protocol/wire/params.ts';
 import { modernVersions } from '../../protocol/revisions/revisions.ts';
 import { requireCapabilities } from './asking.ts';
-import { faceOf } from './face.ts';
 import { roomFor } from '../sessions/followed.ts';
 import { Lists, type ListKind } from './lists.ts';
 import type { Subscriptions } from '../sessions/listen.ts';
 import type { ServerParts } from '../parts.ts';
-import { Readings } from './readings.ts';
-import { Runner } from './runner.ts';
-import type { Settled } from '../settled.ts';
+import { faceOf, ResourceAndPromptCalls } from './resources-and-prompts.ts';
+import { Runner } from './run.ts';
+import type { UnderstoodRequest } from '../request.ts';
 import { encodeTask } from './tasks.ts';
 import { ToolCalls } from './tool-calls.ts';
 
 const MAX_SUBSCRIBED = 1_000;
 
 /** Answers one method: the encoded result, as text or bytes. */
-export type Method = (settled: Settled) => Awaitable<string | Buffer>;
+export type Method = (request: UnderstoodRequest) => Awaitable<string | Buffer>;
 
 /** Every method this server has, by name; which of them a client sees depends on its revision. */
 export function createMethods(parts: ServerParts, subscriptions: Subscriptions): ReadonlyMap<string, Method> {
   const runner = new Runner(parts);
   const tools = new ToolCalls(parts, runner);
-  const readings = new Readings(parts, runner);
+  const others = new ResourceAndPromptCalls(parts, runner);
   return new Map<string, Method>([
-    ['tools/call', (settled) => tools.call(settled)],
-    ['resources/read', (settled) => readings.readResource(settled)],
-    ['prompts/get', (settled) => readings.getPrompt(settled)],
-    ['completion/complete', (settled) => readings.complete(settled)],
+    ['tools/call', (request) => tools.call(request)],
+    ['resources/read', (request) => others.readResource(request)],
+    ['prompts/get', (request) => others.getPrompt(request)],
+    ['completion/complete', (request) => others.complete(request)],
     ['ping', () => '{}'],
-    ['initialize', (settled) => introduce(settled, parts)],
-    ['server/discover', (settled) => introduce(settled, parts)],
+    ['initialize', (request) => introduce(request, parts)],
+    ['server/discover', (request) => introduce(request, parts)],
     ['logging/setLevel', setLevel],
     ...listMethods(parts),
     ...subscriptionMethods(parts, subscriptions),
@@ -48,7 +47,7 @@ export function createMethods(parts: ServerParts, subscriptions: Subscriptions):
 }
 
 function introduce(
-  { revision, link }: Settled,
+  { revision, link }: UnderstoodRequest,
   { info, instructions, source, announcer }: ServerParts,
 ): string {
   const capabilities = {
@@ -62,7 +61,7 @@ function introduce(
   );
 }
 
-function setLevel({ message, link }: Settled): string {
+function setLevel({ message, link }: UnderstoodRequest): string {
   const level = readLogLevel(message.params?.['level']);
   if (link.session) link.session.logLevel = level;
   return '{}';
@@ -72,11 +71,11 @@ function listMethods(parts: ServerParts): [string, Method][] {
   const lists = new Lists(parts);
   const { source } = parts;
   const lister =
-    <T>(kind: ListKind<T>, list: (settled: Settled) => Awaitable<readonly T[]>): Method =>
-    (settled) => {
-      const cursor = readCursor(settled.message.params);
-      return andThen(list(settled), (items) =>
-        lists.page(items, kind, { revision: settled.revision, cursor }),
+    <T>(kind: ListKind<T>, list: (request: UnderstoodRequest) => Awaitable<readonly T[]>): Method =>
+    (request) => {
+      const cursor = readCursor(request.message.params);
+      return andThen(list(request), (items) =>
+        lists.page(items, kind, { revision: request.revision, cursor }),
       );
     };
   return [
@@ -88,21 +87,21 @@ function listMethods(parts: ServerParts): [string, Method][] {
     ],
     [
       'resources/list',
-      lister({ member: 'resources', keyOf: ({ uri }) => uri, encode: encodeResource }, (settled) =>
-        faceOf(source.resources, settled).list(settled.link.caller),
+      lister({ member: 'resources', keyOf: ({ uri }) => uri, encode: encodeResource }, (request) =>
+        faceOf(source.resources, request).list(request.link.caller),
       ),
     ],
     [
       'resources/templates/list',
       lister(
         { member: 'resourceTemplates', keyOf: ({ uriTemplate }) => uriTemplate, encode: encodeTemplate },
-        (settled) => faceOf(source.resources, settled).templates(settled.link.caller),
+        (request) => faceOf(source.resources, request).templates(request.link.caller),
       ),
     ],
     [
       'prompts/list',
-      lister({ member: 'prompts', keyOf: ({ name }) => name, encode: encodePrompt }, (settled) =>
-        faceOf(source.prompts, settled).list(settled.link.caller),
+      lister({ member: 'prompts', keyOf: ({ name }) => name, encode: encodePrompt }, (request) =>
+        faceOf(source.prompts, request).list(request.link.caller),
       ),
     ],
   ];
@@ -112,9 +111,9 @@ function subscriptionMethods(
   { source, announcer, info }: ServerParts,
   subscriptions: Subscriptions,
 ): [string, Method][] {
-  const subscribe: Method = async (settled) => {
-    const { message, link } = settled;
-    const resources = faceOf(source.resources, settled);
+  const subscribe: Method = async (request) => {
+    const { message, link } = request;
+    const resources = faceOf(source.resources, request);
     const uri = readUri(message.params);
     if (!(await resources.find(uri, link.caller))) throw resourceNotFound(uri);
     if (link.session && link.session.subscriptions.size >= MAX_SUBSCRIBED) {
@@ -123,20 +122,20 @@ function subscriptionMethods(
     link.session?.follow(uri, () => subscriptions.followed.take(link.caller, roomFor([uri])));
     return '{}';
   };
-  const unsubscribe: Method = (settled) => {
-    const { message, link } = settled;
-    faceOf(source.resources, settled);
+  const unsubscribe: Method = (request) => {
+    const { message, link } = request;
+    faceOf(source.resources, request);
     link.session?.unfollow(readUri(message.params));
     return '{}';
   };
-  const listen: Method = async (settled) => {
+  const listen: Method = async (request) => {
     const { works } = announcer;
     const audible = {
       tools: works,
       prompts: works && source.prompts !== undefined,
       resources: works && source.resources !== undefined,
     };
-    return JSON.stringify(settled.revision.frame(await subscriptions.listen(settled, audible), info));
+    return JSON.stringify(request.revision.frame(await subscriptions.listen(request, audible), info));
   };
   return [
     ['resources/subscribe', subscribe],
@@ -147,11 +146,11 @@ function subscriptionMethods(
 
 function taskMethods({ tasks, info }: ServerParts): [string, Method][] {
   const about =
-    (work: (id: string, settled: Settled) => Promise<JsonObject>): Method =>
-    async (settled) => {
-      requireCapabilities(['tasks'], settled);
+    (work: (id: string, request: UnderstoodRequest) => Promise<JsonObject>): Method =>
+    async (request) => {
+      requireCapabilities(['tasks'], request);
       return JSON.stringify(
-        settled.revision.frame(await work(readTaskId(settled.message.params), settled), info),
+        request.revision.frame(await work(readTaskId(request.message.params), request), info),
       );
     };
   return [

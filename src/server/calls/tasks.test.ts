@@ -10,7 +10,7 @@ import { revisionOf } from '../../protocol/revisions/revisions.ts';
 import { createFakeClock } from '../../testing.ts';
 import { createInMemory } from '../../core/memory/in-memory.ts';
 import { createLink } from '../link.ts';
-import type { Settled } from '../settled.ts';
+import type { UnderstoodRequest } from '../request.ts';
 import { encodeTask, Tasks } from './tasks.ts';
 
 const bob: Caller = { ...localCaller, id: 'bob' };
@@ -28,7 +28,7 @@ function open(change: Partial<TaskRecords> = {}) {
   const tasks = new Tasks(records, clock);
   const changes: TaskRecord[] = [];
   tasks.onChange = (record) => void changes.push(record);
-  const settled: Settled = {
+  const request: UnderstoodRequest = {
     message,
     revision: revisionOf('2026-07-28')!,
     client: {
@@ -41,7 +41,7 @@ function open(change: Partial<TaskRecords> = {}) {
   };
   const begin = () => {
     const cancellation = new Cancellation();
-    return tasks.begin(settled, cancellation).then((task) => ({ task, cancellation }));
+    return tasks.begin(request, cancellation).then((task) => ({ task, cancellation }));
   };
   return { clock, tasks, changes, begin, statuses: () => changes.map(({ status }) => status) };
 }

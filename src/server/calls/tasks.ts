@@ -10,7 +10,7 @@ import type { Caller } from '../../core/caller.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { encodeQuestions } from './asking.ts';
-import type { Settled } from '../settled.ts';
+import type { UnderstoodRequest } from '../request.ts';
 
 const POLL_INTERVAL_MS = 500;
 
@@ -34,18 +34,18 @@ export class Tasks {
   }
 
   /** Makes a task of a call; it can be fetched from now on. */
-  async begin(settled: Settled, cancellation: Cancellation): Promise<RunningTask> {
+  async begin(request: UnderstoodRequest, cancellation: Cancellation): Promise<RunningTask> {
     const now = this.#clock.now();
     const record: TaskRecord = {
       id: randomBytes(16).toString('base64url'),
-      owner: ownerOf(settled.link.caller),
+      owner: ownerOf(request.link.caller),
       status: 'working',
       createdAt: now,
       updatedAt: now,
       ttlMs: this.ttlMs,
     };
     await this.#records.put(record);
-    const task = new RunningTask(record, settled, { cancellation, save: (changed) => this.#save(changed) });
+    const task = new RunningTask(record, request, { cancellation, save: (changed) => this.#save(changed) });
     this.#running.set(record.id, task);
     return task;
   }
@@ -89,15 +89,15 @@ interface TaskControls {
 
 /** A task while its call runs in this process. */
 export class RunningTask implements Asker {
-  readonly #settled: Settled;
+  readonly #request: UnderstoodRequest;
   readonly #controls: TaskControls;
   #record: TaskRecord;
   readonly #waiting = new Map<string, Waiting>();
   #saved: Promise<void> = Promise.resolve();
 
-  constructor(record: TaskRecord, settled: Settled, controls: TaskControls) {
+  constructor(record: TaskRecord, request: UnderstoodRequest, controls: TaskControls) {
     this.#record = record;
-    this.#settled = settled;
+    this.#request = request;
     this.#controls = controls;
   }
 
@@ -112,7 +112,7 @@ export class RunningTask implements Asker {
 
   /** Asks through the task and waits until every question has its answer; a call never asks twice under one key. */
   async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
-    const encoded = asJson(encodeQuestions(questions, this.#settled));
+    const encoded = asJson(encodeQuestions(questions, this.#request));
     const answers = Promise.all(
       [...questions].map(async ([key, question]) => {
         const answer = new Promise<unknown>((resolve) => {

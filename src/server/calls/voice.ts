@@ -1,23 +1,34 @@
-import { logLevels, type ClientLogLevel, type Progress, type Voice } from '../../core/call.ts';
+import { logLevels, type Clean, type ClientLogLevel, type Progress, type Voice } from '../../core/call.ts';
 import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
 import { readProgressToken, readRequestLogLevel } from '../../protocol/wire/params.ts';
-import type { Settled } from '../settled.ts';
+import type { UnderstoodRequest } from '../request.ts';
+import type { Publications } from './publications.ts';
+
+/** A call that can go on as a task. */
+export interface Detachable {
+  detach(): void;
+}
 
 /** What one call can say to its client before the answer; nothing is made before it is asked for. */
-export class LinkVoice implements Voice {
-  readonly #settled: Settled;
+export class CallVoice implements Voice {
+  readonly #request: UnderstoodRequest;
+  readonly #publications: Publications | undefined;
+  readonly #detachable: Detachable | undefined;
   readonly #token: string | number | undefined;
   readonly #logLevel: ClientLogLevel | undefined;
   #lastProgress = -Infinity;
-  /** Set where the client can follow tasks. */
-  detach?: () => void;
-  /** Set where the server publishes. */
-  publish?: NonNullable<Voice['publish']>;
-  filter?: Voice['filter'];
+  #clean: Clean | undefined;
 
-  constructor(settled: Settled) {
-    const { message, revision, link } = settled;
-    this.#settled = settled;
+  /** `publications` is there where the server publishes, `detachable` where the client can follow tasks. */
+  constructor(
+    request: UnderstoodRequest,
+    publications: Publications | undefined,
+    detachable: Detachable | undefined,
+  ) {
+    const { message, revision, link } = request;
+    this.#request = request;
+    this.#publications = publications;
+    this.#detachable = detachable;
     this.#token = readProgressToken(message.params);
     this.#logLevel = revision.era === 'modern' ? readRequestLogLevel(message.params) : link.session?.logLevel;
   }
@@ -35,7 +46,23 @@ export class LinkVoice implements Voice {
   }
 
   get closeStream(): Voice['closeStream'] & {} {
-    return () => this.#settled.link.closeStream?.();
+    return () => this.#request.link.closeStream?.();
+  }
+
+  get publish(): Voice['publish'] {
+    const publications = this.#publications;
+    return publications && ((publication) => publications.publish(publication, this.#request.link.caller));
+  }
+
+  get detach(): Voice['detach'] {
+    const detachable = this.#detachable;
+    return detachable && (() => detachable.detach());
+  }
+
+  cleanWith(clean: Clean): void {
+    const inner = this.#clean;
+    if (inner === clean) return;
+    this.#clean = inner ? (said) => inner(clean(said)) : clean;
   }
 
   // Progress must grow, whatever the handler reports.
@@ -43,14 +70,14 @@ export class LinkVoice implements Voice {
     // What is no finite number would be written as null, which clients do not take.
     if (this.#token === undefined || !(progress > this.#lastProgress && progress < Infinity)) return;
     this.#lastProgress = progress;
-    const text = this.#settled.revision.features.progressMessages && message !== undefined ? { message } : {};
+    const text = this.#request.revision.features.progressMessages && message !== undefined ? { message } : {};
     const end = Number.isFinite(total) ? { total } : {};
     this.#say('notifications/progress', { progressToken: this.#token, progress, ...end, ...text });
   }
 
   #say(method: string, params: Readonly<Record<string, unknown>>): void {
-    const { link } = this.#settled;
+    const { link } = this.#request;
     if (link.answered || link.cancellation.reason) return;
-    link.notify(encodeNotification(method, this.filter ? this.filter(params) : params));
+    link.notify(encodeNotification(method, this.#clean ? this.#clean(params) : params));
   }
 }

@@ -1,13 +1,12 @@
 import type { Caller } from '../../core/caller.ts';
-import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { andThen } from '../../base/awaitable.ts';
 import type { Accidents } from '../accidents.ts';
 import { corsHeaders, pathOf, type Head } from './endpoint.ts';
 import type { Exchange } from '../exchange.ts';
-import { LONG_BODY_MS, type Gate } from './gate.ts';
+import type { Gate } from './gate.ts';
 import { HttpLink, type Port, type Sender } from './http-link.ts';
-import { textOf, type Body } from '../link.ts';
+import { textOf, type Body } from '../answer.ts';
 import type { ResourceMetadata } from './protected-resource.ts';
 import { ReadingPace } from './reading-pace.ts';
 import type { Seats } from '../seats.ts';
@@ -22,7 +21,6 @@ export interface FetchFace {
   readonly inPieces: Seats;
   /** What clients read to find out where to get tokens. */
   readonly metadata: ResourceMetadata | undefined;
-  readonly clock: Clock;
 }
 
 /** Answers a web-standard request: the thin second face of the endpoint, for Hono, Express, Fastify, Workers, Bun and Deno. */
@@ -35,9 +33,9 @@ export async function answerFetch(request: Request, face: FetchFace): Promise<Re
       return new Response(null, { status: 204, headers: face.gate.preflight(head) });
     if (face.metadata?.paths.includes(pathOf(head.target))) return await answerMetadata(head, face);
     caller = await face.gate.enter(head);
-    const startedAt = face.clock.ticks();
+    const enteredAt = face.gate.now();
     body = head.method === 'POST' ? await readBody(request, face, caller) : undefined;
-    if (face.clock.ticks() - startedAt >= LONG_BODY_MS) caller = await face.gate.enter(head);
+    caller = await face.gate.stay(head, caller, enteredAt);
     const known = caller;
     const read = body;
     return await new Promise<Response>((resolve, reject) => {

@@ -2,6 +2,7 @@ import { localCaller, type Caller } from '../../core/caller.ts';
 import { isNamed } from '../../core/caller-memory.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { andThen, isThenable, type Awaitable } from '../../base/awaitable.ts';
+import { systemClock, type Clock } from '../../base/clock.ts';
 import type { Accidents } from '../accidents.ts';
 import {
   admit,
@@ -13,8 +14,7 @@ import {
   type EndpointOptions,
   type Head,
 } from './endpoint.ts';
-import { refuse } from '../exchange.ts';
-import type { Answer } from '../link.ts';
+import { refusalAnswer, type Answer } from '../answer.ts';
 import type { ServerOptions } from '../options.ts';
 import {
   challengeScope,
@@ -29,8 +29,7 @@ export interface HttpAnswer extends Answer {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A body that took this long came from somebody who may have been revoked since its head was read, and is let in once more. */
-export const LONG_BODY_MS = 1_000;
+const LONG_BODY_MS = 1_000;
 
 /** The way in from HTTP: who may come through, before any byte of the body is read. */
 export class Gate {
@@ -38,6 +37,7 @@ export class Gate {
   readonly #endpoint: EndpointOptions;
   readonly #metadata: ResourceMetadata | undefined;
   readonly #allow: string;
+  readonly #clock: Clock;
   /** Where what fails behind this way in is reported. */
   readonly accidents: Accidents;
 
@@ -48,6 +48,7 @@ export class Gate {
     this.#options = options;
     this.accidents = options.accidents;
     this.#allow = allow;
+    this.#clock = options.clock ?? systemClock;
     this.#metadata = options.resource && describeResource(options.resource);
     this.#endpoint = {
       ...endpoint,
@@ -69,6 +70,16 @@ export class Gate {
     return caller instanceof Promise
       ? caller.then((known) => this.#pass(head, known, tenant))
       : this.#pass(head, caller, tenant);
+  }
+
+  /** The moment from which the time counts that a body takes. */
+  now(): number {
+    return this.#clock.ticks();
+  }
+
+  /** Who sends a body that was read: one that took long may be of a caller revoked since, who has to enter once more. */
+  stay(head: Head, caller: Caller, enteredAt: number): Awaitable<Caller> {
+    return this.#clock.ticks() - enteredAt < LONG_BODY_MS ? caller : this.enter(head);
   }
 
   /** Lets a GET through to a route; only one that needs a scope has a caller. */
@@ -99,7 +110,7 @@ export class Gate {
     else noteUnknown(this.#options, known);
     // A page that may not call may not read why, either.
     const cors = hasAllowedOrigin(head, this.#endpoint) ? corsHeaders(head) : {};
-    return { ...refuse(undefined, known), headers: { ...cors, ...this.#extraHeaders(head, known) } };
+    return { ...refusalAnswer(undefined, known), headers: { ...cors, ...this.#extraHeaders(head, known) } };
   }
 
   #extraHeaders({ headers }: Head, { code, data }: ToolcribError): Record<string, string> {

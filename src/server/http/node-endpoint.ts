@@ -1,106 +1,91 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Caller } from '../../core/caller.ts';
-import { systemClock, type Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import { encodeError } from '../../protocol/wire/json-rpc.ts';
 import type { Server } from '../create-server.ts';
 import { checkFraming, checkRawHeaders, type Head } from './endpoint.ts';
-import { LONG_BODY_MS, type Gate } from './gate.ts';
+import type { Gate } from './gate.ts';
 import { HttpLink } from './http-link.ts';
 import { NodePort } from './node-port.ts';
-import type { Seats } from '../seats.ts';
 
-/** Takes requests off `node:http` and brings answers back. */
+/** One request of `node:http` whose caller was let in. */
+export interface Visit {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly head: Head;
+  readonly caller: Caller;
+  readonly gate: Gate;
+}
+
+/** Takes requests off `node:http` and brings answers back: head, caller, body, answer, each from the one before. */
 export class NodeEndpoint {
   readonly #server: Server;
   readonly #gate: Gate;
-  readonly #clock: Clock;
 
   constructor(server: Server, gate: Gate) {
     this.#server = server;
     this.#gate = gate;
-    this.#clock = server.options.clock ?? systemClock;
   }
 
   /** Takes one request; it is answered sooner or later, whatever happens. */
   take(request: IncomingMessage, response: ServerResponse): void {
+    const gate = this.#gate;
     const head = headOf(request);
     try {
-      checkFraming(request.httpVersion, head.headers);
-      checkRawHeaders(request.rawHeaders);
+      checkHead(request);
       if (head.method === 'OPTIONS') {
-        response.writeHead(204, this.#gate.preflight(head)).end();
+        response.writeHead(204, gate.preflight(head)).end();
         return;
       }
-      const entered = this.#gate.enter(head);
-      if (!(entered instanceof Promise)) this.#go(request, response, { head, caller: entered });
+      const entered = gate.enter(head);
+      if (!(entered instanceof Promise)) this.#receive({ request, response, head, caller: entered, gate });
       else {
         entered.then(
-          (caller) => this.#go(request, response, { head, caller }),
-          (error: unknown) => refuseWith(response, this.#gate, { head, error }),
+          (caller) => this.#receive({ request, response, head, caller, gate }),
+          (error: unknown) => refuseWith(response, gate, { head, error }),
         );
       }
     } catch (error) {
-      refuseWith(response, this.#gate, { head, error });
+      refuseWith(response, gate, { head, error });
     }
   }
 
-  #go(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { head, caller }: { head: Head; caller: Caller },
-  ): void {
+  #receive(visit: Visit): void {
     // What was sent behind a refused request is not run: its client was told that the connection ends there.
-    if (isClosing(request)) return;
-    const refuse = (error: unknown): void => refuseWith(response, this.#gate, { head, error, caller });
+    if (isClosing(visit.request)) return;
     try {
-      if (head.method === 'POST') this.#readMessage(request, response, { head, caller, refuse });
-      else {
-        const link = this.#openLink(head, request, { response, caller });
-        // A connection is kept for many requests, so not the end of the connection but that of the answer counts.
-        response.once('close', () => {
-          closeLink(request.socket, link);
-          link.hangUp();
-        });
-        this.#server.sessionRequests.answer(head, link).catch(refuse);
-      }
+      if (visit.head.method === 'POST') {
+        readBody(visit, this.#server, (bytes, sender) => this.#answer(bytes, visit, sender));
+      } else this.#serveSession(visit);
     } catch (error) {
-      refuse(error);
+      refuseVisit(visit, error);
     }
   }
 
-  #readMessage(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { head, caller, refuse }: { head: Head; caller: Caller; refuse: (error: unknown) => void },
-  ): void {
-    readBody(request, response, {
-      maxBytes: this.#server.options.maxBodyBytes,
-      refuse,
-      gate: this.#gate,
-      head,
-      caller,
-      inPieces: this.#server.inPieces,
-      clock: this.#clock,
-      use: (bytes, again) => {
-        const link = this.#openLink(head, request, { response, caller: again ?? caller });
-        // Neither answering nor finishing throws.
-        return andThen(this.#server.exchange.answer(bytes, link), (answer) => {
-          closeLink(request.socket, link);
-          link.finish(answer);
-        });
-      },
+  // Neither answering nor finishing throws.
+  #answer(bytes: Buffer, visit: Visit, sender: Caller): Awaitable<void> {
+    const link = this.#openLink(visit, sender);
+    return andThen(this.#server.exchange.answer(bytes, link), (answer) => {
+      closeLink(visit.request.socket, link);
+      link.finish(answer);
     });
   }
 
-  /** A link that hears when its connection is gone. One listener per connection, not per request: a listener costs more than the rest. */
-  #openLink(
-    head: Head,
-    request: IncomingMessage,
-    { response, caller }: { response: ServerResponse; caller: Caller },
-  ): HttpLink {
+  #serveSession(visit: Visit): void {
+    const { request, response, head, caller } = visit;
+    const link = this.#openLink(visit, caller);
+    // A connection is kept for many requests, so not the end of the connection but that of the answer counts.
+    response.once('close', () => {
+      closeLink(request.socket, link);
+      link.hangUp();
+    });
+    this.#server.sessionRequests.answer(head, link).catch((error: unknown) => refuseVisit(visit, error));
+  }
+
+  // The link hears when its connection is gone: one listener per connection, because one per request would cost.
+  #openLink({ request, response, head }: Visit, caller: Caller): HttpLink {
     const { accidents } = this.#gate;
     const link = new HttpLink(head, new NodePort(response, accidents), caller);
     const socket: LinkedSocket = request.socket;
@@ -124,68 +109,69 @@ export function headOf(request: IncomingMessage): Head {
   return { method: method!, target: url!, headers, connection: socket };
 }
 
-interface BodyOptions {
-  readonly maxBytes: number;
-  /** Answers the body; it also gets who sends it now, where it took so long that this was asked again. */
-  readonly use: (bytes: Buffer, again: Caller | undefined) => Awaitable<void>;
-  readonly refuse: (error: unknown) => void;
-  /** Where the sender is let in once more, after a body that took its time. */
-  readonly gate: Gate;
-  readonly head: Head;
-  readonly caller: Caller;
-  readonly inPieces: Seats;
-  readonly clock: Clock;
+/** Refuses what two readers of the same bytes could read differently. */
+export function checkHead({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
+  checkFraming(httpVersion, headers);
+  checkRawHeaders(rawHeaders);
 }
 
-/** Reads a body within its limit; most come in one piece. */
+/** Reads a body within its limits and hands it on, with its sender; most bodies come in one piece. */
 export function readBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { maxBytes, use, refuse, gate, head, caller, inPieces, clock }: BodyOptions,
+  visit: Visit,
+  { options: { maxBodyBytes: maxBytes }, inPieces }: Server,
+  use: (bytes: Buffer, sender: Caller) => Awaitable<void>,
 ): void {
-  const startedAt = clock.ticks();
-  const tooLarge = (): ToolcribError =>
-    new ToolcribError('too_large', `A message may have at most ${maxBytes} bytes.`);
+  const { request, response, gate, head, caller } = visit;
+  const enteredAt = gate.now();
   const length = Number(request.headers['content-length'] ?? maxBytes);
   if (length > maxBytes) {
-    refuse(tooLarge());
+    refuseVisit(visit, tooLarge(maxBytes));
     return;
   }
   if (request.headers.expect !== undefined) response.writeContinue();
   let chunks: Buffer[] | undefined;
   let first: Buffer | undefined;
   let size = 0;
-  let leave = (): void => {};
-  const leaveEarly = (): void => leave();
+  let leave: (() => void) | undefined;
   request.on('data', (chunk: Buffer) => {
     size += chunk.length;
     try {
-      if (size > maxBytes) throw tooLarge();
+      if (size > maxBytes) throw tooLarge(maxBytes);
       if (first) (chunks ??= [first]).push(chunk);
       else {
         first = chunk;
-        if (size !== length) {
-          leave = inPieces.take(caller, length);
-          response.once('close', leaveEarly);
-        }
+        if (size !== length) response.once('close', (leave = inPieces.take(caller, length)));
       }
     } catch (error) {
       request.removeAllListeners('data').removeAllListeners('end');
-      refuse(error);
+      refuseVisit(visit, error);
     }
   });
   request.on('end', () => {
+    const answered = orElse<void>(
+      () => {
+        const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
+        // The request may be open for long after its body was read.
+        chunks = first = undefined;
+        const sender = gate.stay(head, caller, enteredAt);
+        return sender instanceof Promise ? sender.then((again) => use(bytes, again)) : use(bytes, sender);
+      },
+      (error) => refuseVisit(visit, error),
+    );
+    if (!leave) return;
     // Its bytes may wait for their turn after the client has left, so they count until they are answered.
-    response.off('close', leaveEarly);
-    const answered = orElse<void>(() => {
-      const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
-      // The request may be open for long after its body was read.
-      chunks = first = undefined;
-      if (clock.ticks() - startedAt < LONG_BODY_MS) return use(bytes, undefined);
-      return andThen(gate.enter(head), (again) => use(bytes, again));
-    }, refuse);
+    response.off('close', leave);
     void andThen(answered, leave);
   });
+}
+
+function tooLarge(maxBytes: number): ToolcribError {
+  return new ToolcribError('too_large', `A message may have at most ${maxBytes} bytes.`);
+}
+
+/** Refuses a request of a caller who was let in. */
+export function refuseVisit({ response, gate, head, caller }: Visit, error: unknown): void {
+  refuseWith(response, gate, { head, error, caller });
 }
 
 interface Refused {

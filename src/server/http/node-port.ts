@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { encodeError } from '../../protocol/wire/json-rpc.ts';
 import type { Accidents } from '../accidents.ts';
 import type { Port, Sender } from './http-link.ts';
-import type { Body } from '../link.ts';
+import type { Body } from '../answer.ts';
 import { ReadingPace } from './reading-pace.ts';
 
 /** A `node:http` response. */

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
-import { checkFraming, checkRawHeaders, corsHeaders, type Head } from './endpoint.ts';
+import { corsHeaders, type Head } from './endpoint.ts';
 import type { Gate } from './gate.ts';
-import { headOf, refuseWith } from './node-endpoint.ts';
+import { checkHead, headOf, refuseWith } from './node-endpoint.ts';
 
 /** Who may read a route: everybody, or callers with a scope; there is no default. */
 export type RouteAccess = 'public' | { readonly scope: string };
@@ -64,8 +64,7 @@ export async function answerRoute(
   const head = headOf(request);
   let caller: Caller | undefined;
   try {
-    checkFraming(request.httpVersion, head.headers);
-    checkRawHeaders(request.rawHeaders);
+    checkHead(request);
     if (head.method === 'OPTIONS') {
       response.writeHead(204, gate.preflight(head)).end();
       return;

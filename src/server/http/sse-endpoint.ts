@@ -8,18 +8,18 @@ import { andThen } from '../../base/awaitable.ts';
 import { encodeEvent, KEEP_ALIVE } from '../../protocol/wire/event-stream.ts';
 import { encodeError } from '../../protocol/wire/json-rpc.ts';
 import type { Server } from '../create-server.ts';
-import {
-  checkFraming,
-  checkRawHeaders,
-  corsHeaders,
-  pathOf,
-  requireJsonPost,
-  STREAM_HEADERS,
-  type Head,
-} from './endpoint.ts';
+import { corsHeaders, pathOf, requireJsonPost, STREAM_HEADERS, type Head } from './endpoint.ts';
 import { Gate } from './gate.ts';
 import { createLink } from '../link.ts';
-import { headOf, isClosing, readBody, refuseWith } from './node-endpoint.ts';
+import {
+  checkHead,
+  headOf,
+  isClosing,
+  readBody,
+  refuseVisit,
+  refuseWith,
+  type Visit,
+} from './node-endpoint.ts';
 import { NodePort } from './node-port.ts';
 import { Seats } from '../seats.ts';
 import { Pulse } from '../sessions/pulse.ts';
@@ -66,23 +66,19 @@ export class SseEndpoint {
     response: ServerResponse,
     { head, gate, path }: { head: Head; gate: Gate; path: string },
   ): Promise<void> {
-    checkFraming(request.httpVersion, head.headers);
-    checkRawHeaders(request.rawHeaders);
+    checkHead(request);
     if (head.method === 'OPTIONS') {
       response.writeHead(204, gate.preflight(head)).end();
       return;
     }
     const caller = await gate.enter(head);
     if (isClosing(request)) return;
-    const refuse = (error: unknown): void => refuseWith(response, gate, { head, error, caller });
+    const visit = { request, response, head, caller, gate };
     try {
       if (path === STREAM) this.#open(response, head, caller);
-      else {
-        const session = this.#find(head, caller);
-        this.#post(request, response, { session, caller, refuse, gate, head });
-      }
+      else this.#post(visit, this.#find(head, caller));
     } catch (error) {
-      refuse(error);
+      refuseVisit(visit, error);
     }
   }
 
@@ -136,38 +132,18 @@ export class SseEndpoint {
     throw new ToolcribError('unknown_session', 'There is no such stream; open one with GET first.');
   }
 
-  #post(
-    request: IncomingMessage,
-    response: ServerResponse,
-    { session, caller, refuse, gate, head }: Posting,
-  ): void {
-    readBody(request, response, {
-      maxBytes: this.#server.options.maxBodyBytes,
-      refuse,
-      gate,
-      head,
-      caller,
-      inPieces: this.#server.inPieces,
-      clock: this.#server.options.clock ?? systemClock,
-      use: (bytes, again) => {
-        response.writeHead(202, corsHeaders(head)).end();
-        const say = (text: string): void => session.unasked.send(text);
-        const link = { ...createLink(again ?? caller, say, session), handshakeOnly: true };
-        session.owe();
-        // Answering never throws.
-        return andThen(this.#server.exchange.answer(bytes, link), ({ body }) => {
-          this.#server.options.accidents.deliver(body, link.idText, say);
-          session.settle();
-        });
-      },
+  #post(visit: Visit, session: Session): void {
+    const { exchange, options } = this.#server;
+    readBody(visit, this.#server, (bytes, sender) => {
+      visit.response.writeHead(202, corsHeaders(visit.head)).end();
+      const say = (text: string): void => session.unasked.send(text);
+      const link = { ...createLink(sender, say, session), handshakeOnly: true };
+      session.owe();
+      // Answering never throws.
+      return andThen(exchange.answer(bytes, link), ({ body }) => {
+        options.accidents.deliver(body, link.idText, say);
+        session.settle();
+      });
     });
   }
-}
-
-interface Posting {
-  readonly session: Session;
-  readonly caller: Caller;
-  readonly refuse: (error: unknown) => void;
-  readonly gate: Gate;
-  readonly head: Head;
 }

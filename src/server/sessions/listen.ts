@@ -13,7 +13,7 @@ import type { Link } from '../link.ts';
 import type { Pulse } from './pulse.ts';
 import { Seats } from '../seats.ts';
 import { NO_LOOKS } from '../silence.ts';
-import type { Settled } from '../settled.ts';
+import type { UnderstoodRequest } from '../request.ts';
 import { encodeTask } from '../calls/tasks.ts';
 
 /** Which sources of change exist on this server. */
@@ -48,14 +48,14 @@ export class Subscriptions {
   }
 
   /** Opens a subscription; resolves with its closing result when the server ends it. */
-  async listen(settled: Settled, audible: Audible): Promise<JsonObject> {
-    const { link } = settled;
+  async listen(request: UnderstoodRequest, audible: Audible): Promise<JsonObject> {
+    const { link } = request;
     if (!link.canStream)
       throw new ToolcribError('not_acceptable', 'A subscription needs "Accept: text/event-stream".');
-    const filter = await this.#honoured(readFilter(settled, audible), link.caller);
-    const { id } = settled.message;
+    const filter = await this.#honoured(readFilter(request, audible), link.caller);
+    const { id } = request.message;
     const leave = this.#takeSeats(link.caller, filter);
-    dropParams(settled.message);
+    dropParams(request.message);
     // The pulse keeps it open.
     link.looks = NO_LOOKS;
     const subscription = new Subscription(id, link, filter);
@@ -179,13 +179,13 @@ class Subscription implements Listener {
   }
 }
 
-function readFilter(settled: Settled, audible: Audible): Filter {
-  const wanted = settled.message.params?.['notifications'];
+function readFilter(request: UnderstoodRequest, audible: Audible): Filter {
+  const wanted = request.message.params?.['notifications'];
   if (!isObject(wanted))
     throw new ToolcribError('invalid_params', '"params.notifications" must say what to listen to.');
   const { toolsListChanged, promptsListChanged, resourcesListChanged, resourceSubscriptions, taskIds } =
     wanted;
-  if (taskIds !== undefined) requireCapabilities(['tasks'], settled);
+  if (taskIds !== undefined) requireCapabilities(['tasks'], request);
   return {
     ...(toolsListChanged === true && audible.tools && { toolsListChanged }),
     ...(promptsListChanged === true && audible.prompts && { promptsListChanged }),

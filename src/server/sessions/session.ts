@@ -1,5 +1,6 @@
 import type { ClientFacts, ClientLogLevel } from '../../core/call.ts';
 import type { Caller } from '../../core/caller.ts';
+import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import type { Cancellation } from '../../base/cancellation.ts';
 import { ownerOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
@@ -9,6 +10,7 @@ import type { Revision } from '../../protocol/revisions/revision.ts';
 import { ResumableStream } from './stream.ts';
 
 const MAX_STREAMS = 64;
+const MAX_UNDER_WAY = 1_000;
 
 /** What a handshake established, and what is under way on it; over HTTP it has an id, over stdio it is the process. */
 export class Session {
@@ -27,10 +29,10 @@ export class Session {
   readonly onHangUp = new Set<() => void>();
   /** The resources its client follows, and how to give back the room they take up. */
   readonly subscriptions = new Map<string, () => void>();
-  /** Calls under way, by request id, for a client that cancels. */
-  readonly underWay = new Map<string | number, Cancellation>();
   /** What is not about one request; the client listens to it with GET. */
   readonly unasked: ResumableStream;
+  // Requests under way, by id.
+  readonly #underWay = new Map<string | number, Cancellation>();
   readonly #streams = new Map<string, ResumableStream>();
   readonly #events: EventLog;
   readonly #asked = new Map<string, Asked>();
@@ -51,6 +53,38 @@ export class Session {
   /** Whether it has ended, so that nothing may begin on it. */
   get isOver(): boolean {
     return this.#isOver;
+  }
+
+  /** Whether a request is under way on it. */
+  get isBusy(): boolean {
+    return this.#underWay.size > 0;
+  }
+
+  /** Performs a request while it is kept by its id, under which its client cancels. */
+  perform<T>(id: string | number, cancellation: Cancellation, work: () => Awaitable<T>): Awaitable<T> {
+    const underWay = this.#underWay;
+    // Found before it ended: nothing would stop what begins on it now.
+    if (this.#isOver) throw new ToolcribError('unknown_session', 'The session has ended.');
+    if (underWay.has(id))
+      throw new ToolcribError('invalid_request', 'A request with this id is still under way.');
+    if (underWay.size >= MAX_UNDER_WAY) {
+      throw new ToolcribError('too_many', `At most ${MAX_UNDER_WAY} requests of a session may be under way.`);
+    }
+    underWay.set(id, cancellation);
+    const result = orElse(work, (error) => {
+      underWay.delete(id);
+      throw error;
+    });
+    return andThen(result, (value) => {
+      underWay.delete(id);
+      return value;
+    });
+  }
+
+  /** Stops a request that its client cancelled. */
+  cancel(id: string | number): void {
+    const reason = new ToolcribError('cancelled', 'The client cancelled the request.');
+    this.#underWay.get(id)?.withdraw(reason);
   }
 
   /** Follows a resource, for which `take` makes room. */
@@ -159,7 +193,7 @@ export class Session {
     this.onEnd();
     for (const uri of this.subscriptions.keys()) this.unfollow(uri);
     const reason = new ToolcribError('cancelled', 'The session has ended, and with it everything under way.');
-    for (const cancellation of this.underWay.values()) cancellation.abort(reason);
+    for (const cancellation of this.#underWay.values()) cancellation.abort(reason);
     for (const { reject } of this.#asked.values()) reject(reason);
     this.endStream();
     for (const stream of this.#streams.values()) stream.forget();

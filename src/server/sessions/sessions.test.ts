@@ -62,7 +62,7 @@ test('a session with something under way is not idle, but has an end', async () 
   const { sessions, clock, records } = open();
   const session = await sessions.open(ada, revision, client);
   const cancellation = new Cancellation();
-  session.underWay.set(1, cancellation);
+  void session.perform(1, cancellation, () => new Promise(() => {}));
   for (let ms = 0; ms < sessionLimits.absoluteMs; ms += 60_000) {
     clock.advance(60_000);
     await Promise.resolve();

@@ -127,7 +127,7 @@ export class Sessions {
   }
 
   #isIdle({ usedAt, session }: Live): boolean {
-    const isQuiet = session.underWay.size === 0 && !session.unasked.attached;
+    const isQuiet = !session.isBusy && !session.unasked.attached;
     return isQuiet && this.#clock.now() - usedAt > sessionLimits.idleMs;
   }
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { localCaller, type Caller } from '../../core/caller.ts';
 import { requireConfirmation } from '../../core/authoring/confirmation.ts';
+import { CallRecord } from '../../core/record.ts';
 import { Interview } from '../../core/interview.ts';
 import type { Memory } from '../../core/memory/memory.ts';
 import { ToolRegistry } from '../../core/registry.ts';
@@ -69,10 +70,10 @@ function setUp({ isOn = true, withCommit = true } = {}) {
     const made = createTestCall(tool, {
       caller: as,
       arguments: args,
+      record: new CallRecord(isResumed ? 'resumed' : 'first'),
       ...(answers && { interview: new Interview(answers) }),
       ...(key !== undefined && { meta: { [idempotencyKey]: key } }),
     });
-    made.record.isResumed = isResumed;
     return source.call(made);
   };
   const decide = async (isApproved: boolean): Promise<void> => {

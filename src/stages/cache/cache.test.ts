@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { propertyRuns } from '../../../test/property-runs.ts';
 import type { ToolCall, Voice } from '../../core/call.ts';
+import { CallRecord } from '../../core/record.ts';
 import { localCaller, type Caller } from '../../core/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { ToolContext } from '../../core/context.ts';
@@ -208,8 +209,8 @@ describe('calls that are the same at the same time', () => {
       const look = noting('look')([], []);
       const line = cache({}, { policyVersion: '1' }).wrap!(look, async ({ arguments: { q }, record }) => {
         await settle();
-        record.hasRun = hasRun;
-        record.bytes = 7;
+        if (hasRun) record.letRun();
+        record.measure(7);
         if (q === 'far') throw new ToolcribError('upstream_unavailable', 'It does not answer.');
         return { kind: 'done', data: 'seen' };
       });
@@ -313,9 +314,7 @@ describe('questions', () => {
   test('B10 a resumed call is neither answered from the cache nor joined nor kept, whatever it asks', async () => {
     const { source, runs, finish } = setUp(noting('look'), waiting('wait'));
     const resumed = (name: string): ToolCall => {
-      const call = callOf(name);
-      call.record.isResumed = true;
-      return call;
+      return { ...callOf(name), record: new CallRecord('resumed') };
     };
     await source.call(resumed('look'));
     await source.call(callOf('look'));
@@ -332,8 +331,8 @@ describe('questions', () => {
   test('B10 answers of one round are not mistaken for those of another', async () => {
     const { source } = setUp(asking);
     for (const name of ['Ada', 'Bob']) {
-      const call = callOf('ask', { interview: new Interview(new Map([['question-1', answerOf(name)]])) });
-      call.record.isResumed = true;
+      const interview = new Interview(new Map([['question-1', answerOf(name)]]));
+      const call = { ...callOf('ask', { interview }), record: new CallRecord('resumed') };
       expect(await source.call(call)).toMatchObject({ data: { name } });
     }
     expect(await source.call(callOf('ask'))).toMatchObject({ kind: 'needs_input' });
@@ -380,12 +379,13 @@ describe('questions', () => {
 
   test('progress goes to the first caller, and what a stage further in does to its voice stays done', async () => {
     const said: unknown[] = [];
-    const voice: Voice = { report: (progress) => void said.push(progress), detach: () => {} };
+    const cleanWith = vi.fn<Voice['cleanWith'] & {}>();
+    const voice: Voice = { report: (progress) => void said.push(progress), detach: () => {}, cleanWith };
     const clean = <T>(text: T): T => text;
     const inner: Stage = {
       name: 'sanitize',
       wrap: (_tool, next) => (call) => {
-        call.voice.filter = clean;
+        call.voice.cleanWith?.(clean);
         return next(call);
       },
     };
@@ -398,7 +398,7 @@ describe('questions', () => {
     finish({});
     await Promise.all([first, second]);
     expect(said).toEqual([{ progress: 1, total: 2 }]);
-    expect(voice.filter).toBe(clean);
+    expect(cleanWith).toHaveBeenCalledWith(clean);
   });
 });
 

@@ -85,8 +85,7 @@ class CachedTool {
     if (key === undefined) return next(call);
     const kept = results.find(key, clock.ticks());
     if (kept) {
-      call.record.answeredFrom = 'cache';
-      call.record.bytes = kept.bytes;
+      call.record.answerFrom('cache', kept.bytes);
       return parseJson(kept.text) as Result;
     }
     const run = results.runs.get(key);
@@ -110,19 +109,19 @@ class CachedTool {
 
   async #join(run: SharedRun, call: ToolCall): Promise<Result> {
     const { record } = call;
-    record.answeredFrom = 'joined';
+    record.answerFrom('joined');
     let ending;
     try {
       ending = await run.join(call);
     } catch (error) {
-      record.hasRun = run.hasRun;
+      if (run.hasRun) record.letRun();
       throw call.cancellation.reason ?? ownCopy(error);
     }
     if (ending) {
-      record.bytes = run.bytes;
+      record.answerFrom('joined', run.bytes);
       return ending.text === undefined ? ending.result : (parseJson(ending.text) as Result);
     }
-    record.answeredFrom = undefined;
+    record.answerFrom(undefined);
     return this.#parts.next(call);
   }
 

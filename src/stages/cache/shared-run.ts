@@ -40,7 +40,7 @@ export class SharedRun implements Asker {
     this.#call = call;
     this.#events = events;
     this.#asker = call.interview.asker;
-    if (this.#asker) call.interview.asker = this;
+    if (this.#asker) call.interview.askThrough(this);
     this.#others = new Promise((resolve, reject) => {
       this.#endOthers = resolve;
       this.#failOthers = reject;
@@ -133,13 +133,12 @@ export class SharedRun implements Asker {
   #close(): void {
     const { interview } = this.#call;
     this.#isOver = true;
-    if (interview.asker === this) interview.asker = this.#asker;
+    if (interview.asker === this) interview.askThrough(this.#asker);
     this.#isOwn ||= interview.raised !== undefined || interview.accepted.size > 0;
     this.#events.onClosed(this);
   }
 }
 
-// `filter` is passed through, because the cleaning stage sets it on the voice itself.
 function noteDetaching(voice: Voice, onDetach: () => void): Voice {
   const { report, log, publish, closeStream } = voice;
   return {
@@ -151,12 +150,7 @@ function noteDetaching(voice: Voice, onDetach: () => void): Voice {
       onDetach();
       voice.detach?.();
     },
-    get filter() {
-      return voice.filter;
-    },
-    set filter(filter) {
-      voice.filter = filter;
-    },
+    cleanWith: (clean) => voice.cleanWith?.(clean),
   };
 }
 

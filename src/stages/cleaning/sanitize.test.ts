@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { propertyRuns } from '../../../test/property-runs.ts';
-import type { Call, Progress, Reading, ToolCall, Voice } from '../../core/call.ts';
+import type { Call, Clean, Progress, Reading, ToolCall, Voice } from '../../core/call.ts';
 import { content } from '../../core/content.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { Interview } from '../../core/interview.ts';
@@ -568,15 +568,14 @@ async function showSaid(
   progressToken = 'token',
 ): Promise<string> {
   const said: unknown[] = [];
-  const say = (params: unknown): void => void said.push(voice.filter ? voice.filter(params) : params);
+  let clean: Clean = (params) => params;
+  const say = (params: unknown): void => void said.push(clean(params));
   const voice: Voice = {
+    cleanWith: (given) => (clean = given),
     report: (progress: Progress) => say({ progressToken, ...progress }),
     log: (level, data, logger) => say({ level, ...(logger !== undefined && { logger }), data }),
   };
-  const next = (call: Call): Result => {
-    speak(call.voice);
-    return { kind: 'done' };
-  };
+  const next = (call: Call): Result => (speak(call.voice), { kind: 'done' });
   const call = { ...callOf(), voice };
   if (options === 'off') next(call);
   else await stageOf(options)(next)(call);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { authorFailure } from '../../core/author-failure.ts';
-import type { Call, Voice } from '../../core/call.ts';
+import type { Call, Clean } from '../../core/call.ts';
 import type { ContentBlock, TextBlock } from '../../core/content.ts';
 import { accident, ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
@@ -60,13 +60,13 @@ export function sanitize(options: z.input<typeof sanitizeOptions> = {}, parts: S
   const how = { maxBytes, redact: redactAll, secrets, escapeHtml };
   const answers = new Answers(new Cleaner(how), maxBytes);
   // A cleaner of its own: a call may send messages while the result of another is being cleaned.
-  const filter = createFilter(new Cleaner(how));
+  const clean = createClean(new Cleaner(how));
   const cleanQuestions = (questions: ReadonlyMap<string, Question>): ReadonlyMap<string, Question> =>
     answers.questions(questions);
   const around = <C extends Call>(next: Next<C>): Next<C> => {
     return (call) => {
-      filterVoice(call.voice, filter);
-      call.interview.filter = cleanQuestions;
+      call.voice.cleanWith?.(clean);
+      call.interview.cleanWith(cleanQuestions);
       let ended: Awaitable<Result>;
       try {
         ended = next(call);
@@ -89,15 +89,7 @@ function inTurn(first: Redact | undefined, second: Redact | undefined): Redact |
   return first && second ? (text) => second(first(text)) : (first ?? second);
 }
 
-type Filter = NonNullable<Voice['filter']>;
-
-function filterVoice(voice: Voice, filter: Filter): void {
-  const inner = voice.filter;
-  if (inner === filter) return;
-  voice.filter = inner ? (said) => inner(filter(said)) : filter;
-}
-
-function createFilter(cleaner: Cleaner): Filter {
+function createClean(cleaner: Cleaner): Clean {
   const clean = <T>(said: T): T => {
     cleaner.bytes = 0;
     if (!isObject(said) || !('progressToken' in said)) return cleaner.data(said);
@@ -177,7 +169,7 @@ class Answers {
     const cleanMeta = meta && cleaner.data(meta);
     const cleanExtra = extra && cleaner.blocks(extra);
     const cleanContent = content && this.#content(content);
-    record.bytes = cleaner.bytes;
+    record.measure(cleaner.bytes);
     if (cleanContent === content && cleanMeta === meta && cleanExtra === extra && Object.is(cleanData, data))
       return result;
     return {
@@ -191,7 +183,7 @@ class Answers {
 
   #reading(result: Done | Failed, record: CallRecord): Result {
     const data = this.#cleaner.blocks(result.data);
-    record.bytes = this.#cleaner.bytes;
+    record.measure(this.#cleaner.bytes);
     return data === result.data ? result : { ...result, data };
   }
 

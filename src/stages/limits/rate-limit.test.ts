@@ -215,16 +215,14 @@ test('a burst bounds how many calls come at once, not how many come in a minute'
 
 test('a continued call was counted when it was first made', () => {
   const source = limited(rateLimit({ perMinute: 1 }, { clock: createFakeClock() }));
-  const resumed = (): ToolCall =>
-    createTestCall(echo, { record: Object.assign(new CallRecord(), { isResumed: true }) });
+  const resumed = (): ToolCall => createTestCall(echo, { record: new CallRecord('resumed') });
   expect(admittedOf(50, () => source.call(resumed()))).toBe(50);
   expect(admittedOf(50, () => source.call(createTestCall(echo)))).toBe(1);
 });
 
 test('B13 continuing a read-only call from the same state over and over is counted', () => {
   const source = limited(rateLimit({ perMinute: 3 }, { clock: createFakeClock() }));
-  const resumed = (): ToolCall =>
-    createTestCall(lookUp, { record: Object.assign(new CallRecord(), { isResumed: true }) });
+  const resumed = (): ToolCall => createTestCall(lookUp, { record: new CallRecord('resumed') });
   expect(admittedOf(50, () => source.call(resumed()))).toBe(3);
 });
 

@@ -102,8 +102,8 @@ test('nothing is said about arguments when that is asked for, nor about those of
 
 test('an outcome says whose call of which tool has ended, and what the intent could not', () => {
   const call = callOf(pay);
-  call.record.hasIntent = true;
-  call.record.bytes = 12;
+  call.record.noteIntent();
+  call.record.measure(12);
   expect(JSON.parse(writerOf({}).ending(call, { outcome: 'done', ms: 1.23456 }))).toEqual({
     kind: 'outcome',
     call: call.record.id,

@@ -34,7 +34,7 @@ describe('every call is on record', () => {
       wrap: (_tool, next) => (call) => {
         clock.advance(12);
         call.record.rule = 'access[2]';
-        call.record.bytes = 321;
+        call.record.measure(321);
         call.record.traceId = 'a'.repeat(32);
         call.record.approval = 'grace';
         return next(call);
@@ -141,7 +141,7 @@ describe('every call is on record', () => {
     const cached: Stage = {
       name: 'cached',
       wrap: () => (call) => {
-        call.record.answeredFrom = 'cache';
+        call.record.answerFrom('cache');
         return { kind: 'failed', data: {} };
       },
     };

@@ -145,14 +145,14 @@ class Recorder {
     const { call } = begun;
     const { record } = call;
     // Set at once: if the record is closed meanwhile, the row written then ends an intent.
-    record.hasIntent = true;
+    record.noteIntent();
     try {
       await this.#journal.append({
         chain: chainOf(call.caller),
         body: this.#rows.intent(call, begun.look()),
       });
     } catch (error) {
-      record.hasIntent = false;
+      record.dropIntent();
       throw error;
     }
   }

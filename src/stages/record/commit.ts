@@ -39,10 +39,10 @@ export function commit(parts: CommitParts): Stage {
         const entry = { chain: chainOf(caller), body: rows.intent(call, record.witness?.look()) };
         const answer = await journal.commit(entry, record.reservation, record.grant);
         if (answer !== 'committed') throw refusals[answer]();
-        record.hasIntent = true;
+        record.noteIntent();
         // The call was cancelled while the intent was written.
         if (cancellation.reason) throw cancellation.reason;
-        record.hasRun = true;
+        record.letRun();
         return next(call);
       };
     },

@@ -1,5 +1,6 @@
 import type { ClientFacts } from '../core/call.ts';
 import { ToolcribError } from '../base/errors.ts';
+import type { Era } from '../protocol/wire/era.ts';
 import { checkMirrors, headerValue } from '../protocol/wire/headers.ts';
 import type { RequestMessage } from '../protocol/wire/json-rpc.ts';
 import { clientFacts, readHandshake, readModernMeta } from '../protocol/wire/meta.ts';
@@ -7,8 +8,8 @@ import type { Revision } from '../protocol/revisions/revision.ts';
 import { modernVersions, newestLegacy, revisionOf, revisions } from '../protocol/revisions/revisions.ts';
 import type { Link } from './link.ts';
 
-/** A request whose revision and sender are settled. */
-export interface Settled {
+/** A request that has been understood: its revision, and what its client said of itself. */
+export interface UnderstoodRequest {
   readonly message: RequestMessage;
   readonly revision: Revision;
   readonly client: ClientFacts;
@@ -20,8 +21,13 @@ export function versionHeader(link: Link): string | undefined {
   return link.headers && headerValue(link.headers, 'mcp-protocol-version');
 }
 
-/** Settles a modern request: it says everything itself, and its headers must agree. */
-export function settleModern(message: RequestMessage, link: Link): Settled {
+/** Understands a request of an era: which revision it is of, and who sends it. */
+export function understand(message: RequestMessage, link: Link, era: Era): UnderstoodRequest {
+  return era === 'modern' ? understandModern(message, link) : understandLegacy(message, link);
+}
+
+// A modern request says everything itself, and its headers must agree.
+function understandModern(message: RequestMessage, link: Link): UnderstoodRequest {
   if (link.handshakeOnly) {
     throw new ToolcribError('invalid_request', 'This transport carries the handshake revisions only.');
   }
@@ -47,8 +53,8 @@ export function settleModern(message: RequestMessage, link: Link): Settled {
   return { message, revision, client, link };
 }
 
-/** Settles a request of the handshake revisions, by its session or, without one, by its version header. */
-export function settleLegacy(message: RequestMessage, link: Link): Settled {
+// A request of the handshake revisions is understood by its session or, without one, by its version header.
+function understandLegacy(message: RequestMessage, link: Link): UnderstoodRequest {
   if (message.method === 'initialize') {
     const { wanted, info, capabilities } = readHandshake(message.params);
     const known = revisionOf(wanted);

@@ -1,0 +1,31 @@
+import { rowOf, type ToolcribError } from '../base/errors.ts';
+import type { Era } from '../protocol/wire/era.ts';
+import { encodeError } from '../protocol/wire/json-rpc.ts';
+
+/** What goes back: a status and headers for HTTP, and the text of one message, or none. */
+export interface Answer {
+  readonly status: number;
+  readonly body: Body | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A message's text, whole or in pieces: long lists are kept encoded and never joined. */
+export type Body = string | readonly (string | Buffer)[];
+
+/** The whole text of a body. */
+export function textOf(body: Body): string {
+  return typeof body === 'string' ? body : body.map(String).join('');
+}
+
+/** The answer to a request that is refused before or instead of being performed. */
+export function refusalAnswer(idText: string | undefined, error: ToolcribError, era?: Era): Answer {
+  const { code } = error;
+  if (era === 'legacy') {
+    // Clients of these revisions take a 404 or 400 for the loss of their session, and know an own number for resources.
+    const number = code === 'unknown_resource' ? -32002 : undefined;
+    return { status: code === 'invalid_request' ? 400 : 200, body: encodeError(idText, error, number) };
+  }
+  // Without an id there is no request whose answer could tell.
+  const untold = code === 'rate_limited' && idText === undefined ? 429 : 200;
+  return { status: rowOf(code).status ?? untold, body: encodeError(idText, error) };
+}

@@ -1,0 +1,227 @@
+import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
+import { Deadlines } from '../../base/deadlines.ts';
+import { accident, knownError, rowOf, ToolcribError } from '../../base/errors.ts';
+import type { Call } from '../../core/call.ts';
+import { Interview, type Asker, type QuestionCheck } from '../../core/interview.ts';
+import { makeCall, targetName, type CallTarget } from '../../core/make-call.ts';
+import type { Question } from '../../core/question.ts';
+import { CallRecord } from '../../core/record.ts';
+import { canDo } from '../../core/requirement.ts';
+import { failed, type Done, type Failed, type Result } from '../../core/result.ts';
+import { metaOf } from '../../protocol/wire/meta.ts';
+import { readResumption } from '../../protocol/wire/params.ts';
+import type { ServerParts } from '../parts.ts';
+import type { UnderstoodRequest } from '../request.ts';
+import { questionLimits } from '../seats.ts';
+import { askOnStream, encodeQuestions, requireCapabilities } from './asking.ts';
+import { FIRST_ROUND, openRound, type Asking } from './rounds.ts';
+import { MAX_ROUNDS, type Opened } from './seal.ts';
+import type { RunningTask } from './tasks.ts';
+import { CallVoice, type Detachable } from './voice.ts';
+
+/** How running a call went on: it ended, or it goes on as a task. */
+export type Ended = Done | Failed | Asking | Detached;
+
+/** A call that goes on after its request is answered. */
+export interface Detached {
+  readonly kind: 'detached';
+  readonly task: RunningTask;
+  readonly rest: Promise<Result>;
+}
+
+/** Runs calls, whatever their kind. */
+export class Runner {
+  readonly #parts: ServerParts;
+  readonly #deadlines: Deadlines;
+
+  constructor(parts: ServerParts) {
+    this.#parts = parts;
+    this.#deadlines = new Deadlines(parts.clock);
+  }
+
+  /** Runs one call. What the model can act on comes back as a failed result; anything else is thrown. */
+  run(request: UnderstoodRequest, target: CallTarget): Awaitable<Ended> {
+    const { revision, message } = request;
+    const resumption = revision.era === 'modern' ? readResumption(message.params) : undefined;
+    if (!resumption) return this.#start(request, target, FIRST_ROUND);
+    return openRound({ request, target }, resumption, this.#parts.seal).then((opened) =>
+      andThen(this.#start(request, target, opened), (ended) =>
+        ended.kind === 'needs_input' ? { ...ended, round: opened.round } : ended,
+      ),
+    );
+  }
+
+  #start(request: UnderstoodRequest, target: CallTarget, opened: Opened): Awaitable<Ended> {
+    const { cancellation } = request.link;
+    // A client that left meanwhile has no use for what the tool does.
+    if (cancellation.reason) throw cancellation.reason;
+    const run = new Run({ request, target, opened, parts: this.#parts, deadlines: this.#deadlines });
+    return orElse(
+      () => run.go(),
+      (error) => run.fail(error),
+    );
+  }
+}
+
+// As long as sealed state is good for.
+const ANSWER_MS = 10 * 60_000;
+
+async function failLater(error: unknown): Promise<never> {
+  throw error;
+}
+
+interface RunOptions {
+  readonly request: UnderstoodRequest;
+  readonly target: CallTarget;
+  readonly opened: Opened;
+  readonly parts: ServerParts;
+  readonly deadlines: Deadlines;
+}
+
+/** One call while it runs. */
+class Run implements Asker, QuestionCheck, Detachable {
+  readonly #call: Call;
+  readonly #round: number;
+  readonly #request: UnderstoodRequest;
+  readonly #parts: ServerParts;
+  readonly #deadlines: Deadlines;
+  readonly #canDetach: boolean;
+  #stopDeadline: (() => void) | undefined;
+  #waiting = 0;
+  #over = false;
+  #detached: Promise<RunningTask> | undefined;
+  #onDetach: ((task: Promise<RunningTask>) => void) | undefined;
+
+  constructor({ request, target, opened: { answers, round }, parts, deadlines }: RunOptions) {
+    const { link, client, message, revision } = request;
+    const isModern = revision.era === 'modern';
+    this.#round = round;
+    this.#request = request;
+    this.#parts = parts;
+    this.#deadlines = deadlines;
+    this.#canDetach = isModern && target.kind === 'tool' && canDo(client.capabilities, 'tasks');
+    // The run itself, not closures: made for every call, they outlive the young generation and cost more than the call.
+    this.#call = makeCall(target, {
+      caller: link.caller,
+      client,
+      meta: metaOf(message.params),
+      cancellation: link.cancellation,
+      interview: isModern ? new Interview(answers, undefined, this) : new Interview(answers, this),
+      voice: new CallVoice(request, parts.publications, this.#canDetach ? this : undefined),
+      record: new CallRecord(round > 0 ? 'resumed' : 'first'),
+    });
+  }
+
+  go(): Awaitable<Ended> {
+    const call = this.#call;
+    if (call.kind === 'tool' && call.tool.requires) requireCapabilities(call.tool.requires, this.#request);
+    const work = this.#begin();
+    if (!(work instanceof Promise)) {
+      this.#end();
+      return this.#detached ? this.#goOn(this.#detached, Promise.resolve(work)) : work;
+    }
+    // Only a call that can become a task has something to clear up: a promise more for every other call would cost.
+    if (!this.#canDetach) return work;
+    const ended = work.finally(() => this.#end());
+    if (this.#detached) return this.#goOn(this.#detached, ended);
+    const detached = new Promise<Ended>((resolve, reject) => {
+      this.#onDetach = (task) => void this.#goOn(task, ended).then(resolve, reject);
+    });
+    return Promise.race([ended, detached]);
+  }
+
+  /** Turns the call into a task, whose own lifetime replaces the deadline. */
+  detach(): void {
+    if (this.#detached || this.#over) return;
+    const { interview } = this.#call;
+    const task = this.#beginTask();
+    this.#detached = task;
+    interview.askThrough(this);
+    interview.lift();
+    this.#startDeadline(this.#parts.tasks.ttlMs);
+    this.#onDetach?.(task);
+  }
+
+  /** Asks through the task, where there is one, or on the call's own stream; a person gets more time than a handler. */
+  async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
+    if (this.#detached) return (await this.#detached).ask(questions);
+    const { link } = this.#request;
+    const size = Number(link.headers?.['content-length'] ?? 0);
+    const leave = this.#parts.waiting.take(link.caller, 1 + Math.floor(size / questionLimits.bytesPerSeat));
+    if (this.#waiting++ === 0) this.#startDeadline(ANSWER_MS);
+    try {
+      return await askOnStream(questions, this.#request);
+    } finally {
+      leave();
+      if (--this.#waiting === 0) this.#stopDeadline?.();
+    }
+  }
+
+  /** Refuses questions that the client cannot take or that are not JSON; only those that end a run come here. */
+  check(questions: ReadonlyMap<string, Question>): void {
+    const name = targetName(this.#call);
+    if (this.#round >= MAX_ROUNDS)
+      throw new ToolcribError('cannot_ask', `${name} asked ${MAX_ROUNDS} times and had no end.`);
+    const encoded = encodeQuestions(questions, this.#request);
+    try {
+      JSON.stringify(encoded);
+    } catch (cause) {
+      const code = this.#call.kind === 'tool' ? 'tool_failed' : 'internal';
+      throw accident(code, `${name} asked something that is not JSON`, cause);
+    }
+  }
+
+  /** What the model can act on becomes a result; the rest is for the client program. */
+  fail(error: unknown): Result {
+    const known = knownError(error);
+    const { code, message, cause, incident } = known;
+    // A handler may throw undefined: what counts is that there was an exception.
+    if ('cause' in known)
+      this.#parts.log('error', message, { target: targetName(this.#call), code, incident, cause });
+    if (rowOf(code).reply !== 'result' || this.#call.kind !== 'tool') throw known;
+    return failed(message, known.data && { 'dev.toolcrib/error': { code, ...known.data } });
+  }
+
+  // A handler may detach and throw before it ever waits; its task must hear of that too.
+  #begin(): Awaitable<Result> {
+    return orElse(
+      () => this.#parts.source.call(this.#call),
+      (error) => {
+        if (!this.#detached) throw error;
+        return failLater(error);
+      },
+    );
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#stopDeadline?.();
+  }
+
+  // A call that is not on record, or that nobody can fetch, is stopped.
+  async #beginTask(): Promise<RunningTask> {
+    const { record, cancellation } = this.#call;
+    try {
+      await record.beforeDetaching();
+      return await this.#parts.tasks.begin(this.#request, cancellation);
+    } catch (error) {
+      cancellation.abort(knownError(error));
+      throw error;
+    }
+  }
+
+  async #goOn(begun: Promise<RunningTask>, ended: Promise<Result>): Promise<Ended> {
+    const rest = ended.catch((error: unknown) => this.fail(error));
+    // Avoids an unhandled rejection until `rest` is awaited.
+    rest.catch(() => {});
+    const task = await begun.catch(() => undefined);
+    return task ? { kind: 'detached', task, rest } : rest;
+  }
+
+  #startDeadline(ms: number): void {
+    this.#stopDeadline = this.#deadlines.start(ms, () => {
+      const text = `${targetName(this.#call)} took over ${ms / 1000} s and was stopped.`;
+      this.#call.cancellation.abort(new ToolcribError('timed_out', text));
+    });
+  }
+}
