@@ -64,7 +64,7 @@ const { output } = await build({
           name: 'first',
           test: /src\/(?:cli\/(?:default-file|package-version)|store\/sqlite\/start-worker)\.ts/,
         },
-        { name: 'record', test: /src\/store\/journal\/(?:chain|intent|operator-chain)\.ts/ },
+        { name: 'record', test: /src\/store\/(?:store|journal\/(?:chain|intent))\.ts/ },
         // Somebody who imports one part of the library does not load the others.
         servedGroup('tools', /node_modules\/zod\/|src\/tools\//),
         servedGroup('auth', /src\/auth\//),

@@ -1,5 +1,5 @@
 import { tenantOfChain } from '../stages/record/audit-row.ts';
-import { OPERATOR_CHAIN } from '../store/journal/operator-chain.ts';
+import { OPERATOR_CHAIN } from '../store/journal/chain.ts';
 import type { JournalRow } from '../store/journal/reader.ts';
 import { formatTable } from './table.ts';
 

@@ -5,15 +5,14 @@ import { checkpointKeys } from '../store/journal/checkpoint.ts';
 import { damageIn } from '../store/journal/damage.ts';
 import { readJournal, type JournalRow, type RowFilter } from '../store/journal/reader.ts';
 import { escapeUnseen } from '../base/escape-unseen.ts';
-import { OPERATOR_CHAIN } from '../store/journal/operator-chain.ts';
+import { OPERATOR_CHAIN } from '../store/journal/chain.ts';
 import { openSecrets } from '../store/secrets-file.ts';
 import type { SqliteDatabase } from '../store/sqlite/database.ts';
 import { verifyJournal, type Verdict } from '../store/journal/verify.ts';
 import { chainOfTenant } from '../stages/record/audit-row.ts';
 import { findPlaces, withDatabase, type DeploymentFlags } from './deployment.ts';
 import { auditTable, inOrderOfTime, plainText } from './audit-table.ts';
-import { toCsv } from './csv.ts';
-import { formatJson, parseSpan, printable } from './table.ts';
+import { toCsv, formatJson, parseSpan, printable } from './table.ts';
 
 /** Which rows of the record to show. */
 export interface RowFlags extends DeploymentFlags {

@@ -1,4 +1,4 @@
-import { concealValues } from '../config/conceal-values.ts';
+import { concealValues } from '../config/expand.ts';
 import { printableLines } from './table.ts';
 
 let concealed: readonly string[] = [];

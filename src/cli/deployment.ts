@@ -12,7 +12,7 @@ import {
 import { openLog } from '../gateway/open-log.ts';
 import { requirePlaces } from '../gateway/settings/place-problems.ts';
 import { damageIn } from '../store/journal/damage.ts';
-import { OPERATOR_CHAIN } from '../store/journal/operator-chain.ts';
+import { OPERATOR_CHAIN } from '../store/journal/chain.ts';
 import { openSecrets } from '../store/secrets-file.ts';
 import { SqliteDatabase } from '../store/sqlite/database.ts';
 import { createOperations, type Operations } from '../store/sqlite/operations.ts';

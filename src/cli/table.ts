@@ -53,3 +53,15 @@ export function parseSpan(text: string): number | undefined {
 }
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Writes comma-separated values; a cell that a spreadsheet would read as a formula is escaped. */
+export function toCsv(headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const lines = headings.length > 0 ? [headings, ...rows] : rows;
+  return lines.map((cells) => `${cells.map(toCell).join(',')}\r\n`).join('');
+}
+
+function toCell(text: string): string {
+  // Full-width forms count as formulas in some locales, and some locales separate cells with a semicolon.
+  const safe = /^\s*[=+\-@\t\r＝＋－＠]/.test(text) ? `'${text}` : text;
+  return /[",;\t\r\n']/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}

@@ -4,7 +4,7 @@ import type { Log } from '../observe/log.ts';
 import { readFamily } from '../observe/metrics.ts';
 import { createServer, type Server } from '../server/create-server.ts';
 import { listen, type Listening } from '../server/http/node-http.ts';
-import { OPERATOR_CHAIN } from '../store/journal/operator-chain.ts';
+import { OPERATOR_CHAIN } from '../store/journal/chain.ts';
 import type { Config } from './settings/config.ts';
 import { changeBetween, CurrentSource } from './current-source.ts';
 import { createGeneration, type Generation } from './generation.ts';

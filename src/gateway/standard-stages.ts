@@ -1,7 +1,8 @@
 import { digest } from '../base/digest.ts';
 import { limitTime } from '../core/essentials/limit-time.ts';
 import { permit } from '../core/essentials/permit.ts';
-import type { Stage } from '../core/stage.ts';
+import type { Call } from '../core/call.ts';
+import type { Next, Stage } from '../core/stage.ts';
 import { validateInputWithin, validateOutputWithin } from '../core/essentials/validate.ts';
 import { approve } from '../stages/approve/approve.ts';
 import { audit, type AuditStage } from '../stages/record/audit.ts';
@@ -18,7 +19,6 @@ import { sanitize } from '../stages/cleaning/sanitize.ts';
 import { sanitizeInput } from '../stages/cleaning/sanitize-input.ts';
 import { timeLimits } from '../stages/timeout.ts';
 import type { Config } from './settings/config.ts';
-import { countCalls } from './count-calls.ts';
 import type { Lasting } from './lasting.ts';
 
 /** The stages of a configuration in their fixed order, and the functions of its record. */
@@ -114,4 +114,19 @@ function createRecord(
     clock,
   };
   return { audit: audit(stages.audit, parts), commit: commit({ ...parts, show: stages.audit.arguments }) };
+}
+
+// Counts the calls under way, if there is no record that does.
+function countCalls(tally: { underWay: number }): Stage {
+  const around =
+    <C extends Call>(next: Next<C>): Next<C> =>
+    async (call) => {
+      tally.underWay++;
+      try {
+        return await next(call);
+      } finally {
+        tally.underWay--;
+      }
+    };
+  return { name: 'count', wrap: (_tool, next) => around(next), wrapReading: around };
 }

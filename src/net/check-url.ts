@@ -1,5 +1,5 @@
 import { OutboundError } from './outbound.ts';
-import { isIpHost } from './is-ip-host.ts';
+import { isIpHost } from './is-global-address.ts';
 import type { OutboundRules } from './outbound-rules.ts';
 
 const MAX_URL_LENGTH = 2_048;

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { OutboundError } from './outbound.ts';
-import { isIpHost } from './is-ip-host.ts';
+import { isIpHost } from './is-global-address.ts';
 import type { OutboundRules } from './outbound-rules.ts';
 import { raceStop } from './within-time.ts';
 

@@ -81,3 +81,8 @@ function toHex(address: string): string {
   const value = fromIpv4(end);
   return `${address.slice(0, start)}${(value >> 16n).toString(16)}:${(value & 0xffffn).toString(16)}`;
 }
+
+/** Whether a parsed URL's host is an address rather than a name. */
+export function isIpHost(hostname: string): boolean {
+  return hostname.startsWith('[') || isIP(hostname) !== 0;
+}

@@ -1,8 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { ToolcribError } from '../base/errors.ts';
 import type { OutboundOptions } from './outbound.ts';
-import { isGlobalAddress } from './is-global-address.ts';
-import { isIpHost } from './is-ip-host.ts';
+import { isGlobalAddress, isIpHost } from './is-global-address.ts';
 import { limitLookups } from './limit-lookups.ts';
 
 /** The options of a client, checked and with defaults filled in. */

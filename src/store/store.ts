@@ -4,6 +4,8 @@ import type { Memory } from '../core/memory/memory.ts';
 import type { NotKept } from '../core/memory/not-kept.ts';
 import type { Reservation } from '../core/memory/reservation.ts';
 import type { Awaitable } from '../base/awaitable.ts';
+import { randomBytes } from 'node:crypto';
+import { ToolcribError } from '../base/errors.ts';
 
 /** Everything that must be remembered, wherever it is stored. */
 export interface Store {
@@ -83,4 +85,19 @@ export interface IdentityStore extends Identities {
   listKeys(): Promise<readonly KeyRecord[]>;
   putTenant(tenant: TenantRecord): Promise<void>;
   listTenants(): Promise<readonly TenantRecord[]>;
+}
+
+/** A new id for an approval, short enough to be read aloud. */
+export function newApprovalId(): string {
+  return `apr_${randomBytes(6).toString('hex')}`;
+}
+
+/** The error for a call that cannot be recorded; the cause is only logged. */
+export function recordUnavailable(cause?: string): ToolcribError {
+  const text = 'Calls cannot be put on record now, so none goes through; try again later.';
+  return new ToolcribError(
+    'record_unavailable',
+    text,
+    cause === undefined ? {} : { cause: new Error(cause) },
+  );
 }

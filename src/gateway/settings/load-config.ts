@@ -3,10 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Scalar } from 'yaml';
 import { complaintError, type Complaint } from '../../config/complaint.ts';
-import { concealValues, TELLING } from '../../config/conceal-values.ts';
+import { concealValues, TELLING, expand } from '../../config/expand.ts';
 import { configSchema, conflictsIn, type Config } from './config.ts';
 import { describeIssue, valueAt, type Finding } from '../../config/describe-issue.ts';
-import { expand } from '../../config/expand.ts';
 import { fileConflicts } from './file-conflicts.ts';
 import { YamlText, type About, type Path } from '../../config/yaml-text.ts';
 

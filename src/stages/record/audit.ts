@@ -9,8 +9,7 @@ import { Roster } from '../../base/roster.ts';
 import type { Result } from '../../core/result.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import type { Next, Stage } from '../../core/stage.ts';
-import { recordUnavailable } from '../../store/record-unavailable.ts';
-import type { Journal } from '../../store/store.ts';
+import { recordUnavailable, type Journal } from '../../store/store.ts';
 import { chainOf, RowWriter, type Ending } from './audit-row.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 

@@ -47,3 +47,6 @@ export function parseRow(line: string): ChainRow | undefined {
     return undefined;
   return { chain, seq: Number(seq), hash: own, body };
 }
+
+/** The chain for the actions of operators and for changes of the record itself. */
+export const OPERATOR_CHAIN = '@operator';

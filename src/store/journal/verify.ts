@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { ToolcribError } from '../../base/errors.ts';
 import { parseJson } from '../../base/parse-json.ts';
-import { genesis, link, parseRow, type ChainHead, type ChainRow } from './chain.ts';
+import { genesis, link, parseRow, type ChainHead, type ChainRow, OPERATOR_CHAIN } from './chain.ts';
 import {
   foldGroup,
   headsAfter,
@@ -10,7 +10,6 @@ import {
   type CheckpointCopy,
 } from './checkpoint.ts';
 import { damageIn } from './damage.ts';
-import { OPERATOR_CHAIN } from './operator-chain.ts';
 import type { SqliteDatabase } from '../sqlite/database.ts';
 import { decodeText, textBytes, type StoredBytes } from './stored-text.ts';
 import {

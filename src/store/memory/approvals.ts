@@ -11,7 +11,7 @@ import {
 import type { Clock } from '../../base/clock.ts';
 import { shareLimits } from '../../core/memory/limits.ts';
 import { Shares } from '../../core/memory/shares.ts';
-import { newApprovalId } from '../approval-id.ts';
+import { newApprovalId } from '../store.ts';
 
 const MAX_APPROVALS = 10_000;
 const MAX_BYTES = 64 * 1_048_576;

@@ -7,7 +7,7 @@ import {
 } from '../../core/memory/approval.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { tenantOf } from '../../core/caller.ts';
-import { newApprovalId } from '../approval-id.ts';
+import { newApprovalId } from '../store.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { SqliteShares } from './shares.ts';
 

@@ -3,7 +3,7 @@ import { openCheckpoint } from '../journal/checkpoint.ts';
 import { isRunning } from '../journal/holder.ts';
 import { endIntent, holderOf } from '../journal/intent.ts';
 import type { JournalWriter } from './journal-writer.ts';
-import { OPERATOR_CHAIN } from '../journal/operator-chain.ts';
+import { OPERATOR_CHAIN } from '../journal/chain.ts';
 import { settledTask, type Held } from '../journal/settled-task.ts';
 import type { SqliteDatabase } from './database.ts';
 import type { Entry } from '../store.ts';

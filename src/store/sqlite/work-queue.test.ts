@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { recordUnavailable } from '../record-unavailable.ts';
+import { recordUnavailable } from '../store.ts';
 import { WorkQueue, type Waiting } from './work-queue.ts';
 import type { Operation } from './worker-messages.ts';
 

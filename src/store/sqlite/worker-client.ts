@@ -3,9 +3,8 @@ import { ToolcribError } from '../../base/errors.ts';
 import type { Reservation } from '../../core/memory/reservation.ts';
 import { isOneRow } from '../journal/chain.ts';
 import { endIntent, intentIn } from '../journal/intent.ts';
-import { recordUnavailable } from '../record-unavailable.ts';
+import { recordUnavailable, type Entry } from '../store.ts';
 import { failureOf, startStoreWorker } from './start-worker.ts';
-import type { Entry } from '../store.ts';
 import { refuseParcel, WorkQueue, type Body, type Parcel, type Waiting } from './work-queue.ts';
 import type { Batch, News, Operation, Reply, WorkerOptions } from './worker-messages.ts';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { parentPort } from 'node:worker_threads';
 import { checkpointKeys, openCheckpoint } from '../journal/checkpoint.ts';
 import { JournalWriter } from './journal-writer.ts';
-import { OPERATOR_CHAIN } from '../journal/operator-chain.ts';
+import { OPERATOR_CHAIN } from '../journal/chain.ts';
 import { proveRoom } from './prove-room.ts';
 import { retain, settleIntents, settleTasks } from './journal-upkeep.ts';
 import { SqliteDatabase } from './database.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { namingOptions } from '../naming-options.ts';
 import { sqlLimits } from '../sql/limits.ts';
-import { plainName } from '../sql/name.ts';
+import { plainName } from '../sql/query-rules.ts';
 
 const name = z.string().regex(plainName, 'must be a plain name: letters, digits and "_", at most 63 of them');
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { queryDatabaseOptions } from './options.ts';
 import type { SqlDriver, SqlValue, TableName } from '../sql/driver.ts';
-import { plainName } from '../sql/name.ts';
+import { plainName } from '../sql/query-rules.ts';
 
 type Tables = z.output<typeof queryDatabaseOptions>['tables'];
 

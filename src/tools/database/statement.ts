@@ -1,6 +1,6 @@
 import type { View } from './rules.ts';
 import type { SqlDriver, SqlValue } from '../sql/driver.ts';
-import { quoteName } from '../sql/name.ts';
+import { quoteName } from '../sql/query-rules.ts';
 
 /** What to select from a table. */
 export interface Selection {

@@ -1,7 +1,7 @@
 import { ToolcribError } from '../../base/errors.ts';
 import { createOutboundClient, type OutboundClient } from '../../net/create-outbound-client.ts';
 import { OutboundError, type OutboundOptions } from '../../net/outbound.ts';
-import { isIpHost } from '../../net/is-ip-host.ts';
+import { isIpHost } from '../../net/is-global-address.ts';
 import { prepareRequest } from '../../net/prepare-request.ts';
 import { asList, asObject, textOf, unusable, type OpenApiDocument } from './document.ts';
 import type { OpenApiSettings } from './options.ts';

@@ -9,9 +9,9 @@ import {
   tableRefusal,
   type AllowedTable,
   type SqlRules,
+  quoteName,
 } from './query-rules.ts';
 import { lexSql, parseSql, type SqlToken } from './query-parser.ts';
-import { quoteName } from './name.ts';
 
 /** A query that may be sent to PostgreSQL. */
 export interface CheckedSelect {

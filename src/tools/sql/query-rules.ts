@@ -66,3 +66,11 @@ export function checkText(sql: string): void {
   if (sql.includes('\0') || /\p{Surrogate}/u.test(sql))
     throw new SqlRefusal('Query not allowed', 'The query holds a character that is not text.');
 }
+
+/** A name that never needs quotes: no other text of a caller is put into a statement. */
+export const plainName = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
+
+/** A quoted name, exact in both databases, whatever it contains. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

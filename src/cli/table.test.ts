@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { propertyRuns } from '../../test/property-runs.ts';
-import { toCsv } from './csv.ts';
+import { toCsv } from './table.ts';
 
 test('rows are lines of cells, quoted where they must be', () => {
   expect(toCsv(['a', 'b'], [['1', 'x,"y"']])).toBe('a,b\r\n1,"x,""y"""\r\n');
