@@ -57,6 +57,7 @@ program
       'javascript',
     ]),
   )
+  .option('--tool <name>', 'what its tool is called, such as find_orders')
   .option('--does <sentence>', 'for the model: what the tool does')
   .option('--returns <sentence>', 'for the model: what it returns')
   .option('--when <sentence>', 'for the model: when to use it')

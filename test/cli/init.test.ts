@@ -183,6 +183,13 @@ test.each(['My Tools', '../x', '', 'a"b', 'toolcrib', 'zod', '-x', 'x'.repeat(10
   },
 );
 
+test.each(['Send', 'send-note', '_x', 'delete', 'a'.repeat(65)])(
+  'a tool cannot be called %j, since models or JavaScript would not take it',
+  async (tool) => {
+    await expect(init(join(scratch(), 'new'), { tool, yes: true })).rejects.toThrow('--tool: ');
+  },
+);
+
 describe('on the command line', () => {
   test('it asks nothing where there is no terminal, and says what it wrote and what is next', async () => {
     const folder = join(scratch(), 'Ünser Kram!');
@@ -190,7 +197,7 @@ describe('on the command line', () => {
     const output = await child.outputUntil('npm start\n');
     expect(await child.exit).toEqual({ code: 0, signal: null });
     expect(output).toBe(
-      `Written to ${folder}:\n  package.json\n  toolcrib.yaml\n  tools/send-email.ts\n  tools/send-email.test.ts\n  tsconfig.json\n  .gitignore\n  README.md\nNext:\n  cd ${folder}\n  npm install\n  npm test\n  npm start\n`,
+      `Written to ${folder}:\n  package.json\n  toolcrib.yaml\n  tools/send-email.ts\n  tools/send-email.test.ts\n  tsconfig.json\n  .gitignore\n  README.md\nNext:\n  cd '${folder}'\n  npm install\n  npm test\n  npm start\n`,
     );
     expect(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))).toMatchObject({
       name: 'nser-kram-',
@@ -233,31 +240,42 @@ describe('on the command line', () => {
     return { code, shown, left };
   }
 
-  test('on a terminal it asks for a name, a kind, a language and the three parts of the description (000-27)', async () => {
+  test('on a terminal it asks for names, a kind, a language and the three parts of the description (000-27)', async () => {
     const folder = join(scratch(), 'asked');
     const down = '\u001B[B';
     const { code, left } = await answer(folder, [
-      ['What is it called?', '-2\r'],
+      ['What is it called?', 'asked-2\r'],
       ['What is its first tool for?', `${down}${down}\r`],
       ['What is it written in?', `${down}\r`],
-      ['What does convert_currency do?', '\r'],
-      ['What does it return?', ' Really.\r'],
+      ['What is the tool called?', 'change_money\r'],
+      ['What does change_money do?', '\r'],
+      ['What does it return?', 'Returns the amount.\r'],
       ['When should a model use it?', '\r'],
     ]);
     expect({ code, left }).toEqual({ code: 0, left: [] });
     expect(JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))).toMatchObject({ name: 'asked-2' });
-    expect(readFileSync(join(folder, 'tools/convert-currency.js'), 'utf8')).toContain(
-      "      'Converts an amount of money from one currency to another.',\n      'Returns the converted amount and the rate it was converted at. Really.',\n      'Use it whenever a price has to be told in another currency.',\n",
+    expect(readFileSync(join(folder, 'tools/change-money.js'), 'utf8')).toContain(
+      "      'Converts an amount of money from one currency to another.',\n      'Returns the amount.',\n      'Use it whenever a price has to be told in another currency.',\n",
     );
   });
 
   test('on a terminal, too, options answer every question (000-27)', async () => {
     const folder = join(scratch(), 'told');
     const sentences = ['--does', 'Does it.', '--returns', 'Returns it.', '--when', 'Use it.'];
-    const flags = ['--name', 'told-2', '--template', 'action', '--language', 'typescript', ...sentences];
+    const flags = [
+      '--name',
+      'told-2',
+      '--template',
+      'action',
+      '--tool',
+      'send_note',
+      '--language',
+      'typescript',
+      ...sentences,
+    ];
     const { code, shown } = await answer(folder, [['?', '\u0003']], flags);
     expect({ code, asked: shown.includes('?') }).toEqual({ code: 0, asked: false });
-    expect(readFileSync(join(folder, 'tools/send-email.ts'), 'utf8')).toContain(
+    expect(readFileSync(join(folder, 'tools/send-note.ts'), 'utf8')).toContain(
       "      'Does it.',\n      'Returns it.',\n      'Use it.',\n",
     );
   });

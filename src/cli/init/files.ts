@@ -1,11 +1,13 @@
 import { packageFolder, packageVersion, readManifest } from '../package-version.ts';
 import { ownSource } from './own-source.ts';
-import { templates, type TemplateName } from './templates.ts';
+import { named, templates, type Template, type TemplateName } from './templates.ts';
 
 /** The choices for a new project. */
 export interface ProjectPlan {
   readonly name: string;
   readonly template: TemplateName;
+  /** The name of the tool. */
+  readonly tool: string;
   readonly language: 'typescript' | 'javascript';
   /** The three parts of the tool's description. */
   readonly does: string;
@@ -15,7 +17,7 @@ export interface ProjectPlan {
 
 /** The files of a new project, by path. */
 export function projectFiles(plan: ProjectPlan): ReadonlyMap<string, string> {
-  const { file } = templates[plan.template];
+  const { file } = templateOf(plan);
   const isTyped = plan.language === 'typescript';
   const ending = isTyped ? 'ts' : 'js';
   const source = ownSource(packageFolder);
@@ -31,6 +33,11 @@ export function projectFiles(plan: ProjectPlan): ReadonlyMap<string, string> {
     ],
     ['README.md', readmeOf(plan, ending, source)],
   ]);
+}
+
+// The template under the name that was chosen for its tool.
+function templateOf({ template, tool }: ProjectPlan): Template {
+  return named(templates[template], tool);
 }
 
 type Ending = 'ts' | 'js';
@@ -82,8 +89,9 @@ tools:
 `;
 }
 
-function toolOf({ template, does, returns, when }: ProjectPlan): string {
-  const { tool, title, variable, above, parts, handler } = templates[template];
+function toolOf(plan: ProjectPlan): string {
+  const { does, returns, when } = plan;
+  const { tool, title, variable, above, parts, handler } = templateOf(plan);
   return `import { defineTool } from 'toolcrib';
 import { z } from 'zod';
 
@@ -105,8 +113,8 @@ ${parts}
 `;
 }
 
-function testOf({ template }: ProjectPlan, ending: Ending): string {
-  const { variable, file, tests } = templates[template];
+function testOf(plan: ProjectPlan, ending: Ending): string {
+  const { variable, file, tests } = templateOf(plan);
   return `import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createServer, ToolRegistry } from 'toolcrib';

@@ -3,13 +3,14 @@ import { ToolcribError } from '../../base/errors.ts';
 import { projectFiles, type ProjectPlan } from './files.ts';
 import { complaintAboutName, nameAfter } from './name.ts';
 import { askQuestions } from './questions.ts';
-import { templates, type TemplateName } from './templates.ts';
+import { complaintAboutTool, templates, type TemplateName } from './templates.ts';
 import { refuseExisting, writeFiles } from './write.ts';
 
 /** Options of `toolcrib init`. */
 export interface InitFlags {
   readonly name?: string;
   readonly template?: TemplateName;
+  readonly tool?: string;
   readonly language?: ProjectPlan['language'];
   readonly does?: string;
   readonly returns?: string;
@@ -24,6 +25,8 @@ export interface InitFlags {
 export async function init(folder: string, flags: InitFlags): Promise<void> {
   const complaint = flags.name === undefined ? undefined : complaintAboutName(flags.name);
   if (complaint !== undefined) throw new ToolcribError('invalid_setup', `--name: ${complaint}`);
+  const wrong = flags.tool === undefined ? undefined : complaintAboutTool(flags.tool);
+  if (wrong !== undefined) throw new ToolcribError('invalid_setup', `--tool: ${wrong}`);
   const standard = standardPlan(folder, flags);
   // Before any questions, so that nobody answers them in vain.
   if (!flags.force) refuseExisting(folder, projectFiles(standard).keys());
@@ -39,10 +42,11 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
   process.stdout.write(farewell(folder, [...files.keys()]));
 }
 
-function knownFrom({ name, template, language, does, returns, when }: InitFlags): Partial<ProjectPlan> {
+function knownFrom({ name, template, tool, language, does, returns, when }: InitFlags): Partial<ProjectPlan> {
   return {
     ...(name !== undefined && { name }),
     ...(template !== undefined && { template }),
+    ...(tool !== undefined && { tool }),
     ...(language !== undefined && { language }),
     ...(does !== undefined && { does }),
     ...(returns !== undefined && { returns }),
@@ -52,10 +56,11 @@ function knownFrom({ name, template, language, does, returns, when }: InitFlags)
 
 function standardPlan(folder: string, flags: InitFlags): ProjectPlan {
   const template = flags.template ?? 'query';
-  const { does, returns, when } = templates[template];
+  const { tool, does, returns, when } = templates[template];
   return {
     name: nameAfter(folder),
     language: 'typescript',
+    tool,
     does,
     returns,
     when,
@@ -66,7 +71,7 @@ function standardPlan(folder: string, flags: InitFlags): ProjectPlan {
 
 function farewell(folder: string, paths: readonly string[]): string {
   const isHere = resolve(folder) === process.cwd();
-  const steps = [...(isHere ? [] : [`cd ${folder}`]), 'npm install', 'npm test', 'npm start'];
+  const steps = [...(isHere ? [] : [`cd ${quotedForShell(folder)}`]), 'npm install', 'npm test', 'npm start'];
   return [
     `Written to ${isHere ? 'this folder' : folder}:`,
     ...paths.map((path) => `  ${path}`),
@@ -74,4 +79,9 @@ function farewell(folder: string, paths: readonly string[]): string {
     ...steps.map((step) => `  ${step}`),
     '',
   ].join('\n');
+}
+
+// Something to copy into a shell as it is.
+function quotedForShell(path: string): string {
+  return /^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

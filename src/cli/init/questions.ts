@@ -1,6 +1,6 @@
 import type { ProjectPlan } from './files.ts';
 import { complaintAboutName } from './name.ts';
-import { templates, type TemplateName } from './templates.ts';
+import { complaintAboutTool, templates, type TemplateName } from './templates.ts';
 
 /** Asks on the terminal for what is not known yet; returns `undefined` if cancelled. */
 export async function askQuestions(
@@ -13,21 +13,23 @@ export async function askQuestions(
     if (isCancel(answer)) throw new Cancelled();
     return answer as Exclude<T, symbol>;
   };
-  const sentence = (message: string, initialValue: string): Promise<string> =>
+  // What is suggested is taken by pressing Enter, and gone as soon as something is typed.
+  const ask = (
+    message: string,
+    suggested: string,
+    complaintAbout?: (answer: string) => string | undefined,
+  ): Promise<string> =>
     answered(
       text({
         message,
-        initialValue,
-        validate: (value) => (value?.trim() ? undefined : 'Say it in a sentence.'),
+        placeholder: suggested,
+        defaultValue: suggested,
+        validate: (value) => (value?.trim() ? complaintAbout?.(value) : undefined),
       }),
     );
   try {
     intro('A new project with tools for AI agents');
-    const name =
-      known.name ??
-      (await answered(
-        text({ message: 'What is it called?', initialValue: suggestedName, validate: complaintAboutName }),
-      ));
+    const name = known.name ?? (await ask('What is it called?', suggestedName, complaintAboutName));
     const template =
       known.template ??
       (await answered(select<TemplateName>({ message: 'What is its first tool for?', options: kinds })));
@@ -37,13 +39,15 @@ export async function askQuestions(
         select<ProjectPlan['language']>({ message: 'What is it written in?', options: languages }),
       ));
     const standard = templates[template];
+    const tool = known.tool ?? (await ask('What is the tool called?', standard.tool, complaintAboutTool));
     return {
       name,
       template,
+      tool,
       language,
-      does: known.does ?? (await sentence(`What does ${standard.tool} do?`, standard.does)),
-      returns: known.returns ?? (await sentence('What does it return?', standard.returns)),
-      when: known.when ?? (await sentence('When should a model use it?', standard.when)),
+      does: known.does ?? (await ask(`What does ${tool} do?`, standard.does)),
+      returns: known.returns ?? (await ask('What does it return?', standard.returns)),
+      when: known.when ?? (await ask('When should a model use it?', standard.when)),
     };
   } catch (error) {
     if (!(error instanceof Cancelled)) throw error;

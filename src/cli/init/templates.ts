@@ -172,3 +172,34 @@ test('a currency without a rate is told', async () => {
 
 /** The first tools, by purpose. */
 export const templates = { query, action, transformation };
+
+/** A template whose tool has another name. */
+export function named(template: Template, tool: string): Template {
+  if (tool === template.tool) return template;
+  const words = tool.split('_').filter(Boolean);
+  const sentence = words.join(' ');
+  return {
+    ...template,
+    tool,
+    title: `${sentence.charAt(0).toUpperCase()}${sentence.slice(1)}`,
+    variable: words
+      .map((word, index) => (index === 0 ? word : word.charAt(0).toUpperCase() + word.slice(1)))
+      .join(''),
+    file: words.join('-'),
+    tests: template.tests.replaceAll(`'${template.tool}'`, `'${tool}'`),
+  };
+}
+
+// Words that cannot name a constant in JavaScript.
+const RESERVED: ReadonlySet<string> = new Set(
+  'await break case catch class const continue debugger default delete do else enum export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof var void while with yield assert client test'.split(
+    ' ',
+  ),
+);
+
+/** Says what is wrong with the name of a tool, if anything is. */
+export function complaintAboutTool(tool = ''): string | undefined {
+  if (!/^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/.test(tool) || tool.length > 64)
+    return 'A tool has a name such as find_orders: up to 64 small letters and digits, with "_" between words.';
+  return RESERVED.has(tool) ? `"${tool}" means something in JavaScript; add a word to it.` : undefined;
+}
