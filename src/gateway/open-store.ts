@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
@@ -52,7 +52,10 @@ export async function openStore(
     import('../store/secrets-file.ts'),
   ]);
   // Secrets first: an existing database was made with its own, and creating new ones would hide that those are lost.
+  const isNew = !existsSync(places.secrets);
   const secrets = openSecrets(places.secrets, hasDatabase(places) ? 'existing' : 'any');
+  const hint = isNew ? (await import('./ignore-hint.ts')).ignoreHint(places) : undefined;
+  if (hint !== undefined) log('warn', hint);
   const { audit } = config.stages;
   const store = await openSqliteStore({
     file: places.database,
