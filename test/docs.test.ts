@@ -52,6 +52,28 @@ test('the test in docs/testing.md runs and passes', () => {
   expect(complaintsOf('jiti', [join(folder, `${name}.ts`)])).toBe('');
 });
 
+const programs = pages
+  .filter((page) => page !== join('docs', 'tutorial.md')) // The long tests run the tutorial.
+  .flatMap((page) =>
+    [
+      ...readFileSync(join(root, page), 'utf8').matchAll(/```ts\n([^]*?)```(?:\n\n```text\n([^]*?)```)?/g),
+    ].flatMap(([, , printed], index) => (printed === undefined ? [] : [{ page, index, printed }])),
+  );
+
+test('programs that are shown with their output print it (004-26)', () => {
+  // In one process, because starting one takes longer than the programs.
+  const end = 'end of a program\n';
+  const runs = programs.map(({ page, index }) => {
+    const { name } = blocks.filter((block) => block.page === page)[index]!;
+    return `await import('./${name}.ts');\nprocess.stdout.write(${JSON.stringify(end)});\n`;
+  });
+  writeFileSync(join(folder, 'all.ts'), runs.join(''));
+  const outputs = outputOf('jiti', [join(folder, 'all.ts')]).split(end);
+  expect(programs.map(({ page }, index) => [page, outputs[index]])).toEqual(
+    programs.map(({ page, printed }) => [page, printed]),
+  );
+});
+
 test('every page of the docs is reachable from the README, and no link points at nothing', () => {
   // The stages and the ready-made tools have a page each that lists them.
   const linked = ['README.md', 'docs/stages.md', 'docs/ready-made.md'].flatMap((page) =>
@@ -87,14 +109,19 @@ test('every metric of a gateway is in docs/operations.md', () => {
   for (const name of names) expect(watched!.split('\n## ')[0]).toContain(`\`${name}`);
 });
 
+function outputOf(command: string, args: readonly string[]): string {
+  return execFileSync(join(root, 'node_modules', '.bin', command), args, {
+    cwd: root,
+    env: { ...process.env, NO_COLOR: '1' },
+    timeout: 120_000,
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
+}
+
 function complaintsOf(command: string, args: readonly string[]): string {
   try {
-    execFileSync(join(root, 'node_modules', '.bin', command), args, {
-      cwd: root,
-      timeout: 120_000,
-      encoding: 'utf8',
-      stdio: 'pipe',
-    });
+    outputOf(command, args);
     return '';
   } catch (error) {
     const { stdout, stderr } = error as { stdout: string; stderr: string };
