@@ -118,6 +118,31 @@ export type {
   TaskRecords,
 } from './core/memory/memory.ts';
 
+// Clients
+export { connect } from './client/connect.ts';
+export type { Client, CompletionTarget, Suggestions } from './client/client.ts';
+export type { CallResult, DataOptions, PendingCall } from './client/call-result.ts';
+export type { ClientOptions, HttpOptions, Limits, RequestOptions, Timeouts } from './client/options.ts';
+export type { FormAsked, PageAsked, QuestionContext, QuestionHandlers } from './client/question-handlers.ts';
+export type { ClientEvents } from './client/peer.ts';
+export type { ServerFacts } from './client/opening.ts';
+export type { ConnectionState } from './client/state.ts';
+export type { TaskHandle, TaskState } from './client/task-handle.ts';
+export { parseSseMessages } from './protocol/decode/event-parser.ts';
+export {
+  Cancelled,
+  HttpFailure,
+  InvalidArguments,
+  PermissionDenied,
+  RemoteError,
+  SignInNeeded,
+  toAgentError,
+  ToolExecutionFailed,
+  ToolExecutionFailed as ToolExecutionError,
+  ToolNotFound,
+  ToolTimeout,
+} from './client/errors.ts';
+
 // Errors
 export { ToolcribError } from './base/errors.ts';
 export type { ErrorCode, ErrorDetails } from './base/errors.ts';

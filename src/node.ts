@@ -12,3 +12,7 @@ export { createJwtSignIn, type JwtSignInOptions, type TokenParts } from './auth/
 export type { IssuerOptions } from './auth/issuer.ts';
 export type { FetchDocument, FetchedDocument } from './auth/fetch-document.ts';
 export type { DeclaredRoute, Route, RouteAccess, RouteAnswer } from './server/http/routes.ts';
+
+// Clients of servers that are programs
+export { connectStdio } from './client/stdio/connect-stdio.ts';
+export type { StdioClientOptions } from './client/stdio/connect-stdio.ts';

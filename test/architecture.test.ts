@@ -24,6 +24,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   stages: ['base', 'schema', 'core', 'observe', 'store'],
   tools: ['base', 'schema', 'core', 'net'],
   lint: ['base', 'schema', 'core'],
+  client: ['base', 'schema', 'core', 'protocol', 'net', 'config'],
   server: ['base', 'core', 'protocol', 'observe'],
   client: ['base', 'schema', 'core', 'protocol', 'net', 'config'],
   gateway: ['base', 'schema', 'core', 'config', 'auth', 'observe', 'store', 'stages', 'tools', 'server'],

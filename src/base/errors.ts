@@ -28,6 +28,8 @@ export const errorTable = {
   outcome_not_kept: { reply: 'result' },
   approval_required: { reply: 'result' },
   tool_failed: { reply: 'result' },
+  invalid_answer: { reply: 'result' },
+  needs_sign_in: { reply: 'result' },
 
   parse_error: { reply: 'error', number: -32700, status: 400 },
   invalid_request: { reply: 'error', number: -32600, status: 400 },
@@ -45,6 +47,7 @@ export const errorTable = {
   missing_capability: { reply: 'error', number: -32021, status: 400 },
   unsupported_version: { reply: 'error', number: -32022, status: 400 },
   cancelled: { reply: 'error', number: -32603 },
+  remote_error: { reply: 'error', number: -32603 },
 
   refused_origin: { reply: 'error', number: -32600, status: 403 },
   not_found: { reply: 'error', number: -32600, status: 404 },
@@ -73,20 +76,25 @@ export interface ErrorDetails {
   readonly cause?: unknown;
   /** The id that connects a response without details to its log entry. */
   readonly incident?: string;
+  /** The JSON-RPC number another server gave, where it is not the code's own. */
+  readonly number?: number;
 }
 
 /** The one error class. Its message is sent to the reader and holds no path, stack, host or secret. */
 export class ToolcribError extends Error {
-  override readonly name = 'ToolcribError';
+  override readonly name: string = 'ToolcribError';
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, unknown>> | undefined;
   readonly incident: string | undefined;
+  /** The JSON-RPC number another server gave; else it is the one of the code. */
+  readonly number: number | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
     this.code = code;
     this.data = details.data;
     this.incident = details.incident;
+    this.number = details.number;
   }
 }
 

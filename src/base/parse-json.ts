@@ -12,9 +12,12 @@ export function parseEscapedKeys(text: string): unknown {
   return MISREADS_KEYS ? readJson(text) : (JSON.parse(text) as unknown);
 }
 
-/** Parses JSON text without the engine's reading of keys; throws for the same texts as `JSON.parse`. */
-export function readJson(text: string): unknown {
-  return new Reader(text).read();
+/**
+ * Reads JSON text without the engine's reading of keys; throws for the same texts as `JSON.parse`.
+ * `exact` gives integers that a number cannot hold as `bigint`.
+ */
+export function readJson(text: string, integers?: 'exact'): unknown {
+  return new Reader(text, integers === 'exact').read();
 }
 
 /** Whether a key of this text is written with an escape. */
@@ -53,13 +56,15 @@ const MISREADS_KEYS = ((): boolean => {
 /** Builds objects and arrays itself; the engine reads strings and numbers correctly. */
 class Reader {
   readonly #text: string;
+  readonly #isExact: boolean;
   #at = 0;
   // The open containers, and for each open object the key whose value is being read.
   readonly #open: (unknown[] | Record<string, unknown>)[] = [];
   readonly #keys: string[] = [];
 
-  constructor(text: string) {
+  constructor(text: string, isExact: boolean) {
     this.#text = text;
+    this.#isExact = isExact;
   }
 
   read(): unknown {
@@ -154,13 +159,20 @@ class Reader {
     }
     this.#at = at;
     const isPlain = at > start && at - start <= MAX_PLAIN_DIGITS && whole >= 10 ** (at - start - 1);
-    return isPlain ? whole : (JSON.parse(text.slice(start, at)) as unknown);
+    if (isPlain) return whole;
+    const value = JSON.parse(text.slice(start, at)) as unknown;
+    return this.#isExact && isRounded(value, text.slice(start, at)) ? BigInt(text.slice(start, at)) : value;
   }
 
   #next(): number {
     this.#at = skipSpace(this.#text, this.#at);
     return this.#text.charCodeAt(this.#at);
   }
+}
+
+// An integer beyond what a number holds exactly.
+function isRounded(value: unknown, text: string): boolean {
+  return typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(text);
 }
 
 const UNFINISHED = Symbol('unfinished');

@@ -4,7 +4,7 @@ import { ToolcribError } from '../base/errors.ts';
 import { parseJson } from '../base/parse-json.ts';
 import { encodeError } from '../protocol/wire/json-rpc.ts';
 import type { Server } from './create-server.ts';
-import { LineReader } from './line-reader.ts';
+import { LineReader } from '../protocol/wire/line-reader.ts';
 import type { Accidents } from './accidents.ts';
 import { refusalAnswer, textOf, type Answer } from './answer.ts';
 import { createLink } from './link.ts';

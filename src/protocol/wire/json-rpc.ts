@@ -82,7 +82,7 @@ export function encodeResult(idText: string, result: string): string {
 export function encodeError(
   idText: string | undefined,
   error: ToolcribError,
-  number = rowOf(error.code).number,
+  number = error.number ?? rowOf(error.code).number,
 ): string {
   const facts = { code: number ?? -32603, message: error.message };
   return `{"jsonrpc":"2.0",${idText === undefined ? '' : `"id":${idText},`}"error":${withData(facts, error.data)}}`;

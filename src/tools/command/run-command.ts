@@ -6,7 +6,7 @@ import { defineTool, type Tool } from '../../core/tool.ts';
 import { compileArguments, MAX_ARGUMENT_LENGTH, type ReadArguments } from './arguments.ts';
 import { runCommandOptions, type CommandOptions } from './options.ts';
 import { requireBelow } from './paths.ts';
-import { runProcess, type ProcessEnd } from './process.ts';
+import { runProcess, type ProcessEnd } from '../../net/processes/run-process.ts';
 import { checkProgram, workingFolders } from './setup.ts';
 
 /** The `run_command` tool, which must be closed. */

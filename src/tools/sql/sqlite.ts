@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import { coverInherited } from '../command/inherited-descriptors.ts';
+import { coverInherited } from '../../net/processes/inherited-descriptors.ts';
 import {
   sharedPatience,
   sqlError,

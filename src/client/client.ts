@@ -1,0 +1,189 @@
+import type { ClientLogLevel } from '../core/call.ts';
+import type { ListedTool } from '../core/tool.ts';
+import type { JsonObject } from '../protocol/wire/json-rpc.ts';
+import { PendingCall } from './call-result.ts';
+import { Catalog } from './catalog.ts';
+import type { Received } from './exchange.ts';
+import type { ServerFacts } from './opening.ts';
+import type { RequestOptions } from './options.ts';
+import { Peer, type ClientEvents, type ClientSetup } from './peer.ts';
+import { throughRounds } from './rounds.ts';
+import type { ConnectionState } from './state.ts';
+import type { TaskHandle } from './task-handle.ts';
+import { ToolCalls } from './tool-calls.ts';
+
+/** What of a server a text is completed for. */
+export type CompletionTarget =
+  | { readonly prompt: string; readonly argument: string; readonly value: string }
+  | { readonly template: string; readonly argument: string; readonly value: string };
+
+/** Suggestions of a server. */
+export interface Suggestions {
+  readonly values: readonly string[];
+  readonly total?: number;
+  readonly hasMore?: boolean;
+}
+
+const NEVER = new AbortController().signal;
+const FOLLOWED: Partial<Record<keyof ClientEvents, 'tools' | 'prompts' | 'resources'>> = {
+  toolsChanged: 'tools',
+  promptsChanged: 'prompts',
+  resourcesChanged: 'resources',
+};
+
+/** One connection to one server. */
+export class Client {
+  readonly #peer: Peer;
+  readonly #catalog: Catalog;
+  readonly #calls: ToolCalls;
+  #closing: Promise<void> | undefined;
+
+  constructor(setup: ClientSetup) {
+    const { options } = setup;
+    const peer = (this.#peer = new Peer(setup));
+    this.#catalog = new Catalog(peer);
+    this.#calls = new ToolCalls({
+      connection: peer.connection,
+      tools: this.#catalog.tools,
+      questions: peer.questions,
+      clock: peer.clock,
+      timeouts: peer.timeouts,
+      maxRounds: peer.limits.rounds,
+      checksArguments: options.checkArguments ?? true,
+      checksResults: options.checkResults ?? 'warn',
+      onWarning: (text) => peer.warn(text),
+    });
+  }
+
+  /** How the connection stands, with reason and remedy where it does not work. */
+  get state(): ConnectionState {
+    return this.#peer.state;
+  }
+
+  /** What the server says of itself; untrusted. */
+  get server(): ServerFacts {
+    return this.#peer.server;
+  }
+
+  /** What is at the other end, for messages to people. */
+  get label(): string {
+    return this.#peer.label;
+  }
+
+  /** How many requests are under way. */
+  get underWay(): number {
+    return this.#peer.connection.underWay;
+  }
+
+  /** Comes to an agreement with the server; called once, by `connect`. */
+  open(): Promise<void> {
+    return this.#peer.open();
+  }
+
+  /** Tells of an event until the returned function is called. */
+  on<Name extends keyof ClientEvents>(name: Name, listener: (event: ClientEvents[Name]) => void): () => void {
+    const list = FOLLOWED[name];
+    if (list) this.#catalog.follow(list);
+    return this.#peer.listeners.on(name, listener);
+  }
+
+  /** Every tool, over all pages; kept as long as the server says. */
+  listTools(): Promise<readonly ListedTool[]> {
+    return this.#catalog.tools.get();
+  }
+
+  /** Every resource, over all pages. */
+  listResources(): Promise<readonly JsonObject[]> {
+    return this.#catalog.resources.get();
+  }
+
+  /** Every resource template, over all pages. */
+  listResourceTemplates(): Promise<readonly JsonObject[]> {
+    return this.#catalog.templates.get();
+  }
+
+  /** Every prompt, over all pages. */
+  listPrompts(): Promise<readonly JsonObject[]> {
+    return this.#catalog.prompts.get();
+  }
+
+  /** Calls a tool: arguments are checked first, questions answered by the handlers, tasks followed to their end. */
+  callTool(name: string, args: JsonObject = {}, options: RequestOptions = {}): PendingCall {
+    return new PendingCall((resolve) => resolve(this.#calls.call(name, args, options)));
+  }
+
+  /** Calls a tool that goes on as a task, and returns its handle at once. */
+  startTask(name: string, args: JsonObject = {}, options: RequestOptions = {}): Promise<TaskHandle> {
+    return this.#calls.start(name, args, options);
+  }
+
+  /** The contents of a resource, and all else the server says with them. */
+  readResource(uri: string, options: RequestOptions = {}): Promise<JsonObject> {
+    return this.#ask('resources/read', { uri }, options);
+  }
+
+  /** The messages of a prompt, and all else the server says with them. */
+  getPrompt(
+    name: string,
+    args: Readonly<Record<string, string>> = {},
+    options: RequestOptions = {},
+  ): Promise<JsonObject> {
+    return this.#ask('prompts/get', { name, arguments: args }, options);
+  }
+
+  /** Suggestions for an argument of a prompt or a variable of a template. */
+  async complete(
+    target: CompletionTarget,
+    chosen: Readonly<Record<string, string>> = {},
+    options: RequestOptions = {},
+  ): Promise<Suggestions> {
+    const ref =
+      'prompt' in target
+        ? { type: 'ref/prompt', name: target.prompt }
+        : { type: 'ref/resource', uri: target.template };
+    const argument = { name: target.argument, value: target.value };
+    const context = Object.keys(chosen).length > 0 ? { context: { arguments: chosen } } : {};
+    const result = await this.request('completion/complete', { ref, argument, ...context }, options);
+    return result['completion'] as Suggestions;
+  }
+
+  /** Has the server tell of changes of a resource (`resourceUpdated`). */
+  subscribe(uri: string): Promise<void> {
+    return this.#catalog.followResource(uri, 'follow');
+  }
+
+  /** Has the server no longer tell of changes of a resource. */
+  unsubscribe(uri: string): Promise<void> {
+    return this.#catalog.followResource(uri, 'leave');
+  }
+
+  /** Asks for log entries from this level on (`log`). */
+  setLogLevel(level: ClientLogLevel): Promise<void> {
+    return this.#peer.setLogLevel(level);
+  }
+
+  /** Sends any request and returns its result as it came. */
+  async request(method: string, params: JsonObject = {}, options: RequestOptions = {}): Promise<JsonObject> {
+    return (await this.#peer.connection.request(method, params, options)).result;
+  }
+
+  /** Sends any notification. */
+  notify(method: string, params?: JsonObject): Promise<void> {
+    return this.#peer.connection.notify(method, params);
+  }
+
+  /** Ends the connection: requests fail, and no timer, socket, process or listener is left. */
+  close(): Promise<void> {
+    this.#catalog.close();
+    return (this.#closing ??= this.#peer.close());
+  }
+
+  async #ask(method: string, params: JsonObject, options: RequestOptions): Promise<JsonObject> {
+    const { connection, questions, clock, limits } = this.#peer;
+    const send = (extra: JsonObject): Promise<Received> =>
+      connection.request(method, { ...params, ...extra }, options);
+    const signal = options.signal ?? NEVER;
+    const { result } = await throughRounds(send, { questions, maxRounds: limits.rounds, signal, clock });
+    return result;
+  }
+}

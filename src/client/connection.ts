@@ -1,0 +1,253 @@
+import { Deadlines } from '../base/deadlines.ts';
+import type { Clock } from '../base/clock.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { decodeMessages, type Answer, type Incoming, type Notice } from '../protocol/decode/message.ts';
+import { encodeNotification, type JsonObject } from '../protocol/wire/json-rpc.ts';
+import { Cancelled, RemoteError, ToolTimeout } from './errors.ts';
+import { Exchange, type Received } from './exchange.ts';
+import type { Limits, RequestOptions, Timeouts } from './options.ts';
+import { writeRequest } from './request-text.ts';
+import type { ServerQuestions } from './server-questions.ts';
+import type { Dialect, Receiver, Transport } from './transport.ts';
+
+/** What a request may say besides its parameters. */
+export interface SendOptions extends RequestOptions {
+  /** Headers that repeat arguments, names and values in turn. */
+  readonly headers?: readonly string[];
+  readonly onNotice?: Exchange['onNotice'];
+  /** The longest it may take, whatever progress it reports. */
+  readonly absoluteMs?: number;
+  /** A stream that stays open: the server may say as much on it as it likes. */
+  readonly isEndless?: boolean;
+}
+
+/** What a connection is made of. */
+export interface ConnectionParts {
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+  readonly limits: Limits;
+  readonly questions: ServerQuestions;
+  /** The `_meta` every request of this dialect carries, as JSON text. */
+  readonly metaText: (dialect: Dialect) => string | undefined;
+  readonly trace: (() => Readonly<Record<string, string>> | undefined) | undefined;
+  onNotice(notice: Notice): void;
+  onWarning(text: string): void;
+  onLost(error: Error): void;
+}
+
+const TIMED_OUT = 'The request timed out.';
+const CANCELLED = 'The caller cancelled the request.';
+const NO_HEADERS: readonly string[] = [];
+
+/** Requests and their answers, over any transport. Every request ends: with an answer, a failure or a limit of time. */
+export class Connection implements Receiver {
+  readonly #parts: ConnectionParts;
+  readonly #deadlines: Deadlines;
+  readonly #pending = new Map<number, Exchange>();
+  #lastId = 0;
+  #closed: ToolcribError | undefined;
+  dialect: Dialect | undefined;
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts;
+    this.#deadlines = new Deadlines(parts.clock);
+  }
+
+  /** How many requests are under way. */
+  get underWay(): number {
+    return this.#pending.size;
+  }
+
+  /** Sends a request and waits for its answer. */
+  request(method: string, params: JsonObject, options: SendOptions = {}): Promise<Received> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) return reject(this.#closed);
+      if (options.signal?.aborted) return reject(new Cancelled({ cause: options.signal.reason }));
+      const exchange = this.#begin(method, params, { options, resolve, reject });
+      this.#pending.set(exchange.outgoing.id, exchange);
+      this.#limit(exchange, options);
+      this.#parts.transport.send(exchange);
+    });
+  }
+
+  /** Sends a notification. */
+  async notify(method: string, params?: JsonObject): Promise<void> {
+    if (!this.#closed) await this.#parts.transport.post(encodeNotification(method, params));
+  }
+
+  receive(message: Buffer, exchange: Exchange | undefined): void {
+    for (const incoming of decodeMessages(message)) this.#take(incoming, message, exchange);
+  }
+
+  lost(error: Error): void {
+    const cause = error instanceof ToolcribError ? error : gone(this.#parts.transport.label, error);
+    for (const exchange of this.#pending.values()) exchange.fail(cause);
+    this.#pending.clear();
+    if (!this.#closed) this.#parts.onLost(cause);
+  }
+
+  /** Ends every request and the transport. */
+  async close(): Promise<void> {
+    this.#closed ??= new ToolcribError('upstream_unavailable', 'The connection is closed.');
+    for (const exchange of this.#pending.values()) {
+      this.#parts.transport.abandon(exchange, CANCELLED);
+      exchange.fail(this.#closed);
+    }
+    this.#pending.clear();
+    this.#parts.questions.close();
+    this.#deadlines.close();
+    await this.#parts.transport.close();
+  }
+
+  #begin(
+    method: string,
+    params: JsonObject,
+    {
+      options,
+      resolve,
+      reject,
+    }: {
+      readonly options: SendOptions;
+      readonly resolve: (received: Received) => void;
+      readonly reject: (error: unknown) => void;
+    },
+  ): Exchange {
+    const id = ++this.#lastId;
+    const { dialect } = this;
+    const text = writeRequest(id, method, {
+      params,
+      meta: options.meta,
+      trace: this.#parts.trace?.(),
+      base: dialect && this.#parts.metaText(dialect),
+      wantsProgress: options.onProgress !== undefined,
+    });
+    const subject = subjectOf(method, params);
+    const headers = options.headers ?? NO_HEADERS;
+    const exchange = new Exchange({ id, method, body: text, subject, headers }, resolve, reject);
+    exchange.onProgress = options.onProgress;
+    exchange.onNotice = options.onNotice;
+    if (options.isEndless === true) exchange.messages = -Infinity;
+    return exchange;
+  }
+
+  #limit(exchange: Exchange, options: SendOptions): void {
+    const { clock, timeouts } = this.#parts;
+    const stepMs = options.timeoutMs ?? timeouts.callMs;
+    const until = clock.ticks() + Math.max(stepMs, options.absoluteMs ?? timeouts.absoluteMs);
+    const expire = (): void =>
+      this.#stop(exchange, new ToolTimeout(tookTooLong(exchange, stepMs)), TIMED_OUT);
+    let disarm = this.#deadlines.start(stepMs, expire);
+    const rearm = (ms: number): void => {
+      disarm();
+      if (!exchange.isOver) disarm = this.#deadlines.start(Math.min(ms, until - clock.ticks()), expire);
+    };
+    exchange.extend = () => rearm(stepMs);
+    exchange.pause = () => rearm(Infinity);
+    const { signal } = options;
+    const cancel =
+      signal && ((): void => this.#stop(exchange, new Cancelled({ cause: signal.reason }), CANCELLED));
+    if (cancel) signal.addEventListener('abort', cancel, { once: true });
+    exchange.release = () => {
+      disarm();
+      this.#pending.delete(exchange.outgoing.id);
+      if (cancel) signal.removeEventListener('abort', cancel);
+    };
+  }
+
+  #stop(exchange: Exchange, error: ToolcribError, reason: string): void {
+    if (exchange.isOver) return;
+    exchange.fail(error);
+    this.#parts.transport.abandon(exchange, reason);
+  }
+
+  #take(incoming: Incoming, bytes: Buffer, exchange: Exchange | undefined): void {
+    switch (incoming.kind) {
+      case 'answer':
+        return this.#answer(incoming, bytes, exchange);
+      case 'notice':
+        if (this.#isCounted(exchange)) this.#notice(incoming, exchange);
+        return;
+      case 'request':
+        if (!this.#isCounted(exchange)) return;
+        return this.#parts.questions.take(incoming, exchange, (text) => this.#parts.transport.post(text));
+      case 'unreadable': {
+        const text = `${this.#parts.transport.label} sent a message that ${incoming.reason}.`;
+        if (exchange) exchange.fail(new ToolcribError('invalid_answer', text));
+        else this.#parts.onWarning(text);
+      }
+    }
+  }
+
+  // A server must not keep a request going for ever by talking.
+  #isCounted(exchange: Exchange | undefined): boolean {
+    if (!exchange) return true;
+    if (++exchange.messages <= this.#parts.limits.messagesPerRequest) return true;
+    const text = `${this.#parts.transport.label} sent too many messages before its answer.`;
+    this.#stop(exchange, new ToolcribError('invalid_answer', text), CANCELLED);
+    return false;
+  }
+
+  #answer({ id, result, error }: Answer, bytes: Uint8Array, on: Exchange | undefined): void {
+    const isOwn = on !== undefined && (id === on.outgoing.id || (error !== undefined && id === undefined));
+    const exchange = on ? (isOwn ? on : undefined) : this.#pending.get(id as number);
+    if (!exchange) {
+      if (on)
+        on.fail(
+          new ToolcribError('invalid_answer', `${this.#parts.transport.label} answered another request.`),
+        );
+      return;
+    }
+    if (result) exchange.settle({ result, bytes });
+    else exchange.fail(new RemoteError(error!));
+  }
+
+  #notice(notice: Notice, on: Exchange | undefined): void {
+    const { method, params } = notice;
+    if (method === 'notifications/progress') return this.#progress(params, on);
+    if (method === 'notifications/cancelled') this.#parts.questions.withdraw(params['requestId']);
+    if (on?.onNotice) return on.onNotice(method, params);
+    this.#parts.onNotice(notice);
+  }
+
+  #progress({ progressToken, progress, total, message }: JsonObject, on: Exchange | undefined): void {
+    const exchange = on ?? this.#pending.get(progressToken as number);
+    if (!exchange?.onProgress || progressToken !== exchange.outgoing.id || exchange.isOver) return;
+    if (typeof progress !== 'number' || progress <= exchange.lastProgress) return;
+    exchange.lastProgress = progress;
+    exchange.extend?.();
+    try {
+      exchange.onProgress({
+        progress,
+        ...(typeof total === 'number' && { total }),
+        ...(typeof message === 'string' && { message }),
+      });
+    } catch (error) {
+      this.#parts.onWarning(`onProgress failed: ${String(error)}`);
+    }
+  }
+}
+
+const SUBJECTS: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId'],
+]);
+
+function subjectOf(method: string, params: JsonObject): string | undefined {
+  const member = SUBJECTS.get(method);
+  const subject = member === undefined ? undefined : params[member];
+  return typeof subject === 'string' ? subject : undefined;
+}
+
+function tookTooLong({ outgoing: { method, subject } }: Exchange, ms: number): string {
+  const what = subject === undefined ? method : `${method} ${subject}`;
+  return `${what} had no answer within ${ms / 1000} s.`;
+}
+
+function gone(label: string, cause: Error): ToolcribError {
+  return new ToolcribError('upstream_unavailable', `The connection to ${label} was lost.`, { cause });
+}

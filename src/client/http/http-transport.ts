@@ -1,0 +1,300 @@
+import type { Dispatcher, Pool } from 'undici';
+import { ToolcribError } from '../../base/errors.ts';
+import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
+import { encodeHeader } from '../../protocol/encode/header-value.ts';
+import { HttpFailure } from '../errors.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { HttpOptions, Limits, Timeouts } from '../options.ts';
+import type { Dialect, Receiver, Transport } from '../transport.ts';
+import { describeFailure, describeStatus, isReset } from './failure.ts';
+import { isRetryable, Credentials } from './credentials.ts';
+import { openPool } from './pool.ts';
+import { Reply, type ReplySink } from './reply.ts';
+import { brokenOff, SessionStreams } from './session-streams.ts';
+
+/** What a transport over HTTP is made of. */
+export interface HttpParts {
+  readonly url: URL;
+  readonly options: HttpOptions;
+  readonly timeouts: Timeouts;
+  readonly limits: Limits;
+  readonly clock: Clock;
+  readonly receiver: () => Receiver;
+  /** Makes a new session, when the server no longer knows the one there was. */
+  renew(): Promise<void>;
+  onWarning(text: string): void;
+}
+
+const CLOSE_MS = 2_000;
+// Sent again only when they change nothing, whatever became of the first.
+const READING: ReadonlySet<string> = new Set([
+  'server/discover',
+  'tools/list',
+  'resources/list',
+  'resources/templates/list',
+  'prompts/list',
+  'ping',
+]);
+
+/** Streamable HTTP, with and without sessions. */
+export class HttpTransport implements Transport {
+  readonly label: string;
+  readonly #parts: HttpParts;
+  readonly #credentials: Credentials;
+  readonly #path: string;
+  readonly #fixed: readonly string[];
+  readonly #streams: SessionStreams;
+  #pool: Pool | undefined;
+  #opening: Promise<Pool> | undefined;
+  #dialect: Dialect | undefined;
+  #session: string | undefined;
+  #renewing: Promise<void> | undefined;
+  #isClosed = false;
+
+  constructor(parts: HttpParts) {
+    const { url, options } = parts;
+    this.#parts = parts;
+    this.label = url.origin + url.pathname;
+    this.#path = url.pathname + url.search;
+    this.#credentials = new Credentials(url, options.authorizer);
+    this.#fixed = [
+      'accept',
+      'application/json, text/event-stream',
+      'accept-encoding',
+      'identity',
+      ...fixedHeaders(options.headers ?? {}),
+    ];
+    this.#streams = new SessionStreams({
+      label: this.label,
+      clock: parts.clock,
+      maxBytes: parts.limits.messageBytes,
+      receiver: parts.receiver,
+      get: (reply, lastEventId) => this.#get(reply, lastEventId),
+      onWarning: (text) => parts.onWarning(text),
+    });
+  }
+
+  agree(dialect: Dialect): void {
+    this.#dialect = dialect;
+    if (dialect.era === 'modern') this.#session = undefined;
+  }
+
+  send(exchange: Exchange): void {
+    this.#send(exchange, { retries: 0, session: this.#session });
+  }
+
+  async post(text: string): Promise<void> {
+    const [pool, own] = await Promise.all([this.#open(), this.#credentials.headers('POST', text)]);
+    await new Promise<void>((resolve, reject) => {
+      const done = this.#parts.clock.after(this.#parts.timeouts.callMs, () => {
+        reply.stop();
+        reject(new ToolcribError('timed_out', `${this.label} did not take a message in time.`));
+      });
+      const reply = new Reply(
+        {
+          onMessage() {},
+          onEnd: ({ status }) => {
+            done();
+            if (status < 300) resolve();
+            else reject(new HttpFailure(status, `${this.label} refused a message with status ${status}.`));
+          },
+          onFailure: (error) => {
+            done();
+            reject(describeFailure(error, this.label));
+          },
+        },
+        65_536,
+      );
+      this.#dispatch(pool, reply, { method: 'POST', body: text, headers: this.#headers(undefined, own) });
+    });
+  }
+
+  abandon(exchange: Exchange, reason: string): void {
+    exchange.stop?.();
+    const { id, method } = exchange.outgoing;
+    // On the newest revision the end of the stream says it; before, it has to be said.
+    if (this.#dialect?.era !== 'legacy' || method === 'initialize' || this.#isClosed) return;
+    this.post(encodeNotification('notifications/cancelled', { requestId: id, reason })).catch(() => {});
+  }
+
+  listen(): void {
+    this.#streams.listen();
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#streams.close();
+    const pool = this.#pool ?? (await this.#opening?.catch(() => undefined));
+    if (!pool) return;
+    if (this.#session !== undefined) await this.#endSession(pool);
+    await pool.destroy();
+  }
+
+  #open(): Promise<Pool> {
+    return (this.#opening ??= openPool(
+      this.#parts.url,
+      this.#parts.options,
+      this.#parts.timeouts.connectMs,
+    ).then((pool) => (this.#pool = pool)));
+  }
+
+  #send(exchange: Exchange, attempt: Attempt): void {
+    const { body } = exchange.outgoing;
+    const own = this.#credentials.headers('POST', body);
+    if (this.#pool && !(own instanceof Promise)) {
+      this.#post(this.#pool, exchange, { ...attempt, own });
+      return;
+    }
+    Promise.all([this.#open(), own]).then(
+      ([pool, ready]) => this.#post(pool, exchange, { ...attempt, own: ready }),
+      (error: unknown) => exchange.fail(describeFailure(error, this.label)),
+    );
+  }
+
+  #post(pool: Pool, exchange: Exchange, attempt: Required<Attempt>): void {
+    if (exchange.isOver) return;
+    const reply = new Reply(this.#sinkOf(exchange, attempt), this.#parts.limits.messageBytes);
+    exchange.stop = () => reply.stop();
+    const { body } = exchange.outgoing;
+    this.#dispatch(pool, reply, { method: 'POST', body, headers: this.#headers(exchange, attempt.own) });
+  }
+
+  #dispatch(
+    pool: Pool,
+    reply: Reply,
+    request: Pick<Dispatcher.DispatchOptions, 'method' | 'body' | 'headers'>,
+  ): void {
+    try {
+      pool.dispatch({ path: this.#path, bodyTimeout: this.#parts.timeouts.idleMs, ...request }, reply);
+    } catch (error) {
+      reply.onError(error as Error);
+    }
+  }
+
+  #headers(exchange: Exchange | undefined, own: readonly string[]): string[] {
+    const headers = [...this.#fixed, ...own, 'content-type', 'application/json'];
+    const dialect = this.#dialect;
+    if (dialect && exchange?.outgoing.method !== 'initialize')
+      headers.push('mcp-protocol-version', dialect.version);
+    if (dialect?.era === 'modern' && exchange) {
+      const { method, subject } = exchange.outgoing;
+      headers.push('mcp-method', method);
+      if (subject !== undefined) headers.push('mcp-name', encodeHeader(subject));
+      if (exchange.outgoing.headers.length > 0) headers.push(...exchange.outgoing.headers);
+    } else if (this.#session !== undefined) headers.push('mcp-session-id', this.#session);
+    return headers;
+  }
+
+  #sinkOf(exchange: Exchange, attempt: Required<Attempt>): ReplySink {
+    return {
+      onHead: (reply) => this.#noteSession(exchange, reply),
+      onMessage: (data, name) => {
+        if (name === 'message' && data.length > 0 && !exchange.isOver)
+          this.#parts.receiver().receive(data, exchange);
+        if (exchange.isOver) exchange.stop?.();
+      },
+      onEnd: (reply) => this.#ended(exchange, reply, attempt),
+      onFailure: (error, reply) => {
+        if (reply.isStream && this.#resume(exchange, reply)) return;
+        const canRepeat = READING.has(exchange.outgoing.method) && attempt.retries === 0 && isReset(error);
+        if (canRepeat) this.#send(exchange, { ...attempt, retries: 1 });
+        else exchange.fail(describeFailure(error, this.label));
+      },
+    };
+  }
+
+  #noteSession(exchange: Exchange, reply: Reply): void {
+    if (exchange.outgoing.method !== 'initialize' || reply.status >= 300) return;
+    const session = reply.header('mcp-session-id');
+    this.#session = session !== undefined && /^[\x21-\x7e]{1,1024}$/.test(session) ? session : undefined;
+  }
+
+  #ended(exchange: Exchange, reply: Reply, attempt: Required<Attempt>): void {
+    if (exchange.isOver) return;
+    const { status } = reply;
+    if (reply.isStream) {
+      if (!this.#resume(exchange, reply)) exchange.fail(brokenOff(this.label));
+    } else if (isRetryable(status) && this.#credentials.canAnswer(status, reply)) {
+      this.#challenged(exchange, reply, attempt);
+    } else if (status === 404 && attempt.session !== undefined) {
+      this.#renewFor(exchange, attempt);
+    } else if (status >= 200 && status < 300 && reply.body.length > 0) {
+      this.#parts.receiver().receive(reply.body, exchange);
+    } else this.#refused(exchange, reply);
+  }
+
+  // An error of the protocol may come with any status; anything else is described by its status.
+  #refused(exchange: Exchange, reply: Reply): void {
+    const failure = describeStatus(reply, this.label);
+    if (failure.body) this.#parts.receiver().receive(failure.body, exchange);
+    exchange.fail(failure.error);
+  }
+
+  #challenged(exchange: Exchange, reply: Reply, attempt: Required<Attempt>): void {
+    exchange.pause?.();
+    this.#credentials.challenged(reply, { ...attempt, method: 'POST' }).then(
+      () => {
+        exchange.extend?.();
+        this.#send(exchange, { retries: attempt.retries + 1, session: this.#session });
+      },
+      (error: unknown) => exchange.fail(error),
+    );
+  }
+
+  // The server said that it does not know the session, so it has not run the request either.
+  #renewFor(exchange: Exchange, attempt: Attempt): void {
+    if (attempt.retries > 0) {
+      exchange.fail(new HttpFailure(404, `${this.label} forgets its sessions at once.`));
+      return;
+    }
+    const isStale = attempt.session !== this.#session;
+    (isStale ? Promise.resolve() : this.#renew()).then(
+      () => this.#send(exchange, { retries: 1, session: this.#session }),
+      (error: unknown) => exchange.fail(error),
+    );
+  }
+
+  #renew(): Promise<void> {
+    this.#session = undefined;
+    this.#streams.forget();
+    return (this.#renewing ??= this.#parts.renew().finally(() => (this.#renewing = undefined)));
+  }
+
+  // The newest revision has nothing to come back to.
+  #resume(exchange: Exchange, reply: Reply): boolean {
+    return this.#dialect?.era === 'legacy' && this.#streams.resume(exchange, reply);
+  }
+
+  async #get(reply: Reply, lastEventId: string | undefined): Promise<void> {
+    const [pool, own] = await Promise.all([this.#open(), this.#credentials.headers('GET')]);
+    const headers = ['accept', 'text/event-stream', ...this.#fixed.slice(2), ...own];
+    if (this.#dialect) headers.push('mcp-protocol-version', this.#dialect.version);
+    if (this.#session !== undefined) headers.push('mcp-session-id', this.#session);
+    if (lastEventId !== undefined) headers.push('last-event-id', lastEventId);
+    this.#dispatch(pool, reply, { method: 'GET', headers });
+  }
+
+  async #endSession(pool: Pool): Promise<void> {
+    const own = await this.#credentials.headers('DELETE');
+    await new Promise<void>((resolve) => {
+      const stop = this.#parts.clock.after(CLOSE_MS, resolve);
+      const done = (): void => {
+        stop();
+        resolve();
+      };
+      const reply = new Reply({ onMessage() {}, onEnd: done, onFailure: done }, 65_536);
+      this.#dispatch(pool, reply, { method: 'DELETE', headers: this.#headers(undefined, own) });
+    });
+  }
+}
+
+interface Attempt {
+  readonly retries: number;
+  readonly session: string | undefined;
+  readonly own?: readonly string[];
+}
+
+function fixedHeaders(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => [name.toLowerCase(), value]);
+}

@@ -1,0 +1,122 @@
+import type { Clock } from '../../base/clock.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Receiver } from '../transport.ts';
+import { Reply, type ReplySink } from './reply.ts';
+
+/** What the streams of a session are made with. */
+export interface StreamParts {
+  readonly label: string;
+  readonly clock: Clock;
+  readonly maxBytes: number;
+  readonly receiver: () => Receiver;
+  /** Asks for a stream, from the beginning or from an event on. */
+  get(reply: Reply, lastEventId: string | undefined): Promise<void>;
+  onWarning(text: string): void;
+}
+
+interface Place {
+  readonly lastEventId: string;
+  readonly retryMs: number;
+  readonly round: number;
+}
+
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 30_000;
+const MAX_RESUMES = 20;
+
+/** The streams of a session beside the answers to requests: what the server says unasked, and the rest of broken ones. */
+export class SessionStreams {
+  readonly #parts: StreamParts;
+  #general: Reply | undefined;
+  #cancelWait: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(parts: StreamParts) {
+    this.#parts = parts;
+  }
+
+  /** Opens the stream for what the server says without being asked; a server without one says so. */
+  listen(): void {
+    if (!this.#isClosed && !this.#general) this.#follow(undefined, 0);
+  }
+
+  /** Ends that stream, as its session is gone. */
+  forget(): void {
+    this.#cancelWait?.();
+    this.#general?.stop();
+    this.#general = undefined;
+  }
+
+  /** Ends everything for good. */
+  close(): void {
+    this.#isClosed = true;
+    this.forget();
+  }
+
+  /** Comes back for the rest of a stream that ended early; `false` where that is not possible. */
+  resume(exchange: Exchange, reply: Reply, before?: Place): boolean {
+    const lastEventId = reply.lastEventId ?? before?.lastEventId;
+    const retryMs = reply.retryMs ?? before?.retryMs ?? FIRST_RETRY_MS;
+    const round = before ? before.round + 1 : 0;
+    if (lastEventId === undefined || round >= MAX_RESUMES || exchange.isOver) return false;
+    const place = { lastEventId, retryMs, round };
+    exchange.stop = this.#parts.clock.after(retryMs, () => this.#comeBack(exchange, place));
+    return true;
+  }
+
+  #comeBack(exchange: Exchange, place: Place): void {
+    if (exchange.isOver) return;
+    const { label, maxBytes, receiver } = this.#parts;
+    const sink: ReplySink = {
+      onMessage: (data, name) => {
+        if (name === 'message' && data.length > 0) receiver().receive(data, exchange);
+        if (exchange.isOver) exchange.stop?.();
+      },
+      onEnd: (reply) => {
+        if (!reply.isStream || !this.resume(exchange, reply, place)) exchange.fail(brokenOff(label));
+      },
+      onFailure: (_error, reply) => {
+        if (!this.resume(exchange, reply, place)) exchange.fail(brokenOff(label));
+      },
+    };
+    const reply = new Reply(sink, maxBytes);
+    exchange.stop = () => reply.stop();
+    this.#parts.get(reply, place.lastEventId).catch((error: unknown) => exchange.fail(error));
+  }
+
+  // Opened again whenever it ends, more slowly each time nothing came of it.
+  #follow(lastEventId: string | undefined, failures: number): void {
+    let failed = failures;
+    const again = (reply: Reply): void => {
+      if (this.#general !== reply || this.#isClosed) return;
+      const waitMs = Math.min(reply.retryMs ?? FIRST_RETRY_MS * 2 ** failed++, LONGEST_RETRY_MS);
+      const place = reply.lastEventId ?? lastEventId;
+      this.#cancelWait = this.#parts.clock.after(waitMs, () => this.#follow(place, failed));
+    };
+    const reply = new Reply(
+      {
+        onMessage: (data, name) => {
+          failed = 0;
+          if (name === 'message' && data.length > 0) this.#parts.receiver().receive(data, undefined);
+        },
+        // Anything but a stream means that there is none, or that the session is gone; the next request finds out.
+        onEnd: (ended) => {
+          if (ended.isStream) again(ended);
+        },
+        onFailure: (_error, ended) => again(ended),
+      },
+      this.#parts.maxBytes,
+    );
+    this.#general = reply;
+    this.#parts.get(reply, lastEventId).catch((error: unknown) => this.#parts.onWarning(String(error)));
+  }
+}
+
+/** The answer to a request whose stream ended without one. */
+export function brokenOff(label: string): ToolcribError {
+  return new ToolcribError(
+    'upstream_unavailable',
+    `${label} ended its stream without an answer; whether the request was carried out is not known.`,
+  );
+}

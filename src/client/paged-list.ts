@@ -1,0 +1,91 @@
+import { ToolcribError } from '../base/errors.ts';
+import type { JsonObject } from '../protocol/wire/json-rpc.ts';
+
+/** How the pages of a list are fetched, and how long they are good for. */
+export interface PagedListParts<T> {
+  /** The member of a page that holds the items. */
+  readonly member: string;
+  readonly maxPages: number;
+  readonly now: () => number;
+  fetchPage(cursor: string | undefined): Promise<JsonObject>;
+  read(items: readonly unknown[]): readonly T[];
+  /** Whether changes are told, so that what was fetched stays good until then. */
+  readonly isWatched: () => boolean;
+}
+
+const LONGEST_TTL_MS = 86_400_000;
+
+/** A list of a server, over all its pages, kept as long as the server says. */
+export class PagedList<T> {
+  readonly #parts: PagedListParts<T>;
+  #items: readonly T[] | undefined;
+  #goodUntil = -Infinity;
+  #loading: Promise<readonly T[]> | undefined;
+  #version = 0;
+
+  constructor(parts: PagedListParts<T>) {
+    this.#parts = parts;
+  }
+
+  /** What was fetched last, however long ago. */
+  get latest(): readonly T[] | undefined {
+    return this.#items;
+  }
+
+  /** The list, fetched where what is there is no longer good. */
+  get(): Promise<readonly T[]> {
+    if (this.#items && this.#parts.now() < this.#goodUntil) return Promise.resolve(this.#items);
+    return this.load();
+  }
+
+  /** Fetches the list; those who ask meanwhile get the same. */
+  load(): Promise<readonly T[]> {
+    return (this.#loading ??= this.#fetch().finally(() => (this.#loading = undefined)));
+  }
+
+  /** What is there is no longer good. */
+  invalidate(): void {
+    this.#version++;
+    this.#goodUntil = -Infinity;
+    this.#loading = undefined;
+  }
+
+  async #fetch(): Promise<readonly T[]> {
+    const version = this.#version;
+    const asked = this.#parts.now();
+    const items: unknown[] = [];
+    const seen = new Set<string>();
+    let ttlMs = LONGEST_TTL_MS;
+    let cursor: string | undefined;
+    do {
+      const page = await this.#parts.fetchPage(cursor);
+      const found = page[this.#parts.member];
+      if (!Array.isArray(found))
+        throw new ToolcribError('invalid_answer', `The server sent a list without "${this.#parts.member}".`);
+      items.push(...(found as unknown[]));
+      ttlMs = Math.min(ttlMs, this.#ttlOf(page));
+      cursor = nextOf(page, seen, this.#parts.maxPages);
+    } while (cursor !== undefined);
+    const read = Object.freeze(this.#parts.read(items));
+    if (version !== this.#version) return read;
+    this.#items = read;
+    this.#goodUntil = asked + ttlMs;
+    return read;
+  }
+
+  #ttlOf({ ttlMs }: JsonObject): number {
+    if (typeof ttlMs === 'number' && ttlMs >= 0) return this.#parts.isWatched() ? LONGEST_TTL_MS : ttlMs;
+    return this.#parts.isWatched() ? LONGEST_TTL_MS : 0;
+  }
+}
+
+function nextOf({ nextCursor }: JsonObject, seen: Set<string>, maxPages: number): string | undefined {
+  if (typeof nextCursor !== 'string') return undefined;
+  if (seen.has(nextCursor) || seen.size + 1 >= maxPages)
+    throw new ToolcribError(
+      'invalid_answer',
+      `The server sends a list without end, or of over ${maxPages} pages.`,
+    );
+  seen.add(nextCursor);
+  return nextCursor;
+}

@@ -1,0 +1,202 @@
+import { systemClock, type Clock } from '../base/clock.ts';
+import { ToolcribError } from '../base/errors.ts';
+import type { ClientLogLevel } from '../core/call.ts';
+import { TASKS_EXTENSION } from '../core/requirement.ts';
+import type { ListedTool } from '../core/tool.ts';
+import type { Notice } from '../protocol/decode/message.ts';
+import type { Implementation } from '../protocol/revisions/revision.ts';
+import type { JsonObject } from '../protocol/wire/json-rpc.ts';
+import { metaKeys } from '../protocol/wire/meta.ts';
+import { Connection } from './connection.ts';
+import { Listeners } from './listeners.ts';
+import { handshake, open, type OpeningParts, type ServerFacts } from './opening.ts';
+import { defaultLimits, defaultTimeouts, type ClientOptions, type Limits, type Timeouts } from './options.ts';
+import { capabilitiesOf } from './question-handlers.ts';
+import { ServerQuestions } from './server-questions.ts';
+import { failedState, type ConnectionState } from './state.ts';
+import type { Dialect, Receiver, Transport } from './transport.ts';
+
+/** What a client tells of. */
+export interface ClientEvents {
+  /** The new list, or `undefined` where it is not loaded again by itself. */
+  readonly toolsChanged: readonly ListedTool[] | undefined;
+  readonly promptsChanged: undefined;
+  readonly resourcesChanged: undefined;
+  readonly resourceUpdated: { readonly uri: string };
+  readonly log: { readonly level: ClientLogLevel; readonly data: unknown; readonly logger?: string };
+  readonly state: ConnectionState;
+  /** Something odd that was dealt with. */
+  readonly warning: string;
+}
+
+/** What a transport is made with. */
+export interface TransportNeeds {
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+  readonly limits: Limits;
+  readonly receiver: () => Receiver;
+  /** Makes a new session, when the server no longer knows the one there was. */
+  renew(): Promise<void>;
+  onWarning(text: string): void;
+}
+
+/** How a client is set up. */
+export interface ClientSetup {
+  readonly options: ClientOptions;
+  /** Under which name it is remembered what the server speaks. */
+  readonly address: string | undefined;
+  /** How long a server may be silent before it is taken for an old one. */
+  readonly probeMs: number | undefined;
+  readonly transport: (needs: TransportNeeds) => Transport;
+}
+
+const NAMELESS: Implementation = { name: 'toolcrib', version: '0' };
+
+/** The far side of a connection: what it speaks, how it stands, and how to reach it. */
+export class Peer {
+  readonly options: ClientOptions;
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+  readonly limits: Limits;
+  readonly connection: Connection;
+  readonly questions: ServerQuestions;
+  readonly listeners: Listeners<ClientEvents>;
+  readonly #transport: Transport;
+  readonly #opening: OpeningParts;
+  readonly #metaTexts = new Map<string, string>();
+  #server: ServerFacts | undefined;
+  #state: ConnectionState = { kind: 'connecting' };
+  /** Told of everything the server says without being asked. */
+  onNotice: ((notice: Notice) => void) | undefined;
+  /** The session is a new one: what was learnt in the old one is no longer good. */
+  onRenewed: (() => void) | undefined;
+
+  constructor({ options, address, probeMs, transport }: ClientSetup) {
+    const clock = (this.clock = options.clock ?? systemClock);
+    const timeouts = (this.timeouts = { ...defaultTimeouts, ...options.timeouts });
+    const limits = (this.limits = { ...defaultLimits, ...options.limits });
+    this.options = options;
+    this.listeners = new Listeners((error) => this.warn(`A listener failed: ${String(error)}`));
+    const onWarning = (text: string): void => this.warn(text);
+    const receiver = (): Receiver => this.connection;
+    this.#transport = transport({ clock, timeouts, limits, receiver, renew: () => this.#renew(), onWarning });
+    this.questions = new ServerQuestions({
+      handlers: options.handlers ?? {},
+      server: () => this.label,
+      maxOpen: limits.openQuestions,
+      onWarning,
+    });
+    this.connection = new Connection({
+      transport: this.#transport,
+      clock,
+      timeouts,
+      limits,
+      questions: this.questions,
+      metaText: (dialect) => this.#metaText(dialect),
+      trace: options.trace,
+      onNotice: (notice) => this.onNotice?.(notice),
+      onWarning,
+      onLost: (error) => this.#setState(failedState(error)),
+    });
+    this.#opening = {
+      connection: this.connection,
+      transport: this.#transport,
+      options,
+      info: options.info ?? NAMELESS,
+      capabilities: capabilitiesOf(options.handlers ?? {}),
+      address,
+      timeoutMs: timeouts.connectMs,
+      probeMs,
+      now: () => clock.now(),
+    };
+  }
+
+  /** What is at the other end, for messages to people. */
+  get label(): string {
+    return this.#transport.label;
+  }
+
+  /** How the connection stands. */
+  get state(): ConnectionState {
+    return this.#state;
+  }
+
+  /** What the server says of itself. */
+  get server(): ServerFacts {
+    if (this.#server) return this.#server;
+    throw new ToolcribError('invalid_setup', 'The connection is not open.');
+  }
+
+  /** Finds out what the server speaks. */
+  async open(): Promise<void> {
+    try {
+      this.#server = await open(this.#opening);
+      await this.#settle(this.#server);
+    } catch (error) {
+      this.#setState(failedState(error));
+      await this.connection.close();
+      throw error;
+    }
+  }
+
+  /** Says that something odd was dealt with. */
+  warn(text: string): void {
+    this.listeners.tell('warning', text);
+  }
+
+  /** Asks for log entries from this level on. */
+  async setLogLevel(level: ClientLogLevel): Promise<void> {
+    this.#metaTexts.clear();
+    (this as { options: ClientOptions }).options = { ...this.options, logLevel: level };
+    if (this.server.era === 'legacy') await this.connection.request('logging/setLevel', { level });
+  }
+
+  /** Ends the connection. */
+  async close(): Promise<void> {
+    this.#setState({ kind: 'disabled', reason: 'The connection was closed.', remedy: 'Connect again.' });
+    this.listeners.clear();
+    await this.connection.close();
+  }
+
+  async #settle({ era, capabilities }: ServerFacts): Promise<void> {
+    this.#setState({ kind: 'connected' });
+    if (era !== 'legacy') return;
+    const { handlers = {}, logLevel } = this.options;
+    const speaksUp = Object.keys(capabilities).length > 0 || Object.keys(handlers).length > 0;
+    if (speaksUp) this.#transport.listen?.();
+    if (logLevel && 'logging' in capabilities)
+      await this.connection.request('logging/setLevel', { level: logLevel });
+  }
+
+  async #renew(): Promise<void> {
+    this.#server = await handshake(this.#opening, this.server.protocolVersion);
+    this.onRenewed?.();
+    await this.#settle(this.#server);
+  }
+
+  #setState(state: ConnectionState): void {
+    if (this.#state.kind === 'disabled') return;
+    this.#state = state;
+    this.listeners.tell('state', state);
+  }
+
+  // The same for every request, so it is written once.
+  #metaText({ era, version }: Dialect): string | undefined {
+    if (era === 'legacy') return undefined;
+    let text = this.#metaTexts.get(version);
+    if (text === undefined) {
+      const { handlers = {}, info = NAMELESS, tasks = true, logLevel } = this.options;
+      const meta: JsonObject = {
+        [metaKeys.protocolVersion]: version,
+        [metaKeys.clientInfo]: info,
+        [metaKeys.clientCapabilities]: {
+          ...capabilitiesOf(handlers),
+          ...(tasks && { extensions: { [TASKS_EXTENSION]: {} } }),
+        },
+        ...(logLevel && { [metaKeys.logLevel]: logLevel }),
+      };
+      this.#metaTexts.set(version, (text = JSON.stringify(meta)));
+    }
+    return text;
+  }
+}

@@ -1,0 +1,78 @@
+import type { Clock } from '../base/clock.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { isObject } from '../base/json.ts';
+import type { JsonObject } from '../protocol/wire/json-rpc.ts';
+import type { Received } from './exchange.ts';
+import type { ServerQuestions } from './server-questions.ts';
+
+/** What a server wants answered before it goes on; members of a question are kept as they came. */
+export type Asked = Readonly<Record<string, { readonly method: string; readonly params: JsonObject }>>;
+
+/** What is needed to answer the questions of a call. */
+export interface RoundParts {
+  readonly questions: Pick<ServerQuestions, 'answerAll'>;
+  readonly maxRounds: number;
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+const NOTHING: JsonObject = {};
+
+/** Sends a request, and again with the answers as long as the server asks; each answer goes with one request only. */
+export async function throughRounds(
+  send: (extra: JsonObject) => Promise<Received>,
+  { questions, maxRounds, signal, clock }: RoundParts,
+): Promise<Received> {
+  let received = await send(NOTHING);
+  for (let round = 1; received.result['resultType'] === 'input_required'; round++) {
+    if (round > maxRounds)
+      throw new ToolcribError('cannot_ask', `The server asked in more than ${maxRounds} rounds.`);
+    const { inputRequests, requestState } = received.result;
+    const asked = readAsked(inputRequests, requestState);
+    const answers = asked && (await questions.answerAll(asked, signal));
+    if (!answers) await pause(clock, Math.min(1_000, 50 * 2 ** round), signal);
+    received = await send({
+      ...(answers && { inputResponses: answers }),
+      ...(typeof requestState === 'string' && { requestState }),
+    });
+  }
+  checkKind(received.result['resultType']);
+  return received;
+}
+
+function readAsked(asked: unknown, state: unknown): Asked | undefined {
+  if (asked === undefined && typeof state === 'string') return undefined;
+  if (!isObject(asked)) throw unclear('asks for input without saying what');
+  const questions = Object.entries(asked).map(([key, question]) => {
+    if (!isObject(question) || typeof question['method'] !== 'string')
+      throw unclear(`asks "${key}" unclearly`);
+    const params = isObject(question['params']) ? question['params'] : {};
+    return [key, { method: question['method'], params }] as const;
+  });
+  return questions.length === 0 ? undefined : Object.fromEntries(questions);
+}
+
+function checkKind(kind: unknown): void {
+  if (kind !== undefined && kind !== 'complete' && kind !== 'task')
+    throw unclear(`answers with a result of the unknown kind ${JSON.stringify(kind)?.slice(0, 40)}`);
+}
+
+function unclear(problem: string): ToolcribError {
+  return new ToolcribError('invalid_answer', `The server ${problem}.`);
+}
+
+/** Waits, at most until the caller gives up. */
+export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => {
+      cancel();
+      reject(new ToolcribError('cancelled', 'The request was cancelled.', { cause: signal.reason }));
+    };
+    const cancel = clock.after(ms, () => {
+      signal.removeEventListener('abort', stop);
+      resolve();
+    });
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+}

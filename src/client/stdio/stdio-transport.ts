@@ -1,0 +1,90 @@
+import { ToolcribError } from '../../base/errors.ts';
+import { startChild, type Child, type ChildPlan } from '../../net/processes/child.ts';
+import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
+import { LineReader } from '../../protocol/wire/line-reader.ts';
+import type { Exchange } from '../exchange.ts';
+import type { TransportNeeds } from '../peer.ts';
+import type { Transport } from '../transport.ts';
+
+// What a program that does not read may make us hold.
+const MAX_UNREAD_BYTES = 64 * 1_048_576;
+
+/** A server that is a program of ours, spoken to line by line. */
+export class StdioTransport implements Transport {
+  readonly label: string;
+  readonly #plan: ChildPlan;
+  readonly #needs: TransportNeeds;
+  #child: Child;
+  #hasEnded = false;
+  #isClosed = false;
+
+  constructor(plan: ChildPlan, needs: TransportNeeds) {
+    this.label = [plan.command, ...plan.args].join(' ').slice(0, 200);
+    this.#plan = plan;
+    this.#needs = needs;
+    this.#child = this.#start();
+  }
+
+  agree(): void {}
+
+  send(exchange: Exchange): void {
+    try {
+      this.#write(exchange.outgoing.body);
+    } catch (error) {
+      exchange.fail(error);
+    }
+  }
+
+  async post(text: string): Promise<void> {
+    this.#write(text);
+  }
+
+  abandon({ outgoing: { id, method } }: Exchange, reason: string): void {
+    if (method === 'initialize' || this.#hasEnded) return;
+    this.post(encodeNotification('notifications/cancelled', { requestId: id, reason })).catch(() => {});
+  }
+
+  async restart(): Promise<boolean> {
+    if (!this.#hasEnded || this.#isClosed) return false;
+    await this.#child.close();
+    this.#hasEnded = false;
+    this.#child = this.#start();
+    return true;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#child.close();
+  }
+
+  #start(): Child {
+    const child = startChild(this.#plan);
+    const lines = new LineReader(
+      this.#needs.limits.messageBytes,
+      (line) => this.#needs.receiver().receive(line, undefined),
+      () => this.#needs.onWarning(`${this.label} wrote a line that is too long; it is skipped.`),
+    );
+    child.stdout?.on('data', (chunk: Buffer) => lines.push(chunk));
+    void child.ended.then((how) => {
+      if (child !== this.#child) return;
+      this.#hasEnded = true;
+      if (!this.#isClosed) this.#needs.receiver().lost(this.#gone(how));
+    });
+    return child;
+  }
+
+  #write(text: string): void {
+    const { stdin } = this.#child;
+    if (this.#hasEnded) throw this.#gone('has ended');
+    if (stdin.writableLength > MAX_UNREAD_BYTES)
+      throw new ToolcribError('busy', `${this.label} does not read what it is sent.`);
+    stdin.write(`${text}\n`);
+  }
+
+  #gone(how: string): ToolcribError {
+    const said = this.#child.errorText().trim().slice(-2_000);
+    return new ToolcribError('upstream_unavailable', `${this.label} ${how}.`, {
+      ...(said !== '' && { cause: new Error(said) }),
+    });
+  }
+}

@@ -1,0 +1,148 @@
+import type { Clock } from '../base/clock.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { isObject } from '../base/json.ts';
+import type { ListedTool } from '../core/tool.ts';
+import type { JsonObject } from '../protocol/wire/json-rpc.ts';
+import { argumentHeaders } from './argument-headers.ts';
+import { CallResult } from './call-result.ts';
+import type { Connection, SendOptions } from './connection.ts';
+import { RemoteError, toToolError } from './errors.ts';
+import type { Received } from './exchange.ts';
+import { checkArguments, resultProblem } from './known-tools.ts';
+import type { RequestOptions, Timeouts } from './options.ts';
+import type { PagedList } from './paged-list.ts';
+import { throughRounds } from './rounds.ts';
+import type { ServerQuestions } from './server-questions.ts';
+import { TaskHandle, taskOf } from './task-handle.ts';
+
+/** What tools are called with. */
+export interface ToolCallParts {
+  readonly connection: Connection;
+  readonly tools: PagedList<ListedTool>;
+  readonly questions: ServerQuestions;
+  readonly clock: Clock;
+  readonly timeouts: Timeouts;
+  readonly maxRounds: number;
+  readonly checksArguments: boolean;
+  readonly checksResults: 'off' | 'warn' | 'strict';
+  onWarning(text: string): void;
+}
+
+const NEVER = new AbortController().signal;
+
+/** Calls the tools of one server: checks, sends, answers questions, follows tasks. */
+export class ToolCalls {
+  readonly #parts: ToolCallParts;
+  #index = new Map<string, ListedTool>();
+  #indexed: readonly ListedTool[] | undefined;
+
+  constructor(parts: ToolCallParts) {
+    this.#parts = parts;
+  }
+
+  /** Calls a tool and waits for its result, also where it becomes a task. */
+  async call(name: string, args: JsonObject, options: RequestOptions): Promise<CallResult> {
+    const tool = await this.#find(name);
+    const received = await this.#send(name, args, { tool, options });
+    const task = taskOf(received.result);
+    const result = task ? await this.#task(task, options).result() : new CallResult(received);
+    this.#check(name, tool, result);
+    return result;
+  }
+
+  /** Calls a tool that goes on as a task; a server that answers at once is an error. */
+  async start(name: string, args: JsonObject, options: RequestOptions): Promise<TaskHandle> {
+    const tool = await this.#find(name);
+    const received = await this.#send(name, args, { tool, options, wantsTask: true });
+    const task = taskOf(received.result);
+    if (task) return this.#task(task, options);
+    throw new ToolcribError('invalid_answer', `"${name}" answered at once instead of as a task.`);
+  }
+
+  /** The definition that is known of a tool. */
+  known(name: string): ListedTool | undefined {
+    const { latest } = this.#parts.tools;
+    if (latest !== this.#indexed) {
+      this.#indexed = latest;
+      this.#index = new Map(latest?.map((tool) => [tool.name, tool]));
+    }
+    return this.#index.get(name);
+  }
+
+  // Definitions are needed once: for the check of arguments, and for headers that repeat them.
+  async #find(name: string): Promise<ListedTool | undefined> {
+    if (this.#parts.tools.latest || !this.#parts.checksArguments) return this.known(name);
+    try {
+      await this.#parts.tools.load();
+    } catch (error) {
+      if (!(error instanceof RemoteError)) throw error;
+    }
+    return this.known(name);
+  }
+
+  async #send(name: string, args: JsonObject, call: Sent): Promise<Received> {
+    try {
+      return await this.#throughRounds(name, args, call);
+    } catch (error) {
+      const isOutdated = error instanceof RemoteError && error.number === -32020;
+      if (!isOutdated) throw toToolError(error, name);
+      // The server wants other headers than the definition we know asked for; it has not run the tool.
+      await this.#parts.tools.load();
+      return this.#throughRounds(name, args, { ...call, tool: this.known(name) });
+    }
+  }
+
+  #throughRounds(
+    name: string,
+    args: JsonObject,
+    { tool, options, wantsTask = false }: Sent,
+  ): Promise<Received> {
+    const { connection, checksArguments } = this.#parts;
+    if (tool && checksArguments) checkArguments(tool, args);
+    const isModern = connection.dialect?.era === 'modern';
+    const headers = isModern && tool ? argumentHeaders(tool.inputSchema, args) : undefined;
+    const task = !isModern && (wantsTask || isTaskOnly(tool)) ? { task: {} } : undefined;
+    const sendOptions: SendOptions = headers ? { ...options, headers } : options;
+    const base = { name, arguments: args, ...task };
+    const send = (extra: JsonObject): Promise<Received> =>
+      connection.request('tools/call', isEmpty(extra) ? base : { ...base, ...extra }, sendOptions);
+    return throughRounds(send, {
+      questions: this.#parts.questions,
+      maxRounds: this.#parts.maxRounds,
+      signal: options.signal ?? NEVER,
+      clock: this.#parts.clock,
+    });
+  }
+
+  #task(task: JsonObject, { signal = NEVER, timeoutMs }: RequestOptions): TaskHandle {
+    const { connection, questions, clock, timeouts } = this.#parts;
+    const maxMs = Math.max(timeoutMs ?? 0, timeouts.absoluteMs);
+    return new TaskHandle(task, { connection, questions, clock, signal, maxMs });
+  }
+
+  #check(name: string, tool: ListedTool | undefined, result: CallResult): void {
+    const { checksResults } = this.#parts;
+    if (checksResults === 'off') return;
+    const problem = resultProblem(tool, result);
+    if (problem === undefined) return;
+    const text = `The result of "${name}" ${problem}.`;
+    if (checksResults === 'warn') this.#parts.onWarning(text);
+    else throw new ToolcribError('invalid_answer', text, { data: { result: result.raw } });
+  }
+}
+
+interface Sent {
+  readonly tool: ListedTool | undefined;
+  readonly options: RequestOptions;
+  readonly wantsTask?: boolean;
+}
+
+function isTaskOnly(tool: ListedTool | undefined): boolean {
+  const execution = (tool as JsonObject | undefined)?.['execution'];
+  return isObject(execution) && execution['taskSupport'] === 'required';
+}
+
+function isEmpty(extra: JsonObject): boolean {
+  for (const _key in extra) return false;
+  return true;
+}

@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
+import { endGroup, endWithThisProcess, GRACE_MS } from './group.ts';
+import { coverInherited } from './inherited-descriptors.ts';
+
+/** A program to keep running. */
+export interface ChildPlan {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The folder it runs in; this process's own unless set. */
+  readonly folder?: string | undefined;
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** How much of the end of its error output is kept. */
+  readonly maxErrorBytes: number;
+}
+
+/** A program that runs until it is closed or ends by itself. */
+export interface Child {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  /** Settles when it has ended, with how; never rejects. */
+  readonly ended: Promise<string>;
+  /** The end of what it wrote to its error output. */
+  errorText(): string;
+  /** Closes its input, then asks it to end, then makes it; nothing of its process group is left. */
+  close(): Promise<void>;
+}
+
+/** Starts a program without a shell, in a process group of its own and with no descriptor of ours. */
+export function startChild(plan: ChildPlan): Child {
+  const process = spawn(plan.command, plan.args, {
+    cwd: plan.folder,
+    // Node.js hands this one variable on unless it is named, and would look for others in a prototype.
+    env: Object.assign(Object.create(null) as object, { NODE_V8_COVERAGE: undefined }, plan.env),
+    shell: false,
+    detached: true,
+    stdio: coverInherited(['pipe', 'pipe', 'pipe']),
+  });
+  const { pid } = process;
+  const stdin = process.stdin as unknown as Writable;
+  const stdout = process.stdout as unknown as Readable;
+  // A program that does not read, or is gone, shows by its end.
+  for (const stream of [stdin, stdout, process.stderr]) stream?.on('error', () => {});
+  const errors = keepEnd(process.stderr as unknown as Readable, plan.maxErrorBytes);
+  const forget = pid === undefined ? undefined : endWithThisProcess(pid);
+  const ended = endOf(process).finally(() => forget?.());
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    stdin.end();
+    await Promise.race([ended, pause(GRACE_MS, undefined, { ref: false })]);
+    if (pid !== undefined) await endGroup(pid);
+    await Promise.race([ended, pause(GRACE_MS, undefined, { ref: false })]);
+    // A process that left the group may hold the other end for ever.
+    for (const stream of [stdin, stdout, process.stderr]) stream?.destroy();
+  };
+  return { stdin, stdout, ended, errorText: errors, close: () => (closing ??= close()) };
+}
+
+async function endOf(process: ReturnType<typeof spawn>): Promise<string> {
+  try {
+    const [code, signal] = (await once(process, 'exit')) as [number | null, string | null];
+    return signal === null ? `ended with exit code ${String(code)}` : `was ended by ${signal}`;
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code;
+    return reason === 'ENOENT'
+      ? 'could not be found'
+      : `could not be started (${reason ?? 'unknown reason'})`;
+  }
+}
+
+function keepEnd(stream: Readable, limit: number): () => string {
+  let kept = Buffer.alloc(0);
+  stream?.on('data', (chunk: Buffer) => {
+    kept = Buffer.concat([kept, chunk.subarray(-limit)]).subarray(-limit);
+  });
+  return () => kept.toString('utf8');
+}

@@ -1,0 +1,171 @@
+import { ToolcribError } from '../../base/errors.ts';
+import { parseJson } from '../../base/parse-json.ts';
+
+/** One server-sent event. */
+export interface ServerEvent {
+  /** `message` unless the event has a name. */
+  readonly name: string;
+  /** The data lines, joined by line feeds. */
+  readonly data: Buffer;
+}
+
+/** What a stream of events tells besides the events. */
+export interface EventSink {
+  onEvent(event: ServerEvent): void;
+  /** The stream can be resumed after the event of this id. */
+  onId?(id: string): void;
+  /** How long to wait before coming back. */
+  onRetry?(ms: number): void;
+  /** An event or a line is longer than allowed; nothing more is read. */
+  onTooLong(): void;
+}
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const MAX_ID_LENGTH = 1_024;
+const LONGEST_RETRY_MS = 3_600_000;
+
+/** Cuts the bytes of an event stream into events, however they are cut into chunks; what is held is limited. */
+export class EventParser {
+  readonly #sink: EventSink;
+  readonly #maxBytes: number;
+  #line: Buffer[] = [];
+  #data: Buffer[] = [];
+  #bytes = 0;
+  #name = '';
+  #afterReturn = false;
+  #isFirst = true;
+  #isOver = false;
+
+  constructor(sink: EventSink, maxBytes: number) {
+    this.#sink = sink;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Takes the next bytes and hands over every event they complete. */
+  push(chunk: Buffer): void {
+    let start = 0;
+    // A line feed behind a carriage return belongs to it, also in the next chunk.
+    if (this.#afterReturn && chunk.length > 0) {
+      this.#afterReturn = false;
+      if (chunk[0] === LINE_FEED) start = 1;
+    }
+    while (!this.#isOver) {
+      const end = endOfLine(chunk, start);
+      if (end < 0) break;
+      this.#complete(chunk.subarray(start, end));
+      start = end + 1;
+      if (chunk[end] !== CARRIAGE_RETURN) continue;
+      if (start === chunk.length) this.#afterReturn = true;
+      else if (chunk[start] === LINE_FEED) start++;
+    }
+    if (start < chunk.length && !this.#isOver) this.#hold(chunk.subarray(start));
+  }
+
+  #hold(bytes: Buffer): void {
+    // Copied, because the chunk is the connection's and would be held as a whole.
+    this.#line.push(Buffer.from(bytes));
+    this.#count(bytes.length);
+  }
+
+  #count(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes <= this.#maxBytes || this.#isOver) return;
+    this.#isOver = true;
+    this.#line = [];
+    this.#data = [];
+    this.#sink.onTooLong();
+  }
+
+  #complete(tail: Buffer): void {
+    let line = tail;
+    if (this.#line.length > 0) {
+      line = Buffer.concat([...this.#line, tail]);
+      this.#line = [];
+    }
+    if (this.#isFirst) {
+      this.#isFirst = false;
+      if (line[0] === 0xef && line[1] === 0xbb && line[2] === 0xbf) line = line.subarray(3);
+    }
+    if (line.length === 0) this.#dispatch();
+    else if (line[0] !== COLON) this.#field(line);
+  }
+
+  #dispatch(): void {
+    const [data, name] = [this.#data, this.#name];
+    this.#data = [];
+    this.#name = '';
+    this.#bytes = 0;
+    if (data.length > 0) this.#sink.onEvent({ name: name || 'message', data: joined(data) });
+  }
+
+  #field(line: Buffer): void {
+    const colon = line.indexOf(COLON);
+    const end = colon < 0 ? line.length : colon;
+    const start = colon < 0 ? line.length : line[colon + 1] === SPACE ? colon + 2 : colon + 1;
+    const value = line.subarray(start);
+    switch (line.toString('latin1', 0, end)) {
+      case 'data':
+        this.#data.push(Buffer.from(value));
+        this.#count(value.length + 1);
+        return;
+      case 'event':
+        this.#name = value.toString('utf8', 0, 100);
+        return;
+      case 'id':
+        if (value.length <= MAX_ID_LENGTH && !value.includes(0)) this.#sink.onId?.(value.toString('utf8'));
+        return;
+      case 'retry': {
+        const text = value.toString('latin1', 0, 20);
+        if (/^\d+$/.test(text)) this.#sink.onRetry?.(Math.min(Number(text), LONGEST_RETRY_MS));
+      }
+    }
+  }
+}
+
+/** The JSON messages of an event stream, one after the other, for programs that read a stream themselves. */
+export async function* parseSseMessages(
+  stream: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>,
+  { maxEventBytes = 4 * 1_048_576 }: { readonly maxEventBytes?: number } = {},
+): AsyncGenerator<unknown, void, undefined> {
+  let events: ServerEvent[] = [];
+  let isTooLong = false;
+  const parser = new EventParser(
+    { onEvent: (event) => events.push(event), onTooLong: () => (isTooLong = true) },
+    maxEventBytes,
+  );
+  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
+    parser.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
+    const complete = events;
+    events = [];
+    for (const { name, data } of complete)
+      if (name === 'message' && data.length > 0) yield readData(data.toString('utf8'));
+    if (isTooLong)
+      throw new ToolcribError('invalid_answer', `The stream has an event of over ${maxEventBytes} bytes.`);
+  }
+}
+
+function readData(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    throw new ToolcribError('invalid_answer', 'The stream has an event that is not JSON.', { cause });
+  }
+}
+
+function endOfLine(chunk: Buffer, start: number): number {
+  const feed = chunk.indexOf(LINE_FEED, start);
+  // Lines end with a line feed alone almost always; the other ending is looked for only in front of it.
+  const before = feed < 0 ? chunk.subarray(start) : chunk.subarray(start, feed);
+  const carriage = before.indexOf(CARRIAGE_RETURN);
+  return carriage < 0 ? feed : start + carriage;
+}
+
+function joined(data: readonly Buffer[]): Buffer {
+  if (data.length === 1) return data[0]!;
+  return Buffer.concat(data.flatMap((line, index) => (index === 0 ? [line] : [FEED, line])));
+}
+
+const FEED = Buffer.from([LINE_FEED]);
