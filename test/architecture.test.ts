@@ -26,7 +26,6 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   lint: ['base', 'schema', 'core'],
   client: ['base', 'schema', 'core', 'protocol', 'net', 'config'],
   server: ['base', 'core', 'protocol', 'observe'],
-  client: ['base', 'schema', 'core', 'protocol', 'net', 'config'],
   gateway: ['base', 'schema', 'core', 'config', 'auth', 'observe', 'store', 'stages', 'tools', 'server'],
 };
 const mayImport: Readonly<Record<string, readonly string[]>> = {
