@@ -12,7 +12,7 @@ import { InvalidArguments } from './errors.ts';
 /** Reads a list of tools; what is no tool, or asks for headers it may not ask for, is left out with a warning. */
 export function readTools(items: readonly unknown[], warn: (text: string) => void): readonly ListedTool[] {
   const names = new Set<string>();
-  return items.flatMap((item) => {
+  return items.flatMap((item): ListedTool[] => {
     if (!isObject(item) || typeof item['name'] !== 'string' || !isObject(item['inputSchema'])) {
       warn('The server lists a tool without a name or a schema; it is left out.');
       return [];
