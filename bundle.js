@@ -15,6 +15,7 @@ const entries = {
   testing: 'src/testing.ts',
   stages: 'src/stages.ts',
   trace: 'src/trace.ts',
+  'sign-in': 'src/sign-in.ts',
   gateway: 'src/gateway.ts',
   'store-worker': 'src/store/sqlite/worker.ts',
   'sql-child': 'src/tools/sql/child.ts',

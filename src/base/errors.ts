@@ -65,6 +65,7 @@ export const errorTable = {
   invalid_tool: { reply: 'developer' },
   invalid_setup: { reply: 'developer' },
   invalid_config: { reply: 'developer' },
+  sign_in_failed: { reply: 'developer' },
 } as const satisfies Record<string, Row>;
 
 /** A code from the error table. */

@@ -1,0 +1,18 @@
+import type { Awaitable } from '../../base/awaitable.ts';
+
+/** Where tokens and registrations are kept, by a name that says nothing. Wrap a store that outlives the process in `sealedStore`. */
+export interface CredentialStore {
+  get(name: string): Awaitable<string | undefined>;
+  set(name: string, value: string): Awaitable<void>;
+  delete(name: string): Awaitable<void>;
+}
+
+/** Keeps credentials until the process ends. */
+export function memoryCredentials(): CredentialStore {
+  const values = new Map<string, string>();
+  return {
+    get: (name) => values.get(name),
+    set: (name, value) => void values.set(name, value),
+    delete: (name) => void values.delete(name),
+  };
+}

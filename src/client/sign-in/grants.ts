@@ -1,0 +1,26 @@
+import { failedStep } from './failure.ts';
+import type { SignInOptions } from './options.ts';
+import { askAsClient, askWithAssertion, exchangeIdToken, type Asking } from './token-requests.ts';
+import type { KeptTokens } from './vault.ts';
+
+/** Asks for tokens without a person; a refusal is final, and no other way is tried. */
+export async function grantTokens(
+  asking: Asking,
+  grant: NonNullable<SignInOptions['grant']>,
+): Promise<KeptTokens> {
+  try {
+    switch (grant.kind) {
+      case 'client_credentials':
+        return await askAsClient(asking);
+      case 'workload':
+        return await askWithAssertion(asking, await grant.assertion(asking.server.issuer));
+      case 'enterprise':
+        return await askWithAssertion(
+          asking,
+          await exchangeIdToken(asking, await grant.idToken(), grant.provider),
+        );
+    }
+  } catch (error) {
+    throw failedStep('The authorization server gave no token', error);
+  }
+}
