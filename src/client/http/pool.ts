@@ -3,7 +3,7 @@ import type { LookupFunction } from 'node:net';
 import type { Pool } from 'undici';
 import { ToolcribError } from '../../base/errors.ts';
 import { isGlobalAddress } from '../../net/is-global-address.ts';
-import { isIpHost } from '../../net/is-ip-host.ts';
+import { isIpHost } from '../../net/is-global-address.ts';
 import type { HttpOptions } from '../options.ts';
 
 /** Opens connections to one origin; loaded with the first, because it takes as long as the rest of a client. */
