@@ -262,6 +262,8 @@ class RunningGateway implements Gateway {
       jsonText: server.jsonText,
       delivery: server.delivery,
       publish: server.publish,
+      invalidArguments: server.invalidArguments,
+      ...(server.errorCodes && { errorCodes: server.errorCodes }),
       memory: withoutSecrets(this.#lasting.store.memory, this.#lasting.live),
       log: this.log,
       onRefusal: (refusal) => this.#generation.stages.refuse(refusal),

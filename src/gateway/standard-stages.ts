@@ -74,7 +74,7 @@ export async function createStandardStages(
         }),
     }),
     stages.cache && cache(stages.cache, { policyVersion, clock, results }),
-    validateOutputWithin(checking),
+    validateOutputWithin(checking, config.server.onInvalidOutput),
     stages.sanitize && sanitize(stages.sanitize, { secrets: lasting.live }),
     stages.circuitBreak && circuitBreak(stages.circuitBreak, { clock, breakers }),
     stages.concurrency && concurrency(stages.concurrency, { clock, slots }),

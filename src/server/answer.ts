@@ -18,14 +18,18 @@ export function textOf(body: Body): string {
 }
 
 /** The answer to a request that is refused before or instead of being performed. */
-export function refusalAnswer(idText: string | undefined, error: ToolcribError, era?: Era): Answer {
+export function refusalAnswer(
+  idText: string | undefined,
+  error: ToolcribError,
+  { era, number }: { readonly era?: Era | undefined; readonly number?: number | undefined } = {},
+): Answer {
   const { code } = error;
   if (era === 'legacy') {
     // Clients of these revisions take a 404 or 400 for the loss of their session, and know an own number for resources.
-    const number = code === 'unknown_resource' ? -32002 : undefined;
-    return { status: code === 'invalid_request' ? 400 : 200, body: encodeError(idText, error, number) };
+    const own = code === 'unknown_resource' ? -32002 : number;
+    return { status: code === 'invalid_request' ? 400 : 200, body: encodeError(idText, error, own) };
   }
   // Without an id there is no request whose answer could tell.
   const untold = code === 'rate_limited' && idText === undefined ? 429 : 200;
-  return { status: rowOf(code).status ?? untold, body: encodeError(idText, error) };
+  return { status: rowOf(code).status ?? untold, body: encodeError(idText, error, number) };
 }

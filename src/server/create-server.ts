@@ -8,7 +8,7 @@ import { stderrLog, steadyLog, type Log } from '../observe/log.ts';
 import { revisionOf } from '../protocol/revisions/revisions.ts';
 import { Accidents } from './accidents.ts';
 import { Announcer } from './sessions/announcer.ts';
-import { Exchange } from './exchange.ts';
+import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { answerFetch } from './http/fetch.ts';
 import { Gate } from './http/gate.ts';
 import { createInMemory } from '../core/memory/in-memory.ts';
@@ -91,6 +91,7 @@ export function createServer(options: ServerOptions): Server {
     log,
     accidents,
     clock: parts.clock,
+    errorNumbers: errorNumbers(options),
     onRefusal: options.onRefusal,
     onReady: (session) => announceTo(session, announcer),
   });
@@ -133,6 +134,14 @@ export function createServer(options: ServerOptions): Server {
   };
 }
 
+function errorNumbers({ errorCodes = {}, invalidArguments }: ServerOptions): ExchangeOptions['errorNumbers'] {
+  const { toolNotFound } = errorCodes;
+  return {
+    ...(toolNotFound !== undefined && { unknown_tool: toolNotFound }),
+    ...(invalidArguments === 'protocol' && { invalid_arguments: errorCodes.invalidArguments ?? -32602 }),
+  };
+}
+
 async function dismissFrom(sessions: Sessions, isGone: (caller: Caller) => boolean, log: Log): Promise<void> {
   try {
     await sessions.dismiss(isGone);
@@ -159,6 +168,7 @@ function createParts(options: Defaulted): ServerParts {
     info: { name, version, ...(title !== undefined && { title }) },
     instructions,
     jsonText: options.jsonText ?? 'pretty',
+    invalidArguments: options.invalidArguments ?? 'result',
     pageSize: options.pageSize ?? 1_000,
     clock,
     log: options.log,

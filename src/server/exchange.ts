@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { ToolcribError } from '../base/errors.ts';
+import { ToolcribError, type ErrorCode } from '../base/errors.ts';
 import { orElse, andThen, type Awaitable } from '../base/awaitable.ts';
 import { Roster } from '../base/roster.ts';
 import { eraOf, type Era } from '../protocol/wire/era.ts';
@@ -36,6 +36,8 @@ export interface ExchangeOptions extends RefusalOptions {
   readonly delivery: 'direct' | 'queued';
   readonly accidents: Accidents;
   readonly clock: Clock;
+  /** Numbers in the place of those in the error table. */
+  readonly errorNumbers: Readonly<Partial<Record<ErrorCode, number>>>;
   /** Called for every session whose handshake is complete. */
   readonly onReady: (session: Session) => void;
 }
@@ -292,7 +294,7 @@ export class Exchange {
     if (!isStopped) noteRefusal(this.#options, known, { caller: link.caller, message });
     if (message.kind === 'notification' && known.code === 'internal') return FAILED;
     const idText = 'idText' in message ? message.idText : undefined;
-    return refusalAnswer(idText, known, era);
+    return refusalAnswer(idText, known, { era, number: this.#options.errorNumbers[known.code] });
   }
 }
 

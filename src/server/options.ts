@@ -40,6 +40,12 @@ export interface ServerOptions {
   readonly pageSize?: number;
   /** How structured data looks as text, `pretty` unless set. */
   readonly jsonText?: JsonText;
+  /** Who hears of arguments that break the schema: the model, by a result (unless set), or the client program, by an error. */
+  readonly invalidArguments?: 'result' | 'protocol';
+  /** JSON-RPC numbers for clients that know others than those of the protocol. */
+  readonly errorCodes?: { readonly toolNotFound?: number; readonly invalidArguments?: number };
+  /** What becomes of a result that breaks its output schema: the call fails (unless set), or goes out without the data. */
+  readonly onInvalidOutput?: 'fail' | 'strip';
   /** The largest message taken, 1 MiB unless set. */
   readonly maxBodyBytes?: number;
   /** How many requests that are no calls each caller may send a minute, 6,000 unless set; a handshake counts as ten. */

@@ -16,6 +16,8 @@ export interface ServerParts {
   readonly info: Implementation;
   readonly instructions: string | undefined;
   readonly jsonText: JsonText;
+  /** Who hears of arguments that break the schema. */
+  readonly invalidArguments: 'result' | 'protocol';
   readonly pageSize: number;
   readonly clock: Clock;
   readonly log: Log;

@@ -4,13 +4,15 @@ import type { ToolSource } from '../source.ts';
 import { withInnerStages } from '../stage.ts';
 import { limitTime } from './limit-time.ts';
 import { permit } from './permit.ts';
-import { validateInputWithin, validateOutputWithin } from './validate.ts';
+import { validateInputWithin, validateOutputWithin, type OnInvalidOutput } from './validate.ts';
 
 /** What the essential stages are told. */
 export interface EssentialOptions {
   /** The longest a call may take, 30 seconds unless set. */
   readonly deadlineMs?: number | undefined;
   readonly clock?: Clock | undefined;
+  /** What becomes of a result that breaks its output schema; `fail` unless set. */
+  readonly onInvalidOutput?: OnInvalidOutput | undefined;
 }
 
 /**
@@ -19,12 +21,12 @@ export interface EssentialOptions {
  * of the source's other stages, which therefore see how every call ends.
  */
 export function withEssentials(source: ToolSource, options: EssentialOptions = {}): ToolSource {
-  const { deadlineMs = 30_000, clock = systemClock } = options;
+  const { deadlineMs = 30_000, clock = systemClock, onInvalidOutput = 'fail' } = options;
   const limits = { msFor: () => deadlineMs, deadlines: new Deadlines(clock) };
   const essentials = [
     validateInputWithin(limits),
     permit(limits),
-    validateOutputWithin(limits),
+    validateOutputWithin(limits, onInvalidOutput),
     limitTime(limits),
   ];
   const missing = essentials.filter(({ name }) => !source.stages?.has(name));

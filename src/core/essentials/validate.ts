@@ -4,7 +4,7 @@ import { systemClock } from '../../base/clock.ts';
 import { Deadlines } from '../../base/deadlines.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { TimeLimits } from './limit-time.ts';
-import type { Result } from '../result.ts';
+import type { Done, Result } from '../result.ts';
 import type { Outcome } from '../../schema/schema.ts';
 import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import type { Stage } from '../stage.ts';
@@ -32,8 +32,14 @@ export function validateInputWithin({ msFor, deadlines }: TimeLimits): Stage {
   };
 }
 
+/** What becomes of a result that breaks its output schema: the call fails, or it goes out without the data. */
+export type OnInvalidOutput = 'fail' | 'strip';
+
 /** Holds a tool to the output schema it declares; what it breaks is the tool's fault, never the caller's. */
-export function validateOutputWithin({ msFor, deadlines }: TimeLimits): Stage {
+export function validateOutputWithin(
+  { msFor, deadlines }: TimeLimits,
+  onInvalid: OnInvalidOutput = 'fail',
+): Stage {
   return {
     name: 'validateOutput',
     wrap: (tool, next) => {
@@ -41,7 +47,7 @@ export function validateOutputWithin({ msFor, deadlines }: TimeLimits): Stage {
       const limit = { ms: msFor(tool.name), name: `${tool.name}.output`, deadlines };
       const check = (result: Result, call: ToolCall): Awaitable<Result> => {
         try {
-          const checked = checkOutput(tool, result);
+          const checked = checkOutput(tool, result, onInvalid);
           return checked instanceof Promise ? checkInTime(checked, call, limit) : checked;
         } catch (error) {
           throw authorFailure(error, call, tool.name);
@@ -72,19 +78,27 @@ export function checkArguments(tool: Tool, args: ToolCall['arguments']): Awaitab
   });
 }
 
-function checkOutput(tool: Tool, result: Result): Awaitable<Result> {
+function checkOutput(tool: Tool, result: Result, onInvalid: OnInvalidOutput): Awaitable<Result> {
   if (result.kind !== 'done') return result;
   const checked = tool.parseOutput
     ? tool.parseOutput(result.data)
     : validatorOf(tool.outputSchema!)(result.data);
   return andThen(checked, (outcome) => {
     if (isGood(outcome)) return outcome.value === result.data ? result : { ...result, data: outcome.value };
+    if (onInvalid === 'strip') return withoutData(result);
     throw new ToolcribError(
       'invalid_output',
       `${tool.name} returned something other than it promises; it needs to be repaired.`,
       { cause: new Error(`Output of ${tool.name}: ${describeIssues(outcome.issues)}`) },
     );
   });
+}
+
+// Its text stays, so that the model has something to go on.
+function withoutData({ data, ...result }: Done): Done {
+  return result.content
+    ? result
+    : { ...result, content: [{ type: 'text', text: JSON.stringify(data) ?? '' }] };
 }
 
 // Standard Schema marks success by the absence of issues, and its value may be undefined.

@@ -120,6 +120,30 @@ export const serverSection = z.strictObject({
     .boolean()
     .default(false)
     .describe('Lets tools hand out large results by link (`ctx.publish`); the server then offers resources.'),
+  invalidArguments: z
+    .enum(['result', 'protocol'])
+    .default('result')
+    .describe(
+      'Who hears of arguments that break the schema: the model, by a result it can act on, or the client program, by a JSON-RPC error.',
+    ),
+  errorCodes: z
+    .strictObject({
+      toolNotFound: z.int().exactOptional().describe('For a tool that is not there; -32602 unless set.'),
+      invalidArguments: z
+        .int()
+        .exactOptional()
+        .describe(
+          'For arguments that break the schema, with `invalidArguments: protocol`; -32602 unless set.',
+        ),
+    })
+    .exactOptional()
+    .describe('JSON-RPC numbers for clients that know others than those of the protocol.'),
+  onInvalidOutput: z
+    .enum(['fail', 'strip'])
+    .default('fail')
+    .describe(
+      'What becomes of a result that breaks its output schema: the call fails, or the result goes out as text, without the data.',
+    ),
   drainSeconds: z
     .number()
     .min(0)

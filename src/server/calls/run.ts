@@ -1,6 +1,6 @@
 import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import { Deadlines } from '../../base/deadlines.ts';
-import { accident, knownError, rowOf, ToolcribError } from '../../base/errors.ts';
+import { accident, knownError, rowOf, ToolcribError, type ErrorCode } from '../../base/errors.ts';
 import type { Call } from '../../core/call.ts';
 import { Interview, type Asker, type QuestionCheck } from '../../core/interview.ts';
 import { makeCall, targetName, type CallTarget } from '../../core/make-call.ts';
@@ -178,8 +178,12 @@ class Run implements Asker, QuestionCheck, Detachable {
     // A handler may throw undefined: what counts is that there was an exception.
     if ('cause' in known)
       this.#parts.log('error', message, { target: targetName(this.#call), code, incident, cause });
-    if (rowOf(code).reply !== 'result' || this.#call.kind !== 'tool') throw known;
+    if (rowOf(code).reply !== 'result' || this.#call.kind !== 'tool' || this.#isForProgram(code)) throw known;
     return failed(message, known.data && { 'dev.toolcrib/error': { code, ...known.data } });
+  }
+
+  #isForProgram(code: ErrorCode): boolean {
+    return code === 'invalid_arguments' && this.#parts.invalidArguments === 'protocol';
   }
 
   // A handler may detach and throw before it ever waits; its task must hear of that too.
