@@ -26,7 +26,7 @@ const add = defineTool(
 describe.each(['auto', '2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
   'a client that asks for %s',
   (protocol) => {
-    test('lists and calls the tools of a server (000-10) (000-11) (003-29)', async () => {
+    test('lists and calls the tools of a server (000-10, 000-11, 003-29)', async () => {
       const client = await open(await serve([add]), { protocol });
       expect(client.state).toEqual({ kind: 'connected' });
       expect((await client.listTools()).map(({ name }) => name)).toEqual(['add']);
@@ -51,7 +51,7 @@ describe.each(['auto', '2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '
   },
 );
 
-test('arguments that break the schema are refused before anything is sent (003-33) (003-37)', async () => {
+test('arguments that break the schema are refused before anything is sent (003-33, 003-37)', async () => {
   const server = await makeUp(() => false);
   const client = await open(server.url);
   await client.listTools();
@@ -86,7 +86,7 @@ test('data is the structured content, or else the parsed first text (001-09)', a
   expect(await client.callTool('echo').data()).toEqual({ from: 'text' });
 });
 
-test('unwrap throws for isError and for a top-level error in the data (001-61) (003-38)', async () => {
+test('unwrap throws for isError and for a top-level error in the data (001-61, 003-38)', async () => {
   const answers = [
     { content: [{ type: 'text', text: 'no disk' }], isError: true },
     { content: [{ type: 'text', text: '{"error":"no paper"}' }] },
