@@ -8,7 +8,7 @@ import { parseJson } from '../base/parse-json.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { withStages } from '../core/stage.ts';
 import { describeTool, type ListedTool } from '../core/tool.ts';
-import { loadConfig } from '../gateway/settings/load-config.ts';
+import { loadConfig, type LoadedConfig } from '../gateway/settings/load-config.ts';
 import { importCheck } from '../gateway/modules/import-reach.ts';
 import { createModuleTools, type ModuleTools, type ModuleToolsOptions } from '../gateway/modules/tools.ts';
 import { createReadyTools } from '../gateway/ready-tools.ts';
@@ -67,25 +67,39 @@ const NOT_READ =
 async function fromConfig(file: string): Promise<CollectedTools> {
   const loaded = await loadConfig(file);
   concealInComplaints(loaded);
+  return withConfiguredTools(loaded, async ({ registry, problems }) => {
+    const asking = loaded.config.stages.approve;
+    // Of all stages, only this one changes how a tool is listed, and for all callers alike.
+    const listed = withStages(registry, asking === false ? [] : [approve(asking)]);
+    return { tools: (await listed.list(localCaller)).map(describeTool), problems };
+  });
+}
+
+/** The tools of a configuration, and one line for each file that cannot be used. */
+export interface ConfiguredTools {
+  readonly registry: ToolRegistry;
+  readonly problems: readonly string[];
+}
+
+/** Loads the tools of a configuration, and closes them after use. */
+export async function withConfiguredTools<T>(
+  loaded: LoadedConfig,
+  use: (tools: ConfiguredTools) => Promise<T>,
+): Promise<T> {
   const registry = new ToolRegistry({ maxNameLength: 128 });
   const ready = await createReadyTools({ loaded, version: '', source: registry, log: () => {} });
   try {
     registry.registerTool(...ready.tools);
-    const { problems } = await loadModules(registry, {
+    const modules = await loadModules(registry, {
       patterns: loaded.config.tools.modules,
       baseDir: loaded.folder,
       checkImports: importCheck(loaded),
     });
-    const asking = loaded.config.stages.approve;
-    // Of all stages, only this one changes how a tool is listed, and for all callers alike.
-    const listed = withStages(registry, asking === false ? [] : [approve(asking)]);
-    return {
-      tools: (await listed.list(localCaller)).map(describeTool),
-      // `toolcrib check` reports patterns without a match.
-      problems: problems
-        .filter(({ severity }) => severity === 'error')
-        .map((problem) => `${problem.file}: ${problem.reason}`),
-    };
+    // `toolcrib check` reports patterns without a match.
+    const problems = modules.problems
+      .filter(({ severity }) => severity === 'error')
+      .map((problem) => `${problem.file}: ${problem.reason}`);
+    return await use({ registry, problems });
   } finally {
     await ready.close();
   }

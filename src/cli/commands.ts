@@ -16,6 +16,7 @@ import { packageVersion } from './package-version.ts';
 import type { ServeFlags } from './serve.ts';
 import { printableLines } from './table.ts';
 import type { CreateTenantFlags } from './tenants.ts';
+import type { WhoamiFlags } from './whoami.ts';
 
 let storeWorker: Worker | undefined;
 let isServing = false;
@@ -113,6 +114,12 @@ withConfig(keys.command('revoke'))
   .description('revoke a key; servers notice within 5 seconds')
   .argument('<id>', 'the id that toolcrib keys list shows')
   .action(async (id: string, flags: DeploymentFlags) => (await import('./keys.ts')).revokeKey(id, flags));
+
+withConfig(program.command('whoami'))
+  .description('tell whose credential this is and what it may use, or why it is refused')
+  .option('--key <key>', 'an API key; "-" reads it from standard input')
+  .option('--token <token>', 'a token; "-" reads it from standard input')
+  .action(async (flags: WhoamiFlags) => (await import('./whoami.ts')).whoami(flags));
 
 const tenants = program.command('tenants').description('make, list, disable and enable tenants');
 withConfig(tenants.command('create'))

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { ToolcribError } from '../base/errors.ts';
+import type { Identities } from '../core/memory/identities.ts';
 import { processName } from '../core/record.ts';
 import { loadConfig, type LoadedConfig, type LoadOptions } from '../gateway/settings/load-config.ts';
 import {
@@ -70,6 +71,18 @@ export async function lookUp<T>(
   return withDatabase(places, (db) => list(createOperations(db, processName)));
 }
 
+/** The keys and tenants of a deployment, for reading: no use of a key is noted. */
+export function storedIdentities(places: StorePlaces): Identities {
+  const find = <T>(look: (operations: Operations) => T): T | undefined =>
+    hasDatabase(places) ? withDatabase(places, (db) => look(createOperations(db, processName))) : undefined;
+  return {
+    findKey: (hash) => find((operations) => operations.findKey(hash)),
+    findTenant: (id) => find((operations) => operations.findTenant(id)),
+    touch: () => {},
+    watch: () => () => {},
+  };
+}
+
 /** Reads the database of a deployment; reports damage in one line. */
 export function withDatabase<T>({ database }: StorePlaces, use: (db: SqliteDatabase) => T): T {
   let db: SqliteDatabase | undefined;
@@ -113,7 +126,7 @@ export async function findPlaces(file: string): Promise<StorePlaces> {
 }
 
 /** The files of a deployment; one that keeps everything in memory has none. */
-function placesOf(loaded: LoadedConfig): StorePlaces {
+export function placesOf(loaded: LoadedConfig): StorePlaces {
   const { config, folder, file } = loaded;
   const places = storePlaces(config, folder);
   if (places) {
