@@ -17,7 +17,7 @@ class QuotaError extends Error {
   override readonly name = 'QuotaError';
 }
 
-test('what works comes back as success with its data, now or later (000-30)', async () => {
+test('attempt returns success with the data of a value or a promise (000-30)', async () => {
   expect(await attempt(() => [1, 2], { catch: ApiError })).toEqual({ success: true, data: [1, 2] });
   expect(await attempt(async () => 'page', { catch: ApiError })).toEqual({ success: true, data: 'page' });
   expectTypeOf(attempt(() => 1, { catch: ApiError })).toEqualTypeOf<Promise<Attempt<number>>>();
@@ -55,14 +55,14 @@ test('returned from a handler, a failure is marked as an error and a success is 
   });
 });
 
-test('several classes can be named, with those that extend them (000-31)', async () => {
+test('attempt catches the named classes and their subclasses (000-31)', async () => {
   class LateError extends ApiError {}
   const options = { catch: [ApiError, QuotaError] };
   for (const error of [new ApiError('a', 1), new LateError('a', 1), new QuotaError('a')])
     expect(await attempt(() => Promise.reject(error), options)).toMatchObject({ success: false, error: 'a' });
 });
 
-test('any other error passes on as it is, and a model hears nothing of what it says (000-31)', async () => {
+test('any other error is thrown on, and its text never reaches the model (000-31)', async () => {
   const accident = new TypeError('connect ECONNREFUSED 10.0.0.5 password=hunter2');
   const work = (): Promise<never> => Promise.reject(accident);
   await expect(attempt(work, { catch: ApiError })).rejects.toBe(accident);
@@ -74,7 +74,7 @@ test('any other error passes on as it is, and a model hears nothing of what it s
   });
 });
 
-test('catching everything would leak it: that is what naming classes prevents (000-31)', async () => {
+test('control: catching every class would leak the text (000-31)', async () => {
   const work = (): Promise<never> => Promise.reject(new TypeError('password=hunter2'));
   expect(JSON.stringify(await attempt(work, { catch: Error }))).toContain('hunter2');
 });

@@ -175,7 +175,7 @@ test('the handler gets its parameters and a context (001-05)', async () => {
   });
 });
 
-test('whatever of the context execute is given reaches the handler (001-05)', async () => {
+test('execute passes the given context on to the handler (001-05)', async () => {
   const registry = new ToolRegistry().register('who', (_params, context) => ({ ...pick(context) }));
   const caller = { ...localCaller, id: 'ada' };
   const client = { name: 'cli', version: '1', protocolVersion: undefined, capabilities: {} };

@@ -22,11 +22,11 @@ test.each([
   [{ limit: -7 }, 1],
   [{ limit: 101 }, 100],
   [{ limit: 1e300 }, 100],
-])('the limit of %j is %i: moved into the range, not refused (000-29)', async (args, expected) => {
+])('a limit of %j becomes %i and is not refused (000-29)', async (args, expected) => {
   expect(await registry.execute('find', args)).toBe(expected);
 });
 
-test('any whole number ends up in the range, and inside it stays what it is (000-29)', () => {
+test('every whole number is moved into the range, and one inside is kept (000-29)', () => {
   fc.assert(
     fc.property(fc.integer(), fc.integer(), fc.integer(), (one, other, value) => {
       const [min = 0, max = 0] = [one, other].toSorted((a, b) => a - b);
@@ -67,7 +67,7 @@ test('clients are shown an integer with a default and the range in words, so tha
   expect(validatorOf(tool.inputSchema)({ limit: 5_000 })).toEqual({ value: { limit: 5_000 } });
 });
 
-test('what the number is for stands before the range (000-29)', () => {
+test('the description comes before the range (000-29)', () => {
   const described = clampedInt({ min: 1, max: 5, default: 2, description: 'How many.' });
   expect(described.description).toBe('How many. From 1 to 5; a number beyond counts as the nearer end.');
   expectTypeOf<z.output<typeof described>>().toEqualTypeOf<number>();

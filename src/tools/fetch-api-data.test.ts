@@ -75,7 +75,7 @@ test('with POST it takes a body and no longer says that it only reads (001-69)',
   expect(annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true, openWorldHint: true });
 });
 
-test('small letters in the method are raised (001-69)', async () => {
+test('a method in small letters is accepted (001-69)', async () => {
   const api = await openApi(json);
   const methods: FetchApiDataOptions['methods'] = ['GET', 'POST'];
   await api.call({ method: 'get' }, { methods });
@@ -195,7 +195,7 @@ test('a long answer is cut between characters, and says so (001-72)', async () =
   expect(await api.call({}, { maxBytes: 200 })).not.toHaveProperty('truncated');
 });
 
-test('a request that comes to nothing has failed, and says why without a word about the network (001-72)', async () => {
+test('a failed request says why without details of the network (001-72)', async () => {
   const cutOff = await openApi((response) => response.destroy());
   expect(await cutOff.call()).toEqual({
     error: 'Request failed',

@@ -126,7 +126,7 @@ test.each([
   expect(JSON.stringify(told)).not.toMatch(/canary|127\.0\.0\.1/);
 });
 
-test('an error that holds the address does not get out, as it would if it were repeated (001-24)', async () => {
+test('an error whose text has the address does not reach the model (001-24)', async () => {
   const fetch = (url: string): Promise<Response> => Promise.reject(new TypeError(`cannot fetch ${url}`));
   await expect(fetch(`https://service.example/?appid=${apiKey}`)).rejects.toThrow(apiKey);
   const told = await registryOf({ apiKey, fetch }).execute('get_weather', { location: 'Berlin' });

@@ -27,7 +27,7 @@ import type { Json, Peer } from './peer.ts';
 const codeOf = (answer: Json): unknown =>
   ((answer['_meta'] as Json | undefined)?.['dev.toolcrib/error'] as Json | undefined)?.['code'];
 
-test('the call beyond the limit is refused, in whatever revision it is made, and nobody else pays for it (000-37, 003-20, 004-18)', async () => {
+test('the call beyond the limit is refused in every revision, and other callers are not affected (000-37, 003-20, 004-18)', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool], config: { stages: { rateLimit: { perMinute: 1 } } } });
   expect((await (await crib.connect('ada')).call('echo', { text: 'x' })).isError ?? false).toBe(false);
@@ -52,7 +52,7 @@ test('without the stage the same calls all run, so the test above can fail (000-
   expect(ran).toHaveLength(5);
 });
 
-test('what a caller sends reaches a tool, a prompt and a completion without control characters, and no longer or deeper than agreed (000-38)', async () => {
+test('input reaches tools, prompts and completions without control characters, within limits of length and depth (000-38)', async () => {
   const { tool, ran } = echo();
   const prompted: unknown[] = [];
   const completed: unknown[] = [];
@@ -135,7 +135,7 @@ test('the record cannot be switched off where callers are told apart (000-39)', 
   await expect(crib.reload()).rejects.toThrow(/stages\.audit/);
 });
 
-test('a tool that checks whose thing is wanted refuses the rest before it runs, in every revision (000-40)', async () => {
+test('a tool that checks the owner of what is asked for refuses others before it runs, in every revision (000-40)', async () => {
   const ran: unknown[] = [];
   const tool = defineTool(
     {
@@ -335,7 +335,7 @@ test('input is checked against the schema, and the answer says what is wrong (00
   expect(ran).toEqual([]);
 });
 
-test('output that would command a terminal or hide an instruction arrives without it (001-57)', async () => {
+test('commands for terminals and hidden instructions are removed from output (001-57)', async () => {
   const hostile = '\u001B]0;owned\u0007ok\u001B[2J\u202Etxt\u{E0041}\u200B';
   const tool = defineTool({ name: 'hostile', description: 'Answers.', ...reads }, () => hostile);
   const crib = await openCrib({ offers: [tool] });
@@ -486,7 +486,7 @@ test('validation cannot be removed: with every stage off that can be, wrong inpu
 });
 
 test.each(['validateInput', 'validateOutput', 'permit', 'authorize', 'commit'])(
-  'a configuration cannot name %s, let alone switch it off (002-19)',
+  'a configuration cannot switch off %s (002-19)',
   async (stage) => {
     const crib = await openCrib({ offers: [echo().tool] });
     crib.configure({ stages: { [stage]: false } });

@@ -54,7 +54,7 @@ describeMatrix(({ era, transport, connect }) => {
     ['a list', '[1]'],
     ['an object', '{"id":1}'],
     ['text of 129 bytes', `"${'x'.repeat(127)}é"`],
-  ])('%s is no id, so the refusal carries none (000-13)', async (_what, id) => {
+  ])('the refusal of a request with %s as its id has no id (000-13)', async (_what, id) => {
     const { wire } = await connect({ tools: [echo] });
     const answer = JSON.parse((await wire.send(message(id, 'tools/list', {})))!);
     expect(answer).toMatchObject({ jsonrpc: '2.0', error: { code: -32600 } });

@@ -41,7 +41,7 @@ describeMatrix(
       }
     });
 
-    test('changes of one turn are told once (000-35)', async () => {
+    test('several changes in one turn are announced once (000-35)', async () => {
       const source = new ToolRegistry().registerTool(named('first'));
       const peer = await connect({ source });
       expect(await news(peer)).toEqual([]);

@@ -25,7 +25,7 @@ test.each<NonNullable<TestClientOptions['protocolVersion']>>([
   expect(ran).toEqual(['ada', 'ada']);
 });
 
-test('a tool that asks the user is asked itself again before it goes on (000-40)', async () => {
+test('a tool that asked the user is authorized again before it goes on (000-40)', async () => {
   let isAllowed = true;
   const ran: string[] = [];
   const remove = defineTool(
@@ -46,7 +46,7 @@ test('a tool that asks the user is asked itself again before it goes on (000-40)
   expect(ran).toEqual([]);
 });
 
-test('a decision that breaks is told to nobody and lets nothing run (000-40)', async () => {
+test('an exception in the decision refuses the call and is not shown (000-40)', async () => {
   const ran: string[] = [];
   const broken = defineTool(
     {

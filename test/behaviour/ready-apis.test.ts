@@ -79,7 +79,7 @@ test('the tools are switched on by name, and answer through a gateway (000-23, 0
   expect(seen).toEqual(['POST /search', 'GET /weather']);
 });
 
-test('delete_page asks without any stage to make it, and leaves no intent when it was not confirmed (000-33, 000-34)', async () => {
+test('delete_page asks without any stage, and leaves no intent when it is not confirmed (000-33, 000-34)', async () => {
   const { crib, seen } = await openApis();
   const peer = await crib.connect('ada');
   const asked = await peer.call('delete_page', { pageId: 'p1' });

@@ -107,7 +107,7 @@ test('D5 nothing is left when the gateway stops (003-01)', async () => {
   await call;
 });
 
-test('a call under way outlives a change of the configuration (003-01)', async () => {
+test('a running call continues through a change of the configuration (003-01)', async () => {
   const crib = await open();
   const peer = await crib.connect('ada');
   const stop = new AbortController();

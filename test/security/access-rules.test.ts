@@ -65,7 +65,7 @@ test('B11 control: without rules the hidden tool runs', async () => {
   expect(ran()).toEqual(['wipe']);
 });
 
-test('a default is a value like any other: leaving the argument out gets around nothing (000-40)', async () => {
+test('a rule also sees defaults: leaving an argument out does not get around it (000-40)', async () => {
   const { server, ran } = await guarded(rules);
   const client = createTestClient(server, { caller: bob });
   expect((await client.callTool('pay', {})).isError).toBe(true);

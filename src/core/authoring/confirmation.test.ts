@@ -48,7 +48,7 @@ test('the tool takes a boolean `confirmed` that is false unless given (000-33)',
 });
 
 test.each([{}, { confirmed: false }])(
-  'with %j nothing is done, and the answer says what would be and how to have it done (000-33)',
+  'with %j the tool does not run, and the answer says what it would do and how to confirm it (000-33)',
   async (consent) => {
     const answer = await registryOf(wipe()).execute('wipe', { disk: 'sda', ...consent });
     expect(answer).toEqual({
@@ -61,7 +61,7 @@ test.each([{}, { confirmed: false }])(
 );
 
 test.each(['Please confirm deletion by calling with confirmed=true', 'Say so with confirmed=true!'])(
-  'a tool can ask in words of its own, and tells what would be done after them: %j (000-33)',
+  'a tool can ask in its own words, followed by what it would do: %j (000-33)',
   async (message) => {
     const asking = requireConfirmation(wipe(), { message });
     const answer = await new ToolRegistry().registerTool(asking).execute('wipe', { disk: 'sda' });
@@ -74,7 +74,7 @@ test.each(['Please confirm deletion by calling with confirmed=true', 'Say so wit
   },
 );
 
-test('confirmed, the tool runs and never sees how it was confirmed (000-34)', async () => {
+test('when confirmed, the tool runs and does not see the confirmation (000-34)', async () => {
   expect(await registryOf(wipe()).execute('wipe', { disk: 'sda', confirmed: true })).toEqual({
     status: 'wiped',
   });

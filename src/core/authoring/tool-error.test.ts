@@ -17,7 +17,7 @@ test.each(['Missing required field', 'Text field must be string', 'Limit must be
   },
 );
 
-test('what belongs to an error goes along, and cannot take its place (001-53)', () => {
+test('extra fields of an error are sent with it and cannot replace it (001-53)', () => {
   expect(toolError('Unknown article', { sku: 'A1' })).toEqual({ error: 'Unknown article', sku: 'A1' });
   expect(toolError('Unknown article', { error: 'none' })).toEqual({ error: 'Unknown article' });
 });
@@ -54,7 +54,7 @@ test.each([
   },
 );
 
-test('a full account gets the time, and the call counts as failed (001-54)', async () => {
+test('an error with a code and a message gets the time, and the call has failed (001-54)', async () => {
   const facts = { error: 'Operation failed', error_code: 17, message: 'The archive is closed on Sundays.' };
   const told = toolError(facts, createFakeClock(noon));
   expect(told).toEqual({ ...facts, timestamp: '2026-01-15T12:00:00.000Z' });

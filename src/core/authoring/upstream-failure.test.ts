@@ -36,20 +36,23 @@ test.each([undefined, '', 'soon', '-5', '1.5', '99999999999', '2026-01-15', 'Thu
   },
 );
 
-test.each([500, 502, 503, 504])('a %i is told as out of order, with its time (004-15)', (status) => {
-  expect(upstreamFailure(answer(status, '5'), clock)).toEqual({
-    error: 'API is not available now',
-    code: status,
-    message: 'Try again after 5 seconds.',
-    retry_after_seconds: 5,
-  });
-});
+test.each([500, 502, 503, 504])(
+  'status %i is reported as a failure of the API, with the time to wait (004-15)',
+  (status) => {
+    expect(upstreamFailure(answer(status, '5'), clock)).toEqual({
+      error: 'API is not available now',
+      code: status,
+      message: 'Try again after 5 seconds.',
+      retry_after_seconds: 5,
+    });
+  },
+);
 
 test.each([200, 204, 304, 400, 401, 404, 499, 600])('a %i is no such failure', (status) => {
   expect(upstreamFailure(answer(status, '5'), clock)).toBeUndefined();
 });
 
-test('returned from a handler, it is a failed result that names the limit (004-15)', () => {
+test('a handler that returns it has failed, and the text names the limit (004-15)', () => {
   const result = toResult(
     upstreamFailure(new Response(null, { status: 429, headers: { 'retry-after': '7' } })),
   );

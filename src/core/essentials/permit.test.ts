@@ -47,7 +47,7 @@ test.each<[what: string, answer: unknown]>([
   ['an empty text', ''],
   ['a later no', Promise.resolve(false)],
   ['a later nothing', Promise.resolve()],
-])('only a plain yes lets a call run: %s does not (000-40)', async (_what, answer) => {
+])('only the answer true lets a call run: %s does not (000-40)', async (_what, answer) => {
   const ran: unknown[] = [];
   const tool = noteTool((() => answer) as Authorize, ran);
   const registry = new ToolRegistry().registerTool(tool);

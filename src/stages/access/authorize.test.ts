@@ -54,7 +54,7 @@ describe('who may use what', () => {
       ['mail_send', 'pay', 'report'],
     ],
   ])(
-    '%s: what is listed, found and called is the same (002-20, 004-17)',
+    '%s: a caller can call exactly what it can list and find (002-20, 004-17)',
     async (_what, rules, ...[caller, expected]) => {
       const { source, reached } = await staged(rules);
       expect((await source.list(caller)).map(({ name }) => name)).toEqual(expected);
@@ -457,7 +457,7 @@ describe('prompts and resources', () => {
     ['a template by its own text', [{ resources: ['docs:///{+path}'] }], ['any']],
     ['a deny', [{ resources: ['*/secret/*'], effect: 'deny' }, { resources: ['*'] }], ['a', 'any']],
     ['another role', [{ roles: ['admin'], prompts: ['*'], resources: ['*'] }], []],
-  ])('%s: seen and read are the same (002-20)', async (_what, rules, expected) => {
+  ])('%s: a caller can read exactly what it can list (002-20)', async (_what, rules, expected) => {
     const { byName } = await createAccess(rules);
     const all: Readable[] = [prompt, page, secret, template];
     expect(all.filter((target) => byName.exposeReading!(target, bob)).map(({ name }) => name)).toEqual(

@@ -76,7 +76,7 @@ test.each([
   ['args.way.r == 1', 'args.way.r'],
   ['args.r == 1', 'args.r'],
   ['args.node.v', 'args.node.v'],
-])('references and branches do not hide that a field cannot exist: %s (000-40)', async (when, field) => {
+])('a field that cannot exist is found behind references and branches: %s (000-40)', async (when, field) => {
   const walk = toolWith('walk', {
     type: 'object',
     properties: {

@@ -64,7 +64,7 @@ function lineOf(stage: Stage, ...tools: readonly Tool[]): Line {
 
 const waiting = { kind: 'done', data: { status: 'confirmation_required' } };
 
-test('destructive tools, and those that say nothing of it, take `confirmed` and say that they need it (000-32, 000-33)', async () => {
+test('tools that are destructive, or do not say, take `confirmed` and say that they need it (000-32, 000-33)', async () => {
   const tools = await lineOf(approve(), wipe, look, add, silent).list();
   const asking = tools.filter(({ inputSchema }) => 'confirmed' in inputSchema.properties!);
   expect(asking.map(({ name }) => name)).toEqual(['silent', 'wipe']);
@@ -73,7 +73,7 @@ test('destructive tools, and those that say nothing of it, take `confirmed` and 
   expect(tools.find(({ name }) => name === 'look')).toBe(look);
 });
 
-test('without consent the answer is no error, the tool is not run and the record says refused (000-33)', async () => {
+test('without a confirmation the tool does not run, the answer is not an error, and the record says refused (000-33)', async () => {
   const { call, inside, rows } = lineOf(approve({ mode: 'argument', when: ['destructive'] }), wipe);
   const result = await call('wipe', { id: 'a' });
   expect(result).toEqual({
@@ -90,7 +90,7 @@ test('without consent the answer is no error, the tool is not run and the record
   expect(rows()[0]).not.toHaveProperty('approval');
 });
 
-test('with consent the tool runs without seeing it, and the record says how it was given (000-34)', async () => {
+test('with a confirmation the tool runs without seeing it, and the record says how it was given (000-34)', async () => {
   const { call, inside, rows } = lineOf(approve(), wipe);
   expect(await call('wipe', { id: 'a', confirmed: true })).toEqual({ kind: 'done', data: { did: 'a' } });
   expect(inside.calls.map((seen) => 'arguments' in seen && seen.arguments)).toEqual([{ id: 'a' }]);
@@ -270,7 +270,7 @@ test.each([{}, { when: [] }])(
   },
 );
 
-test('a tool that asks in words of its own does so through the stage too (000-33)', async () => {
+test('a tool that asks in its own words does so behind the stage too (000-33)', async () => {
   const message = 'Please confirm deletion by calling with confirmed=true';
   const { call } = lineOf(approve(), requireConfirmation(wipe, { message }));
   expect(await call('wipe', { id: 'a' })).toMatchObject({

@@ -81,7 +81,7 @@ describe('control characters', () => {
     expect(coerced).toEqual({ deep: { flag: true } });
   });
 
-  test('without the stage they arrive (000-38)', async () => {
+  test('control: without the stage, control characters reach the tool (000-38)', async () => {
     const source = recordingSource(anything);
     await withStages(source, []).call(callOf(anything, { a: 'b\0' }));
     expect((source.calls[0] as ToolCall).arguments).toEqual({ a: 'b\0' });
@@ -94,7 +94,7 @@ describe('control characters', () => {
     expect(kept).toBe(args.b);
   });
 
-  test('no control character arrives, and cleaning twice is cleaning once (000-38)', async () => {
+  test('no control character reaches the tool, and cleaning twice changes nothing more (000-38)', async () => {
     await fc.assert(
       fc.asyncProperty(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), async (args) => {
         const once = await pass(args).catch(() => ({}));
@@ -212,7 +212,7 @@ describe('coercion', () => {
     [{ nested: { on: 'true' } }, { nested: { on: true } }],
     [{ other: '7' }, { other: 7 }],
     [{ free: '5' }, { free: '5' }],
-  ])('%j is taken as %j (000-38)', async (given, taken) => {
+  ])('%j is converted to %j (000-38)', async (given, taken) => {
     expect(await pass(given, { coerce: true }, typed)).toEqual(taken);
     expect(await pass(given, {}, typed)).toBe(given);
   });
@@ -231,7 +231,7 @@ describe('coercion', () => {
     { count: null },
     { count: ['5'] },
     { list: '5' },
-  ])('%j would lose something, and stays as it is (000-38)', async (given) => {
+  ])('%j is not converted, because that would lose something (000-38)', async (given) => {
     expect(await pass(given, { coerce: true }, typed)).toBe(given);
   });
 
@@ -281,7 +281,7 @@ describe('unknown fields', () => {
     expect(await pass(given, {}, strict)).toBe(given);
   });
 
-  test('otherwise validation refuses them (000-38)', () => {
+  test('without that option validation refuses such fields (000-38)', () => {
     const line = withStages(recordingSource(strict), [sanitizeInput(), validateInput]);
     expect(() => line.call(callOf(strict, { a: 'x', extra: 1 }))).toThrow('extra: is not a known field');
   });

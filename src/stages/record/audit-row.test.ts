@@ -11,7 +11,7 @@ import { ada, callBase, callOf } from '../../../test/recorded-calls.ts';
 
 const pay = defineTool({ name: 'pay', description: 'Pays.', input: z.looseObject({}) }, () => 'paid');
 
-test('hashed arguments: the same ones have the same digest in any order, and without the key nobody can try them out (000-39)', () => {
+test('equal arguments have equal digests in any order, which cannot be guessed without the key (000-39)', () => {
   const digestOf = (args: Record<string, unknown>, digestKey = 'one'): unknown =>
     rowOf({ digestKey }, args)['arguments'];
   expect(digestOf({ a: 1, b: 2 })).toBe(digestOf({ b: 2, a: 1 }));
@@ -20,7 +20,7 @@ test('hashed arguments: the same ones have the same digest in any order, and wit
   expect(JSON.stringify(rowOf({}, { pin: '1234' }))).not.toContain('1234');
 });
 
-test('however its keys are ordered, at any depth, one value has one digest (000-39)', () => {
+test('the order of keys does not change a digest, at any depth (000-39)', () => {
   const reversed = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(reversed);
     if (typeof value !== 'object' || value === null) return value;
@@ -37,14 +37,14 @@ test('however its keys are ordered, at any depth, one value has one digest (000-
   );
 });
 
-test('a preview of arguments is redacted and has an end (000-39)', () => {
+test('a preview of arguments is redacted and cut (000-39)', () => {
   const redact = (text: string): string => text.replaceAll('hunter2', '[secret]');
   const row = rowOf({ show: 'preview', redact }, { password: 'hunter2', note: 'x'.repeat(100_000) });
   expect(row['preview']).toMatch(/^\{"password":"\[secret\]","note":"xxx/);
   expect(String(row['preview'])).toHaveLength(4_096);
 });
 
-test('what comes after the end of a preview shows in the digest beside it (000-39)', () => {
+test('a change after the end of a preview changes the digest beside it (000-39)', () => {
   const long = 'x'.repeat(100_000);
   const rows = [5, 5_000].map((amount) => rowOf({ show: 'preview' }, { note: long, amount }));
   expect(rows[0]!['preview']).toBe(rows[1]!['preview']);

@@ -105,7 +105,7 @@ describe('every call is on record', () => {
     },
   );
 
-  test('an exception has a row that does not repeat it, and becomes one error that tells nothing (003-21)', async () => {
+  test('an exception has a row without its text, and the caller gets a fixed error (003-21)', async () => {
     const accident = new Error('password: hunter2');
     const { source, store } = setUp([failing(accident)]);
     const error = await (async () => source.call(callOf(look)))().then(

@@ -125,21 +125,21 @@ test('a link to what is not there is refused, since a program could make it (003
   expect(existsSync(join(folder, '../made'))).toBe(true);
 });
 
-test('the rest of the arguments is held to it too (003-01)', async () => {
+test('the rest of the arguments follows the same rule (003-01)', async () => {
   const { folder, secret } = withSecret();
   setLinks(folder, secret);
   const { run } = open({ read: { ...read, rest: { description: 'Files.', path: true } } }, { folder });
   await expect(run('read', ['a/note', 'a/note', 'chain'])).rejects.toThrow(`arguments[2] ${outOfFolder}`);
 });
 
-test('the program cannot take it for an address, a list of arguments or an option (003-01)', async () => {
+test('a path cannot be read as an address, a list of arguments or an option (003-01)', async () => {
   const { run } = open({ show: { ...print, arguments: [file] } });
   expect((await run('show', ['file:///etc/passwd'])).stdout).toBe('[./file:///etc/passwd]');
   expect((await run('show', ['@/etc/passwd'])).stdout).toBe('[./@/etc/passwd]');
   await expect(run('show', ['-rf'])).rejects.toThrow('may not begin with "-"');
 });
 
-test('whatever is given is refused or lies below (003-01)', () => {
+test('every path is refused or lies below the folder (003-01)', () => {
   const readArguments = compileArguments('read', commandOptions.parse(read));
   const parts = fc.constantFrom('..', '.', '/', '//', 'a', '-', '\\', '%2e', '\0', '~', '@', ':', ' ', '\n');
   const hostile = fc.oneof(

@@ -104,7 +104,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect((await ask({ tables: ['paid_orders'] }, { table: 'paid_orders' })).row_count).toBe(2);
   });
 
-  test('a name that is none is refused first, so that nothing is told about the list (001-30)', async () => {
+  test('an invalid name is refused first, so that nothing is learned about the list (001-30)', async () => {
     const wrong = {
       error: 'Invalid table name',
       message:
@@ -150,7 +150,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     });
   });
 
-  test('conditions all hold, and a key that is no column is an error, never skipped (001-32)', async () => {
+  test('all filters must hold, and a key that is not a column is an error (001-32)', async () => {
     const tables = ['orders'];
     const both = await ask(
       { tables },
@@ -175,7 +175,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(await idsWhere({ item: "' or '1'='1" })).toEqual([]);
   });
 
-  test('the limit is bound, ten unless given, and what is left out is said (001-34)', async () => {
+  test('the limit is bound, ten unless given, and the answer says when rows were left out (001-34)', async () => {
     const asked: unknown[] = [];
     const db: SqlDriver = {
       ...world.db,
@@ -223,7 +223,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     ]);
   });
 
-  test("a failure says what can be done about it, and the database's own words go to the operator (001-36)", async () => {
+  test('a failure says what to do, and the words of the database go to the log (001-36)', async () => {
     const heard: unknown[] = [];
     const options = { tables: '*' as const, onFailure: (error: unknown) => heard.push(error) };
     expect(await ask(options, { table: 'not_there' })).toEqual({
@@ -241,7 +241,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(String(heard[1])).toContain('hunter2');
   });
 
-  test('a database that is away or busy is told apart from a query that fails, so that stages hear of it (001-36)', async () => {
+  test('a database that is down or busy is told apart from a query that fails, so that stages can react (001-36)', async () => {
     const heard: unknown[] = [];
     const onFailure = (error: unknown): number => heard.push(error);
     const away =
@@ -284,7 +284,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(columns).toHaveBeenCalledTimes(2);
   });
 
-  test('a client gets a failure as one, with isError (001-36)', async () => {
+  test('a client gets a failure with isError (001-36)', async () => {
     const server = createServer({
       name: 'test',
       version: '1',

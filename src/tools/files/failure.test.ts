@@ -43,7 +43,7 @@ test.each([
   },
 );
 
-test('names that begin with a dot are not spoken of where they are offered (001-63)', async () => {
+test('where names that begin with a dot are allowed, the refusal does not mention them (001-63)', async () => {
   const { run } = openDesk({ hidden: true });
   expect(await run({ operation: 'read', path: '../a' })).toMatchObject({
     error: 'Invalid path',

@@ -109,7 +109,7 @@ test.each(['../a.txt', '/../a.txt', 'x/../../a.txt', '..', 'a\0.txt'])(
   },
 );
 
-test('an operation that got past the schema is still unknown (001-64)', async () => {
+test('an unknown operation that passes the schema is refused (001-64)', async () => {
   const { root } = openDesk();
   const tool = fileOperationsTool({ root });
   const context = { tenant: localCaller.tenant, signal: new AbortController().signal } as ToolContext;
@@ -297,7 +297,7 @@ test('a large folder comes in pages of at most 1,000, in the order of names (001
   });
 });
 
-test('small pages of a folder keep the order although most names are let go of (001-66)', async () => {
+test('small pages of a large folder are in order (001-66)', async () => {
   const { root, run } = openDesk();
   for (let index = 0; index < 1_500; index++) writeFileSync(join(root, `${1_999 - index}`), '');
   expect(await run({ operation: 'list', path: '.', limit: 2, cursor: '1000' })).toMatchObject({

@@ -67,7 +67,7 @@ test.each([
   expect(extractTitle(given)).toBe('Untitled');
 });
 
-test('whatever an API sends, a title is a text that is not empty (000-24)', () => {
+test('every answer of the API gives a title that is not empty (000-24)', () => {
   const part = fc.record(
     { plain_text: fc.anything(), text: fc.oneof(fc.anything(), fc.record({ content: fc.anything() })) },
     { requiredKeys: [] },

@@ -123,7 +123,7 @@ test('search_pages sends query and page_size and returns id, title and url of ea
   ]);
 });
 
-test('the tools declare what they take and return, and say truly what they do (000-23)', async () => {
+test('the tools declare their input, output and hints (000-23)', async () => {
   const { registry } = await open(workspace([]));
   const { tools } = registry.getToolsList();
   expect(tools.map(({ name }) => name)).toEqual(['delete_page', 'get_page', 'search_pages']);
@@ -165,7 +165,7 @@ test('the rest is asked for from the cursor, and no more than the rest (000-23)'
   ]);
 });
 
-test('an API that always has more and gives nothing is not asked for ever (000-23)', async () => {
+test('an API that returns empty pages without end is asked only a few times (000-23)', async () => {
   const { registry, seen } = await open((_seen, response) =>
     reply(response, 200, { results: [], has_more: true, next_cursor: 'again' }),
   );
@@ -285,7 +285,7 @@ test('an API that is not there is told as out of reach, without its address', as
   expect(JSON.stringify(answer)).not.toMatch(/127\.0\.0\.1|ECONN|secret/);
 });
 
-test('an accident in a given fetch is not told to the model either (000-31)', async () => {
+test('an exception in a given fetch is not shown to the model (000-31)', async () => {
   const tools = notionTools({
     token,
     fetch: () => Promise.reject(new TypeError(`fetch failed: Bearer ${token}`)),
