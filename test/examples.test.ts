@@ -1,6 +1,9 @@
+import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { runTypeScript, startNode, type Child } from './behaviour/child.ts';
 import { talkInLines } from './behaviour/lines.ts';
 import { openPeer } from './behaviour/peer.ts';
@@ -75,8 +78,67 @@ test('test-a-tool.ts passes', async () => {
   expect(await child.exit).toEqual({ code: 0, signal: null });
 });
 
+test('queued-delivery.ts gets its result on the stream of its session (001-58, 001-59, 001-60)', async () => {
+  const child = start('queued-delivery.ts');
+  const output = await child.outputUntil('Done.\n');
+  expect(output).toContain('{"status":"queued"}');
+  expect(output).toContain('Tool result: {"greeting":"Hello!"}');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test('tenants.ts shows each organisation its own (001-55)', async () => {
+  const child = start('tenants.ts');
+  const output = await child.outputUntil('South Ltd');
+  expect(output).toContain(
+    '{"organisation":"North Ltd","invoices":[{"tenant":"north","number":1,"amount":120}]}',
+  );
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test('notion.ts finds the pages of a workspace', async () => {
+  const notion = createHttpServer((request, response) => {
+    const page = {
+      object: 'page',
+      id: 'p1',
+      url: 'https://www.notion.so/p1',
+      created_time: '2026-01-01T00:00:00.000Z',
+      last_edited_time: '2026-01-02T00:00:00.000Z',
+      properties: { Name: { id: 'title', type: 'title', title: [{ plain_text: 'Meeting notes' }] } },
+    };
+    const isKnown = request.headers.authorization === 'Bearer secret_token_for_test';
+    response.writeHead(isKnown ? 200 : 401, { 'content-type': 'application/json' });
+    response.end(
+      JSON.stringify({ object: 'list', results: isKnown ? [page] : [], has_more: false, next_cursor: null }),
+    );
+  });
+  notion.listen(0, '127.0.0.1');
+  await once(notion, 'listening');
+  onTestFinished(() => void notion.close());
+  const { port } = notion.address() as AddressInfo;
+  const child = startNode([runTypeScript, join(folder, 'notion.ts')], {
+    PORT: '0',
+    NOTION_TOKEN: 'secret_token_for_test',
+    NOTION_URL: `http://127.0.0.1:${port}`,
+  });
+  const send = sendTo((await child.outputUntil('/mcp\n')).trim());
+  const params = { name: 'search_pages', arguments: { query: 'meeting' } };
+  expect(JSON.stringify(await (await send(modernPost('tools/call', params))).json())).toContain(
+    'Meeting notes',
+  );
+});
+
 test('every example is run by a test', () => {
-  const tested = ['first-tool.ts', 'express.ts', 'fastify.ts', 'hono.ts', 'class-tool.ts', 'test-a-tool.ts'];
+  const tested = [
+    'queued-delivery.ts',
+    'tenants.ts',
+    'notion.ts',
+    'first-tool.ts',
+    'express.ts',
+    'fastify.ts',
+    'hono.ts',
+    'class-tool.ts',
+    'test-a-tool.ts',
+  ];
   expect(
     readdirSync(folder)
       .filter((name) => name.endsWith('.ts'))
