@@ -43,7 +43,7 @@ const halves = new Int32Array(floats.buffer);
 const KINDS = { true: 1, false: 2, null: 3, number: 4, string: 5, list: 6, object: 7 };
 
 function hashJson(value: unknown, budget: Budget): number {
-  if (--budget.steps < 0) throw new RangeError('This would take too long to look at.');
+  if (--budget.steps < 0) throw new RangeError('Comparing this would take too long.');
   if (typeof value === 'string') return hashText(value, budget);
   if (typeof value === 'number') return hashNumber(value);
   if (typeof value !== 'object' || value === null)

@@ -23,7 +23,7 @@ let isServing = false;
 
 // Each command loads what it needs when it runs, for a fast start.
 const program = new Command('toolcrib')
-  .description('Keeps tools for AI agents, hands them out over the Model Context Protocol, and logs it.')
+  .description('Serves tools to AI agents over the Model Context Protocol, and records every call.')
   .version(packageVersion())
   .configureOutput({ writeErr: (text) => process.stderr.write(printableLines(text)) });
 
@@ -46,7 +46,7 @@ program
 
 program
   .command('init')
-  .description('make a project: a first tool, its test and a configuration; asks where it can')
+  .description('make a project: a first tool, its test and a configuration; asks questions on a terminal')
   .argument('[folder]', 'where to make it', '.')
   .option('--name <name>', 'what it is called; the name of the folder unless set')
   .addOption(
@@ -70,7 +70,7 @@ program
   .command('check')
   .description('check a configuration, its tools and its rules')
   .argument('[file]', `the configuration; ${DEFAULT_CONFIG} unless set`)
-  .option('--config <file>', 'the same, in the way of the other commands')
+  .option('--config <file>', 'the same as the argument')
   .option('--connect', 'also try databases, issuers and hosts, for 5 seconds each')
   .option('--json', 'print the complaints as JSON')
   .action(async (file: string | undefined, flags: CheckFlags) =>
@@ -83,7 +83,7 @@ program
   .argument('[files...]', 'modules with tools, configurations (.yaml) or tools/list answers (.json)')
   .option('--config <file>', 'a configuration; toolcrib.yaml if nothing is named')
   .option('--strict', 'fail on warnings too')
-  .option('--ignore <rules>', 'rules to leave out, with commas between')
+  .option('--ignore <rules>', 'rules to ignore, separated by commas')
   .option('--json', 'print JSON, for other programs')
   .action(async (files: string[], flags: LintFlags) => (await import('./lint.ts')).lint(files, flags));
 
@@ -100,8 +100,8 @@ program
 const keys = program.command('keys').description('make, list and revoke API keys');
 withConfig(keys.command('create'))
   .description('make a key; it is shown once')
-  .requiredOption('--tenant <id>', 'whose key it is')
-  .requiredOption('--caller <name>', 'whom it speaks for')
+  .requiredOption('--tenant <id>', 'the tenant of the key')
+  .requiredOption('--caller <name>', 'the caller it identifies')
   .option('--role <name...>', 'roles, for the access rules')
   .option('--scope <name...>', 'scopes')
   .option('--expires <span>', 'how long it works, such as 90d')
@@ -138,7 +138,7 @@ for (const [name, disabled] of [
   ['enable', false],
 ] as const) {
   withConfig(tenants.command(name))
-    .description(disabled ? "make a tenant's keys and tokens name nobody" : 'undo disable')
+    .description(disabled ? "refuse a tenant's keys and tokens" : 'undo disable')
     .argument('<id>', 'the tenant')
     .action(async (id: string, flags: DeploymentFlags) =>
       (await import('./tenants.ts')).switchTenant(id, disabled, flags),
@@ -206,14 +206,14 @@ function withRows(command: Command): Command {
     .option('--tenant <id>', 'only rows of the chain of one tenant; with --operator, what was done about it')
     .option('--caller <name>', 'only rows of one caller, or of what one operator did')
     .option('--tool <name>', 'only rows about one tool')
-    .option('--outcome <outcome>', 'only rows that ended so, such as done, failed or unknown_tool')
+    .option('--outcome <outcome>', 'only rows with this outcome, such as done, failed or unknown_tool')
     .option('--operator', 'only what operators did')
     .option(
       '--since <time>',
       'only rows from this time on, such as 2026-11-15T13:00Z, or from so long ago, such as 2h',
     )
     .option('--until <time>', 'only rows up to this time')
-    .option('--limit <n>', 'at most so many rows');
+    .option('--limit <n>', 'the most rows to show');
 }
 
 // How long open handles may delay the end of a command.

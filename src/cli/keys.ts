@@ -86,13 +86,13 @@ function warnOfRoles(roles: readonly string[], { access = [] }: Config): void {
 function requireVisible(names: Readonly<Record<string, readonly string[]>>): void {
   for (const [flag, given] of Object.entries(names))
     if (!given.every(isVisible))
-      throw new ToolcribError('invalid_setup', `${flag} takes a name with something to see in it.`);
+      throw new ToolcribError('invalid_setup', `${flag} takes a name with visible characters.`);
 }
 
 async function requireSeen(id: string): Promise<void> {
   const failure = await outputFailure();
   if (failure === undefined) return;
-  const text = `The key could not be shown (${failure}), so nobody has it; revoke it: toolcrib keys revoke ${id}`;
+  const text = `The key could not be printed (${failure}), so nobody has it; revoke it: toolcrib keys revoke ${id}`;
   throw new ToolcribError('invalid_setup', text);
 }
 

@@ -35,7 +35,7 @@ function readIgnored(text = ''): readonly string[] {
   if (unknown === undefined) return ids;
   throw new ToolcribError(
     'invalid_setup',
-    `--ignore takes rules of docs/lint.md with commas between, such as name-verb,size-tool; there is no rule "${unknown}".`,
+    `--ignore takes rules of docs/lint.md separated by commas, such as name-verb,size-tool; there is no rule "${unknown}".`,
   );
 }
 

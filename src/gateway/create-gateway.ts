@@ -179,7 +179,7 @@ class RunningGateway implements Gateway {
     this.#retiring.delete(old);
     await old
       .close()
-      .catch((cause: unknown) => this.log('warn', 'What tools held could not all be let go of.', { cause }));
+      .catch((cause: unknown) => this.log('warn', 'Some tools could not be closed.', { cause }));
   }
 
   async #tryNext(loaded: LoadedConfig, before: Generation): Promise<Generation> {
@@ -286,7 +286,7 @@ class RunningGateway implements Gateway {
     try {
       await this.#lasting.store.journal.append({ chain: OPERATOR_CHAIN, body: JSON.stringify(facts) });
     } catch (cause) {
-      this.log('error', `That there was a ${kind} could not be put on record.`, { cause });
+      this.log('error', `The row "${kind}" could not be written to the record.`, { cause });
     }
   }
 }
@@ -303,14 +303,14 @@ async function within(ms: number, work: Promise<unknown>): Promise<void> {
 }
 
 function measure({ metrics, store, buckets, slots, breakers, results }: Lasting): void {
-  metrics.gauge('toolcrib_calls_waiting', 'Calls that wait for their turn.', () => slots.waiting);
-  metrics.gauge('toolcrib_breakers_open', 'Tools that are left alone because they are out.', () => {
+  metrics.gauge('toolcrib_calls_waiting', 'Calls that wait for a free slot.', () => slots.waiting);
+  metrics.gauge('toolcrib_breakers_open', 'Tools whose calls are refused because they keep failing.', () => {
     let open = 0;
     for (const [, state] of breakers.states()) if (state !== 'closed') open++;
     return open;
   });
-  metrics.gauge('toolcrib_cache_bytes', 'How much room kept results take.', () => results.bytes);
-  metrics.gauge('toolcrib_record_ready', 'Whether calls can be put on record; no tool runs otherwise.', () =>
+  metrics.gauge('toolcrib_cache_bytes', 'How many bytes the cached results take.', () => results.bytes);
+  metrics.gauge('toolcrib_record_ready', 'Whether calls can be recorded; no tool runs otherwise.', () =>
     Number(store.journal.isReady),
   );
   const unmetered = 'Read-only calls let through because their daily quota could not be counted.';

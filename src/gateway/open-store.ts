@@ -68,7 +68,8 @@ export async function openStore(
     }),
     onTrouble: (reason) =>
       log('error', 'The record cannot be written: no tool runs until it can.', { reason }),
-    onWarning: (reason) => log('warn', 'The store could not be looked after; it is tried again.', { reason }),
+    onWarning: (reason) =>
+      log('warn', 'Maintenance of the store failed; it will be tried again.', { reason }),
     onRecovery: () => log('info', 'The record can be written again.'),
   });
   return { store, secrets };

@@ -92,7 +92,7 @@ test('a configuration that cannot be put to use does not stop the watching', asy
   expect(await next()).toBe('two');
   writeFileSync(file, 'server: { name: three }');
   expect(await next()).toBe('three');
-  expect(logged).toEqual(['The new configuration could not be put to use.']);
+  expect(logged).toEqual(['The new configuration could not be applied.']);
 });
 
 async function setUp(source: string, use: (name: string) => void = () => {}) {

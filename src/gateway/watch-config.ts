@@ -137,7 +137,7 @@ class Watching implements ConfigWatch {
   #inTurn(work: () => Promise<void>): Promise<void> {
     const next = this.#work.then(work);
     this.#work = next.catch((error: unknown) => {
-      this.#options.log('error', 'The new configuration could not be put to use.', { error });
+      this.#options.log('error', 'The new configuration could not be applied.', { error });
     });
     return this.#work;
   }

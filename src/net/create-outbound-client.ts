@@ -71,6 +71,6 @@ async function hop(request: PreparedRequest, { rules, stop, isFirst }: Way): Pro
 const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 function toResponse({ status, headers, body, isCut }: OutboundResponse): Response {
-  if (isCut) throw new OutboundError('too_large', 'The answer is longer than may be read; ask for less.');
+  if (isCut) throw new OutboundError('too_large', 'The response is longer than the limit; ask for less.');
   return new Response(WITHOUT_BODY.has(status) ? null : body, { status, headers: { ...headers } });
 }

@@ -46,7 +46,11 @@ function checkTarget(from: URL, { headers }: Answer, rules: OutboundRules): URL 
     return url;
   } catch (error) {
     const why = error instanceof OutboundError ? error.message : '';
-    throw new OutboundError('refused_redirect', `The host redirects to where it must not: ${why}`, error);
+    throw new OutboundError(
+      'refused_redirect',
+      `The host redirects to a place that is not allowed: ${why}`,
+      error,
+    );
   }
 }
 

@@ -36,11 +36,11 @@ export function checkHeaders(headers: Readonly<Record<string, string>>): Readonl
   for (const [given, value] of Object.entries(headers)) {
     const name = given.toLowerCase();
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
-      throw refused('A header name holds a character it must not.');
+      throw refused('A header name contains an invalid character.');
     if (isRefusedHeader(name)) throw refused(cannotBeSet(name));
     if (folded.has(foldedHeader(name))) throw refused(`The header ${name} is given twice; give it once.`);
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(value)) {
-      throw refused(`The header ${name} holds a character it must not, such as a line break.`);
+      throw refused(`The header ${name} contains an invalid character, such as a line break.`);
     }
     checked.set(name, value);
     folded.add(foldedHeader(name));
@@ -65,7 +65,7 @@ export function foldedHeader(name: string): string {
 export function checkGivenNames(names: Iterable<string>): void {
   for (const name of names)
     if (!/^[A-Za-z0-9-]+$/.test(name))
-      throw refused('A header name holds a character it must not; use letters, digits and "-" alone.');
+      throw refused('A header name contains an invalid character; use only letters, digits and "-".');
 }
 
 /** The message about a header that must not be sent. */

@@ -88,7 +88,7 @@ function answerOf(sent: ClientRequest, body: Uint8Array | undefined): Promise<In
   return new Promise((resolve, reject) => {
     sent.on('response', resolve);
     sent.on('error', reject);
-    sent.on('close', () => reject(new Error('The connection closed before the answer came.')));
+    sent.on('close', () => reject(new Error('The connection closed before the response arrived.')));
     sent.end(body);
   });
 }
@@ -96,7 +96,7 @@ function answerOf(sent: ClientRequest, body: Uint8Array | undefined): Promise<In
 async function readAnswer(message: IncomingMessage, maxBytes: number): Promise<OutboundResponse> {
   const status = message.statusCode ?? 0;
   if (status < 200 || status > 599)
-    throw new OutboundError('failed', 'The host gave an answer that is not HTTP.');
+    throw new OutboundError('failed', 'The response of the host is not HTTP.');
   const headers = headersOf(message);
   if (leadsElsewhere({ status, headers })) return { status, headers, body: new Uint8Array(), isCut: false };
   refuseEncoded(headers);
@@ -119,7 +119,7 @@ function refuseEncoded(headers: Readonly<Record<string, string>>): void {
   if ((encoding === '' || encoding === 'identity') && (transfer === '' || transfer === 'chunked')) return;
   throw new OutboundError(
     'encoded',
-    'The host compressed its answer although it was asked not to; it cannot be read.',
+    'The host compressed its response although it was asked not to, so it cannot be read.',
   );
 }
 
@@ -142,7 +142,7 @@ function explain(error: unknown): OutboundError {
   if (error instanceof OutboundError) return error;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'HPE_HEADER_OVERFLOW')
-    return new OutboundError('failed', 'The headers of the answer are too long to be read.', error);
+    return new OutboundError('failed', 'The headers of the response are too long.', error);
   if (/CERT|SELF_SIGNED|ALTNAME|^ERR_TLS|^ERR_SSL|UNABLE_TO/.test(code))
     return new OutboundError(
       'failed',

@@ -134,7 +134,7 @@ export class Metrics {
     const known = this.#families.get(made.name);
     if (!known) return this.add(made);
     if (!(known instanceof LabelledFamily) || known.shape !== made.shape)
-      throw invalid(`The metric ${made.name} is there already, of another kind or with other labels.`);
+      throw invalid(`The metric ${made.name} already exists, of another kind or with other labels.`);
     return known.variant === made.variant ? (known as LabelledFamily<Child>) : this.add(made);
   }
 }
@@ -180,7 +180,7 @@ class LabelledFamily<Child> implements Series<Child> {
   constructor(parts: LabelledParts<Child>) {
     const { name, kind, help, labelNames, variant = '' } = parts;
     const bad = labelNames.find((label) => !/^[a-z][a-z0-9_]*$/.test(label));
-    if (bad !== undefined) throw invalid(`${bad} of ${name} is no label name: use a-z, 0-9 and _.`);
+    if (bad !== undefined) throw invalid(`${bad} of ${name} is not a label name: use a-z, 0-9 and _.`);
     this.name = name;
     this.kind = kind;
     this.help = help;
@@ -259,7 +259,7 @@ function escapeHelp(help: string): string {
 
 function checkName(name: string): void {
   if (!/^toolcrib_[a-z0-9_]+$/.test(name))
-    throw invalid(`${name} is no metric name: it starts with toolcrib_ and has only a-z, 0-9 and _.`);
+    throw invalid(`${name} is not a metric name: it starts with toolcrib_ and has only a-z, 0-9 and _.`);
 }
 
 function invalid(message: string): ToolcribError {

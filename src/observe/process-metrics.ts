@@ -9,7 +9,7 @@ import { readFamily, toNumberText, type Family, type Metrics } from './metrics.t
 export function watchProcess(metrics: Metrics): () => void {
   const help = {
     cpu: 'Processor time used by the process, in seconds.',
-    memory: 'Memory of the process that is resident, in bytes.',
+    memory: 'Resident memory of the process, in bytes.',
     start: 'When the process started, in seconds since 1970.',
     files: 'Open file descriptors, sockets included.',
   };
@@ -55,7 +55,7 @@ function eventLoopDelay(): { readonly family: Family; readonly stop: () => void 
   const family: Family = {
     name: 'nodejs_eventloop_delay_seconds',
     kind: 'gauge',
-    help: 'How late the event loop was since the last look, in seconds; quantile 1 is the worst.',
+    help: 'How late the event loop was since the last scrape, in seconds; quantile 1 is the worst.',
     samples() {
       const samples = QUANTILES.map((at) => `{quantile="${at}"} ${toNumberText(secondsAt(at))}`);
       delays.reset();

@@ -136,7 +136,7 @@ function isDeeperThan(levels: number, value: unknown): boolean {
 function checkNode(node: unknown, path: string, walk: Walk): void {
   if (typeof node === 'boolean') return;
   if (!isObject(node)) refuse(path, `must be a schema (an object, true or false), not ${describe(node)}`);
-  if ('~standard' in node) refuse(path, 'must be plain JSON Schema, as everything around it');
+  if ('~standard' in node) refuse(path, 'must be plain JSON Schema, like the schema around it');
   if (++walk.nodes > LIMITS.nodes) refuse(path, `is part of a schema with over ${LIMITS.nodes} subschemas`);
   if (++walk.depth > LIMITS.depth) refuse(path, `is nested deeper than ${LIMITS.depth} levels`);
   walk.subschemas.add(node);

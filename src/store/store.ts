@@ -94,7 +94,7 @@ export function newApprovalId(): string {
 
 /** The error for a call that cannot be recorded; the cause is only logged. */
 export function recordUnavailable(cause?: string): ToolcribError {
-  const text = 'Calls cannot be put on record now, so none goes through; try again later.';
+  const text = 'Calls cannot be recorded now, so they are refused; try again later.';
   return new ToolcribError(
     'record_unavailable',
     text,

@@ -221,7 +221,7 @@ test('a compressed answer is an error that says so (001-72)', async () => {
   const api = await openApi((response) => response.setHeader('content-encoding', 'gzip').end('x'));
   expect(await api.call()).toEqual({
     error: 'Request error',
-    message: 'The host compressed its answer although it was asked not to; it cannot be read.',
+    message: 'The host compressed its response although it was asked not to, so it cannot be read.',
   });
 });
 

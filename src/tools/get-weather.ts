@@ -119,7 +119,7 @@ async function readAnswer(response: Response): Promise<Answer> {
   if (response.status === 401 || response.status === 403)
     return {
       problem:
-        'The weather service does not accept the key of this server. Only whoever runs it can change that.',
+        'The weather service does not accept the key of this server. Only its operator can change that.',
     };
   if (!response.ok) return { weather: undefined };
   const answer = readValue(await response.text());

@@ -29,7 +29,7 @@ describe('when nobody reads the output', () => {
   test('a new key is told as lost, with how to revoke it', async () => {
     const { run } = deployment();
     await run('read', 'tenants', 'create', 'acme');
-    await expectLostKey(run, 'unread', /^toolcrib: The key could not be shown \(EPIPE\)[^\n]+\n$/);
+    await expectLostKey(run, 'unread', /^toolcrib: The key could not be printed \(EPIPE\)[^\n]+\n$/);
   }, 60_000);
 
   test('reading only the first lines of an export is not a failure', async () => {

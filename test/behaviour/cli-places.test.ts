@@ -42,7 +42,7 @@ test.each([
   ],
   [
     'store: { url: "sqlite:./diary" }',
-    'store.url names a file that is no database; name another file, which need not be there yet.',
+    'store.url names a file that is not a database; name another file, which need not be there yet.',
   ],
 ])(
   'what cannot be a file of the store is refused by every command and by check: %s',

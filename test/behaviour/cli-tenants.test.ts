@@ -131,15 +131,15 @@ describe('toolcrib tenants and keys', () => {
     [['tenants', 'create', '@operator'], "A tenant's id has up to 64 letters"],
     ...['', ' ', '\u200b\u3164'].map((name): [string[], string] => [
       ['keys', 'create', '--tenant', 'acme', '--caller', name],
-      '--caller takes a name with something to see in it.',
+      '--caller takes a name with visible characters.',
     ]),
     [
       ['keys', 'create', '--tenant', 'acme', '--caller', 'ada', '--role', 'admin', ''],
-      '--role takes a name with something to see in it.',
+      '--role takes a name with visible characters.',
     ],
     [
       ['keys', 'create', '--tenant', 'acme', '--caller', 'ada', '--scope', ''],
-      '--scope takes a name with something to see in it.',
+      '--scope takes a name with visible characters.',
     ],
     [['tenants', 'create', '.'], "A tenant's id has more than dots in it"],
     [['tenants', 'create', '..'], "A tenant's id has more than dots in it"],

@@ -28,7 +28,7 @@ class SlowJournal implements Journal {
     this.#isFirst = false;
     const how = isFirst ? await this.first.promise : 'written';
     if (how !== 'failed') this.rows.push(JSON.parse(body) as Json);
-    if (how !== 'written') throw new ToolcribError('record_unavailable', 'The disk does not answer.');
+    if (how !== 'written') throw new ToolcribError('record_unavailable', 'The disk does not respond.');
   }
 
   async commit(entry: Entry): Promise<'committed'> {
@@ -107,7 +107,7 @@ test.each(['failed', 'late'] as const)(
     });
     const answered = call();
     journal.first.resolve(how);
-    expect((await answered).error).toMatchObject({ code: -32603, message: 'The disk does not answer.' });
+    expect((await answered).error).toMatchObject({ code: -32603, message: 'The disk does not respond.' });
     expect(signal!.reason).toMatchObject({ code: 'record_unavailable' });
     // Whether the intent got there nobody knows: the outcome ends it, and says all that it would have said.
     const outcome = ['outcome', 'allowed', 'record_unavailable'];

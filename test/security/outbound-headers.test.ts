@@ -46,7 +46,7 @@ test('D3 a refusal of an odd name does not tell whether there is a fixed header 
   );
   expect(answers[0]).toEqual({
     error: 'Request error',
-    message: 'A header name holds a character it must not; use letters, digits and "-" alone.',
+    message: 'A header name contains an invalid character; use only letters, digits and "-".',
   });
   expect(answers[1]).toEqual(answers[0]);
 });

@@ -201,7 +201,7 @@ test('D3 headers without end are given up at the limit', async () => {
   });
   expect(await outcomeOf(client.request(url))).toEqual({
     reason: 'failed',
-    message: 'The headers of the answer are too long to be read.',
+    message: 'The headers of the response are too long.',
   });
   await vi.waitFor(() => expect(open()).toBe(0));
   await close();

@@ -109,7 +109,7 @@ describe.skipIf(!hasPostgres())('what PostgreSQL cannot be stopped at', () => {
     expect(await ask(sql, ['a'])).toMatchObject({ structuredContent: { rowCount: 1 } });
     expect(await ask(sql, ['a'.repeat(101)])).toEqual({
       error: 'Parameter too long',
-      message: '$1 is looked for in other text, so it can hold 100 characters at most.',
+      message: '$1 is searched for in other text, so it can have 100 characters at most.',
     });
     expect(await ask('select length($1) as n', ['a'.repeat(10_000)])).toMatchObject({
       structuredContent: { rows: [{ n: 10_000 }] },

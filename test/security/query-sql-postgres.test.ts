@@ -322,7 +322,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
     });
     expect((await ask('SELECT * FROM orders WHERE id = $1')).error).toBe('Wrong number of parameters');
     expect((await ask('SELECT * FROM orders WHERE id = $1', ['x'])).message).toBe(
-      'A value does not fit what it is compared with or given to.',
+      'A value has the wrong type for its place.',
     );
   });
 

@@ -118,21 +118,21 @@ function conflictsOfGuarded(
   if (!auth.keys && !auth.jwt)
     found.push({
       path: ['auth'],
-      message: 'names no way to tell callers apart',
+      message: 'names no way to sign in',
       remedy: 'add "keys: {}" or "jwt:", or leave auth out',
       severity: 'error',
     });
   if (!isLoopback(server.listen.host) && !server.allowedHosts && server.publicUrl === undefined)
     found.push({
       path: ['server', 'listen'],
-      message: 'is beyond this machine, and nothing says by which names clients reach it',
+      message: 'can be reached from other machines, and nothing says by which names clients reach it',
       remedy: 'add server.publicUrl or server.allowedHosts',
       severity: 'error',
     });
   if (!stages.audit)
     found.push({
       path: ['stages', 'audit'],
-      message: 'cannot be off where callers are told apart',
+      message: 'cannot be off while callers sign in',
       remedy: 'remove the line, since only a server without auth may do without a record',
       severity: 'error',
     });

@@ -32,7 +32,7 @@ export function differing(before: Settings, after: Settings): string[] {
 export function checkSignInStays(before: LoadedConfig, { config, complain }: LoadedConfig): void {
   if ((before.config.auth === undefined) === (config.auth === undefined)) return;
   const message = config.auth
-    ? 'This server was started without sign-in and cannot take it up while it runs.'
-    : 'This server was started with sign-in and cannot do without while it runs.';
+    ? 'This server was started without sign-in, which cannot be added while it runs.'
+    : 'This server was started with sign-in, which cannot be removed while it runs.';
   throw complaintError([complain(['auth'], { message, remedy: 'Restart it.', severity: 'error' })]);
 }

@@ -33,7 +33,7 @@ test('no complaint repeats a value that came from outside', async () => {
 test('where the words of a check and a value from outside have something in common, the words are left out', async () => {
   const source = 'auth: { jwt: { issuer: "${ISSUER}", audience: a } }';
   const { said } = await complaintsAbout(source, { ISSUER: 'not an https URL' });
-  expect(said).toContain('auth.jwt.issuer does not take what "${...}" stands for here; check its value.');
+  expect(said).toContain('auth.jwt.issuer does not accept the value of "${...}" here; check its value.');
   const other = await complaintsAbout(source, { ISSUER: 'ftp://x' });
   expect(other.said).toContain('auth.jwt.issuer must be an https URL');
 });
@@ -152,7 +152,7 @@ test('a few anchors that would grow into very much are refused before they do', 
   // Without the limit each line is ten times the one before.
   const { d } = parse(bomb, { maxAliasCount: -1 }) as { d: unknown[] };
   expect(d.flat(3)).toHaveLength(10_000);
-  expect((await complaintsAbout(bomb)).said).toContain('stand for too much');
+  expect((await complaintsAbout(bomb)).said).toContain('expand to too much');
 });
 
 test('without auth a server stays on this machine; with it, it may listen anywhere', async () => {
@@ -218,7 +218,7 @@ test('what is said later, about other parts of the file, does not repeat a value
     'is ${...}, not ${...}',
   );
   expect(formatComplaint(complain(['access', 0, 'when'], { message: 'has "nary" in it' }))).toContain(
-    ':2:32: access[0].when does not take what "${...}" stands for here; check its value.',
+    ':2:32: access[0].when does not accept the value of "${...}" here; check its value.',
   );
   expect(complain(['access'], { message: 'is empty', remedy: 'add a rule' })).toMatchObject({
     message: 'is empty',

@@ -102,7 +102,7 @@ class ConfigText {
       value = this.#yaml.value() ?? {};
       for (const section of this.#leftOut) Reflect.deleteProperty(value as object, section);
     } catch {
-      const message = 'The anchors of this file stand for too much; write it out.';
+      const message = 'The aliases of this file expand to too much; write it out.';
       return this.#refused([this.#yaml.complain([], { message })]);
     }
     return this.#check(value);
@@ -221,7 +221,7 @@ function retyped(text: string, expected: string | undefined): number | boolean |
   return undefined;
 }
 
-const UNNAMED = { message: 'does not take what "${...}" stands for here', remedy: 'check its value' };
+const UNNAMED = { message: 'does not accept the value of "${...}" here', remedy: 'check its value' };
 
 // Even a few characters of a secret are too many.
 function reveals(message: string, secret: string): boolean {

@@ -38,7 +38,7 @@ function conflictsOf(loaded: LoadedConfig): Conflict[] {
   ];
   const found = named.flatMap(([path, file]) => conflictAt(path, file, loaded.secrets));
   return isForeign(places)
-    ? [...found, { path: ['store', 'url'], message: 'names a file that is no database', ...ANOTHER }]
+    ? [...found, { path: ['store', 'url'], message: 'names a file that is not a database', ...ANOTHER }]
     : found;
 }
 

@@ -26,7 +26,7 @@ export const stagesSection = z.strictObject({
   approve: off(approveOptions, 'Lets destructive tools run only when they are called with `confirmed`.'),
   cache: on(cacheOptions, 'Keeps results of read-only tools that ask for it.'),
   sanitize: on(sanitizeOptions, 'Cleans results, takes secrets out of them and bounds their size.'),
-  circuitBreak: on(circuitBreakOptions, 'Gives a tool that keeps failing a rest.'),
+  circuitBreak: on(circuitBreakOptions, 'Refuses calls of a tool that keeps failing, for a while.'),
   concurrency: on(concurrencyOptions, 'Limits how many calls run at once.'),
   retry: on(retryOptions, 'Tries again what failed in passing and changes nothing.'),
   timeout: on(timeoutOptions, 'Ends a call that takes too long.'),

@@ -134,7 +134,7 @@ function findProblem(value: JsonObject): string | undefined {
   const isAnswer = 'result' in value || 'error' in value;
   if (!('method' in value)) return 'id' in value && isAnswer ? undefined : 'A request needs a "method".';
   if (typeof value['method'] !== 'string') return '"method" must be a string.';
-  return isAnswer ? 'A message is either a request or an answer.' : undefined;
+  return isAnswer ? 'A message is either a request or a response.' : undefined;
 }
 
 function isGoodId(id: unknown): id is string | number {

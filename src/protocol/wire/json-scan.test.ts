@@ -136,7 +136,7 @@ describe('magic names', () => {
     '{"params":{"prototype":1}}',
     String.raw`{"params":{"\u0063onstructor":1}}`,
   ])('A14 %s is refused', (text) => {
-    expect(scan(text)).toBe('uses a key that no message needs (__proto__ and its like)');
+    expect(scan(text)).toBe('uses a forbidden key (__proto__ or similar)');
   });
 
   test.each([

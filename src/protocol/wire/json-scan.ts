@@ -217,8 +217,7 @@ export class JsonScanner {
   #rememberKey(start: number, end: number): string | undefined {
     if (this.#escaped) this.escapedKeys = true;
     const hash = hashKey(this.#bytes, start, end);
-    if (this.#isForbidden(hash, start, end))
-      return 'uses a key that no message needs (__proto__ and its like)';
+    if (this.#isForbidden(hash, start, end)) return 'uses a forbidden key (__proto__ or similar)';
     return this.#keys.add(hash, start, end) ? undefined : 'repeats a key within one object';
   }
 

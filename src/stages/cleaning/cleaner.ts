@@ -145,7 +145,7 @@ export class Cleaner {
 
   // JSON has no BigInt, unless the program defines its toJSON.
   #bigint(value: bigint, key: string): unknown {
-    if (!('toJSON' in BigInt.prototype)) throw new TypeError('A BigInt is no JSON.');
+    if (!('toJSON' in BigInt.prototype)) throw new TypeError('A BigInt is not JSON.');
     return this.#written(value as unknown as Writable, key);
   }
 
@@ -163,7 +163,7 @@ export class Cleaner {
     this.checkSize();
     const path = this.#path;
     if (path.length >= MAX_DEPTH) {
-      if (path.includes(value)) throw new TypeError('What leads back to itself is no JSON.');
+      if (path.includes(value)) throw new TypeError('A circular value is not JSON.');
       throw tooLarge(this.#maxBytes);
     }
     path.push(value);

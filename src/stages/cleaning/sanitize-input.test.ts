@@ -49,7 +49,7 @@ describe('control characters', () => {
     ['a\u007f', 'a'],
     ['k\ud800', 'k\ufffd'],
   ])('A14 %j as a key is refused by place, and never becomes another one', async (key, shown) => {
-    const problem = 'holds a control character or half a character; send it without';
+    const problem = 'contains a control character or a lone surrogate; send it without';
     for (const [args, place] of [
       [{ [key]: 1 }, ''],
       [{ list: [{}, { [key]: 1 }] }, 'list[1].'],
@@ -74,7 +74,7 @@ describe('control characters', () => {
     await expect(pass({ zone: 'e\u0001u', note: 'x' }, {}, mirrored)).rejects.toMatchObject({
       code: 'invalid_arguments',
       message:
-        'Invalid arguments for take: zone: holds control characters, and is repeated in a header; send it without them',
+        'Invalid arguments for take: zone: contains control characters, and is repeated in a header; send it without them',
     });
     expect(await pass({ zone: 'eu', note: 'x\u0001' }, {}, mirrored)).toEqual({ zone: 'eu', note: 'x' });
     const coerced = await pass({ deep: { flag: 'true' } }, { coerce: true }, mirrored);
@@ -165,7 +165,7 @@ describe('limits', () => {
 
   test('C7 a complaint does not repeat what is hidden in a name', async () => {
     const name = 'na\u001b[31m\u202eme';
-    await expect(pass({ [name]: 1 })).rejects.toThrow('Invalid arguments for take: name: holds a control');
+    await expect(pass({ [name]: 1 })).rejects.toThrow('Invalid arguments for take: name: contains a control');
     const long = { 'na\u202eme': 'xxxxxxxxxxxx'.repeat(9) };
     await expect(pass(long, { maxStringLength: 20 })).rejects.toThrow('take: name: is longer');
   });

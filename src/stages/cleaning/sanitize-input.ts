@@ -92,8 +92,8 @@ function textAt(args: ToolCall['arguments'], path: readonly string[]): string | 
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-const CHANGED_MIRROR = 'holds control characters, and is repeated in a header; send it without them';
-const CHANGED_KEY = 'holds a control character or half a character; send it without';
+const CHANGED_MIRROR = 'contains control characters, and is repeated in a header; send it without them';
+const CHANGED_KEY = 'contains a control character or a lone surrogate; send it without';
 const HARMFUL = /[^\P{Cc}\t\n\r]/u;
 const CONTROL = /\p{Cc}/u;
 const ALL_HARMFUL = /[^\P{Cc}\t\n\r]/gu;

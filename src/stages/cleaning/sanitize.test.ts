@@ -310,7 +310,7 @@ describe('secrets', () => {
     expect(await show(result, { redact: [], patterns: { ticket: 'ACME-\\d+' } })).toMatch(
       /ghp_.* \[redacted:ticket\]/,
     );
-    expect(() => sanitize({ patterns: { ticket: '(' } })).toThrow('is no pattern that can be used');
+    expect(() => sanitize({ patterns: { ticket: '(' } })).toThrow('is not a pattern that can be used');
   });
 
   test('text can be escaped for web pages; addresses stay as they are (002-22)', async () => {

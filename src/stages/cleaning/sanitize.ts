@@ -26,11 +26,11 @@ export const sanitizeOptions = z.strictObject({
   redact: z
     .array(z.enum(['secrets']))
     .default(['secrets'])
-    .describe('What is taken out: secrets in use and well-known token formats.'),
+    .describe('What is redacted: secrets in use and well-known token formats.'),
   patterns: z
     .record(z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/), z.string().min(1).superRefine(requirePattern))
     .default({})
-    .describe('Further patterns to take out, by the name that stands in their place.'),
+    .describe('Further patterns to redact, by the name that replaces them.'),
   escapeHtml: z.boolean().default(false).describe('Escapes text so that a web page shows it as it is.'),
 });
 
@@ -41,7 +41,7 @@ function requirePattern(source: string, issues: z.RefinementCtx): void {
     const reason = cause instanceof Error ? cause.message : String(cause);
     issues.addIssue({
       code: 'custom',
-      message: `is no pattern that can be used (${reason}); lookaround and references back cannot be`,
+      message: `is not a pattern that can be used (${reason}); look-around and back-references are not supported`,
     });
   }
 }

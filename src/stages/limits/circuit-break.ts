@@ -15,15 +15,13 @@ export const circuitBreakOptions = z.strictObject({
     .min(1)
     .max(1000)
     .default(5)
-    .describe(
-      'How many outages in a row, with no answer between them, it takes for a tool to be left alone.',
-    ),
-  withinSeconds: z.number().positive().default(30).describe('How close together those outages have to be.'),
+    .describe('After how many outages in a row, with no answer between them, calls of a tool are refused.'),
+  withinSeconds: z.number().positive().default(30).describe('The time within which those outages must come.'),
   openSeconds: z
     .number()
     .positive()
     .default(30)
-    .describe('How long a tool is left alone before one call may try it again.'),
+    .describe('How long calls are refused before one of them may test the tool.'),
 });
 
 /** What the stage needs; the given breakers survive a reload. */

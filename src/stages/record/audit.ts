@@ -26,7 +26,7 @@ export const auditOptions = z.strictObject({
     .int()
     .min(1)
     .default(90)
-    .describe('Rows older than this are cut off, at a checkpoint.'),
+    .describe('Rows older than this are removed, up to a checkpoint.'),
   checkpoints: z
     .array(z.string().min(1))
     .min(1)
@@ -39,7 +39,7 @@ export const auditOptions = z.strictObject({
     .min(1)
     .max(3600)
     .default(10)
-    .describe('How often a checkpoint is signed; rows newer than the last one could be cut off unseen.'),
+    .describe('How often a checkpoint is signed; rows newer than the last one could be removed unnoticed.'),
 });
 
 /** What the record is written with. */
@@ -220,7 +220,7 @@ class Recorder {
     if (!record.hasIntent) return this.#journal.append({ chain, body });
     return this.#journal.append({ chain, body }).catch((cause: unknown) => {
       const text =
-        'The call was run, but how it ended could not be put on record; find out before doing it again.';
+        'The call ran, but its outcome could not be recorded; find out what it did before you repeat it.';
       throw new ToolcribError('record_unavailable', text, { cause });
     });
   }

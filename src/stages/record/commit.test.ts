@@ -147,7 +147,7 @@ describe('E3 R3 without a record nothing with effects runs', () => {
     });
     await expect(async () => source.call(callOf(pay))).rejects.toMatchObject({
       code: 'record_unavailable',
-      message: expect.stringContaining('The call was run'),
+      message: expect.stringContaining('The call ran'),
     });
     expect(seen).toEqual([1]);
     expect(journal.entries).toMatchObject([{ body: expect.stringContaining('"kind":"intent"') }]);

@@ -49,7 +49,9 @@ export class CheckpointCopies {
     const { lines, problem } = readCheckpoints(file);
     // Probably another file altogether: even a damaged copy still has some checkpoints.
     if (problem !== undefined && lines.size === 0)
-      throw new Error(`${file} holds something else than checkpoints; name another file for their copies.`);
+      throw new Error(
+        `${file} contains something other than checkpoints; name another file for their copies.`,
+      );
     const kept = this.#db.all<KeptLine>('select n, line from checkpoints order by n');
     refuseOthers(file, lines, kept);
     const missing = kept.flatMap(({ n, line }) => (lines.has(n) ? [] : line));

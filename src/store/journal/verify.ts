@@ -83,7 +83,7 @@ function readCopy(file: string): CheckpointCopy {
     return readCheckpoints(file);
   } catch (cause) {
     const { code = 'unknown' } = cause as NodeJS.ErrnoException;
-    const text = `${file}, a copy of the checkpoints, cannot be read (${code}), so the record cannot be verified; put that right first.`;
+    const text = `${file}, a copy of the checkpoints, cannot be read (${code}), so the record cannot be verified; fix that first.`;
     throw new ToolcribError('invalid_setup', text, { cause });
   }
 }

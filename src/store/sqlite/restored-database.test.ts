@@ -112,7 +112,10 @@ test('E1 a copy that comes back with other checkpoints while the server runs is 
 test('a file that holds something else is not added to', async () => {
   const folder = createStoreFolder();
   writeFileSync(folder.copy, 'Notes of a meeting.\nNothing was decided.\n');
-  await expectUntouched(folder, 'holds something else than checkpoints; name another file for their copies.');
+  await expectUntouched(
+    folder,
+    'contains something other than checkpoints; name another file for their copies.',
+  );
 });
 
 // One row and one checkpoint, of which `.old` is kept, and then another of each, of which `.new` is.

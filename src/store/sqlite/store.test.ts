@@ -470,7 +470,7 @@ test('R3 while the disk hangs everything is refused; what was refused is taken b
   ];
   for (const answer of await Promise.allSettled(late)) expect(answer).toMatchObject({ reason: refused });
   expect(journal.isReady).toBe(false);
-  expect(troubled).toHaveBeenCalledWith('The disk does not answer.');
+  expect(troubled).toHaveBeenCalledWith('The disk does not respond.');
   await expect(journal.append({ chain: 'acme', body: '{}' })).rejects.toMatchObject(refused);
   await expect(Promise.resolve(identities.findTenant('acme'))).rejects.toMatchObject(refused);
 

@@ -256,8 +256,8 @@ export class WorkerClient {
     }
     if (++sent.looks < LOOKS) return;
     sent.isLate = true;
-    refuseParcel(sent.parcel, recordUnavailable('The disk does not answer.'));
-    this.#fail('The disk does not answer.');
+    refuseParcel(sent.parcel, recordUnavailable('The disk does not respond.'));
+    this.#fail('The disk does not respond.');
   }
 
   #fail(reason: string): void {
@@ -284,14 +284,14 @@ export class WorkerClient {
   }
 }
 
-const TOO_MUCH = 'Too much of this tenant waits to be written; try again shortly.';
+const TOO_MUCH = 'Too much data of this tenant waits to be written; try again shortly.';
 const NOT_ONE_ROW = 'A row is one line of text without tabs, on a chain whose name has neither.';
 
 function copyOf(operation: Operation, { reject }: Waiting): Operation | undefined {
   try {
     return structuredClone(operation);
   } catch (cause) {
-    reject(new TypeError(`${operation.name} was handed something that cannot be kept.`, { cause }));
+    reject(new TypeError(`${operation.name} got an argument that cannot be stored.`, { cause }));
     return undefined;
   }
 }

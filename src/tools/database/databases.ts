@@ -135,7 +135,7 @@ function checkLength(place: number, value: SqlValue | undefined): void {
   if (typeof value !== 'string' || value.length <= MAX_SOUGHT) return;
   throw new SqlRefusal(
     'Parameter too long',
-    `$${place} is looked for in other text, so it can hold ${MAX_SOUGHT} characters at most.`,
+    `$${place} is searched for in other text, so it can have ${MAX_SOUGHT} characters at most.`,
   );
 }
 

@@ -5,7 +5,7 @@ import type { Failure, FileSettings } from './site.ts';
 export function typeNotAllowed({ extensions }: FileSettings): Failure {
   return {
     error: 'File type not allowed',
-    message: `Files with these endings can be used: ${extensions.join(', ')}.`,
+    message: `Files with these extensions can be used: ${extensions.join(', ')}.`,
   };
 }
 
@@ -88,7 +88,7 @@ function missing(operation: string): Failure {
     case 'write':
       return {
         error: 'Directory not found',
-        message: 'Directories are not made: choose one that list shows.',
+        message: 'Directories are not created: choose one that list shows.',
       };
     case 'move':
       return {

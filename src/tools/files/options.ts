@@ -24,7 +24,7 @@ export const fileOperationsOptions = z
       )
       .default([])
       .describe(
-        'The endings of files that may be read and written, such as `txt`; all of them if the list is empty.',
+        'The extensions of files that may be read and written, such as `txt`; all of them if the list is empty.',
       ),
     maxBytes: z
       .int()

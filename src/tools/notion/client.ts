@@ -131,7 +131,7 @@ const TOLD: Readonly<Record<number, readonly [code: string, message: string]>> =
   400: ['validation_error', 'Notion could not use the arguments. Check the page id and the query.'],
   401: [
     'unauthorized',
-    'Notion does not accept the token of this server. Only whoever runs it can change that.',
+    'Notion does not accept the token of this server. Only its operator can change that.',
   ],
   403: ['restricted_resource', 'The Notion integration of this server may not do this.'],
   404: [

@@ -69,10 +69,7 @@ function urlOf({ path, query }: BuiltRequest, { origin, basePath }: ApiServer, o
   const isOwn = ([name]: readonly [string, string]): boolean =>
     decodeURIComponent(name).split('[')[0]!.toLowerCase() === own.names.query;
   if (query.some(isOwn))
-    throw new ToolcribError(
-      'invalid_arguments',
-      'Invalid arguments: a query parameter has a name that is not free.',
-    );
+    throw new ToolcribError('invalid_arguments', 'Invalid arguments: a query parameter has a reserved name.');
   const pairs = [...query, ...own.query].map((pair) => pair.join('='));
   return `${origin}${basePath}${path}${pairs.length > 0 ? `?${pairs.join('&')}` : ''}`;
 }

@@ -48,7 +48,7 @@ async function parseYaml(text: string, path: string): Promise<unknown> {
   try {
     return document.toJS() as unknown;
   } catch (error) {
-    throw refused('The anchors of the file stand for too much; write it out.', error);
+    throw refused('The aliases of the file expand to too much; write it out.', error);
   }
 }
 

@@ -234,7 +234,7 @@ function refuseFieldOf(indirection: unknown): void {
     if (kind === 'A_Indices') return;
     throw new SqlRefusal(
       'Query not allowed',
-      'Only a column or an element can be picked: write f(x) instead of (x).f.',
+      'Only a column or an array element can be selected: write f(x) instead of (x).f.',
     );
   });
 }
@@ -248,7 +248,7 @@ function checkType(path: readonly string[]): void {
   const name = path.at(-1) ?? '';
   const isBuiltIn = path.length === 1 || (path.length === 2 && path[0] === 'pg_catalog');
   if (!isBuiltIn || !postgresTypes.has(name))
-    throw new SqlRefusal('Type not allowed', `Nothing can be turned into the type "${path.join('.')}" here.`);
+    throw new SqlRefusal('Type not allowed', `Values cannot be cast to the type "${path.join('.')}" here.`);
 }
 
 function checkClock(op: unknown): void {

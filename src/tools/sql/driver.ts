@@ -77,7 +77,7 @@ const troubles = {
   too_large: ['result_too_large', 'A row is too large to return; ask for fewer columns.'],
   unknown_table: ['tool_failed', 'There is no such table.'],
   unknown_column: ['tool_failed', 'There is no such column.'],
-  unfit_value: ['tool_failed', 'A value does not fit what it is compared with or given to.'],
+  unfit_value: ['tool_failed', 'A value has the wrong type for its place.'],
   invalid_statement: ['tool_failed', 'The database does not understand the statement.'],
   not_permitted: ['tool_failed', 'The database does not permit this.'],
   failed: ['tool_failed', 'The database could not run the query.'],
