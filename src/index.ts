@@ -74,7 +74,7 @@ export { withStages } from './core/stage.ts';
 export type { Readable } from './core/expose-readings.ts';
 export type { Next, Stage } from './core/stage.ts';
 export type { CallRecord } from './core/record.ts';
-export type { Reservation } from './core/memory/reservation.ts';
+export type { Reservation } from './core/memory/memory.ts';
 export type { Awaitable } from './base/awaitable.ts';
 export type { Change, FoundResource, PromptFace, ResourceFace, ToolSource } from './core/source.ts';
 export { isAbsent } from './core/absent-tool.ts';
@@ -101,7 +101,7 @@ export type { HandleOptions, JsonRpcMessage, Server } from './server/create-serv
 export type { ServerOptions } from './server/options.ts';
 export type { Head } from './server/http/endpoint.ts';
 export type { ProtectedResource } from './server/http/protected-resource.ts';
-export type { Refusal } from './core/refusal.ts';
+export type { Refusal } from './core/record.ts';
 export type { Log, LogLevel } from './observe/log.ts';
 export type { Clock } from './base/clock.ts';
 export { createInMemory } from './core/memory/in-memory.ts';

@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ApprovalDecision, ApprovalRequest } from '../src/core/memory/approval.ts';
 import type { KeyRecord, TenantRecord } from '../src/core/memory/identities.ts';
 import type { SessionRecord, TaskRecord } from '../src/core/memory/memory.ts';
-import type { Reservation } from '../src/core/memory/reservation.ts';
+import type { Reservation } from '../src/core/memory/memory.ts';
 import type { Awaitable } from '../src/base/awaitable.ts';
 import type { Store } from '../src/store/store.ts';
 

@@ -1,4 +1,6 @@
-import type { Reservation } from './memory/reservation.ts';
+import type { ErrorCode } from '../base/errors.ts';
+import type { Caller } from './caller.ts';
+import type { Reservation } from './memory/memory.ts';
 
 /** What names this process among those that share a record: the number of a process may be given out again. */
 export const processName = `${process.pid}.${crypto.randomUUID().slice(-12)}`;
@@ -115,3 +117,13 @@ let count = 0;
 
 /** The refusals that are on record already, so that nobody writes them down again. */
 export const recorded = new WeakSet<object>();
+
+/** A request of a known caller that was turned away before it became a call. */
+export interface Refusal {
+  readonly caller: Caller;
+  /** The method, where the message could be read that far. */
+  readonly method: string | undefined;
+  /** The tool, prompt, resource or task that was named. */
+  readonly target: string | undefined;
+  readonly code: ErrorCode;
+}

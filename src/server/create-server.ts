@@ -7,7 +7,7 @@ import { withEssentials } from '../core/essentials/essentials.ts';
 import { stderrLog, steadyLog, type Log } from '../observe/log.ts';
 import { revisionOf } from '../protocol/revisions/revisions.ts';
 import { Accidents } from './accidents.ts';
-import { Announcer } from './sessions/announcer.ts';
+import { Announcer, announceTo } from './sessions/announcer.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { answerFetch } from './http/fetch.ts';
 import { Gate } from './http/gate.ts';
@@ -18,14 +18,13 @@ import { Subscriptions } from './sessions/listen.ts';
 import { createMethods } from './calls/methods.ts';
 import type { ServerOptions } from './options.ts';
 import type { ServerParts } from './parts.ts';
-import { describeResource } from './http/protected-resource.ts';
+import { metadataOf } from './http/protected-resource.ts';
 import { Publications } from './calls/publications.ts';
-import { Pulse } from './sessions/pulse.ts';
+import { KeepAlive } from './sessions/keep-alive.ts';
 import { RequestRates } from './request-rates.ts';
 import { Seal } from './calls/seal.ts';
-import { bodyLimits, questionLimits, Seats } from './seats.ts';
+import { bodyLimits, questionLimits, CallerLimit } from './caller-limit.ts';
 import { Session } from './sessions/session.ts';
-import { announceTo } from './sessions/session-listener.ts';
 import { SessionRequests } from './http/session-requests.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { keepsNothing } from './sessions/stream.ts';
@@ -54,7 +53,7 @@ export interface Server {
   /** What transports with GET and DELETE call beside it. */
   readonly sessionRequests: SessionRequests;
   /** What transports hold of messages that did not come in one piece. */
-  readonly inPieces: Seats;
+  readonly inPieces: CallerLimit;
   /** What transports ask before they open streams of their own. */
   readonly rates: RequestRates;
   /** Answers a web-standard request; needs `authenticate`, because a request does not tell where it came from. */
@@ -77,12 +76,12 @@ export function createServer(options: ServerOptions): Server {
   const defaulted = withDefaults(options);
   const { log, accidents, maxBodyBytes } = defaulted;
   const parts = createParts(defaulted);
-  const subscriptions = new Subscriptions(parts.announcer, parts.pulse);
+  const subscriptions = new Subscriptions(parts.announcer, parts.keepAlive);
   parts.tasks.onChange = (record) => subscriptions.tellTask(record);
   const { sessions, announcer, delivery } = parts;
   sessions.onRestore = (session) => announceTo(session, announcer);
   const rates = new RequestRates(options.requestsPerMinute ?? 6_000, parts.clock);
-  const inPieces = new Seats('bytes of messages that come in pieces', bodyLimits);
+  const inPieces = new CallerLimit('bytes of messages that come in pieces', bodyLimits);
   const exchange = new Exchange({
     methods: createMethods(parts, subscriptions),
     sessions,
@@ -95,12 +94,12 @@ export function createServer(options: ServerOptions): Server {
     onRefusal: options.onRefusal,
     onReady: (session) => announceTo(session, announcer),
   });
-  const sessionRequests = new SessionRequests(sessions, parts.pulse, rates);
+  const sessionRequests = new SessionRequests(sessions, parts.keepAlive, rates);
   const dismissals: Server['dismissals'] = new Set([
     (isGone) => subscriptions.dismiss(isGone),
     (isGone) => void dismissFrom(sessions, isGone, log),
   ]);
-  const metadata = options.resource && describeResource(options.resource);
+  const metadata = options.resource && metadataOf(options.resource);
   const gate = new Gate(defaulted, { path: undefined, allowedHosts: options.allowedHosts });
   return {
     source: parts.source,
@@ -176,8 +175,8 @@ function createParts(options: Defaulted): ServerParts {
     sessions: new Sessions(memory, clock),
     tasks: new Tasks(memory.tasks, clock),
     announcer: new Announcer(source, options.accidents),
-    pulse: new Pulse(clock, options.accidents),
-    waiting: new Seats('questions', questionLimits, 'cannot_ask'),
+    keepAlive: new KeepAlive(clock, options.accidents),
+    waiting: new CallerLimit('questions', questionLimits, 'cannot_ask'),
     publications,
     delivery: options.delivery ?? 'direct',
   };

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { ToolcribError, type ErrorCode } from '../base/errors.ts';
 import { orElse, andThen, type Awaitable } from '../base/awaitable.ts';
-import { Roster } from '../base/roster.ts';
+import { SlotList } from '../base/slot-list.ts';
 import { eraOf, type Era } from '../protocol/wire/era.ts';
 import { headerValue } from '../protocol/wire/headers.ts';
 import {
@@ -24,7 +24,7 @@ import { noteRefusal, type RefusalOptions } from './refusals.ts';
 import type { RequestRates } from './request-rates.ts';
 import type { Session } from './sessions/session.ts';
 import type { Sessions } from './sessions/sessions.ts';
-import { NO_LOOKS, Silence } from './silence.ts';
+import { keepSilent, Silence } from './silence.ts';
 import { understand, versionHeader, type UnderstoodRequest } from './request.ts';
 import { Turns } from '../base/turns.ts';
 
@@ -57,7 +57,7 @@ export class Exchange {
   readonly #scanner = new JsonScanner();
   readonly #turns = new Turns();
   /** What is being answered, whoever asked and however. */
-  readonly #underWay = new Roster<Link>();
+  readonly #underWay = new SlotList<Link>();
   readonly #silence: Silence;
 
   constructor(options: ExchangeOptions) {
@@ -203,7 +203,7 @@ export class Exchange {
   // Over HTTP a handshake opens a session; over stdio the process is one.
   async #shakeHands({ revision, client, link }: UnderstoodRequest): Promise<void> {
     // The head of its answer names the session, so no stream may begin before that is known.
-    link.looks = NO_LOOKS;
+    keepSilent(link);
     if (link.headers) link.session = await this.#options.sessions.open(link.caller, revision, client);
     else if (link.session) {
       link.session.revision = revision;
@@ -268,10 +268,10 @@ export class Exchange {
   }
 
   #queue(message: RequestMessage, session: Session, link: Link): Answer {
-    const background = besideLink(link, (text) => session.unasked.send(text));
+    const background = besideLink(link, (text) => session.serverStream.send(text));
     session.owe();
     void andThen(this.#answerRequest(message, background), ({ body }) => {
-      this.#options.accidents.deliver(body, message.idText, (text) => session.unasked.send(text));
+      this.#options.accidents.deliver(body, message.idText, (text) => session.serverStream.send(text));
       session.settle();
     });
     return QUEUED;

@@ -2,7 +2,7 @@ import type { Caller } from '../core/caller.ts';
 import type { Clock } from '../base/clock.ts';
 import type { ErrorCode } from '../base/errors.ts';
 import type { Memory } from '../core/memory/memory.ts';
-import type { Refusal } from '../core/refusal.ts';
+import type { Refusal } from '../core/record.ts';
 import type { Awaitable } from '../base/awaitable.ts';
 import type { ToolSource } from '../core/source.ts';
 import type { Log } from '../observe/log.ts';

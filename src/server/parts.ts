@@ -4,9 +4,9 @@ import type { Log } from '../observe/log.ts';
 import type { Implementation, JsonText } from '../protocol/revisions/revision.ts';
 import type { Announcer } from './sessions/announcer.ts';
 import type { Publications } from './calls/publications.ts';
-import type { Pulse } from './sessions/pulse.ts';
+import type { KeepAlive } from './sessions/keep-alive.ts';
 import type { Seal } from './calls/seal.ts';
-import type { Seats } from './seats.ts';
+import type { CallerLimit } from './caller-limit.ts';
 import type { Sessions } from './sessions/sessions.ts';
 import type { Tasks } from './calls/tasks.ts';
 
@@ -25,9 +25,9 @@ export interface ServerParts {
   readonly sessions: Sessions;
   readonly tasks: Tasks;
   readonly announcer: Announcer;
-  readonly pulse: Pulse;
+  readonly keepAlive: KeepAlive;
   /** The questions that wait for their answers. */
-  readonly waiting: Seats;
+  readonly waiting: CallerLimit;
   /** Absent unless the server publishes. */
   readonly publications: Publications | undefined;
   /** Whether results of session requests come on the session's own stream instead of with the request. */

@@ -1,7 +1,6 @@
 import type { Caller } from '../core/caller.ts';
 import { ToolcribError, type ErrorCode } from '../base/errors.ts';
-import { recorded } from '../core/record.ts';
-import type { Refusal } from '../core/refusal.ts';
+import { recorded, type Refusal } from '../core/record.ts';
 import type { Log } from '../observe/log.ts';
 
 /** Who hears of refusals. */

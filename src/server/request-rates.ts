@@ -1,6 +1,5 @@
-import type { Caller } from '../core/caller.ts';
 import type { Clock } from '../base/clock.ts';
-import { ownerOf } from '../core/caller.ts';
+import { ownerOf, type Caller } from '../core/caller.ts';
 import type { ToolcribError } from '../base/errors.ts';
 import { excess, rateOf, tooMany, type Rate } from '../base/rate.ts';
 import type { Batch, Message } from '../protocol/wire/json-rpc.ts';

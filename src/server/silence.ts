@@ -1,23 +1,25 @@
 import type { Clock } from '../base/clock.ts';
-import type { Roster } from '../base/roster.ts';
+import type { SlotList } from '../base/slot-list.ts';
 import type { Accidents } from './accidents.ts';
 import type { Link } from './link.ts';
 
 const LOOK_MS = 5_000;
 const LOOKS = 3;
 
-/** Where the looks of a request start that must not begin a stream by itself. */
-export const NO_LOOKS = -1_000_000_000;
+/** Lets a request take as long as it will without a stream being begun for it. */
+export function keepSilent(link: Link): void {
+  link.looks = -1_000_000_000;
+}
 
 /** Begins the streams of requests that take long and keeps them open, so that no proxy gives up on them; one timer looks at all. */
 export class Silence {
-  readonly #underWay: Roster<Link>;
+  readonly #underWay: SlotList<Link>;
   readonly #clock: Clock;
   readonly #accidents: Accidents;
   #isLooking = false;
 
   constructor(
-    underWay: Roster<Link>,
+    underWay: SlotList<Link>,
     { clock, accidents }: { readonly clock: Clock; readonly accidents: Accidents },
   ) {
     this.#underWay = underWay;

@@ -46,7 +46,7 @@ export async function serveStdio(server: Server, options: StdioOptions = {}): Pr
     noteRefusal(server.options, tooLong, { caller });
     out.write(textOf(refusalAnswer(undefined, tooLong).body!));
   });
-  session.unasked.attach({ event: (text) => out.write(text), end: () => {} });
+  session.serverStream.attach({ event: (text) => out.write(text), end: () => {} });
 
   try {
     for await (const chunk of input) {

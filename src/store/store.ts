@@ -1,8 +1,8 @@
 import type { Approvals } from '../core/memory/approval.ts';
 import type { Identities, KeyRecord, TenantRecord } from '../core/memory/identities.ts';
 import type { Memory } from '../core/memory/memory.ts';
-import type { NotKept } from '../core/memory/not-kept.ts';
-import type { Reservation } from '../core/memory/reservation.ts';
+import type { NotKept } from '../core/memory/text.ts';
+import type { Reservation } from '../core/memory/memory.ts';
 import type { Awaitable } from '../base/awaitable.ts';
 import { randomBytes } from 'node:crypto';
 import { ToolcribError } from '../base/errors.ts';

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createServer, defineTool, ToolRegistry, type ServerOptions } from '../../src/index.ts';
 import { listen } from '../../src/node.ts';
-import { bodyLimits } from '../../src/server/seats.ts';
+import { bodyLimits } from '../../src/server/caller-limit.ts';
 import { createFakeClock } from '../../src/testing.ts';
 import { deferred } from './deferred.ts';
 import { ada, describeMatrix, type Cell } from './matrix.ts';

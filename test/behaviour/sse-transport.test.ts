@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defineTool, ToolRegistry } from '../../src/index.ts';
 import { createFakeClock } from '../../src/testing.ts';
-import { KEEP_ALIVE_MS } from '../../src/server/sessions/pulse.ts';
+import { KEEP_ALIVE_MS } from '../../src/server/sessions/keep-alive.ts';
 import { deferred } from './deferred.ts';
 import type { Setup } from './matrix.ts';
 import type { Answer, Json } from './peer.ts';

@@ -12,9 +12,9 @@ import {
 } from '../../src/index.ts';
 import { serveStdio } from '../../src/node.ts';
 import { createFakeClock } from '../../src/testing.ts';
-import { KEEP_ALIVE_MS } from '../../src/server/sessions/pulse.ts';
-import { addressLimits } from '../../src/server/sessions/followed.ts';
-import { seatLimits } from '../../src/server/seats.ts';
+import { KEEP_ALIVE_MS } from '../../src/server/sessions/keep-alive.ts';
+import { addressLimits } from '../../src/server/sessions/listen.ts';
+import { openLimits } from '../../src/server/caller-limit.ts';
 import { sourceTest } from '../source-test.ts';
 import type { Json } from './peer.ts';
 import {
@@ -243,9 +243,9 @@ describeDoors((open) => {
   sourceTest(
     'A8 one caller can hold only so many subscriptions; a hang-up makes room, and others are not affected',
     async () => {
-      const { perCaller } = seatLimits;
-      onTestFinished(() => void (seatLimits.perCaller = perCaller));
-      seatLimits.perCaller = 2;
+      const { perCaller } = openLimits;
+      onTestFinished(() => void (openLimits.perCaller = perCaller));
+      openLimits.perCaller = 2;
       const door = await open({ source: stocked() });
       const first = await listen(door, ALL, { id: 1 });
       const second = await listen(door, ALL, { id: 2 });

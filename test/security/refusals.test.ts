@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { recorded } from '../../src/core/record.ts';
 import { ToolcribError } from '../../src/base/errors.ts';
 import { serveStdio } from '../../src/server/stdio.ts';
-import type { Refusal } from '../../src/core/refusal.ts';
+import type { Refusal } from '../../src/core/record.ts';
 import { modernMeta } from './attack.ts';
 import { ask, keyed, type Keyed } from './keyed.ts';
 

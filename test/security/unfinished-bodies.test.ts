@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { bodyLimits } from '../../src/server/seats.ts';
+import { bodyLimits } from '../../src/server/caller-limit.ts';
 import { openHttpDoor, serve, type Person } from '../behaviour/session-client.ts';
 
 const SIZE = 60_000;

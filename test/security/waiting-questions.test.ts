@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { defineTool } from '../../src/index.ts';
 import type { Answer } from '../behaviour/peer.ts';
-import { questionLimits } from '../../src/server/seats.ts';
+import { questionLimits } from '../../src/server/caller-limit.ts';
 import { describeDoors, EventReader, openSession, type SessionClient } from '../behaviour/session-client.ts';
 
 const ask = defineTool(
@@ -43,7 +43,7 @@ describeDoors((open) => {
     await session.end();
     await other.end();
     const last = await openSession(door, { capabilities });
-    const large = 'x'.repeat(2 * questionLimits.bytesPerSeat);
+    const large = 'x'.repeat(2 * questionLimits.bytesPerQuestion);
     if (door.listening) expect(await begin(last, 1, { large })).toMatchObject(refused);
     expect(await begin(last, 2, { small: 'x' })).toBe('elicitation/create');
     for (const one of [others, last]) await one.end();

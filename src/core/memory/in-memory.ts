@@ -15,7 +15,7 @@ import { MAX_EVENTS_PER_STREAM, maxKept, shareLimits } from './limits.ts';
 import { eventText, sessionText, taskText } from './text.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { Shares } from './shares.ts';
-import { Shelf } from './shelf.ts';
+import { BoundedMap } from './bounded-map.ts';
 
 const ONE = { rows: 1, bytes: 0 };
 const MAX_SPENT = {
@@ -65,7 +65,7 @@ function createSpent(clock: Clock): SpentStates {
 
 function createTasks(clock: Clock): TaskRecords {
   const total = { rows: MAX_TASKS, bytes: MAX_BYTES };
-  const tasks = new Shelf<TaskRecord>({ ...shareLimits.tasks, total });
+  const tasks = new BoundedMap<TaskRecord>({ ...shareLimits.tasks, total });
   return {
     put(record) {
       const { text, bytes } = taskText(record);
@@ -88,7 +88,7 @@ interface KeptStream {
 
 function createEvents(): EventLog {
   const total = { rows: MAX_STREAMS, bytes: MAX_BYTES };
-  const streams = new Shelf<KeptStream>({ ...shareLimits.events, total });
+  const streams = new BoundedMap<KeptStream>({ ...shareLimits.events, total });
   return {
     keep(stream, event, owner) {
       const { bytes } = eventText(event);
@@ -111,7 +111,7 @@ function createEvents(): EventLog {
 
 function createSessions(): SessionRecords {
   const total = { rows: MAX_SESSIONS, bytes: MAX_BYTES };
-  const sessions = new Shelf<SessionRecord>({ ...shareLimits.sessions, total });
+  const sessions = new BoundedMap<SessionRecord>({ ...shareLimits.sessions, total });
   return {
     put: (record) =>
       sessions.set(record.id, record, { owner: record.owner, bytes: sessionText(record).bytes }),

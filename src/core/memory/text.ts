@@ -1,7 +1,7 @@
+import { createHash } from 'node:crypto';
 import { ToolcribError } from '../../base/errors.ts';
 import { maxKept } from './limits.ts';
 import type { SessionRecord, StreamEvent, TaskRecord } from './memory.ts';
-import { describeNotKept, notKept } from './not-kept.ts';
 
 /** A body that is ready to be kept, and how many bytes it has. */
 export interface KeptText {
@@ -37,6 +37,23 @@ export function eventText({ text }: StreamEvent): KeptText {
   const kept = measured(text);
   if (kept.bytes <= maxKept.event) return kept;
   throw new ToolcribError('too_large', 'The event is too large to be kept.');
+}
+
+/** What is left of a body that is not kept. */
+export interface NotKept {
+  /** The SHA-256 of its text. */
+  readonly digest: string;
+  readonly bytes: number;
+}
+
+/** What to keep in the place of a text. */
+export function notKept(text: string): NotKept {
+  return { digest: createHash('sha256').update(text).digest('base64url'), bytes: Buffer.byteLength(text) };
+}
+
+/** A sentence about it, for the client that asks for the body. */
+export function describeNotKept({ digest, bytes }: NotKept): string {
+  return `Its outcome (${bytes} bytes, SHA-256 ${digest}) was too large to keep, or made room for later ones.`;
 }
 
 function measured(text: string): KeptText {

@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { Caller } from '../../core/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import { content, type ResourceLinkBlock } from '../../core/content.ts';
-import { ownerOf } from '../../core/caller.ts';
+import { ownerOf, type Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { defineResource } from '../../core/resources/resource.ts';
 import type { ResourceFace } from '../../core/source.ts';
 import type { Publication } from '../../core/call.ts';
-import { Shelf } from '../../core/memory/shelf.ts';
+import { BoundedMap } from '../../core/memory/bounded-map.ts';
 
 const SCHEME = 'toolcrib-published://';
 const DEFAULT_TTL_MS = 60 * 60_000;
@@ -30,7 +29,7 @@ interface Published extends Publication {
 /** What tools published instead of sending it: each is for its caller alone, behind an address nobody can guess, for a while. */
 export class Publications {
   readonly #clock: Clock;
-  readonly #published = new Shelf<Published>(LIMITS);
+  readonly #published = new BoundedMap<Published>(LIMITS);
 
   constructor(clock: Clock) {
     this.#clock = clock;

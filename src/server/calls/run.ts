@@ -12,7 +12,7 @@ import { metaOf } from '../../protocol/wire/meta.ts';
 import { readResumption } from '../../protocol/wire/params.ts';
 import type { ServerParts } from '../parts.ts';
 import type { UnderstoodRequest } from '../request.ts';
-import { questionLimits } from '../seats.ts';
+import { questionLimits } from '../caller-limit.ts';
 import { askOnStream, encodeQuestions, requireCapabilities } from './asking.ts';
 import { FIRST_ROUND, openRound, type Asking } from './rounds.ts';
 import { MAX_ROUNDS, type Opened } from './seal.ts';
@@ -147,7 +147,10 @@ class Run implements Asker, QuestionCheck, Detachable {
     if (this.#detached) return (await this.#detached).ask(questions);
     const { link } = this.#request;
     const size = Number(link.headers?.['content-length'] ?? 0);
-    const leave = this.#parts.waiting.take(link.caller, 1 + Math.floor(size / questionLimits.bytesPerSeat));
+    const leave = this.#parts.waiting.take(
+      link.caller,
+      1 + Math.floor(size / questionLimits.bytesPerQuestion),
+    );
     if (this.#waiting++ === 0) this.#startDeadline(ANSWER_MS);
     try {
       return await askOnStream(questions, this.#request);

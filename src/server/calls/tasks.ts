@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Cancellation } from '../../base/cancellation.ts';
 import type { Clock } from '../../base/clock.ts';
-import { ownerOf } from '../../core/caller.ts';
+import { ownerOf, type Caller } from '../../core/caller.ts';
 import { accident, rowOf, ToolcribError } from '../../base/errors.ts';
 import { readAnswer, type Asker } from '../../core/interview.ts';
 import type { TaskRecord, TaskRecords } from '../../core/memory/memory.ts';
 import type { Question } from '../../core/question.ts';
-import type { Caller } from '../../core/caller.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { encodeQuestions } from './asking.ts';

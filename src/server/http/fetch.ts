@@ -9,7 +9,7 @@ import { HttpLink, type Port, type Sender } from './http-link.ts';
 import { textOf, type Body } from '../answer.ts';
 import type { ResourceMetadata } from './protected-resource.ts';
 import { ReadingPace } from './reading-pace.ts';
-import type { Seats } from '../seats.ts';
+import type { CallerLimit } from '../caller-limit.ts';
 import type { SessionRequests } from './session-requests.ts';
 
 /** What the web-standard face works with. */
@@ -18,7 +18,7 @@ export interface FetchFace {
   readonly sessionRequests: SessionRequests;
   readonly gate: Gate;
   readonly maxBodyBytes: number;
-  readonly inPieces: Seats;
+  readonly inPieces: CallerLimit;
   /** What clients read to find out where to get tokens. */
   readonly metadata: ResourceMetadata | undefined;
 }

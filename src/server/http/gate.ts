@@ -16,12 +16,7 @@ import {
 } from './endpoint.ts';
 import { refusalAnswer, type Answer } from '../answer.ts';
 import type { ServerOptions } from '../options.ts';
-import {
-  challengeScope,
-  challengeUnknown,
-  describeResource,
-  type ResourceMetadata,
-} from './protected-resource.ts';
+import { challengeScope, challengeUnknown, metadataOf, type ResourceMetadata } from './protected-resource.ts';
 import { noteRefusal, noteUnknown } from '../refusals.ts';
 
 /** What goes back over HTTP, head included. */
@@ -49,7 +44,7 @@ export class Gate {
     this.accidents = options.accidents;
     this.#allow = allow;
     this.#clock = options.clock ?? systemClock;
-    this.#metadata = options.resource && describeResource(options.resource);
+    this.#metadata = options.resource && metadataOf(options.resource);
     this.#endpoint = {
       ...endpoint,
       allowedOrigins: options.allowedOrigins ?? [],

@@ -7,7 +7,7 @@ import type { Accidents } from '../accidents.ts';
 import { acceptedForms, corsHeaders, namesStreams, STREAM_HEADERS, type Head } from './endpoint.ts';
 import { textOf, type Answer, type Body } from '../answer.ts';
 import { hungUp, type Link } from '../link.ts';
-import type { Pulse } from '../sessions/pulse.ts';
+import type { KeepAlive } from '../sessions/keep-alive.ts';
 import type { Session } from '../sessions/session.ts';
 import type { ResumableStream, Sink } from '../sessions/stream.ts';
 
@@ -97,10 +97,10 @@ export class HttpLink implements Link, Sink, Sender {
   }
 
   /** Becomes the connection of a stream that is there already. */
-  follow(stream: ResumableStream, pulse: Pulse): void {
+  follow(stream: ResumableStream, keepAlive: KeepAlive): void {
     this.#stream = stream;
     this.#write('');
-    if (this.#port.isOpen && !this.isGone) this.#still = pulse.add(() => this.keepAlive());
+    if (this.#port.isOpen && !this.isGone) this.#still = keepAlive.add(() => this.keepAlive());
     else {
       // Gone while its session was looked up: nothing else will say so.
       stream.detach(this);

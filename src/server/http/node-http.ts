@@ -6,7 +6,7 @@ import type { Server } from '../create-server.ts';
 import { pathOf } from './endpoint.ts';
 import { Gate } from './gate.ts';
 import { headOf, NodeEndpoint, refuseWith } from './node-endpoint.ts';
-import { describeResource } from './protected-resource.ts';
+import { metadataOf } from './protected-resource.ts';
 import { answerRoute, checkRoutes, type DeclaredRoute, type Route, type RouteAnswer } from './routes.ts';
 import { SseEndpoint, ssePaths } from './sse-endpoint.ts';
 
@@ -127,7 +127,7 @@ function placesOf(server: Server, { routes, allowedHosts, old }: Places): Map<st
 
 function metadataRoutes({ options }: Server, path: string): Route[] {
   if (!options.resource) return [];
-  const { paths, body } = describeResource(options.resource, path);
+  const { paths, body } = metadataOf(options.resource, path);
   const answer = (): RouteAnswer => ({ status: 200, headers: { 'content-type': 'application/json' }, body });
   return paths.map((each) => ({ path: each, access: 'public', answer }));
 }

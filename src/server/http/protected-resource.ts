@@ -23,7 +23,7 @@ export interface ResourceMetadata {
 }
 
 /** The metadata of a protected resource (RFC 9728); `path` is where the endpoint is here, which a proxy may call otherwise. */
-export function describeResource(resource: ProtectedResource, path?: string): ResourceMetadata {
+export function metadataOf(resource: ProtectedResource, path?: string): ResourceMetadata {
   const { origin, pathname } = parseAddress(resource.url, 'resource.url');
   const { authorizationServers, scopes } = resource;
   if (!Array.isArray(authorizationServers) || authorizationServers.length === 0) {

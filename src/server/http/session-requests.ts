@@ -2,7 +2,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { headerValue } from '../../protocol/wire/headers.ts';
 import type { Head } from './endpoint.ts';
 import type { HttpLink } from './http-link.ts';
-import type { Pulse } from '../sessions/pulse.ts';
+import type { KeepAlive } from '../sessions/keep-alive.ts';
 import type { RequestRates } from '../request-rates.ts';
 import type { Session } from '../sessions/session.ts';
 import type { Sessions } from '../sessions/sessions.ts';
@@ -11,12 +11,12 @@ import type { ResumableStream } from '../sessions/stream.ts';
 /** Answers the requests that concern a session and not a message: GET opens its stream, DELETE ends it. */
 export class SessionRequests {
   readonly #sessions: Sessions;
-  readonly #pulse: Pulse;
+  readonly #keepAlive: KeepAlive;
   readonly #rates: RequestRates;
 
-  constructor(sessions: Sessions, pulse: Pulse, rates: RequestRates) {
+  constructor(sessions: Sessions, keepAlive: KeepAlive, rates: RequestRates) {
     this.#sessions = sessions;
-    this.#pulse = pulse;
+    this.#keepAlive = keepAlive;
     this.#rates = rates;
   }
 
@@ -43,9 +43,9 @@ export class SessionRequests {
     const lastEventId = headerValue(link.headers, 'last-event-id');
     const stream =
       lastEventId === undefined
-        ? attach(session.unasked, link)
+        ? attach(session.serverStream, link)
         : await resume(session.streamsOf(lastEventId), lastEventId, link);
-    link.follow(stream, this.#pulse);
+    link.follow(stream, this.#keepAlive);
   }
 }
 

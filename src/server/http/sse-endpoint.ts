@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Caller } from '../../core/caller.ts';
 import { systemClock } from '../../base/clock.ts';
-import { ownerOf } from '../../core/caller.ts';
+import { ownerOf, type Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { andThen } from '../../base/awaitable.ts';
 import { encodeEvent, KEEP_ALIVE } from '../../protocol/wire/event-stream.ts';
@@ -21,8 +20,8 @@ import {
   type Visit,
 } from './node-endpoint.ts';
 import { NodePort } from './node-port.ts';
-import { Seats } from '../seats.ts';
-import { Pulse } from '../sessions/pulse.ts';
+import { CallerLimit } from '../caller-limit.ts';
+import { KeepAlive } from '../sessions/keep-alive.ts';
 import { Session } from '../sessions/session.ts';
 import { keepsNothing } from '../sessions/stream.ts';
 
@@ -37,12 +36,12 @@ export class SseEndpoint {
   readonly #server: Server;
   readonly #gates: Readonly<Record<string, Gate>>;
   readonly #sessions = new Map<string, Session>();
-  readonly #seats = new Seats('streams');
-  readonly #pulse: Pulse;
+  readonly #limit = new CallerLimit('streams');
+  readonly #keepAlive: KeepAlive;
 
   constructor(server: Server, allowedHosts: readonly string[]) {
     this.#server = server;
-    this.#pulse = new Pulse(server.options.clock ?? systemClock, server.options.accidents);
+    this.#keepAlive = new KeepAlive(server.options.clock ?? systemClock, server.options.accidents);
     this.#gates = Object.fromEntries(
       [...ssePaths].map((path) => [
         path,
@@ -96,7 +95,7 @@ export class SseEndpoint {
     if (head.method !== 'GET') throw new ToolcribError('method_not_allowed', 'Open the stream with GET.');
     const tooMany = this.#server.rates.refuseOpening(caller);
     if (tooMany) throw tooMany;
-    const leave = this.#seats.take(caller);
+    const leave = this.#limit.take(caller);
     const id = randomUUID();
     const session = new Session(id, caller, keepsNothing);
     const { accidents } = this.#server.options;
@@ -109,7 +108,7 @@ export class SseEndpoint {
       }
     };
     this.#sessions.set(id, session);
-    const still = this.#pulse.add(() => write(KEEP_ALIVE));
+    const still = this.#keepAlive.add(() => write(KEEP_ALIVE));
     response.on('close', () => {
       still();
       leave();
@@ -118,7 +117,7 @@ export class SseEndpoint {
     });
     port.startStream({ ...corsHeaders(head), ...STREAM_HEADERS });
     write(`event: endpoint\ndata: ${MESSAGES}?sessionId=${id}\n\n`);
-    session.unasked.attach({
+    session.serverStream.attach({
       event: (text) => write(encodeEvent(text)),
       end: () => accidents.contain(() => port.end()),
     });
@@ -136,7 +135,7 @@ export class SseEndpoint {
     const { exchange, options } = this.#server;
     readBody(visit, this.#server, (bytes, sender) => {
       visit.response.writeHead(202, corsHeaders(visit.head)).end();
-      const say = (text: string): void => session.unasked.send(text);
+      const say = (text: string): void => session.serverStream.send(text);
       const link = { ...createLink(sender, say, session), handshakeOnly: true };
       session.owe();
       // Answering never throws.

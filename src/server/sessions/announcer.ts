@@ -4,7 +4,9 @@ import type { Readable } from '../../core/expose-readings.ts';
 import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import type { Change, ResourceUpdate, ToolSource } from '../../core/source.ts';
 import type { Tool } from '../../core/tool.ts';
+import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
 import type { Accidents } from '../accidents.ts';
+import type { Session } from './session.ts';
 
 /** Somebody who wants to hear of changes. */
 export interface Listener {
@@ -144,4 +146,27 @@ function isSame(one: Tool | Readable, other: Tool | Readable): boolean {
 
 function digestOf(one: Tool | Readable): string {
   return 'handler' in one ? definitionDigest(one) : readingDigest(one);
+}
+
+/** Lets a session's client hear of changes unasked, as the handshake revisions do it, until the session ends. */
+export function announceTo(session: Session, announcer: Announcer): void {
+  const quit = announcer.join({
+    caller: session.caller,
+    follows: (uri) => session.subscriptions.has(uri),
+    hear: (change) => hear(session, change),
+  });
+  session.onEnd = quit;
+}
+
+function hear(session: Session, change: Change): void {
+  switch (change.kind) {
+    case 'tools':
+    case 'resources':
+    case 'prompts':
+      session.serverStream.send(encodeNotification(`notifications/${change.kind}/list_changed`));
+      break;
+    case 'resource':
+      session.serverStream.send(encodeNotification('notifications/resources/updated', { uri: change.uri }));
+      break;
+  }
 }

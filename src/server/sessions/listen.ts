@@ -1,5 +1,4 @@
-import type { Caller } from '../../core/caller.ts';
-import { ownerOf } from '../../core/caller.ts';
+import { ownerOf, type Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { TaskRecord } from '../../core/memory/memory.ts';
 import type { Change } from '../../core/source.ts';
@@ -8,11 +7,10 @@ import { dropParams, encodeNotification, type JsonObject } from '../../protocol/
 import { metaKeys } from '../../protocol/wire/meta.ts';
 import { requireCapabilities } from '../calls/asking.ts';
 import type { Announcer, Listener } from './announcer.ts';
-import { addressLimits, roomFor } from './followed.ts';
 import type { Link } from '../link.ts';
-import type { Pulse } from './pulse.ts';
-import { Seats } from '../seats.ts';
-import { NO_LOOKS } from '../silence.ts';
+import type { KeepAlive } from './keep-alive.ts';
+import { CallerLimit } from '../caller-limit.ts';
+import { keepSilent } from '../silence.ts';
 import type { UnderstoodRequest } from '../request.ts';
 import { encodeTask } from '../calls/tasks.ts';
 
@@ -36,15 +34,15 @@ const LOOKED_FOR_AT_ONCE = 20;
 /** The open `subscriptions/listen` requests: each hears what it asked for and may see, until it ends. */
 export class Subscriptions {
   readonly #announcer: Announcer;
-  readonly #pulse: Pulse;
+  readonly #keepAlive: KeepAlive;
   readonly #open = new Set<Subscription>();
-  readonly #seats = new Seats('subscriptions');
+  readonly #limit = new CallerLimit('subscriptions');
   /** What is followed on streams and in sessions. */
-  readonly followed = new Seats('characters of followed addresses', addressLimits);
+  readonly followed = new CallerLimit('characters of followed addresses', addressLimits);
 
-  constructor(announcer: Announcer, pulse: Pulse) {
+  constructor(announcer: Announcer, keepAlive: KeepAlive) {
     this.#announcer = announcer;
-    this.#pulse = pulse;
+    this.#keepAlive = keepAlive;
   }
 
   /** Opens a subscription; resolves with its closing result when the server ends it. */
@@ -54,15 +52,15 @@ export class Subscriptions {
       throw new ToolcribError('not_acceptable', 'A subscription needs "Accept: text/event-stream".');
     const filter = await this.#honoured(readFilter(request, audible), link.caller);
     const { id } = request.message;
-    const leave = this.#takeSeats(link.caller, filter);
+    const leave = this.#takeRoom(link.caller, filter);
     dropParams(request.message);
-    // The pulse keeps it open.
-    link.looks = NO_LOOKS;
+    // `#keepAlive` keeps it open.
+    keepSilent(link);
     const subscription = new Subscription(id, link, filter);
     this.#open.add(subscription);
     link.session?.onHangUp.add(subscription.end);
     const quit = this.#announcer.join(subscription);
-    const still = this.#pulse.add(() => link.keepAlive?.());
+    const still = this.#keepAlive.add(() => link.keepAlive?.());
     try {
       subscription.acknowledge();
       await link.cancellation.race(subscription.over);
@@ -89,8 +87,8 @@ export class Subscriptions {
     return { ...filter, resourceSubscriptions: seen };
   }
 
-  #takeSeats(caller: Caller, { resourceSubscriptions = [], taskIds = [] }: Filter): () => void {
-    const leave = this.#seats.take(caller);
+  #takeRoom(caller: Caller, { resourceSubscriptions = [], taskIds = [] }: Filter): () => void {
+    const leave = this.#limit.take(caller);
     try {
       const forget = this.followed.take(caller, roomFor([...resourceSubscriptions, ...taskIds]));
       return () => {
@@ -205,4 +203,15 @@ function readStrings(value: unknown, name: string): readonly string[] {
     'invalid_params',
     `"params.notifications.${name}" must be a list of at most 1,000 texts.`,
   );
+}
+
+/** How many characters of addresses may be followed, in all and for one caller: they are kept for as long as that. */
+export const addressLimits = { total: 67_108_864, perCaller: 1_048_576 };
+
+// What an address takes up beside its characters.
+const ROOM_FOR_ONE = 100;
+
+/** How much of that some addresses take up. */
+export function roomFor(addresses: readonly string[]): number {
+  return addresses.reduce((sum, { length }) => sum + length + ROOM_FOR_ONE, 0);
 }

@@ -25,8 +25,8 @@ test('A8 what is sent on the stream of one request waits for nobody: who comes b
   const session = new Session('s', localCaller, keepsNothing);
   const seen: string[] = [];
   const sink = { event: (text: string) => void seen.push(text), end: () => {} };
-  for (const stream of [session.openStream(), session.unasked]) {
-    stream.send(stream === session.unasked ? 'unasked' : 'asked');
+  for (const stream of [session.openStream(), session.serverStream]) {
+    stream.send(stream === session.serverStream ? 'unasked' : 'asked');
     stream.attach(sink);
   }
   expect(seen).toEqual(['unasked']);

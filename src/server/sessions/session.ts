@@ -1,8 +1,7 @@
 import type { ClientFacts, ClientLogLevel } from '../../core/call.ts';
-import type { Caller } from '../../core/caller.ts';
 import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import type { Cancellation } from '../../base/cancellation.ts';
-import { ownerOf } from '../../core/caller.ts';
+import { ownerOf, type Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { EventLog } from '../../core/memory/memory.ts';
 import type { JsonObject, ResponseMessage } from '../../protocol/wire/json-rpc.ts';
@@ -30,7 +29,7 @@ export class Session {
   /** The resources its client follows, and how to give back the room they take up. */
   readonly subscriptions = new Map<string, () => void>();
   /** What is not about one request; the client listens to it with GET. */
-  readonly unasked: ResumableStream;
+  readonly serverStream: ResumableStream;
   // Requests under way, by id.
   readonly #underWay = new Map<string | number, Cancellation>();
   readonly #streams = new Map<string, ResumableStream>();
@@ -46,8 +45,8 @@ export class Session {
     this.caller = caller;
     this.#events = events;
     // Under the session's own name, so that it goes on where an earlier process left it; the ids of its events begin anew.
-    this.unasked = new ResumableStream(events, { key: id, owner: ownerOf(caller) });
-    this.#streams.set(this.unasked.id, this.unasked);
+    this.serverStream = new ResumableStream(events, { key: id, owner: ownerOf(caller) });
+    this.#streams.set(this.serverStream.id, this.serverStream);
   }
 
   /** Whether it has ended, so that nothing may begin on it. */
@@ -108,7 +107,7 @@ export class Session {
     this.#streams.set(stream.id, stream);
     for (const old of this.#streams.values()) {
       if (this.#streams.size <= MAX_STREAMS) break;
-      if (old !== this.unasked && old.ended) this.forgetStream(old);
+      if (old !== this.serverStream && old.ended) this.forgetStream(old);
     }
     return stream;
   }
@@ -121,7 +120,7 @@ export class Session {
     // Of an earlier process: what nobody asked for goes on, and to what was about one request nobody will add.
     const former = new ResumableStream(this.#events, this.#placeOf(id), id);
     former.end();
-    return [this.unasked, former];
+    return [this.serverStream, former];
   }
 
   /** Drops a stream nobody will come back to. */
@@ -184,7 +183,7 @@ export class Session {
   /** Ends the session's own stream, as soon as every answer that belongs on it was sent. */
   endStream(): void {
     this.#isEnding = true;
-    if (this.#owed === 0) this.unasked.end();
+    if (this.#owed === 0) this.serverStream.end();
   }
 
   /** Stops everything that is under way; each request is still answered, with an error, and its stream ends with that. */

@@ -195,7 +195,7 @@ test('closing streams lets sessions live', async () => {
   const { sessions } = open();
   const session = await sessions.open(ada, revision, client);
   let ended = false;
-  session.unasked.attach({ event: () => {}, end: () => void (ended = true) });
+  session.serverStream.attach({ event: () => {}, end: () => void (ended = true) });
   sessions.endStreams();
   expect(ended).toBe(true);
   expect(await sessions.find(session.id, ada)).toBe(session);

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientFacts } from '../../core/call.ts';
-import type { Caller } from '../../core/caller.ts';
 import type { Clock } from '../../base/clock.ts';
-import { ownerOf } from '../../core/caller.ts';
+import { ownerOf, type Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Memory, SessionRecord } from '../../core/memory/memory.ts';
 import type { Revision } from '../../protocol/revisions/revision.ts';
@@ -113,7 +112,7 @@ export class Sessions {
 
   /** Closes the streams of every session; their clients may come back to them. */
   endStreams(): void {
-    for (const { session } of this.#live.values()) session.unasked.close();
+    for (const { session } of this.#live.values()) session.serverStream.close();
   }
 
   /** Ends the sessions of callers who are gone, and their connections to others. */
@@ -127,7 +126,7 @@ export class Sessions {
   }
 
   #isIdle({ usedAt, session }: Live): boolean {
-    const isQuiet = !session.isBusy && !session.unasked.attached;
+    const isQuiet = !session.isBusy && !session.serverStream.attached;
     return isQuiet && this.#clock.now() - usedAt > sessionLimits.idleMs;
   }
 
@@ -141,7 +140,7 @@ export class Sessions {
     session.client = record.client as ClientFacts;
     session.ready = true;
     // An answer to what an earlier process asked must not be taken for one to a question of this one.
-    session.askedAs = `ask-${session.unasked.id}`;
+    session.askedAs = `ask-${session.serverStream.id}`;
     this.onRestore(session);
     return session;
   }

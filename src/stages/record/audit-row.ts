@@ -9,7 +9,7 @@ import { definitionDigest } from '../../core/definition-digest.ts';
 import type { ErrorCode } from '../../base/errors.ts';
 import { escapeUnseen } from '../../base/escape-unseen.ts';
 import { parseJson } from '../../base/parse-json.ts';
-import type { Refusal } from '../../core/refusal.ts';
+import type { Refusal } from '../../core/record.ts';
 
 const MAX_PREVIEW = 4_096;
 const MAX_NAME = 200;

@@ -4,8 +4,8 @@ import type { Call, Reading } from '../../core/call.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { knownError, ToolcribError } from '../../base/errors.ts';
 import { recorded, type Witness } from '../../core/record.ts';
-import type { Refusal } from '../../core/refusal.ts';
-import { Roster } from '../../base/roster.ts';
+import type { Refusal } from '../../core/record.ts';
+import { SlotList } from '../../base/slot-list.ts';
 import type { Result } from '../../core/result.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import type { Next, Stage } from '../../core/stage.ts';
@@ -91,7 +91,7 @@ class Recorder {
   readonly #rows: RowWriter;
   readonly #counts: RefusalCounts;
   /** Calls that are not recorded yet. */
-  readonly #open = new Roster<Begun>();
+  readonly #open = new SlotList<Begun>();
   #isClosed = false;
 
   constructor({ arguments: show }: z.output<typeof auditOptions>, parts: AuditParts) {

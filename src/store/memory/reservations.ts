@@ -1,9 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 import { maxKept, shareLimits } from '../../core/memory/limits.ts';
-import { notKept, type NotKept } from '../../core/memory/not-kept.ts';
-import type { Reservation } from '../../core/memory/reservation.ts';
+import { notKept, type NotKept } from '../../core/memory/text.ts';
+import type { Reservation } from '../../core/memory/memory.ts';
 import { Shares } from '../../core/memory/shares.ts';
-import { Shelf } from '../../core/memory/shelf.ts';
+import { BoundedMap } from '../../core/memory/bounded-map.ts';
 import type { Reservations, Reserved } from '../store.ts';
 
 const KEYS = {
@@ -27,7 +27,7 @@ export class InMemoryReservations implements Reservations {
   readonly #kept = new Map<string, Kept>();
   readonly #keys = new Shares(KEYS);
   // An outcome that is dropped to make room is replaced by its digest; its key stays taken.
-  readonly #outcomes = new Shelf<string>(
+  readonly #outcomes = new BoundedMap<string>(
     { ...shareLimits.outcomes, total: { rows: Infinity, bytes: MAX_OUTCOME_BYTES } },
     (id, outcome) => {
       this.#kept.get(id)!.notKept = notKept(outcome);

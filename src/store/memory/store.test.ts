@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../base/clock.ts';
-import type { Reservation } from '../../core/memory/reservation.ts';
+import type { Reservation } from '../../core/memory/memory.ts';
 import { createInMemory } from '../../core/memory/in-memory.ts';
 import { createInMemoryStore, type InMemoryStore } from './store.ts';
 import { createFakeClock } from '../../testing.ts';

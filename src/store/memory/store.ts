@@ -2,7 +2,7 @@ import { systemClock, type Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { KeyRecord, TenantRecord } from '../../core/memory/identities.ts';
 import type { Memory } from '../../core/memory/memory.ts';
-import type { Reservation } from '../../core/memory/reservation.ts';
+import type { Reservation } from '../../core/memory/memory.ts';
 import { InMemoryApprovals } from './approvals.ts';
 import { InMemoryReservations } from './reservations.ts';
 import type { Committed, Entry, IdentityStore, Journal, Quotas, Store } from '../store.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { KeyRecord, TenantRecord } from '../../core/memory/identities.ts';
 import { parseJson } from '../../base/parse-json.ts';
-import type { Reservation } from '../../core/memory/reservation.ts';
+import type { Reservation } from '../../core/memory/memory.ts';
 import type { SqliteDatabase } from './database.ts';
 import { approvals, approvalUses } from './approvals.ts';
 import { events, keptBodies } from './kept.ts';

@@ -1,9 +1,9 @@
 import { tenantOf } from '../../core/caller.ts';
 import { shareLimits } from '../../core/memory/limits.ts';
 import type { KeptText } from '../../core/memory/text.ts';
-import { notKept, type NotKept } from '../../core/memory/not-kept.ts';
+import { notKept, type NotKept } from '../../core/memory/text.ts';
 import { parseJson } from '../../base/parse-json.ts';
-import type { Reservation } from '../../core/memory/reservation.ts';
+import type { Reservation } from '../../core/memory/memory.ts';
 import type { SqliteDatabase } from './database.ts';
 import { KEYS, type Removed, type SqliteShares } from './shares.ts';
 import type { Reserved } from '../store.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createStoreFolder, type StoreFolder } from '../../../test/store-folder.ts';
 import type { TenantRecord } from '../../core/memory/identities.ts';
-import type { Reservation } from '../../core/memory/reservation.ts';
+import type { Reservation } from '../../core/memory/memory.ts';
 import { SqliteDatabase } from './database.ts';
 import { schemaVersion } from './schema.ts';
 import { SqliteShares } from './shares.ts';

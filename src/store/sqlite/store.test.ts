@@ -16,7 +16,7 @@ import { createStoreFolder, newSigningKey, type StoreFolder } from '../../../tes
 import { describeStore } from '../../../test/store-contract.ts';
 import type { KeyRecord, TenantRecord } from '../../core/memory/identities.ts';
 import type { TaskRecord } from '../../core/memory/memory.ts';
-import type { Reservation } from '../../core/memory/reservation.ts';
+import type { Reservation } from '../../core/memory/memory.ts';
 import { genesis, parseRow, writeRow } from '../journal/chain.ts';
 import { processName } from '../../core/record.ts';
 import { readJournal } from '../journal/reader.ts';

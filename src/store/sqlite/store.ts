@@ -3,7 +3,7 @@ import type { ApprovalRequest, Asked } from '../../core/memory/approval.ts';
 import { tenantOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { maxKept } from '../../core/memory/limits.ts';
-import { notKept } from '../../core/memory/not-kept.ts';
+import { notKept } from '../../core/memory/text.ts';
 import { processName } from '../../core/record.ts';
 import { ANY_BYTES, askOver, LARGE_BYTES, type Asking } from './asking.ts';
 import { createMemory } from './memory.ts';

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { ToolcribError } from '../../base/errors.ts';
-import type { Reservation } from '../../core/memory/reservation.ts';
+import type { Reservation } from '../../core/memory/memory.ts';
 import { isOneRow } from '../journal/chain.ts';
 import { endIntent, intentIn } from '../journal/intent.ts';
 import { recordUnavailable, type Entry } from '../store.ts';

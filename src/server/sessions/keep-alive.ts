@@ -5,7 +5,7 @@ import type { Accidents } from '../accidents.ts';
 export const KEEP_ALIVE_MS = 15_000;
 
 /** Keeps quiet streams open, with one timer for all of them. */
-export class Pulse {
+export class KeepAlive {
   readonly #clock: Clock;
   readonly #accidents: Accidents;
   readonly #beats = new Set<() => void>();

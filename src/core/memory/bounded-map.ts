@@ -12,7 +12,7 @@ interface Placed<T> {
  * Keeps things by id for many owners within limits. Whoever goes over loses its own oldest, or its tenant's; where everything together is
  * too much, the tenant that has most loses.
  */
-export class Shelf<T> {
+export class BoundedMap<T> {
   readonly #shares: Shares;
   readonly #things = new Map<string, Placed<T>>();
   // The ids of each owner and of each tenant, the oldest first.

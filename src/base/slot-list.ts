@@ -2,7 +2,7 @@
  * A set of active items in an array whose places are reused: with a `Set` that changes on every call, garbage
  * collection would cost too much.
  */
-export class Roster<T extends object> {
+export class SlotList<T extends object> {
   readonly #places: (T | undefined)[] = [];
   readonly #free: number[] = [];
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Clock } from '../../base/clock.ts';
 import { createFakeClock } from '../../testing.ts';
 import { Accidents } from '../accidents.ts';
-import { KEEP_ALIVE_MS, Pulse } from './pulse.ts';
+import { KEEP_ALIVE_MS, KeepAlive } from './keep-alive.ts';
 
 const accidents = new Accidents(() => {});
 
@@ -30,10 +30,10 @@ function countingClock() {
 
 test('everything that was added beats together, until it is taken away', () => {
   const { clock, advance } = countingClock();
-  const pulse = new Pulse(clock, accidents);
+  const keepAlive = new KeepAlive(clock, accidents);
   const beats: string[] = [];
-  const stop = pulse.add(() => beats.push('first'));
-  pulse.add(() => beats.push('second'));
+  const stop = keepAlive.add(() => beats.push('first'));
+  keepAlive.add(() => beats.push('second'));
   advance(KEEP_ALIVE_MS - 1);
   expect(beats).toEqual([]);
   advance(1);
@@ -45,22 +45,22 @@ test('everything that was added beats together, until it is taken away', () => {
 
 test('A8 there is one timer for all, and none when nothing is left', () => {
   const { clock, advance, timers } = countingClock();
-  const pulse = new Pulse(clock, accidents);
-  const stops = Array.from({ length: 100 }, () => pulse.add(() => {}));
+  const keepAlive = new KeepAlive(clock, accidents);
+  const stops = Array.from({ length: 100 }, () => keepAlive.add(() => {}));
   expect(timers()).toBe(1);
   advance(KEEP_ALIVE_MS * 3);
   expect(timers()).toBe(1);
   for (const stop of stops) stop();
   expect(timers()).toBe(0);
-  pulse.add(() => {})();
+  keepAlive.add(() => {})();
   expect(timers()).toBe(0);
 });
 
 test('a beat may take itself away', () => {
   const { clock, advance, timers } = countingClock();
-  const pulse = new Pulse(clock, accidents);
+  const keepAlive = new KeepAlive(clock, accidents);
   let beats = 0;
-  const stop: () => void = pulse.add(() => {
+  const stop: () => void = keepAlive.add(() => {
     beats++;
     stop();
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Shelf } from './shelf.ts';
+import { BoundedMap } from './bounded-map.ts';
 
 const LIMITS = {
   caller: { rows: 3, bytes: 100 },
@@ -7,23 +7,23 @@ const LIMITS = {
   total: { rows: 8, bytes: 200 },
 };
 
-/** A shelf that notes what it dropped. */
+/** A kept that notes what it dropped. */
 function open(): {
-  shelf: Shelf<string>;
+  kept: BoundedMap<string>;
   dropped: string[];
   put: (id: string, owner: string, bytes?: number) => void;
 } {
   const dropped: string[] = [];
-  const shelf = new Shelf<string>(LIMITS, (id) => dropped.push(id));
-  return { shelf, dropped, put: (id, owner, bytes = 1) => shelf.set(id, id, { owner, bytes }) };
+  const kept = new BoundedMap<string>(LIMITS, (id) => dropped.push(id));
+  return { kept, dropped, put: (id, owner, bytes = 1) => kept.set(id, id, { owner, bytes }) };
 }
 
 test('A8 a caller with too many things loses its own oldest', () => {
-  const { put, dropped, shelf } = open();
+  const { put, dropped, kept } = open();
   put('other', '1:a/bob');
   for (const id of ['1', '2', '3', '4']) put(id, '1:a/ada');
   expect(dropped).toEqual(['1']);
-  expect([shelf.get('other'), shelf.get('1'), shelf.get('4')]).toEqual(['other', undefined, '4']);
+  expect([kept.get('other'), kept.get('1'), kept.get('4')]).toEqual(['other', undefined, '4']);
 });
 
 test('A8 a caller with too much loses as many of its own as it takes', () => {
@@ -52,14 +52,14 @@ test('A8 where everything is too much, the tenant that has most loses', () => {
 });
 
 test('a thing that changes its size is counted with the new one, and what is deleted not at all', () => {
-  const { put, dropped, shelf } = open();
+  const { put, dropped, kept } = open();
   put('1', '1:a/ada', 90);
   put('1', '1:a/ada', 10);
   put('2', '1:a/ada', 80);
   expect(dropped).toEqual([]);
-  expect(shelf.delete('2')).toBe(true);
-  expect(shelf.delete('2')).toBe(false);
+  expect(kept.delete('2')).toBe(true);
+  expect(kept.delete('2')).toBe(false);
   put('3', '1:a/ada', 85);
   expect(dropped).toEqual([]);
-  expect(shelf.values()).toEqual(['1', '3']);
+  expect(kept.values()).toEqual(['1', '3']);
 });
