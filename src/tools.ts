@@ -26,6 +26,8 @@ export { listTablesTool } from './tools/database/list-tables.ts';
 export type { ListTablesConfig, TableReader } from './tools/database/list-tables.ts';
 export type { TableColumns } from './tools/database/table-columns.ts';
 export { openSql } from './tools/sql/open.ts';
+export { openMysql } from './tools/sql/mysql.ts';
+export type { MysqlDriver, MysqlOptions } from './tools/sql/mysql.ts';
 export { openPostgres } from './tools/sql/postgres.ts';
 export type { PostgresDriver, PostgresOptions } from './tools/sql/postgres.ts';
 export { openSqlite } from './tools/sql/sqlite.ts';

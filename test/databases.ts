@@ -5,6 +5,8 @@ import Libsql from 'libsql';
 import type { SqlDriver, SqlRows, SqlValue } from '../src/tools/sql/driver.ts';
 import { openPostgres } from '../src/tools/sql/postgres.ts';
 import { openSqlite } from '../src/tools/sql/sqlite.ts';
+import { hasMariaDb, startMariaDb } from './mariadb.ts';
+import { openMysql } from '../src/tools/sql/mysql.ts';
 import { hasPostgres, startPostgres } from './postgres.ts';
 
 /** A database with the world of these tests in it, and somebody who may read all of it. */
@@ -21,7 +23,11 @@ export interface World {
 }
 
 /** The databases there are on this machine. */
-export const databases = ['sqlite', ...(hasPostgres() ? (['postgres'] as const) : [])] as const;
+export const databases = [
+  'sqlite',
+  ...(hasPostgres() ? (['postgres'] as const) : []),
+  ...(hasMariaDb() ? (['mysql'] as const) : []),
+] as const;
 
 /** What nobody may ever see. */
 export const CANARY = 'canary-4711';
@@ -44,6 +50,7 @@ const TABLES = `
 
 /** Opens a database of a kind, with the same tables in each. */
 export function openWorld(kind: (typeof databases)[number]): Promise<World> {
+  if (kind === 'mysql') return openMysqlWorld();
   return kind === 'sqlite' ? openSqliteWorld() : openPostgresWorld();
 }
 
@@ -112,6 +119,39 @@ async function openPostgresWorld(): Promise<World> {
     url: server.url('reader'),
     select: selectWith(db),
     running: () => count("wait_event = 'PgSleep'"),
+    sessions: () => count('true'),
+    async close() {
+      await db.close();
+      await server.stop();
+    },
+  };
+}
+
+async function openMysqlWorld(): Promise<World> {
+  const server = await startMariaDb();
+  await server.run(`create user reader@'%'; create user nobody@'%'; ${TABLES.replaceAll('text', 'varchar(200)')}
+    create table kinds (id integer primary key, large bigint, exact numeric(10,2), part double, bytes blob, flag boolean, moment timestamp null);
+    insert into kinds values (1, 9007199254740993, 1.10, 1.5, x'00ff', true, '2024-01-02 03:04:05');
+    create table wide (id integer primary key, body longtext);
+    insert into wide with recursive n(x) as (select 1 union all select x + 1 from n where x < 50) select x, repeat('00', 5000) from n;
+    create table nocase (id integer primary key, tenant_id varchar(50) collate utf8mb4_general_ci);
+    insert into nocase values (1, 'acme');
+    create view slow as select sleep(60) as id;
+    create database stock; create table stock.parts (id integer primary key, part varchar(50)); insert into stock.parts values (1, 'bolt');
+    grant select on shop.* to reader@'%'; grant select on stock.* to reader@'%'`);
+  const url = server.url('reader');
+  const db = openMysql(url);
+  const count = async (condition: string): Promise<number> => {
+    const rows = await server.run(
+      `select 1 from information_schema.processlist where user = 'reader' and ${condition}`,
+    );
+    return rows.length;
+  };
+  return {
+    db,
+    url,
+    select: selectWith(db),
+    running: () => count("state = 'User sleep'"),
     sessions: () => count('true'),
     async close() {
       await db.close();

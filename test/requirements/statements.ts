@@ -286,7 +286,6 @@ export const notYet: Readonly<Record<string, string>> = {
 export const inPart: Readonly<Record<string, string>> = {
   '000-17': 'the server makes it a link; the client that must accept it is missing',
   '000-33': 'the message does not begin with the exact sentence of the document',
-  '001-26': 'MySQL is missing',
   '003-01': 'nothing computes or transforms data yet',
   '003-12': 'nothing puts a local server into a sandbox',
   '003-20': 'the server limits; the client is missing',

@@ -29,7 +29,7 @@ export const readySection = z.strictObject({
     .describe('Fetches data over https from hosts you list.'),
   query_database: oneOrMore(queryDatabaseOptions)
     .exactOptional()
-    .describe('Reads rows of the tables you list, in SQLite or PostgreSQL.'),
+    .describe('Reads rows of the tables you list, in SQLite, PostgreSQL or MySQL.'),
   query_sql: oneOrMore(querySqlOptions)
     .exactOptional()
     .describe('Runs one read-only SELECT over tables you list.'),

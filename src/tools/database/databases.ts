@@ -79,7 +79,12 @@ export function openDatabases(
 
 // User-created objects are only found with their schema, so none can replace what was checked.
 function open(url: string, { folder, onFailure }: DatabaseParts): SqliteDriver | PostgresDriver {
-  return openSql(url, folder, { searchPath: 'pg_catalog, pg_temp', ...(onFailure && { onFailure }) });
+  const driver = openSql(url, folder, { searchPath: 'pg_catalog, pg_temp', ...(onFailure && { onFailure }) });
+  if (driver.dialect !== 'mysql') return driver;
+  throw new ToolcribError(
+    'invalid_setup',
+    'url names MySQL, for which query_sql cannot check queries; use query_database.',
+  );
 }
 
 function withChecks(driver: SqliteDriver | PostgresDriver): TenantDatabase {

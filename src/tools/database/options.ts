@@ -30,7 +30,9 @@ export const queryDatabaseOptions = z.strictObject({
   url: z
     .string()
     .min(1)
-    .describe('`sqlite:./file.db`, relative to this file, or `postgres://user:password@host/database`.'),
+    .describe(
+      '`sqlite:./file.db`, relative to this file, `postgres://user:password@host/database` or `mysql://user:password@host/database`.',
+    ),
   tables: z
     .union([z.literal('*'), z.array(name), z.record(name, table)])
     .default([])

@@ -5,6 +5,7 @@ import { createFakeClock, createTestCall, createTestClient } from '../../testing
 import { sqlError } from '../sql/driver.ts';
 import {
   databaseQueryTool,
+  openMysql,
   openPostgres,
   openSql,
   openSqlite,
@@ -12,6 +13,7 @@ import {
   type SqlDriver,
 } from '../../tools.ts';
 import { CANARY, databases, openWorld, type World } from '../../../test/databases.ts';
+import { hasMariaDb } from '../../../test/mariadb.ts';
 import { hasPostgres } from '../../../test/postgres.ts';
 import { everythingForStaff, openCrib } from '../../../test/gateway.ts';
 
@@ -28,8 +30,8 @@ type Answer = {
 const acme: Caller = { id: 'ada', tenant: { id: 'acme', name: 'Acme', data: {} }, scopes: [], roles: [] };
 const globex: Caller = { ...acme, tenant: { id: 'globex', name: 'Globex', data: {} } };
 
-test('PostgreSQL is there to be tested with', () => {
-  expect(hasPostgres()).toBe(true);
+test('PostgreSQL and MariaDB are there to be tested with', () => {
+  expect([hasPostgres(), hasMariaDb()]).toEqual([true, true]);
 });
 
 describe.each(databases)('query_database on %s', (kind) => {
@@ -180,13 +182,18 @@ describe.each(databases)('query_database on %s', (kind) => {
     const db: SqlDriver = {
       ...world.db,
       query(statement) {
-        asked.push([/limit .1$/.test(statement.sql), statement.values]);
+        asked.push(
+          statement.sql
+            .replace(/[?$]1$/, String(statement.values[0]))
+            .split(' ')
+            .slice(-2),
+        );
         return world.db.query(statement);
       },
     };
     const ten = await ask({ db, tables: ['wide'] }, { table: 'wide', columns: ['id'] });
     expect([ten.row_count, ten.truncated]).toEqual([10, true]);
-    expect(asked).toEqual([[true, [11]]]);
+    expect(asked).toEqual([['limit', '11']]);
     const all = await ask({ tables: ['wide'] }, { table: 'wide', columns: ['id'], limit: 50 });
     expect([all.row_count, all.truncated]).toEqual([50, undefined]);
   });
@@ -217,7 +224,7 @@ describe.each(databases)('query_database on %s', (kind) => {
         exact: '1.10',
         part: 1.5,
         bytes: 'AP8=',
-        flag: kind === 'sqlite' ? 1 : true,
+        flag: kind === 'postgres' ? true : 1,
         moment: '2024-01-02T03:04:05Z',
       },
     ]);
@@ -244,8 +251,11 @@ describe.each(databases)('query_database on %s', (kind) => {
   test('a database that is down or busy is told apart from a query that fails, so that stages can react (001-36)', async () => {
     const heard: unknown[] = [];
     const onFailure = (error: unknown): number => heard.push(error);
-    const away =
-      kind === 'sqlite' ? openSqlite('/nowhere/at/all.db') : openPostgres('postgres://127.0.0.1:1/x');
+    const away = {
+      sqlite: () => openSqlite('/nowhere/at/all.db'),
+      postgres: () => openPostgres('postgres://127.0.0.1:1/x'),
+      mysql: () => openMysql('mysql://127.0.0.1:1/x'),
+    }[kind]();
     onTestFinished(() => away.close());
     await expect(ask({ db: away, tables: ['orders'], onFailure }, { table: 'orders' })).rejects.toMatchObject(
       {
@@ -254,10 +264,11 @@ describe.each(databases)('query_database on %s', (kind) => {
       },
     );
     expect(heard).toHaveLength(1);
-    const narrow =
-      kind === 'sqlite'
-        ? openSqlite(world.url.slice('sqlite:'.length), { maxProcesses: 1 })
-        : openPostgres(world.url, { maxConnections: 1 });
+    const narrow = {
+      sqlite: () => openSqlite(world.url.slice('sqlite:'.length), { maxProcesses: 1 }),
+      postgres: () => openPostgres(world.url, { maxConnections: 1 }),
+      mysql: () => openMysql(world.url, { maxConnections: 1 }),
+    }[kind]();
     const stop = new AbortController();
     const patience = { timeoutMs: 60_000, signal: stop.signal };
     const statement = { sql: 'select * from slow', values: [], maxRows: 1, maxBytes: 1_024, ...patience };

@@ -78,7 +78,7 @@ export class DatabaseQueryTool extends AbstractTool<DatabaseQuery> {
       tables === '*' ? ((await driver.tables?.(MOST_LISTED, patience)) ?? []) : tableNames(tables);
     const places = names.flatMap((table) => {
       const rule = this.#ruleOf(table);
-      return rule ? [{ ...placeOf(table, rule, driver.dialect), ...columnsOf(rule) }] : [];
+      return rule ? [{ ...placeOf(table, rule, driver), ...columnsOf(rule) }] : [];
     });
     const told = await columnsOfTables(driver, places, patience);
     // A call names tables without their schema.
@@ -119,7 +119,7 @@ async function readTable(parts: {
   const { query, rule, context, driver, options } = parts;
   const { signal, tenant } = context;
   const patience = sharedPatience({ signal, timeoutMs: options.timeoutSeconds * 1000 });
-  const place = placeOf(query.table, rule, driver.dialect);
+  const place = placeOf(query.table, rule, driver);
   const found = await driver.columns(place, patience);
   if (found.length === 0) throw sqlError('unknown_table');
   if (rule.tenantColumn !== undefined && !(found.includes(rule.tenantColumn) && tenant.id))

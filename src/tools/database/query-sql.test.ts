@@ -261,7 +261,8 @@ test.each<[string, SqlQueryOptions]>([
   ['Set either url or urlByTenant.', { tables: ['users'] }],
   ['Set either url or urlByTenant.', { url: 'sqlite:./north.db', urlByTenant: {}, tables: ['users'] }],
   ['must name at least one tenant', { urlByTenant: {}, tables: ['users'] }],
-  ['must begin with "sqlite:" or "postgres://"', { url: 'mysql://x', tables: ['users'] }],
+  ['must begin with "sqlite:", "postgres://" or "mysql://"', { url: 'oracle://x', tables: ['users'] }],
+  ['use query_database', { url: 'mysql://127.0.0.1/x', tables: ['users'] }],
   ['does not exist', { url: 'sqlite:./absent.db', tables: ['users'] }],
   [
     'databases of one kind',

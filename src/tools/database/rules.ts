@@ -70,8 +70,9 @@ export function viewOf(name: TableName, rule: TableRule, found: readonly string[
 }
 
 /** The schema of a table: that of its rule, or else the default one. */
-export function placeOf(table: string, { schema }: TableRule, dialect: SqlDriver['dialect']): TableName {
-  return { schema: schema ?? (dialect === 'sqlite' ? 'main' : 'public'), table };
+export function placeOf(table: string, rule: TableRule, driver: SqlDriver): TableName {
+  const usual = driver.schema ?? (driver.dialect === 'sqlite' ? 'main' : 'public');
+  return { schema: rule.schema ?? usual, table };
 }
 
 /** The arguments of a query. */

@@ -3,7 +3,7 @@ import { ToolcribError, type ErrorCode } from '../../base/errors.ts';
 
 /** One reading statement with its limits. */
 export interface SqlStatement {
-  /** One SELECT; placeholders are `$1`, `$2` for PostgreSQL and `?1`, `?2` for SQLite. */
+  /** One SELECT; placeholders are `$1`, `$2` for PostgreSQL, `?1`, `?2` for SQLite and `?` for MySQL. */
   readonly sql: string;
   readonly values: readonly SqlValue[];
   readonly maxRows: number;
@@ -56,7 +56,9 @@ export function sharedPatience(patience: SqlPatience): SqlPatience {
 
 /** A read-only database. Its refusals and failures are `ToolcribError`s made by `sqlError`. */
 export interface SqlDriver {
-  readonly dialect: 'sqlite' | 'postgres';
+  readonly dialect: 'sqlite' | 'postgres' | 'mysql';
+  /** The schema in which tables are looked for unless another is named; `main` or `public` unless set. */
+  readonly schema?: string;
   /** Runs one statement that cannot change anything; it leaves nothing behind, not even a setting. */
   query(statement: SqlStatement): Promise<SqlRows>;
   /** The columns of a table or view, in order; none if there is no such table. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
+import { openMysql, type MysqlDriver } from './mysql.ts';
 import { openPostgres, type PostgresDriver, type PostgresOptions } from './postgres.ts';
 import { openSqlite, type SqliteDriver } from './sqlite.ts';
 
@@ -9,10 +10,12 @@ export function openSql(
   url: string,
   folder = '.',
   postgres: PostgresOptions = {},
-): SqliteDriver | PostgresDriver {
+): SqliteDriver | PostgresDriver | MysqlDriver {
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, postgres);
+  if (/^(mysql|mariadb):\/\//.test(url))
+    return openMysql(url, postgres.onFailure ? { onFailure: postgres.onFailure } : {});
   if (!url.startsWith('sqlite:'))
-    throw new ToolcribError('invalid_setup', 'url must begin with "sqlite:" or "postgres://".');
+    throw new ToolcribError('invalid_setup', 'url must begin with "sqlite:", "postgres://" or "mysql://".');
   const file = resolve(folder, url.slice('sqlite:'.length));
   if (!existsSync(file))
     throw new ToolcribError(
