@@ -2,13 +2,16 @@ import { lookup } from 'node:dns/promises';
 import { ToolcribError } from '../base/errors.ts';
 import { createOutboundClient } from '../net/create-outbound-client.ts';
 
-/** A document of an issuer, such as its public keys, and how long it says it is good for. */
+/** A document of an issuer, such as its public keys, and its max-age. */
 export interface FetchedDocument {
   readonly text: string;
   readonly maxAgeSeconds: number | undefined;
 }
 
-/** Reads a document of an issuer, `undefined` where there is none; the origin of `named`, the operator's word, is trusted. */
+/**
+ * Fetches a document of an issuer; `undefined` if there is none. The origin of `named`, which the operator configured,
+ * is trusted.
+ */
 export type FetchDocument = (url: URL, named: URL) => Promise<FetchedDocument | undefined>;
 
 const MAX_BYTES = 262_144;
@@ -29,7 +32,7 @@ export function parseTrustedUrl(text: string, what: string): URL {
 /** Reads a document from the origin the operator named, or from another public host that the issuer names. */
 export const fetchDocument: FetchDocument = async (url, named) => {
   const client = createOutboundClient({
-    // The issuer may keep its keys at another host, but must not make this server ask inside its own network.
+    // The issuer may keep its keys on another host, but must not make this server send requests inside its own network.
     hosts: url.origin === named.origin ? [] : [url.hostname],
     trustedOrigins: [named.origin],
     maxRedirects: 0,

@@ -48,7 +48,9 @@ test.each(['(', String.raw`(a)\1`, '(?=a)'])(
     );
     const { output, code } = await run();
     expect(code).toBe(1);
-    expect(output).toContain(`${file}:3:25: stages.sanitize.patterns.ticket is not a pattern that can be used`);
+    expect(output).toContain(
+      `${file}:3:25: stages.sanitize.patterns.ticket is not a pattern that can be used`,
+    );
   },
 );
 

@@ -121,7 +121,9 @@ function followChanges(gateway: Gateway, loaded: LoadedConfig, flags: ServeFlags
   };
 }
 
-/** Aborted when the server must stop: by the first signal to the process, by itself, or with the npm that started it. */
+/**
+ * Aborted when the server must stop: by the first signal to the process, by itself, or with the npm that started it.
+ */
 function stopOn(accident: AbortSignal, onSignal: () => void): AbortSignal {
   const stop = new AbortController();
   let hasCome = false;

@@ -10,10 +10,13 @@ import type { OutboundOptions } from '../net/outbound.ts';
 import { openSql } from '../tools/sql/open.ts';
 
 const TIMEOUT_MS = 5_000;
-// What has a limit of its own says more about why it took too long.
+// Extra time, because an attempt with a limit of its own reports its timeout in more detail.
 const GRACE_MS = 250;
 
-/** Tries every database, issuer and host that a configuration names, each for five seconds at most; `onWait` hears what is tried. */
+/**
+ * Tries every database, issuer and host that a configuration names, for five seconds each at most; `onWait` is called
+ * with what is being tried.
+ */
 export async function tryConnections(
   loaded: LoadedConfig,
   onWait: (text: string) => void,
@@ -45,7 +48,7 @@ async function inTime(work: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Something that should answer, and where the configuration names it. */
+/** A connection to try, and its place in the configuration. */
 interface Attempt {
   readonly path: Path;
   readonly connect: () => Promise<unknown>;
@@ -100,7 +103,7 @@ function hosts({ config: { tools } }: LoadedConfig): Attempt[] {
   const fetched = readyEntries(tools.ready, 'fetch_api_data').flatMap(({ path, options }) => {
     const { ports, trustedOrigins } = options;
     const trustedHosts = new Set(trustedOrigins.map((origin) => new URL(origin).hostname));
-    // What stands for many names cannot be tried.
+    // A pattern for many names cannot be tried.
     const exact = options.hosts
       .map((host, index) => [host, index] as const)
       .filter(([host]) => !host.includes('*') && !trustedHosts.has(host));
@@ -129,7 +132,7 @@ function trusted(path: Path, url: string): Attempt {
   return request(path, `${origin}/`, { hosts: [], trustedOrigins: [origin] });
 }
 
-// Any answer will do: only the tool knows what to ask for.
+// Any response will do: only the tool knows what to request.
 function request(path: Path, url: string, reach: OutboundOptions): Attempt {
   const client = createOutboundClient({ ...reach, maxRedirects: 0, timeoutMs: TIMEOUT_MS });
   const connect = async (): Promise<void> => {
@@ -145,7 +148,7 @@ function request(path: Path, url: string, reach: OutboundOptions): Attempt {
 
 const ANSWERED: ReadonlySet<string> = new Set(['refused_redirect', 'encoded', 'too_large']);
 
-// An operator may know what a caller may not: the reason itself.
+// An operator may see the reason itself; a caller may not.
 function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   const detail = cause instanceof Error ? (cause as NodeJS.ErrnoException) : undefined;

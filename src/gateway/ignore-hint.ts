@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { StorePlaces } from './open-store.ts';
 
-/** Says what to leave out of version control, where new files with secrets lie beside code that is kept there. */
+/** Says what to leave out of version control, if new files with secrets are beside versioned code. */
 export function ignoreHint({ secrets, database }: StorePlaces): string | undefined {
   const folder = dirname(secrets);
   if (!isInRepository(folder) || isIgnored(folder, basename(secrets))) return undefined;
@@ -15,7 +15,7 @@ function isInRepository(folder: string): boolean {
   return existsSync(join(folder, '.git')) || (above !== folder && isInRepository(above));
 }
 
-// Good enough for a hint: a line that names the file, or begins like it and ends in a star.
+// Good enough for a hint: a line that names the file, or a prefix of it and a star.
 function isIgnored(folder: string, name: string): boolean {
   const file = join(folder, '.gitignore');
   if (existsSync(file)) {

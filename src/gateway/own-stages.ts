@@ -9,18 +9,18 @@ import { newSecret, openStore } from './open-store.ts';
 import { configSchema, type ConfigInput } from './settings/config.ts';
 import { createStandardStages } from './standard-stages.ts';
 
-/** What the stages of a program may be told, in the words of a configuration, and what they work with. */
+/** Options of the standard stages for a program, as in a configuration, and what they need. */
 export interface StandardStageOptions extends Pick<ConfigInput, 'access' | 'stages'> {
-  /** Where the record and everything else that lasts is kept; this process unless set. */
+  /** Where the record and all other lasting data is kept; in this process unless set. */
   readonly store?: Store;
   /** Keys the digests of arguments in the record; new for every process unless set. */
   readonly digestKey?: string;
   readonly log?: Log;
-  /** What must not leave in a result. */
+  /** Secrets that must not appear in a result. */
   readonly secrets?: readonly string[];
 }
 
-/** The stages of `toolcrib serve`, in their order, for a program of your own: put them in front of a source. */
+/** The stages of `toolcrib serve` in their order, for a program of your own: put them in front of a source. */
 export async function standardStages(options: StandardStageOptions = {}): Promise<readonly Stage[]> {
   const { store, digestKey = newSecret(), log = stderrLog, secrets = [], access, stages = {} } = options;
   const checked = configSchema.safeParse(

@@ -1,11 +1,11 @@
 import type { JsonSchema } from './schema.ts';
 
-// Where schemas stand inside a schema; what else it holds, such as a default, is left as it is.
+// Keywords that contain schemas; other values, such as a default, are left unchanged.
 const ONE = new Set(['items', 'additionalProperties', 'propertyNames', 'contains', 'not']);
 const MANY = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems']);
 const NAMED = new Set(['properties', 'patternProperties', '$defs']);
 
-/** A schema that a library made, as its author would have written it: kind and meaning first, no added limits. */
+/** A schema from a library, as its author would have written it: type and description first, no added limits. */
 export function asWritten(schema: JsonSchema): JsonSchema {
   const { type, title, description, default: fallback, ...rest } = schema;
   const written: Record<string, unknown> = {};

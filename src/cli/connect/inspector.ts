@@ -1,2 +1,5 @@
-/** The Inspector that is tested with this package; on Node 20, npx picks an old one that takes no header unless told a version. */
+/**
+ * The Inspector that this package is tested with. Without a version, npx on Node 20 picks an old one that sends no
+ * headers.
+ */
 export const INSPECTOR = { name: '@modelcontextprotocol/inspector', version: '2.12.0' } as const;

@@ -3,16 +3,16 @@ import type { Config } from './config.ts';
 
 type Ready = Config['tools']['ready'];
 
-/** The options of one tool out of those that may be a list. */
+/** The options of one tool, whether one or a list is written. */
 export type EntryOf<N extends keyof Ready> = Exclude<NonNullable<Ready[N]>, readonly unknown[]>;
 
-/** One entry of `tools.ready`, and where it stands. */
+/** One entry of `tools.ready`, and its place. */
 export interface ReadyEntry<N extends keyof Ready> {
   readonly path: Path;
   readonly options: EntryOf<N>;
 }
 
-/** The entries under one name of `tools.ready`: one, several where it is a list, or none. */
+/** The entries under one name of `tools.ready`: none, one, or several if it is a list. */
 export function readyEntries<N extends keyof Ready>(ready: Ready, name: N): readonly ReadyEntry<N>[] {
   const written = ready[name];
   const path = ['tools', 'ready', name];

@@ -9,7 +9,7 @@ import { coverInherited } from './inherited-descriptors.ts';
 export interface ChildPlan {
   readonly command: string;
   readonly args: readonly string[];
-  /** The folder it runs in; this process's own unless set. */
+  /** The folder it runs in; that of this process unless set. */
   readonly folder?: string | undefined;
   /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
@@ -21,19 +21,19 @@ export interface ChildPlan {
 export interface Child {
   readonly stdin: Writable;
   readonly stdout: Readable;
-  /** Settles when it has ended, with how; never rejects. */
+  /** Settles with how it ended; never rejects. */
   readonly ended: Promise<string>;
-  /** The end of what it wrote to its error output. */
+  /** The end of its error output. */
   errorText(): string;
-  /** Closes its input, then asks it to end, then makes it; nothing of its process group is left. */
+  /** Closes its input, then sends SIGTERM, then SIGKILL; no process of its group is left. */
   close(): Promise<void>;
 }
 
-/** Starts a program without a shell, in a process group of its own and with no descriptor of ours. */
+/** Starts a program without a shell, in a process group of its own and without descriptors of this process. */
 export function startChild(plan: ChildPlan): Child {
   const process = spawn(plan.command, plan.args, {
     cwd: plan.folder,
-    // Node.js hands this one variable on unless it is named, and would look for others in a prototype.
+    // Node.js passes this variable on unless it is set, and also reads inherited properties.
     env: Object.assign(Object.create(null) as object, { NODE_V8_COVERAGE: undefined }, plan.env),
     shell: false,
     detached: true,
@@ -42,7 +42,7 @@ export function startChild(plan: ChildPlan): Child {
   const { pid } = process;
   const stdin = process.stdin as unknown as Writable;
   const stdout = process.stdout as unknown as Readable;
-  // A program that does not read, or is gone, shows by its end.
+  // Stream errors are ignored: a program that is gone is noticed by its end.
   for (const stream of [stdin, stdout, process.stderr]) stream?.on('error', () => {});
   const errors = keepEnd(process.stderr as unknown as Readable, plan.maxErrorBytes);
   const forget = pid === undefined ? undefined : endWithThisProcess(pid);
@@ -53,7 +53,7 @@ export function startChild(plan: ChildPlan): Child {
     await Promise.race([ended, pause(GRACE_MS, undefined, { ref: false })]);
     if (pid !== undefined) await endGroup(pid);
     await Promise.race([ended, pause(GRACE_MS, undefined, { ref: false })]);
-    // A process that left the group may hold the other end for ever.
+    // A process that left the group may keep the pipe open for ever.
     for (const stream of [stdin, stdout, process.stderr]) stream?.destroy();
   };
   return { stdin, stdout, ended, errorText: errors, close: () => (closing ??= close()) };

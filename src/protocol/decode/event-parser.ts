@@ -9,12 +9,12 @@ export interface ServerEvent {
   readonly data: Buffer;
 }
 
-/** What a stream of events tells besides the events. */
+/** Receives what an event stream contains. */
 export interface EventSink {
   onEvent(event: ServerEvent): void;
   /** The stream can be resumed after the event of this id. */
   onId?(id: string): void;
-  /** How long to wait before coming back. */
+  /** How long to wait before reconnecting. */
   onRetry?(ms: number): void;
   /** An event or a line is longer than allowed; nothing more is read. */
   onTooLong(): void;
@@ -27,7 +27,7 @@ const SPACE = 0x20;
 const MAX_ID_LENGTH = 1_024;
 const LONGEST_RETRY_MS = 3_600_000;
 
-/** Cuts the bytes of an event stream into events, however they are cut into chunks; what is held is limited. */
+/** Splits the bytes of an event stream into events, whatever the chunks; the memory it uses is limited. */
 export class EventParser {
   readonly #sink: EventSink;
   readonly #maxBytes: number;
@@ -44,10 +44,10 @@ export class EventParser {
     this.#maxBytes = maxBytes;
   }
 
-  /** Takes the next bytes and hands over every event they complete. */
+  /** Reads the next bytes and reports every event they complete. */
   push(chunk: Buffer): void {
     let start = 0;
-    // A line feed behind a carriage return belongs to it, also in the next chunk.
+    // A line feed after a carriage return belongs to it, also in the next chunk.
     if (this.#afterReturn && chunk.length > 0) {
       this.#afterReturn = false;
       if (chunk[0] === LINE_FEED) start = 1;
@@ -65,7 +65,7 @@ export class EventParser {
   }
 
   #hold(bytes: Buffer): void {
-    // Copied, because the chunk is the connection's and would be held as a whole.
+    // Copied, because a slice would keep the whole chunk of the connection in memory.
     this.#line.push(Buffer.from(bytes));
     this.#count(bytes.length);
   }
@@ -125,7 +125,7 @@ export class EventParser {
   }
 }
 
-/** The JSON messages of an event stream, one after the other, for programs that read a stream themselves. */
+/** The JSON messages of an event stream in order, for programs that read a stream themselves. */
 export async function* parseSseMessages(
   stream: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>,
   { maxEventBytes = 4 * 1_048_576 }: { readonly maxEventBytes?: number } = {},
@@ -157,7 +157,7 @@ function readData(text: string): unknown {
 
 function endOfLine(chunk: Buffer, start: number): number {
   const feed = chunk.indexOf(LINE_FEED, start);
-  // Lines end with a line feed alone almost always; the other ending is looked for only in front of it.
+  // Lines almost always end with a line feed, so a carriage return is only searched before it.
   const before = feed < 0 ? chunk.subarray(start) : chunk.subarray(start, feed);
   const carriage = before.indexOf(CARRIAGE_RETURN);
   return carriage < 0 ? feed : start + carriage;

@@ -3,7 +3,7 @@ import { parseJson } from '../../base/parse-json.ts';
 import type { JsonObject } from '../wire/json-rpc.ts';
 import { JsonScanner } from '../wire/json-scan.ts';
 
-/** A server's answer to a request. */
+/** A server's response to a request. */
 export interface Answer {
   readonly kind: 'answer';
   readonly id: unknown;
@@ -11,7 +11,7 @@ export interface Answer {
   readonly error: JsonObject | undefined;
 }
 
-/** Something a server wants from the client. */
+/** A request of a server to the client. */
 export interface ServerRequest {
   readonly kind: 'request';
   readonly id: string | number;
@@ -19,14 +19,14 @@ export interface ServerRequest {
   readonly params: JsonObject;
 }
 
-/** Something a server tells without waiting for an answer. */
+/** A notification of a server. */
 export interface Notice {
   readonly kind: 'notice';
   readonly method: string;
   readonly params: JsonObject;
 }
 
-/** What arrived, if it is none of the three; the reason is a phrase that goes on from "The server sent a message that". */
+/** A message that is none of the three; the reason continues the sentence "The server sent a message that". */
 export interface Unreadable {
   readonly kind: 'unreadable';
   readonly reason: string;
@@ -35,7 +35,7 @@ export interface Unreadable {
 /** One message from a server. */
 export type Incoming = Answer | ServerRequest | Notice | Unreadable;
 
-// Far beyond what a sensible server sends; the size in bytes is limited before.
+// Far above what a sensible server sends; the size in bytes is limited before.
 const scanner = new JsonScanner({
   depth: 128,
   values: 1_000_000,
@@ -46,7 +46,7 @@ const scanner = new JsonScanner({
 });
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** Reads what a server sent; never throws. One revision may send several messages in a list. */
+/** Parses what a server sent; never throws. One revision may send several messages in an array. */
 export function decodeMessages(bytes: Uint8Array): readonly Incoming[] {
   const problem = scanner.scan(bytes);
   if (problem !== undefined) return [unreadable(problem)];
@@ -59,7 +59,7 @@ export function decodeMessages(bytes: Uint8Array): readonly Incoming[] {
   return Array.isArray(value) ? value.map(readMessage) : [readMessage(value)];
 }
 
-/** The text of the `result` member of a message, as it came. */
+/** The text of the `result` member of a message, unchanged. */
 export function rawResultOf(message: Uint8Array): string | undefined {
   const text = Buffer.from(message.buffer, message.byteOffset, message.byteLength).toString('utf8');
   let depth = 0;

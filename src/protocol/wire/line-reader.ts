@@ -1,7 +1,7 @@
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
-/** Cuts bytes into lines; bytes and not text, because a chunk may end in the middle of a character. */
+/** Splits bytes into lines; bytes and not text, because a chunk may end in the middle of a character. */
 export class LineReader {
   readonly #maxBytes: number;
   readonly #onLine: (line: Buffer) => void;
@@ -16,7 +16,7 @@ export class LineReader {
     this.#onTooLong = onTooLong;
   }
 
-  /** Takes the next bytes and hands over every line they complete. */
+  /** Reads the next bytes and reports every line they complete. */
   push(chunk: Buffer): void {
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
@@ -26,7 +26,7 @@ export class LineReader {
     if (start < chunk.length) this.#hold(chunk.subarray(start));
   }
 
-  /** Hands over a last line that has no line feed. */
+  /** Reports a last line without a line feed. */
   end(): void {
     this.#complete(Buffer.alloc(0));
   }

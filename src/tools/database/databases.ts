@@ -159,7 +159,7 @@ function located(error: unknown, wordIn: (data: ToolcribError['data']) => string
   });
 }
 
-// The plan is checked twice: first for a reason the model understands, then again where it cannot change before it runs.
+// The plan is checked twice: first for a reason the model understands, then where it cannot change before it runs.
 async function querySqlite(driver: SqliteDriver, statement: SqlStatement, rules: SqlRules): Promise<SqlRows> {
   checkText(statement.sql);
   const kind = kindOfStatement(statement.sql);

@@ -6,7 +6,7 @@ import { troubleOf } from '../sql/driver.ts';
 import { sqlFailure } from '../sql/failure.ts';
 import type { TableColumns } from './table-columns.ts';
 
-/** A tool that reads tables and can say which, such as those `sqlQueryTool` and `databaseQueryTool` make. */
+/** A tool that reads tables and can list them, such as those of `sqlQueryTool` and `databaseQueryTool`. */
 export interface TableReader {
   readonly name: string;
   tables(context: ToolContext): Promise<readonly TableColumns[]>;
@@ -15,9 +15,12 @@ export interface TableReader {
 /** Whose tables are listed. */
 export interface ListTablesConfig {
   readonly readers: readonly TableReader[];
-  /** What callers see: the tables of a tool are told to those who can see the tool. Left out, everybody is told of all. */
+  /**
+   * What callers see: the tables of a tool are listed only for those who can see the tool. Without it, all are listed
+   * for everyone.
+   */
   readonly source?: Pick<ToolSource, 'list'>;
-  /** Hears why a database did not answer, in its own words. */
+  /** Called with the database's own error. */
   readonly onFailure?: (error: unknown) => void;
 }
 
@@ -35,7 +38,7 @@ export function listTablesTool({ readers, source, onFailure }: ListTablesConfig)
           if (table === undefined || one.table === table) told.push({ tool: reader.name, ...one });
       }
     } catch (error) {
-      // A call that was stopped is no failure of the database, and neither is a mistake of ours.
+      // A cancelled call is no failure of the database, and neither is a bug of ours.
       if (!troubleOf(error)) throw error;
       onFailure?.(error);
       return sqlFailure(error);

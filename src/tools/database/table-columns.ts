@@ -8,7 +8,7 @@ export interface TableColumns {
   readonly columns: readonly string[];
 }
 
-/** Tells which columns there are to read, as the database has them now. */
+/** Reads the columns of tables, as the database has them now. */
 export async function columnsOfTables(
   driver: SqlDriver,
   tables: readonly AllowedTable[],
@@ -25,14 +25,14 @@ export async function columnsOfTables(
   return told;
 }
 
-/** Which of the tables a query names; all where none is found in it. */
+/** The tables a query names; all of them if none is found in it. */
 export function namedTables(sql: string, tables: readonly AllowedTable[]): readonly AllowedTable[] {
   const words = new Set(sql.toLowerCase().split(/[^\p{L}\p{N}_$]+/u));
   const named = tables.filter(({ table }) => words.has(table.toLowerCase()));
   return (named.length > 0 ? named : tables).slice(0, MOST_TABLES);
 }
 
-/** The same error, with the columns there are. */
+/** The same error, with the existing columns. */
 export function withColumns(error: ToolcribError, tables: readonly TableColumns[]): ToolcribError {
   const { code, message, data, cause } = error;
   const known = tables

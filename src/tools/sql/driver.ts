@@ -63,7 +63,7 @@ export interface SqlDriver {
   query(statement: SqlStatement): Promise<SqlRows>;
   /** The columns of a table or view, in order; none if there is no such table. */
   columns(table: TableName, patience: SqlPatience): Promise<readonly string[]>;
-  /** The tables and views of the usual schema, in order, as many as asked for; a database that cannot tell leaves it out. */
+  /** The tables and views of the default schema, in order, up to the limit; not every database can list them. */
   tables?(limit: number, patience: SqlPatience): Promise<readonly string[]>;
   /** Lets statements under way finish, then closes connections and processes. */
   close(): Promise<void>;

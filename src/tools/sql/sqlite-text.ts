@@ -1,4 +1,7 @@
-/** What a text is, as far as words tell: one SELECT of SQLite or what the database itself must decide, another statement, or a word no statement begins with. */
+/**
+ * The kind of a statement, judged by its words: a SELECT, or a text that only the database can judge; another statement;
+ * or a first word that no statement begins with.
+ */
 export function kindOfStatement(sql: string): 'select' | 'other' | { readonly unknownWord: string } {
   let depth = 0;
   let first: string | undefined;
