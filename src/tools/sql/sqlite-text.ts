@@ -1,6 +1,6 @@
 /**
- * The kind of a statement, judged by its words: a SELECT, or a text that only the database can judge; another statement;
- * or a first word that no statement begins with.
+ * The kind of a statement, judged by its words: a SELECT, or a text that only the database can judge; another one; or
+ * a first word that no statement begins with.
  */
 export function kindOfStatement(sql: string): 'select' | 'other' | { readonly unknownWord: string } {
   let depth = 0;
