@@ -15,6 +15,8 @@ const passing = new Set<ErrorCode>([
   'refused',
   'result_too_large',
   'upstream_unavailable',
+  'invalid_answer',
+  'needs_sign_in',
   'tool_failed',
 ]);
 // What only stages can know; the text is of use all the same.

@@ -199,7 +199,7 @@ const RESERVED: ReadonlySet<string> = new Set(
 
 /** Says what is wrong with the name of a tool, if anything is. */
 export function complaintAboutTool(tool = ''): string | undefined {
-  if (!/^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/.test(tool) || tool.length > 64)
+  if (!/^[a-z][a-z0-9_]{0,63}$/.test(tool) || /__|_$/.test(tool))
     return 'A tool has a name such as find_orders: up to 64 small letters and digits, with "_" between words.';
   return RESERVED.has(tool) ? `"${tool}" means something in JavaScript; add a word to it.` : undefined;
 }
