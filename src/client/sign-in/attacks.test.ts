@@ -12,7 +12,7 @@ test('the site the attacks start from lets an honest client in', async () => {
   expect(await protectedCall(signIn(), url)).toBe(200);
 });
 
-test.each([
+test.each<readonly [string, Record<string, string | undefined>]>([
   ['names another issuer', { iss: 'https://evil.example.com' }],
   ['names the issuer with a slash more', { iss: 'slash' }],
   ['names an empty issuer', { iss: '' }],
@@ -25,7 +25,7 @@ test.each([
   ],
 ])('a code is not used when the answer %s', async (_what, redirected) => {
   const { authority, url, signIn } = await startSite();
-  authority.redirected = redirected.iss === 'slash' ? { iss: `${authority.url}/` } : redirected;
+  authority.redirected = redirected['iss'] === 'slash' ? { iss: `${authority.url}/` } : redirected;
   const one = signIn({ open: undefined });
   const outcome = await protectedCall(one, url);
   if (typeof outcome === 'number') throw new Error('It must not be let in.');
