@@ -10,6 +10,7 @@ import { createReadyTools } from '../gateway/ready-tools.ts';
 import { createAccess } from '../stages/access/authorize.ts';
 import { concealInComplaints } from './complain.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
+import { standardOutput } from './output.ts';
 import { formatJson, printableLines } from './table.ts';
 
 /** Options of `toolcrib check`. */
@@ -27,8 +28,8 @@ export async function check(named: string | undefined, flags: CheckFlags): Promi
   if (loaded) concealInComplaints(loaded);
   const report = loaded ? await checkLoaded(loaded, flags).catch(unusable) : { complaints, summary: '' };
   const isGood = report.complaints.every(({ severity }) => severity === 'warning');
-  if (flags.json) process.stdout.write(formatJson({ ok: isGood, file, ...report }, 2));
-  else process.stdout.write(forPeople(file, report));
+  if (flags.json) standardOutput().write(formatJson({ ok: isGood, file, ...report }, 2));
+  else standardOutput().write(forPeople(file, report));
   if (!isGood) process.exitCode = 1;
 }
 

@@ -11,7 +11,7 @@ import { DEFAULT_CONFIG } from './default-file.ts';
 import type { InitFlags } from './init/init.ts';
 import type { CreateKeyFlags, ListKeysFlags } from './keys.ts';
 import type { LintFlags } from './lint.ts';
-import { watchOutput } from './output.ts';
+import { reserveOutput, standardOutput, watchOutput } from './output.ts';
 import { packageVersion } from './package-version.ts';
 import type { ServeFlags } from './serve.ts';
 import { printableLines } from './table.ts';
@@ -39,8 +39,15 @@ program
   )
   .addOption(new Option('--port <port>').hideHelp().argParser(pointToListen))
   .option('--stdio', 'talk over standard input and output instead')
+  .addOption(
+    new Option(
+      '--key <key>',
+      'with --stdio: the API key of the caller; better in TOOLCRIB_KEY, which other users cannot see',
+    ).conflicts('listen'),
+  )
   .action(async (flags: ServeFlags) => {
     isServing = true;
+    if (flags.stdio) reserveOutput();
     await (await import('./serve.ts')).serve(flags, storeWorker);
   });
 
@@ -73,9 +80,10 @@ program
   .option('--config <file>', 'the same as the argument')
   .option('--connect', 'also try databases, issuers and hosts, for 5 seconds each')
   .option('--json', 'print the complaints as JSON')
-  .action(async (file: string | undefined, flags: CheckFlags) =>
-    (await import('./check.ts')).check(file, flags),
-  );
+  .action(async (file: string | undefined, flags: CheckFlags) => {
+    reserveOutput();
+    await (await import('./check.ts')).check(file, flags);
+  });
 
 program
   .command('lint')
@@ -85,7 +93,10 @@ program
   .option('--strict', 'fail on warnings too')
   .option('--ignore <rules>', 'rules to ignore, separated by commas')
   .option('--json', 'print JSON, for other programs')
-  .action(async (files: string[], flags: LintFlags) => (await import('./lint.ts')).lint(files, flags));
+  .action(async (files: string[], flags: LintFlags) => {
+    reserveOutput();
+    await (await import('./lint.ts')).lint(files, flags);
+  });
 
 program
   .command('codegen')
@@ -93,9 +104,10 @@ program
   .argument('[files...]', 'modules with tools, configurations (.yaml) or tools/list answers (.json)')
   .option('--config <file>', 'a configuration; toolcrib.yaml if nothing is named')
   .option('--out <file>', 'where to write them; standard output unless set')
-  .action(async (files: string[], flags: CodegenFlags) =>
-    (await import('./codegen/codegen.ts')).codegen(files, flags),
-  );
+  .action(async (files: string[], flags: CodegenFlags) => {
+    reserveOutput();
+    await (await import('./codegen/codegen.ts')).codegen(files, flags);
+  });
 
 const keys = program.command('keys').description('make, list and revoke API keys');
 withConfig(keys.command('create'))
@@ -236,7 +248,7 @@ export async function runCommand(worker: Worker | undefined): Promise<void> {
 
 // Slow readers still get all output.
 async function endWhenWritten(): Promise<void> {
-  const open = [process.stdout, process.stderr].filter(({ writableLength }) => writableLength > 0);
+  const open = [standardOutput(), process.stderr].filter(({ writableLength }) => writableLength > 0);
   await Promise.all(open.map((stream) => new Promise((resolve) => stream.write('', resolve))));
   process.exit();
 }

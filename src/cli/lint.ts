@@ -2,6 +2,7 @@ import { ToolcribError } from '../base/errors.ts';
 import type { Finding, Severity } from '../lint/finding.ts';
 import { lintTools, ruleIds, type LintedTool, type LintReport } from '../lint/lint-tools.ts';
 import { collectTools } from './collect-tools.ts';
+import { standardOutput } from './output.ts';
 import { formatJson, printable } from './table.ts';
 
 /** Options of `toolcrib lint`. */
@@ -25,7 +26,7 @@ export async function lint(files: readonly string[], flags: LintFlags): Promise<
   const text = flags.json
     ? formatJson({ ok: isGood, counts, tokens, problems, findings, tools: linted }, 2)
     : `${forPeople(report, problems)}\n`;
-  process.stdout.write(text);
+  standardOutput().write(text);
   if (!isGood) process.exitCode = 1;
 }
 

@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { PassThrough, type Readable } from 'node:stream';
 import type { Worker } from 'node:worker_threads';
 import { ToolcribError } from '../base/errors.ts';
 import { formatComplaint } from '../config/complaint.ts';
@@ -8,11 +7,10 @@ import { parseAddress } from '../gateway/settings/server.ts';
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts';
 import { defaultConfig } from '../gateway/settings/default-config.ts';
 import { loadConfig, type LoadedConfig } from '../gateway/settings/load-config.ts';
-import type { Server } from '../server/create-server.ts';
-import { serveStdio } from '../server/stdio.ts';
 import { catchAccidents } from './catch-accidents.ts';
 import { concealInComplaints } from './complain.ts';
-import { INSPECTOR } from './connect/inspector.ts';
+import { httpGreeting, stdioGreeting } from './connect/greeting.ts';
+import { keyFromEnvironment, serveLines } from './connect/serve-lines.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
 import { packageVersion } from './package-version.ts';
 import { parentGone } from './parent-gone.ts';
@@ -22,27 +20,33 @@ export interface ServeFlags {
   readonly config?: string;
   readonly listen?: string;
   readonly stdio?: boolean;
+  /** With `stdio`, the API key of the caller. */
+  readonly key?: string;
 }
 
 /** `toolcrib serve`: serves the tools of a configuration, or the ready-made ones, over HTTP or stdio. */
 export async function serve(flags: ServeFlags, storeWorker?: Worker): Promise<void> {
   const accidents = catchAccidents();
+  // Before tools are loaded, which could read it.
+  const key = flags.key ?? keyFromEnvironment();
   const loaded = withAddress(await readConfiguration(flags), flags.listen);
+  requireWayIn(loaded, flags);
   const gateway = await createGateway(loaded, { version: packageVersion(), watch: true, storeWorker });
   accidents.onServing(gateway.log, loaded.config.server.drainSeconds * 1000);
   try {
-    await run(gateway, loaded, { ...flags, signal: accidents.signal });
+    await run(gateway, loaded, { ...flags, key, signal: accidents.signal });
   } finally {
     accidents.onDrained();
   }
 }
 
-interface Run extends ServeFlags {
+interface Run extends Omit<ServeFlags, 'key'> {
+  readonly key: string | undefined;
   /** Aborted when the server must stop by itself. */
   readonly signal: AbortSignal;
 }
 
-async function run(gateway: Gateway, loaded: LoadedConfig, { signal, ...flags }: Run): Promise<void> {
+async function run(gateway: Gateway, loaded: LoadedConfig, { signal, key, ...flags }: Run): Promise<void> {
   for (const problem of loaded.problems) gateway.log('warn', formatComplaint(problem));
   let unwatch: (() => Promise<void>) | undefined;
   let drainMs: number | undefined;
@@ -53,8 +57,12 @@ async function run(gateway: Gateway, loaded: LoadedConfig, { signal, ...flags }:
     const stop = stopOn(signal, () =>
       listening ? process.stdout.write('\nStopping.\n') : gateway.log('info', 'Stopping.'),
     );
-    if (listening) await untilStopped(greeting(listening.url, gateway.tools, loaded), stop);
-    else drainMs = await answerLines(gateway.server, stop, loaded.config.server.drainSeconds * 1000);
+    if (listening) {
+      await untilStopped(httpGreeting(listening.url, gateway.tools, loaded), stop);
+      return;
+    }
+    if (process.stdin.isTTY) process.stderr.write(stdioGreeting(gateway.tools, loaded));
+    drainMs = await serveLines(gateway, { stop, drainMs: loaded.config.server.drainSeconds * 1000, key });
   } finally {
     // First no more calls are accepted; reading a configuration can wait.
     await gateway.close(drainMs);
@@ -68,6 +76,20 @@ async function readConfiguration({ config }: ServeFlags): Promise<LoadedConfig> 
   const loaded = file === undefined ? defaultConfig() : await loadConfig(file);
   concealInComplaints(loaded);
   return loaded;
+}
+
+// Over HTTP nobody could sign in.
+function requireWayIn({ config: { auth } }: LoadedConfig, { stdio, key }: ServeFlags): void {
+  if (!stdio && key !== undefined)
+    throw new ToolcribError(
+      'invalid_setup',
+      '--key names the caller of --stdio; over HTTP each client sends its own.',
+    );
+  if (stdio || !auth || auth.keys || auth.jwt) return;
+  throw new ToolcribError(
+    'invalid_setup',
+    'auth names only the caller of --stdio; serve with --stdio, or add "keys: {}" to auth.',
+  );
 }
 
 function withAddress(loaded: LoadedConfig, text: string | undefined): LoadedConfig {
@@ -151,58 +173,4 @@ async function untilStopped(text: string, stop: AbortSignal): Promise<void> {
     // Last, because its reader may stop the server at once.
     process.stdout.write(text);
   });
-}
-
-/** Serves until the input ends, or until the drain ends after a stop; returns how much of the drain is left. */
-async function answerLines(server: Server, stop: AbortSignal, drainMs: number): Promise<number> {
-  let endsAt = Infinity;
-  let timer: NodeJS.Timeout | undefined;
-  const drained = new Promise<void>((resolve) => {
-    const drain = (): void => {
-      endsAt = performance.now() + drainMs;
-      timer = setTimeout(resolve, drainMs);
-    };
-    stop.addEventListener('abort', drain);
-    if (stop.aborted) drain();
-  });
-  await Promise.race([serveStdio(server, { input: inputUntil(stop) }), drained]);
-  clearTimeout(timer);
-  return Math.max(0, Math.min(drainMs, endsAt - performance.now()));
-}
-
-// The client does not know that it should disconnect, so its input is ended here.
-function inputUntil(signal: AbortSignal): Readable {
-  const input = new PassThrough();
-  const end = (): void => {
-    process.stdin.unpipe(input).pause();
-    input.end();
-  };
-  process.stdin.pipe(input);
-  signal.addEventListener('abort', end);
-  if (signal.aborted) end();
-  return input;
-}
-
-const MAX_NAMES = 8;
-
-function greeting(url: string, tools: readonly string[], { config, file, isDefault }: LoadedConfig): string {
-  const headers = config.auth && { headers: { Authorization: 'Bearer YOUR-KEY' } };
-  const header = config.auth ? ' --header "Authorization: Bearer YOUR-KEY"' : '';
-  const entry = JSON.stringify({ mcpServers: { [config.server.name]: { type: 'http', url, ...headers } } });
-  const names = tools.length > MAX_NAMES ? `${tools.length} tools` : tools.join(', ') || 'no tools yet';
-  return [
-    `Toolcrib serves ${names} at ${url}`,
-    '',
-    `  for your client   ${entry}`,
-    `  to look around    npx ${INSPECTOR.name}@${INSPECTOR.version} --cli ${url} --transport http --method tools/list${header}`,
-    `  the record        ${isDefault ? 'in memory; it lasts with a toolcrib.yaml' : recordOf(config, file)}`,
-    '',
-    config.auth ? 'Ctrl-C stops it.' : 'Only this machine can reach it. Ctrl-C stops it.',
-    '',
-  ].join('\n');
-}
-
-function recordOf({ store, stages }: LoadedConfig['config'], file: string): string {
-  if (stages.audit === false) return 'none is kept';
-  return store.url === 'memory:' ? 'in memory' : `toolcrib audit tail --config ${file}`;
 }

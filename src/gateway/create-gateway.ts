@@ -1,4 +1,5 @@
 import type { Worker } from 'node:worker_threads';
+import type { Caller } from '../core/caller.ts';
 import { ToolcribError } from '../base/errors.ts';
 import type { Log } from '../observe/log.ts';
 import { readFamily } from '../observe/metrics.ts';
@@ -15,6 +16,7 @@ import { openStore } from './open-store.ts';
 import { requirePlaces } from './settings/place-problems.ts';
 import { withoutSecrets } from './memory-without-secrets.ts';
 import { operationRoutes } from './operations.ts';
+import { stdioCaller } from './stdio-caller.ts';
 import { checkSignInStays, differing, fixedSettings, type Settings } from './settings/fixed-settings.ts';
 
 /** How a gateway is run. */
@@ -39,6 +41,10 @@ export interface Gateway {
   readonly tools: readonly string[];
   /** Starts listening. */
   listen(): Promise<Listening>;
+  /** The caller for `serveStdio`: that of a key, or of `auth.stdio`; `undefined` if the key or the tenant is not valid. */
+  stdioCaller(key?: string): Promise<Caller | undefined>;
+  /** The names of the tools a caller sees. */
+  toolsOf(caller: Caller): Promise<readonly string[]>;
   /**
    * Replaces the whole configuration; calls under way continue with the old one. If it cannot be used, it throws and
    * nothing changes.
@@ -136,6 +142,16 @@ class RunningGateway implements Gateway {
       routes: operationRoutes({ gateway: this, metrics: this.#lasting.metrics }),
     });
     return this.#listening;
+  }
+
+  stdioCaller(key?: string): Promise<Caller | undefined> {
+    const { loaded, authentication } = this.#generation;
+    const { identities } = this.#lasting.store;
+    return stdioCaller({ auth: loaded.config.auth, authentication, identities, key });
+  }
+
+  async toolsOf(caller: Caller): Promise<readonly string[]> {
+    return (await this.#source.list(caller)).map(({ name }) => name);
   }
 
   // One at a time: each reload starts from the result of the one before.

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { ToolcribError } from '../../base/errors.ts';
 import { collectTools } from '../collect-tools.ts';
+import { standardOutput } from '../output.ts';
 import { toolTypes } from './tool-types.ts';
 
 /** Options of `toolcrib codegen`. */
@@ -28,11 +29,11 @@ export async function codegen(files: readonly string[], { config, out }: Codegen
     );
   const text = toolTypes(tools);
   if (out === undefined) {
-    process.stdout.write(text);
+    standardOutput().write(text);
     return;
   }
   await save(out, text);
-  process.stdout.write(`${out} has the types of ${tools.length} tool${tools.length === 1 ? '' : 's'}.\n`);
+  standardOutput().write(`${out} has the types of ${tools.length} tool${tools.length === 1 ? '' : 's'}.\n`);
 }
 
 async function save(file: string, text: string): Promise<void> {

@@ -74,6 +74,15 @@ export const authSection = z.strictObject({
     .union([issuerSection, z.array(issuerSection).min(1)])
     .exactOptional()
     .describe('Tokens of an authorization server, or a list of several.'),
+  stdio: z
+    .strictObject({
+      tenant: z.string().min(1).max(200).default('local').describe('The tenant of the caller.'),
+      caller: z.string().min(1).max(200).default('local').describe('The name of the caller.'),
+      roles: z.array(z.string().min(1)).default([]).describe('Its roles, for the access rules.'),
+      scopes: z.array(z.string().min(1)).default([]).describe('Its scopes.'),
+    })
+    .exactOptional()
+    .describe('The caller of `toolcrib serve --stdio`, where no key says so; without roles unless set.'),
 });
 
 /** One authorization server, with every default filled in. */

@@ -115,11 +115,11 @@ function conflictsOfGuarded(
   auth: NonNullable<Config['auth']>,
 ): Conflict[] {
   const found: Conflict[] = [];
-  if (!auth.keys && !auth.jwt)
+  if (!auth.keys && !auth.jwt && !auth.stdio)
     found.push({
       path: ['auth'],
       message: 'names no way to sign in',
-      remedy: 'add "keys: {}" or "jwt:", or leave auth out',
+      remedy: 'add "keys: {}", "jwt:" or "stdio:", or leave auth out',
       severity: 'error',
     });
   if (!isLoopback(server.listen.host) && !server.allowedHosts && server.publicUrl === undefined)

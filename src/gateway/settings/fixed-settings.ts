@@ -7,13 +7,14 @@ export type Settings = Readonly<Record<string, unknown>>;
 
 /** The settings a listening server cannot change, or that were passed when it was opened. */
 export function fixedSettings({ loaded, authentication }: Generation): Settings {
-  const { server, store, log, stages } = loaded.config;
+  const { server, store, log, stages, auth } = loaded.config;
   const { drainSeconds: _takesEffectAtOnce, ...settings } = server;
   const { retentionDays, checkpoints, checkpointSeconds } = stages.audit || {};
   return {
     ...Object.fromEntries(Object.entries(settings).map(([key, value]) => [`server.${key}`, value])),
     store,
     log,
+    'auth.stdio': auth?.stdio,
     'stages.audit': [retentionDays, checkpoints, checkpointSeconds],
     'Where clients get tokens': authentication?.resource,
   };
