@@ -70,6 +70,8 @@ export type { UpstreamFailure } from './core/authoring/upstream-failure.ts';
 // Sources and stages
 export { ToolRegistry } from './core/registry.ts';
 export type { CallableSchema, RegistryOptions } from './core/registry.ts';
+export { merge } from './core/merge.ts';
+export type { MergedSource, NamedPlace, NameMap } from './core/merge.ts';
 export { withStages } from './core/stage.ts';
 export type { Readable } from './core/expose-readings.ts';
 export type { Next, Stage } from './core/stage.ts';
@@ -128,6 +130,9 @@ export type { ClientEvents } from './client/peer.ts';
 export type { ServerFacts } from './client/opening.ts';
 export type { ConnectionState } from './client/state.ts';
 export type { TaskHandle, TaskState } from './client/task-handle.ts';
+export { filterByAudience, resolveLinks, trimByPriority } from './client/blocks.ts';
+export { listSkills, loadSkill } from './client/skills.ts';
+export type { LoadedSkill, Skill, SkillFile } from './client/skills.ts';
 export { parseSseMessages } from './protocol/decode/event-parser.ts';
 export {
   Cancelled,

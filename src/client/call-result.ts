@@ -39,6 +39,11 @@ export class CallResult {
     return isObject(meta) ? meta : undefined;
   }
 
+  /** The whole message it came in. */
+  get message(): Uint8Array {
+    return this.#bytes;
+  }
+
   /** The text of the result as the server wrote it. */
   get json(): string {
     return rawResultOf(this.#bytes) ?? JSON.stringify(this.raw);

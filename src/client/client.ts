@@ -1,5 +1,8 @@
-import type { ClientLogLevel } from '../core/call.ts';
-import type { ListedTool } from '../core/tool.ts';
+import type { Awaitable } from '../base/awaitable.ts';
+import type { Call, ClientLogLevel } from '../core/call.ts';
+import type { Result } from '../core/result.ts';
+import type { Change, PromptFace, ResourceFace, ToolSource } from '../core/source.ts';
+import type { ListedTool, Tool } from '../core/tool.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import { PendingCall } from './call-result.ts';
 import { Catalog } from './catalog.ts';
@@ -8,6 +11,7 @@ import type { ServerFacts } from './opening.ts';
 import type { RequestOptions } from './options.ts';
 import { Peer, type ClientEvents, type ClientSetup } from './peer.ts';
 import { throughRounds } from './rounds.ts';
+import { SourceFace } from './source-face.ts';
 import type { ConnectionState } from './state.ts';
 import type { TaskHandle } from './task-handle.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -31,11 +35,12 @@ const FOLLOWED: Partial<Record<keyof ClientEvents, 'tools' | 'prompts' | 'resour
   resourcesChanged: 'resources',
 };
 
-/** One connection to one server. */
-export class Client {
+/** One connection to one server; a source like any other, too. */
+export class Client implements ToolSource {
   readonly #peer: Peer;
   readonly #catalog: Catalog;
   readonly #calls: ToolCalls;
+  readonly #face: SourceFace;
   #closing: Promise<void> | undefined;
 
   constructor(setup: ClientSetup) {
@@ -53,6 +58,7 @@ export class Client {
       checksResults: options.checkResults ?? 'warn',
       onWarning: (text) => peer.warn(text),
     });
+    this.#face = new SourceFace(this);
   }
 
   /** How the connection stands, with reason and remedy where it does not work. */
@@ -170,6 +176,36 @@ export class Client {
   /** Sends any notification. */
   notify(method: string, params?: JsonObject): Promise<void> {
     return this.#peer.connection.notify(method, params);
+  }
+
+  /** The tools, as a source has them. */
+  list(): Promise<readonly Tool[]> {
+    return this.#face.list();
+  }
+
+  /** One tool, as a source has it. */
+  find(name: string): Promise<Tool | undefined> {
+    return this.#face.find(name);
+  }
+
+  /** Passes a call of a source on to the server. */
+  call(call: Call): Awaitable<Result> {
+    return this.#face.call(call);
+  }
+
+  /** The resources, as a source has them; `undefined` where the server has none. */
+  get resources(): ResourceFace | undefined {
+    return 'resources' in this.server.capabilities ? this.#face.resources : undefined;
+  }
+
+  /** The prompts, as a source has them; `undefined` where the server has none. */
+  get prompts(): PromptFace | undefined {
+    return 'prompts' in this.server.capabilities ? this.#face.prompts : undefined;
+  }
+
+  /** Tells of changes, as a source does. */
+  watch(listener: (change: Change) => void): () => void {
+    return this.#face.watch(listener);
   }
 
   /** Ends the connection: requests fail, and no timer, socket, process or listener is left. */

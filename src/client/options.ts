@@ -81,6 +81,8 @@ export interface ClientOptions {
 export interface HttpOptions extends ClientOptions {
   /** Sent with every request, and to no other origin. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** `sse` is the transport of 2024-11-05; it is tried last unless set. */
+  readonly transport?: 'http' | 'sse';
   /** Signs in where the server asks for it. */
   readonly authorizer?: Authorizer;
   /** `public` refuses addresses of private networks; for URLs that did not come from the operator. */

@@ -227,7 +227,9 @@ export class HttpTransport implements Transport {
   // An error of the protocol may come with any status; anything else is described by its status.
   #refused(exchange: Exchange, reply: Reply): void {
     const failure = describeStatus(reply, this.label);
-    if (failure.body) this.#parts.receiver().receive(failure.body, exchange);
+    // Servers of the first revision take no handshake here, and may say so in a message.
+    const isElsewhere = exchange.outgoing.method === 'initialize' && [404, 405].includes(reply.status);
+    if (failure.body && !isElsewhere) this.#parts.receiver().receive(failure.body, exchange);
     exchange.fail(failure.error);
   }
 
