@@ -123,14 +123,14 @@ export type {
 // Clients
 export { connect } from './client/connect.ts';
 export type { Client, CompletionTarget, Suggestions } from './client/client.ts';
-export type { CallResult, DataOptions, PendingCall } from './client/call-result.ts';
+export type { CallResult, DataOptions, PendingCall } from './client/calls/call-result.ts';
 export type { ClientOptions, HttpOptions, Limits, RequestOptions, Timeouts } from './client/options.ts';
 export type { FormAsked, PageAsked, QuestionContext, QuestionHandlers } from './client/question-handlers.ts';
 export type { ClientEvents } from './client/peer.ts';
 export type { ServerFacts } from './client/opening.ts';
 export type { ConnectionState } from './client/state.ts';
-export type { TaskHandle, TaskState } from './client/task-handle.ts';
-export { filterByAudience, resolveLinks, trimByPriority } from './client/blocks.ts';
+export type { TaskHandle, TaskState } from './client/calls/task-handle.ts';
+export { filterByAudience, resolveLinks, trimByPriority } from './client/calls/blocks.ts';
 export { listSkills, loadSkill } from './client/skills.ts';
 export type { LoadedSkill, Skill, SkillFile } from './client/skills.ts';
 export { parseSseMessages } from './protocol/decode/event-parser.ts';

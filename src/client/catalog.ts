@@ -3,7 +3,7 @@ import type { ClientLogLevel } from '../core/call.ts';
 import type { ListedTool } from '../core/tool.ts';
 import type { Notice } from '../protocol/decode/message.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
-import { readTools } from './known-tools.ts';
+import { readTools } from './calls/known-tools.ts';
 import { PagedList } from './paged-list.ts';
 import type { Peer } from './peer.ts';
 import { Subscriptions, updatedUri, type FollowedList } from './subscriptions.ts';

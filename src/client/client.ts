@@ -4,17 +4,17 @@ import type { Result } from '../core/result.ts';
 import type { Change, PromptFace, ResourceFace, ToolSource } from '../core/source.ts';
 import type { ListedTool, Tool } from '../core/tool.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
-import { PendingCall } from './call-result.ts';
+import { PendingCall } from './calls/call-result.ts';
 import { Catalog } from './catalog.ts';
 import type { Received } from './exchange.ts';
 import type { ServerFacts } from './opening.ts';
 import type { RequestOptions } from './options.ts';
 import { Peer, type ClientEvents, type ClientSetup } from './peer.ts';
-import { throughRounds } from './rounds.ts';
+import { throughRounds } from './calls/rounds.ts';
 import { SourceFace } from './source-face.ts';
 import type { ConnectionState } from './state.ts';
-import type { TaskHandle } from './task-handle.ts';
-import { ToolCalls } from './tool-calls.ts';
+import type { TaskHandle } from './calls/task-handle.ts';
+import { ToolCalls } from './calls/tool-calls.ts';
 
 /** What of a server a text is completed for. */
 export type CompletionTarget =

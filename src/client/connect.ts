@@ -21,7 +21,7 @@ export async function connect(url: string | URL, options: HttpOptions = {}): Pro
       !['auto', 'legacy', undefined].includes(options.protocol)
     )
       throw error;
-    return await openOver(address, oldOptions(options), SseTransport).catch(() => {
+    return openOver(address, oldOptions(options), SseTransport).catch(() => {
       throw error;
     });
   }

@@ -13,7 +13,7 @@ import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import type { Client } from './client.ts';
 
 // What the protocol of this connection put around a result is not part of it.
-const FRAME = ['resultType', 'ttlMs', 'cacheScope', '_meta'];
+const FRAME: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope', '_meta']);
 
 /** What a connection offers, in the terms of a source: definitions as they came, calls that go to the server. */
 export class SourceFace {
@@ -185,7 +185,7 @@ export class SourceFace {
 }
 
 function unframed(result: JsonObject): Result {
-  const data = Object.entries(result).filter(([key]) => !FRAME.includes(key));
+  const data = Object.entries(result).filter(([key]) => !FRAME.has(key));
   return { kind: 'done', data: Object.fromEntries(data) };
 }
 

@@ -104,7 +104,7 @@ function hashed(plain: string, { source, name }: NamedPlace): string {
 function mergedList(parts: readonly Part[], names: NameMap): (caller: Caller) => Promise<readonly Tool[]> {
   let last: { readonly lists: readonly (readonly Tool[])[]; readonly merged: readonly Tool[] } | undefined;
   return async (caller) => {
-    const lists = await Promise.all(parts.map(({ source }) => source.list(caller)));
+    const lists = await Promise.all(parts.map(async ({ source }) => source.list(caller)));
     if (last && lists.every((list, index) => list === last!.lists[index])) return last.merged;
     const merged = lists
       .flatMap((tools, index) =>
@@ -151,8 +151,9 @@ async function route(call: Call, { sources, parts, names }: Route): Promise<Resu
 function mergeResources(parts: readonly Part[]): ResourceFace {
   const faces = parts.flatMap(({ source }) => source.resources ?? []);
   return {
-    list: async (caller) => (await Promise.all(faces.map((face) => face.list(caller)))).flat(),
-    templates: async (caller) => (await Promise.all(faces.map((face) => face.templates(caller)))).flat(),
+    list: async (caller) => (await Promise.all(faces.map(async (face) => face.list(caller)))).flat(),
+    templates: async (caller) =>
+      (await Promise.all(faces.map(async (face) => face.templates(caller)))).flat(),
     find: async (uri, caller) => {
       for (const face of faces) {
         const found = await face.find(uri, caller);

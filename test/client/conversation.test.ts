@@ -93,7 +93,7 @@ test('a server that asks without end is given up after ten rounds', async () => 
 
 for (const protocol of ['2026-07-28', '2025-11-25'])
   test(`on ${protocol} a changed list is loaded again and told (000-36)`, async () => {
-    const registry = new ToolRegistry().registerTool(ask as never);
+    const registry = new ToolRegistry().registerTool(ask);
     const client = await open(await serve(registry), { protocol });
     expect((await client.listTools()).length).toBe(1);
     const changed = new Promise<readonly ListedTool[] | undefined>((resolve) =>
@@ -170,7 +170,7 @@ test('a task can be held by its handle', async () => {
 });
 
 test('a server of the first revision is found behind its own transport', async () => {
-  const listening = await listen(createServer({ source: new ToolRegistry().registerTool(ask as never) }), {
+  const listening = await listen(createServer({ source: new ToolRegistry().registerTool(ask) }), {
     port: 0,
     sse: true,
   });

@@ -146,9 +146,9 @@ test('closing ends the session, fails what is under way, and leaves no socket', 
   const client = await connect(server.url, { protocol: OLD });
   await client.listTools();
   const call = client.callTool('echo', {});
-  const failed = expect(call).rejects.toMatchObject({ code: 'upstream_unavailable' });
+  const failure = call.catch((error: unknown) => error);
   await client.close();
-  await failed;
+  expect(await failure).toMatchObject({ code: 'upstream_unavailable' });
   expect(client.state.kind).toBe('disabled');
   expect(server.got.some(({ request }) => request.method === 'DELETE')).toBe(true);
   await expect(client.request('ping')).rejects.toThrow('The connection is closed.');

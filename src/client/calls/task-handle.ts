@@ -1,14 +1,14 @@
-import type { Clock } from '../base/clock.ts';
-import { ToolcribError } from '../base/errors.ts';
-import { isObject } from '../base/json.ts';
-import { rawResultOf } from '../protocol/decode/message.ts';
-import type { JsonObject } from '../protocol/wire/json-rpc.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import { rawResultOf } from '../../protocol/decode/message.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { CallResult } from './call-result.ts';
-import type { Connection } from './connection.ts';
-import { RemoteError } from './errors.ts';
-import type { Received } from './exchange.ts';
+import type { Connection } from '../connection.ts';
+import { RemoteError } from '../errors.ts';
+import type { Received } from '../exchange.ts';
 import { pause, type Asked } from './rounds.ts';
-import type { ServerQuestions } from './server-questions.ts';
+import type { ServerQuestions } from '../server-questions.ts';
 
 /** How far a task is. */
 export interface TaskState {

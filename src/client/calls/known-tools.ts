@@ -1,13 +1,13 @@
-import { isObject } from '../base/json.ts';
-import { isContentBlock } from '../core/content.ts';
-import type { ListedTool } from '../core/tool.ts';
-import type { JsonObject } from '../protocol/wire/json-rpc.ts';
-import { checkSchema } from '../schema/check.ts';
-import { mirrorsOf } from '../schema/mirrors.ts';
-import type { JsonSchema } from '../schema/schema.ts';
-import { describeIssues, validatorOf } from '../schema/validator.ts';
+import { isObject } from '../../base/json.ts';
+import { isContentBlock } from '../../core/content.ts';
+import type { ListedTool } from '../../core/tool.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
+import { checkSchema } from '../../schema/check.ts';
+import { mirrorsOf } from '../../schema/mirrors.ts';
+import type { JsonSchema } from '../../schema/schema.ts';
+import { describeIssues, validatorOf } from '../../schema/validator.ts';
 import type { CallResult } from './call-result.ts';
-import { InvalidArguments } from './errors.ts';
+import { InvalidArguments } from '../errors.ts';
 
 /** Reads a list of tools; what is no tool, or asks for headers it may not ask for, is left out with a warning. */
 export function readTools(items: readonly unknown[], warn: (text: string) => void): readonly ListedTool[] {

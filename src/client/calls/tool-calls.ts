@@ -1,18 +1,18 @@
-import type { Clock } from '../base/clock.ts';
-import { ToolcribError } from '../base/errors.ts';
-import { isObject } from '../base/json.ts';
-import type { ListedTool } from '../core/tool.ts';
-import type { JsonObject } from '../protocol/wire/json-rpc.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import type { ListedTool } from '../../core/tool.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { argumentHeaders } from './argument-headers.ts';
 import { CallResult } from './call-result.ts';
-import type { Connection, SendOptions } from './connection.ts';
-import { RemoteError, toToolError } from './errors.ts';
-import type { Received } from './exchange.ts';
+import type { Connection, SendOptions } from '../connection.ts';
+import { RemoteError, toToolError } from '../errors.ts';
+import type { Received } from '../exchange.ts';
 import { checkArguments, resultProblem } from './known-tools.ts';
-import type { RequestOptions, Timeouts } from './options.ts';
-import type { PagedList } from './paged-list.ts';
+import type { RequestOptions, Timeouts } from '../options.ts';
+import type { PagedList } from '../paged-list.ts';
 import { throughRounds } from './rounds.ts';
-import type { ServerQuestions } from './server-questions.ts';
+import type { ServerQuestions } from '../server-questions.ts';
 import { TaskHandle, taskOf } from './task-handle.ts';
 
 /** What tools are called with. */

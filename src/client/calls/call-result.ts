@@ -1,11 +1,11 @@
-import { ToolcribError } from '../base/errors.ts';
-import { isObject } from '../base/json.ts';
-import { parseJson, readJson } from '../base/parse-json.ts';
-import type { ContentBlock, ImageBlock } from '../core/content.ts';
-import { rawResultOf } from '../protocol/decode/message.ts';
-import type { JsonObject } from '../protocol/wire/json-rpc.ts';
-import { ToolExecutionFailed } from './errors.ts';
-import type { Received } from './exchange.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import { parseJson, readJson } from '../../base/parse-json.ts';
+import type { ContentBlock, ImageBlock } from '../../core/content.ts';
+import { rawResultOf } from '../../protocol/decode/message.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
+import { ToolExecutionFailed } from '../errors.ts';
+import type { Received } from '../exchange.ts';
 
 /** How a result's data is read. */
 export interface DataOptions {

@@ -1,7 +1,7 @@
-import { isObject } from '../base/json.ts';
-import type { ContentBlock } from '../core/content.ts';
-import type { JsonObject } from '../protocol/wire/json-rpc.ts';
-import type { Client } from './client.ts';
+import { isObject } from '../../base/json.ts';
+import type { ContentBlock } from '../../core/content.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
+import type { Client } from '../client.ts';
 
 /** The blocks that are for somebody: those that name nobody are for everybody. */
 export function filterByAudience(

@@ -1,8 +1,8 @@
-import { isObject } from '../base/json.ts';
-import { encodeHeader } from '../protocol/encode/header-value.ts';
-import type { JsonObject } from '../protocol/wire/json-rpc.ts';
-import { mirrorsOf } from '../schema/mirrors.ts';
-import type { JsonSchema } from '../schema/schema.ts';
+import { isObject } from '../../base/json.ts';
+import { encodeHeader } from '../../protocol/encode/header-value.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
+import { mirrorsOf } from '../../schema/mirrors.ts';
+import type { JsonSchema } from '../../schema/schema.ts';
 
 /** The `Mcp-Param-*` headers of a call, names and values in turn: arguments that a schema wants repeated for proxies. */
 export function argumentHeaders(schema: JsonSchema, args: JsonObject): readonly string[] | undefined {

@@ -1,9 +1,9 @@
-import type { Clock } from '../base/clock.ts';
-import { ToolcribError } from '../base/errors.ts';
-import { isObject } from '../base/json.ts';
-import type { JsonObject } from '../protocol/wire/json-rpc.ts';
-import type { Received } from './exchange.ts';
-import type { ServerQuestions } from './server-questions.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
+import type { Received } from '../exchange.ts';
+import type { ServerQuestions } from '../server-questions.ts';
 
 /** What a server wants answered before it goes on; members of a question are kept as they came. */
 export type Asked = Readonly<Record<string, { readonly method: string; readonly params: JsonObject }>>;
