@@ -31,7 +31,7 @@ const answering = (name: string, handler: () => unknown) =>
   defineTool({ name, description: 'Answers as the test says.' }, handler);
 
 describeMatrix(({ connect }) => {
-  test('arguments that break the schema come back as a result that names field and rule (001-04, 002-17)', async () => {
+  test('arguments that break the schema come back as a result that names field and rule (001-04, 002-17, 003-18)', async () => {
     const peer = await connect({ tools: [sendEmail, tellTime] });
     const zod = await peer.call('send_email', { to: 'nobody', copies: 4 });
     expect(zod.isError).toBe(true);

@@ -51,7 +51,7 @@ describe.each(['auto', '2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '
   },
 );
 
-test('arguments that break the schema are refused before anything is sent (003-33, 003-37)', async () => {
+test('arguments that break the schema are refused before anything is sent (003-18, 003-33, 003-37)', async () => {
   const server = await makeUp(() => false);
   const client = await open(server.url);
   await client.listTools();
