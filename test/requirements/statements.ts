@@ -247,7 +247,6 @@ export const documents: readonly {
 /** Requirements that nothing does yet, with what is missing. A test that proves one takes it off this list. */
 export const notYet: Readonly<Record<string, string>> = {
   '000-03': 'needs the host that runs a model',
-  '000-36': 'no test of the client proves it yet',
   '001-52': 'needs the host that runs a model; on the server, the stage `approve` goes by the hints',
   '001-58': 'needs an example that runs in a browser',
   '002-03': 'needs the host that runs a model',
@@ -255,7 +254,6 @@ export const notYet: Readonly<Record<string, string>> = {
   '002-23': 'needs the host that runs a model',
   '002-24': 'needs the host that runs a model',
   '002-25': 'no test of the client proves it yet',
-  '002-26': 'no test of the client proves it yet',
   '002-27': 'needs the host that runs a model',
   '003-13': 'needs the host that runs a model',
   '003-14': 'needs the host that runs a model',
@@ -269,7 +267,6 @@ export const notYet: Readonly<Record<string, string>> = {
   '003-32': 'needs the host that runs a model',
   '003-34': 'no test of the client proves it yet',
   '003-35': 'no test of the client proves it yet',
-  '003-39': 'no test of the client proves it yet',
   '003-40': 'no test of the client proves it yet',
   '003-42': 'no test of the client proves it yet',
   '003-43': 'no test of the client proves it yet',
@@ -277,7 +274,6 @@ export const notYet: Readonly<Record<string, string>> = {
   '004-21': 'needs the host that runs a model',
   '004-22': 'needs the host that runs a model',
   '004-23': 'no test of the client proves it yet',
-  '004-24': 'no test of the client proves it yet',
   '004-25': 'needs the host that runs a model',
 };
 
