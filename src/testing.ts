@@ -20,7 +20,10 @@ export type { Finding, Severity } from './lint/finding.ts';
 export interface TestClientOptions {
   /** `2026-07-28` unless set; a client of an older one has no session here, so it cannot be asked anything. */
   readonly protocolVersion?: '2026-07-28' | '2025-11-25' | '2025-06-18' | '2025-03-26' | '2024-11-05';
-  /** Answers what tools ask: the request as the protocol puts it, and the question's key. Without it the client can be asked nothing. */
+  /**
+   * Answers what tools ask: the request as the protocol puts it, and the question's key. Without it the client can be
+   * asked nothing.
+   */
   readonly answer?: (
     question: { readonly method: string; readonly params?: unknown },
     key: string,

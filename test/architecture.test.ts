@@ -43,6 +43,7 @@ const bannedNames: ReadonlySet<string> = new Set([
   'types',
   'constants',
 ]);
+const MAX_COMMENT_LINE = 120;
 const bannedInComments = /(?<![\w&])#\d+\b|\bTODO\b|\bFIXME\b|\b[Pp]reviously\b/;
 
 const root = join(import.meta.dirname, '..');
@@ -119,6 +120,10 @@ test('no file or folder has a name that says nothing', () => {
 
 test('comments hold no tickets, plans or history', () => {
   expect(everything.flatMap(bannedComments)).toEqual([]);
+});
+
+test('no comment line in src is longer than 120 characters', () => {
+  expect(src.flatMap(longComments)).toEqual([]);
 });
 
 test('the README is short', () => {
@@ -313,6 +318,18 @@ function bannedComments({ path, text, comments }: SourceFile): string[] {
   return comments.flatMap(({ start, end }) => {
     const match = bannedInComments.exec(text.slice(start, end));
     return match ? [`${path}:${lineAt(text, start + match.index)}: '${match[0]}' in a comment`] : [];
+  });
+}
+
+function longComments({ path, text, comments }: SourceFile): string[] {
+  const lines = text.split('\n');
+  return comments.flatMap(({ start, end }) => {
+    const first = lineAt(text, start);
+    return lines
+      .slice(first - 1, lineAt(text, end))
+      .flatMap((line, index) =>
+        line.length > MAX_COMMENT_LINE ? [`${path}:${first + index}: ${line.length} characters`] : [],
+      );
   });
 }
 

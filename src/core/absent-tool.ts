@@ -8,7 +8,10 @@ export function unknownTool(name: string): ToolcribError {
   return new ToolcribError('unknown_tool', `Unknown tool: ${name}`, { data: { reason: 'tool_not_found' } });
 }
 
-/** Stands for a tool the caller cannot find, so that the attempt goes through the same stages and is on record like any other. */
+/**
+ * Stands for a tool the caller cannot find, so that the attempt goes through the same stages and is on record like any
+ * other.
+ */
 export function absentTool(name: string): Tool {
   const tool: Tool = {
     name,

@@ -4,7 +4,8 @@ import { accident, errorTable, ToolcribError, type ErrorCode } from '../base/err
 import { bound, type Bound } from './essentials/limit-time.ts';
 
 /**
- * What an author's code threw, as the error its call ends with. Only a code that the code in question can know about passes: all others speak for
+ * What an author's code threw, as the error its call ends with. Only a code that the code in question can know about
+ * passes: all others speak for
  * the server, and the client, its sign-in code and the record would believe them.
  */
 export function authorFailure(error: unknown, call: Call, name: string): Error {
@@ -22,7 +23,10 @@ export function authorFailure(error: unknown, call: Call, name: string): Error {
   });
 }
 
-/** Waits for a check that an author wrote: it may wait for something that never comes, and neither the caller nor its slot is to wait with it. */
+/**
+ * Waits for a check that an author wrote: it may wait for something that never comes, and neither the caller nor its
+ * slot is to wait with it.
+ */
 export function checkInTime<T>(check: Promise<T>, call: ToolCall, limit: Bound): Promise<T> {
   return bound(check, call, limit).catch((error: unknown) => {
     throw authorFailure(error, call, call.tool.name);

@@ -39,7 +39,10 @@ export function ownerOf(caller: Caller): string {
   return known;
 }
 
-/** The part of an owner that names its tenant; never the name of an owner. One that names no tenant is a tenant of its own. */
+/**
+ * The part of an owner that names its tenant; never the name of an owner. One that names no tenant is a tenant of its
+ * own.
+ */
 export function tenantOf(owner: string): string {
   const length = /^\d+(?=:)/.exec(owner)?.[0];
   return length === undefined ? `:${owner}` : owner.slice(0, length.length + 1 + Number(length));

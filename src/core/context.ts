@@ -44,7 +44,8 @@ export interface Services {
 }
 
 /**
- * What a handler gets beside its arguments. On 2026-07-28 a question (`elicit`, `sample`, `roots`) ends the request, and the client's retry runs
+ * What a handler gets beside its arguments. On 2026-07-28 a question (`elicit`, `sample`, `roots`) ends the request,
+ * and the client's retry runs
  * the handler again from the top with the answer in hand: what comes before a question must be safe to repeat.
  */
 export interface ToolContext {
@@ -74,7 +75,10 @@ export interface ToolContext {
   readonly roots: (options?: { readonly key?: string }) => Promise<readonly Root[]>;
   /** Lets the call go on as a task where the client can follow tasks; elsewhere it simply goes on. */
   readonly detach: () => void;
-  /** Keeps something large for the caller alone to fetch, and returns a link to put into the result; needs `publish: true` on the server. */
+  /**
+   * Keeps something large for the caller alone to fetch, and returns a link to put into the result; needs `publish:
+   * true` on the server.
+   */
   readonly publish: (publication: Publication) => ResourceLinkBlock;
   /** Runs something when the call is over, however it ended; the last one registered runs first. */
   readonly onCleanup: (cleanup: () => unknown) => void;
@@ -82,7 +86,10 @@ export interface ToolContext {
   readonly closeStream: () => void;
 }
 
-/** The context of a call. Members are getters, so that nothing is made before it is asked for, and handlers can call them alone. */
+/**
+ * The context of a call. Members are getters, so that nothing is made before it is asked for, and handlers can call
+ * them alone.
+ */
 export class CallContext implements ToolContext {
   readonly #call: Call;
   readonly #services: Services | undefined;
@@ -203,7 +210,8 @@ function nothing(): void {}
 
 const NO_SERVICES: Services = Object.freeze({});
 
-// Handlers write their forms in place, so the same form comes as a new object every time; compiling it again would cost a millisecond.
+// Handlers write their forms in place, so the same form comes as a new object every time; compiling it again would cost
+// a millisecond.
 function formSchema(schema: SchemaLike): ObjectSchema {
   const read = readInputSchema(schema).json;
   const text = JSON.stringify(read);

@@ -26,7 +26,8 @@ export class InputRequired extends Error {
 }
 
 /**
- * The questions of one call. Those asked in one turn go out together. Where the client can be reached while the call runs, they wait for the
+ * The questions of one call. Those asked in one turn go out together. Where the client can be reached while the call
+ * runs, they wait for the
  * answer; where it cannot, they end the run, and the next run finds the answers here.
  */
 export class Interview {
@@ -45,7 +46,9 @@ export class Interview {
   /** Looks at the questions that end a run, while the stages can still see how it ends. */
   readonly checker: QuestionCheck | undefined;
 
-  /** `given` are the answers of earlier rounds; `asker` is there where the client can be reached while the call runs. */
+  /**
+   * `given` are the answers of earlier rounds; `asker` is there where the client can be reached while the call runs.
+   */
   constructor(given: ReadonlyMap<string, unknown> = NONE, asker?: Asker, checker?: QuestionCheck) {
     this.#given = given;
     this.#asker = asker;

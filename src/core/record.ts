@@ -85,7 +85,10 @@ export class CallRecord {
     this.#hasIntent = false;
   }
 
-  /** To be called before the target is let run: what was sent is looked at before anything an author wrote can change it. */
+  /**
+   * To be called before the target is let run: what was sent is looked at before anything an author wrote can change
+   * it.
+   */
   letRun(): void {
     this.beforeRun();
     this.#hasRun = true;

@@ -44,7 +44,10 @@ type Arguments<I> = unknown extends Received<I> ? Record<string, unknown> : Rece
 export interface RegistryOptions {
   /** Longest tool name, 64 unless set; the protocol allows up to 128. */
   readonly maxNameLength?: number;
-  /** `spec` leaves missing hints to the protocol's cautious defaults; `saas` writes out read-only, idempotent, closed-world ones. */
+  /**
+   * `spec` leaves missing hints to the protocol's cautious defaults; `saas` writes out read-only, idempotent,
+   * closed-world ones.
+   */
   readonly annotationDefaults?: 'spec' | 'saas';
   /** What handlers share, such as a connection pool; they find it as `ctx.services`. */
   readonly services?: Services;

@@ -8,7 +8,10 @@ import { toContents } from './resources/resource.ts';
 import { toResult, type Result } from './result.ts';
 import { andThen, orElse, isThenable, type Awaitable } from '../base/awaitable.ts';
 
-/** Runs what an author wrote: a handler, a read, a prompt or a completer; what it throws unexpectedly is told to nobody but the log. */
+/**
+ * Runs what an author wrote: a handler, a read, a prompt or a completer; what it throws unexpectedly is told to nobody
+ * but the log.
+ */
 export function runLocally(call: Call, services?: Services): Awaitable<Result> {
   const { interview } = call;
   const context = new CallContext(call, services);

@@ -18,13 +18,17 @@ export interface Stage {
   /** Hides a tool from a caller (`null`) or changes its definition; listing and finding both go through it. */
   readonly expose?: (tool: Tool, caller: Caller) => Tool | null;
   /**
-   * Whether a caller sees a resource, a template or a prompt; with an address, whether it sees what is read there through the template. While an
-   * address is being completed, the variables without a value stand in it as the template has them. Finding, following and suggesting go through it too.
+   * Whether a caller sees a resource, a template or a prompt; with an address, whether it sees what is read there
+   * through the template. While an
+   * address is being completed, the variables without a value stand in it as the template has them. Finding, following
+   * and suggesting go through it too.
    */
   readonly exposeReading?: (target: Readable, caller: Caller, address?: string) => boolean;
   /** What `expose` looks at in a caller; callers with the same answer share one view. Left out, each has its own. */
   readonly viewOf?: (caller: Caller) => string;
-  /** Puts something around the call; runs once per tool, not per call. Returns `next` itself where it does not apply. */
+  /**
+   * Puts something around the call; runs once per tool, not per call. Returns `next` itself where it does not apply.
+   */
   readonly wrap?: (tool: Tool, next: Next) => Next;
   /** The same around resources, prompts and completions; runs once. */
   readonly wrapReading?: (next: Next<Reading>) => Next<Reading>;

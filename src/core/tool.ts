@@ -89,7 +89,8 @@ export interface Tool<Input = Record<string, unknown>> extends ListedFields {
   handler(args: Input, context: ToolContext): unknown;
 }
 
-// Every field of a tool but its function. The compiler sees to it that none is missing, so a new field is added here alone.
+// Every field of a tool but its function. The compiler sees to it that none is missing, so a new field is added here
+// alone.
 const FIELDS: Readonly<Record<Exclude<keyof Tool, 'handler'>, 'listed' | 'kept'>> = {
   name: 'listed',
   title: 'listed',
@@ -115,7 +116,10 @@ export interface ToolDefinition<I extends SchemaLike = SchemaLike, O extends Sch
   extends
     Omit<ListedFields, 'inputSchema' | 'outputSchema'>,
     Pick<Tool, 'extraFields' | 'requires' | 'cache'> {
-  /** Zod, ArkType or another Standard Schema that describes itself as JSON Schema, or JSON Schema. Without it: no arguments. */
+  /**
+   * Zod, ArkType or another Standard Schema that describes itself as JSON Schema, or JSON Schema. Without it: no
+   * arguments.
+   */
   readonly input?: I;
   /** As `input`, for what the handler returns. */
   readonly output?: O;

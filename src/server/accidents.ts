@@ -3,7 +3,9 @@ import type { Log } from '../observe/log.ts';
 import { encodeError } from '../protocol/wire/json-rpc.ts';
 import { textOf, type Body } from './answer.ts';
 
-/** What becomes of anything thrown where nothing should be: one entry in the log, and one answer that carries its id. */
+/**
+ * What becomes of anything thrown where nothing should be: one entry in the log, and one answer that carries its id.
+ */
 export class Accidents {
   readonly #log: Log;
 

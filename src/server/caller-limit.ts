@@ -7,7 +7,10 @@ export const openLimits = { total: 10_000, perCaller: 100 };
 /** How many bytes of messages may be under way, in all and for one caller; what comes in one piece is not counted. */
 export const bodyLimits = { total: 1_073_741_824, perCaller: 67_108_864 };
 
-/** How many questions may wait for their answers; a call with a large message counts several times, because it is kept meanwhile. */
+/**
+ * How many questions may wait for their answers; a call with a large message counts several times, because it is kept
+ * meanwhile.
+ */
 export const questionLimits = { total: 10_000, perCaller: 100, bytesPerQuestion: 65_536 };
 
 /** Counts what callers hold open, so that nobody can hold it all. */

@@ -44,7 +44,10 @@ export interface HandleOptions {
   readonly protocolVersion?: string;
 }
 
-/** A source behind an endpoint: `listen` and `serveStdio` put it on the network, `fetch` and `handle` into another program. */
+/**
+ * A source behind an endpoint: `listen` and `serveStdio` put it on the network, `fetch` and `handle` into another
+ * program.
+ */
 export interface Server {
   readonly source: ToolSource;
   readonly options: Defaulted;

@@ -18,7 +18,10 @@ export interface Link {
   hangUpCancels: boolean;
   /** Set with the answer: nothing may be said of the request after it. */
   answered: boolean;
-  /** The id of the request, as it was written, once that is known; an answer that cannot be sent is replaced by an error under it. */
+  /**
+   * The id of the request, as it was written, once that is known; an answer that cannot be sent is replaced by an error
+   * under it.
+   */
   idText: string | undefined;
   /** Whether the client hung up, which may be before anybody knew what it wanted. */
   readonly isGone: boolean;

@@ -20,7 +20,8 @@ export interface ServerOptions {
   /** A hint for the model on how to use these tools together. */
   readonly instructions?: string;
   /**
-   * Who is calling, from the request's head; `undefined` or an exception means nobody, and the request is refused. Return the same
+   * Who is calling, from the request's head; `undefined` or an exception means nobody, and the request is refused.
+   * Return the same
    * object for the same caller. Left out, the server is open to this machine alone.
    */
   readonly authenticate?: (head: Head) => Awaitable<Caller | undefined>;
@@ -40,19 +41,30 @@ export interface ServerOptions {
   readonly pageSize?: number;
   /** How structured data looks as text, `pretty` unless set. */
   readonly jsonText?: JsonText;
-  /** Who hears of arguments that break the schema: the model, by a result (unless set), or the client program, by an error. */
+  /**
+   * Who hears of arguments that break the schema: the model, by a result (unless set), or the client program, by an
+   * error.
+   */
   readonly invalidArguments?: 'result' | 'protocol';
   /** JSON-RPC numbers for clients that know others than those of the protocol. */
   readonly errorCodes?: { readonly toolNotFound?: number; readonly invalidArguments?: number };
-  /** What becomes of a result that breaks its output schema: the call fails (unless set), or goes out without the data. */
+  /**
+   * What becomes of a result that breaks its output schema: the call fails (unless set), or goes out without the data.
+   */
   readonly onInvalidOutput?: 'fail' | 'strip';
   /** The largest message taken, 1 MiB unless set. */
   readonly maxBodyBytes?: number;
   /** How many requests that are no calls each caller may send a minute, 6,000 unless set; a handshake counts as ten. */
   readonly requestsPerMinute?: number;
-  /** Lets tools hand out large results by link (`ctx.publish`); off unless set, because it makes the server offer resources. */
+  /**
+   * Lets tools hand out large results by link (`ctx.publish`); off unless set, because it makes the server offer
+   * resources.
+   */
   readonly publish?: boolean;
-  /** How results reach clients with a session: with the request, or queued for the session's own stream. `direct` unless set. */
+  /**
+   * How results reach clients with a session: with the request, or queued for the session's own stream. `direct` unless
+   * set.
+   */
   readonly delivery?: 'direct' | 'queued';
   /** Where what must outlast a request is kept; this process unless set. */
   readonly memory?: Memory;

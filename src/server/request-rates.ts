@@ -10,7 +10,10 @@ const CALLS: ReadonlySet<string> = new Set(['tools/call', 'resources/read', 'pro
 const HANDSHAKE_COST = 10;
 const LOOKED_AT_PER_NEWCOMER = 2;
 
-/** How often each caller may send what is no call and so never comes to a stage: handshakes, lists, subscriptions and the like. */
+/**
+ * How often each caller may send what is no call and so never comes to a stage: handshakes, lists, subscriptions and
+ * the like.
+ */
 export class RequestRates {
   readonly #rate: Rate;
   readonly #clock: Clock;

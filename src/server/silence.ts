@@ -11,7 +11,10 @@ export function keepSilent(link: Link): void {
   link.looks = -1_000_000_000;
 }
 
-/** Begins the streams of requests that take long and keeps them open, so that no proxy gives up on them; one timer looks at all. */
+/**
+ * Begins the streams of requests that take long and keeps them open, so that no proxy gives up on them; one timer looks
+ * at all.
+ */
 export class Silence {
   readonly #underWay: SlotList<Link>;
   readonly #clock: Clock;
@@ -34,7 +37,8 @@ export class Silence {
     this.#clock.after(LOOK_MS, () => this.#look());
   }
 
-  // Looks are counted, because reading a clock with every request costs; the first may come at once, so it does not count.
+  // Looks are counted, because reading a clock with every request costs; the first may come at once, so it does not
+  // count.
   #look(): void {
     this.#isLooking = false;
     for (const link of this.#underWay.all())

@@ -22,7 +22,10 @@ export interface StdioOptions {
 
 const MAX_LINE_BYTES = 4_194_304;
 
-/** Serves one client over standard input and output; resolves when the client has closed its end and every answer is out. */
+/**
+ * Serves one client over standard input and output; resolves when the client has closed its end and every answer is
+ * out.
+ */
 export async function serveStdio(server: Server, options: StdioOptions = {}): Promise<void> {
   const { input = process.stdin, output = process.stdout, caller = localCaller } = options;
   const session = new Session('stdio', caller, keepsNothing);

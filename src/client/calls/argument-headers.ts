@@ -4,7 +4,9 @@ import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { mirrorsOf } from '../../schema/mirrors.ts';
 import type { JsonSchema } from '../../schema/schema.ts';
 
-/** The `Mcp-Param-*` headers of a call, names and values in turn: arguments that a schema wants repeated for proxies. */
+/**
+ * The `Mcp-Param-*` headers of a call, names and values in turn: arguments that a schema wants repeated for proxies.
+ */
 export function argumentHeaders(schema: JsonSchema, args: JsonObject): readonly string[] | undefined {
   const mirrors = mirrorsOf(schema);
   if (mirrors.length === 0) return undefined;

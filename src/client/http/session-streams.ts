@@ -25,7 +25,9 @@ const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 30_000;
 const MAX_RESUMES = 20;
 
-/** The streams of a session beside the answers to requests: what the server says unasked, and the rest of broken ones. */
+/**
+ * The streams of a session beside the answers to requests: what the server says unasked, and the rest of broken ones.
+ */
 export class SessionStreams {
   readonly #parts: StreamParts;
   #general: Reply | undefined;

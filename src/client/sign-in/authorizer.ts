@@ -36,7 +36,10 @@ export interface NeedsSignIn {
 
 /** Gives requests to one server their credentials, and gets new ones when the server asks for them. */
 export interface Authorizer {
-  /** Headers to add to a request; none for another origin than the server's. Answers at once unless a token has to be fetched first. */
+  /**
+   * Headers to add to a request; none for another origin than the server's. Answers at once unless a token has to be
+   * fetched first.
+   */
   headers(request: OutgoingRequest): Awaitable<Readonly<Record<string, string>>>;
   /**
    * Answers a 401 or 403: `retry` says that `headers` now has something better for the same request.

@@ -20,7 +20,10 @@ const PAGE_HEADERS = {
   connection: 'close',
 };
 
-/** Listens where a redirect leads, or on a free port; an earlier port is tried first, since it may be the one that was registered. */
+/**
+ * Listens where a redirect leads, or on a free port; an earlier port is tried first, since it may be the one that was
+ * registered.
+ */
 export async function listenForCallback(
   redirectUrl: string | undefined,
   earlier: string | undefined,

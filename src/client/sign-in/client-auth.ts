@@ -13,7 +13,10 @@ export interface KnownClient {
   readonly method?: string | undefined;
 }
 
-/** How a client proves itself at the token endpoint: as it was registered, else by the best way the server and the client both have. */
+/**
+ * How a client proves itself at the token endpoint: as it was registered, else by the best way the server and the
+ * client both have.
+ */
 export async function clientAuth(client: KnownClient, server: ServerMetadata): Promise<ClientAuth> {
   const method = methodFor(client, server);
   switch (method) {

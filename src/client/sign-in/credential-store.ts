@@ -1,6 +1,9 @@
 import type { Awaitable } from '../../base/awaitable.ts';
 
-/** Where tokens and registrations are kept, by a name that says nothing. Wrap a store that outlives the process in `sealedStore`. */
+/**
+ * Where tokens and registrations are kept, by a name that says nothing. Wrap a store that outlives the process in
+ * `sealedStore`.
+ */
 export interface CredentialStore {
   get(name: string): Awaitable<string | undefined>;
   set(name: string, value: string): Awaitable<void>;

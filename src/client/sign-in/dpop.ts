@@ -45,7 +45,10 @@ export async function importDpopKey(jwks: DpopJwks): Promise<DpopKey> {
   return { jwks, pair, handle: DPoP({}, pair) };
 }
 
-/** The headers of a request with a bound token: a fresh proof that covers the method, the address, the token and the body. */
+/**
+ * The headers of a request with a bound token: a fresh proof that covers the method, the address, the token and the
+ * body.
+ */
 export async function proveRequest(
   { url, method, body }: OutgoingRequest,
   { jwks, pair }: DpopKey,

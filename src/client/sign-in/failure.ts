@@ -9,7 +9,10 @@ export function signInFailed(message: string): ToolcribError {
   return new ToolcribError('sign_in_failed', message);
 }
 
-/** Any error of a step as a failed sign-in. What the library attaches is left behind: it holds whole answers, tokens included. */
+/**
+ * Any error of a step as a failed sign-in. What the library attaches is left behind: it holds whole answers, tokens
+ * included.
+ */
 export function failedStep(what: string, error: unknown): ToolcribError {
   if (error instanceof ToolcribError) return error;
   return signInFailed(`${what}: ${describe(error)}`);

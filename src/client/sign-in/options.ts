@@ -44,7 +44,10 @@ export interface SignInOptions {
   readonly server: string;
   /** Whose tokens these are; one server can be used under several accounts. */
   readonly account?: string;
-  /** The only authorization server that is accepted; has to be set with a client secret, a workload or an enterprise grant. */
+  /**
+   * The only authorization server that is accepted; has to be set with a client secret, a workload or an enterprise
+   * grant.
+   */
   readonly issuer?: string;
   /** A client that is registered already. */
   readonly client?: RegisteredClient;
@@ -56,7 +59,9 @@ export interface SignInOptions {
   readonly scopes?: readonly string[];
   /** How tokens are asked for; a person signs in in a browser unless set. */
   readonly grant?: ClientCredentialsGrant | WorkloadGrant | EnterpriseGrant;
-  /** Opens a page in the person's browser; without it the address is handed out instead. Must not pass it to a shell. */
+  /**
+   * Opens a page in the person's browser; without it the address is handed out instead. Must not pass it to a shell.
+   */
   readonly open?: (url: string) => Awaitable<void>;
   /** Where the browser comes back to; a free port of this machine unless set. */
   readonly redirectUrl?: string;

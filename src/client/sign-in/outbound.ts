@@ -3,7 +3,10 @@ import { isIpHost } from '../../net/is-global-address.ts';
 import type { OutboundOptions } from '../../net/outbound.ts';
 import { signInFailed } from './failure.ts';
 
-/** Requests a sign-in makes: to addresses the operator gave as they are, to addresses found in metadata only if they are public. */
+/**
+ * Requests a sign-in makes: to addresses the operator gave as they are, to addresses found in metadata only if they are
+ * public.
+ */
 export interface SignInOutbound {
   /** The standard `fetch` as far as it is needed; a redirect, a long answer and a slow one are errors. */
   readonly fetch: (url: string, init?: OutboundInit) => Promise<Response>;

@@ -26,7 +26,10 @@ const answerSchema = z.object({
 
 const errorSchema = z.object({ error: z.string(), error_description: z.string().optional() });
 
-/** The client to sign in as: the one registered by hand, else the one with a metadata document, else one that registers itself. */
+/**
+ * The client to sign in as: the one registered by hand, else the one with a metadata document, else one that registers
+ * itself.
+ */
 export async function obtainClient(
   server: ServerMetadata,
   redirectUri: string,

@@ -20,7 +20,10 @@ const documentSchema = z.object({
   dpop_bound_access_tokens_required: z.boolean().optional(),
 });
 
-/** Finds a server's metadata: where the challenge says, else in the places it should be; a server of 2025-03-26 has none. */
+/**
+ * Finds a server's metadata: where the challenge says, else in the places it should be; a server of 2025-03-26 has
+ * none.
+ */
 export async function findResourceMetadata(
   server: URL,
   hint: string | undefined,
@@ -45,7 +48,8 @@ async function readDocument(
 ): Promise<z.infer<typeof documentSchema> | undefined> {
   try {
     const response = await outbound.fetch(url, { headers: { accept: 'application/json' } });
-    // Anything else than "not here" must not lead to another place: the sign-in would depend on who can make a request fail.
+    // Anything else than "not here" must not lead to another place: the sign-in would depend on who can make a request
+    // fail.
     if (response.status >= 400 && response.status < 500) return undefined;
     if (response.status !== 200) throw signInFailed(`it was answered with status ${response.status}.`);
     return documentSchema.parse(parseJson(await response.text()));

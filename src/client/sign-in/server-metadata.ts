@@ -24,14 +24,20 @@ const documentSchema = z.object({
 /** What an authorization server says about itself, as far as signing in needs it. */
 export type ServerMetadata = z.infer<typeof documentSchema>;
 
-/** Reads the metadata of an authorization server (RFC 8414, OpenID Discovery) and makes sure that it is that issuer's own. */
+/**
+ * Reads the metadata of an authorization server (RFC 8414, OpenID Discovery) and makes sure that it is that issuer's
+ * own.
+ */
 export async function findServerMetadata(issuer: string, outbound: SignInOutbound): Promise<ServerMetadata> {
   const server = await tryServerMetadata(issuer, outbound);
   if (server) return server;
   throw signInFailed(`The authorization server ${issuer} publishes no metadata; tell its operator.`);
 }
 
-/** The same for a server of 2025-03-26, which may publish nothing: then its endpoints have the names that revision gives them. */
+/**
+ * The same for a server of 2025-03-26, which may publish nothing: then its endpoints have the names that revision gives
+ * them.
+ */
 export async function findLegacyServer(origin: string, outbound: SignInOutbound): Promise<ServerMetadata> {
   return (
     (await tryServerMetadata(origin, outbound)) ?? {
@@ -64,7 +70,8 @@ async function readDocument(
   const what = `The metadata of the authorization server ${issuer} cannot be used`;
   try {
     const response = await outbound.fetch(url, { headers: { accept: 'application/json' } });
-    // Anything else than "not here" must not lead to another place: the sign-in would depend on who can make a request fail.
+    // Anything else than "not here" must not lead to another place: the sign-in would depend on who can make a request
+    // fail.
     if (response.status >= 400 && response.status < 500) return undefined;
     if (response.status !== 200)
       throw signInFailed(`${what}: it was answered with status ${response.status}.`);

@@ -182,7 +182,8 @@ function toTokens(answer: TokenEndpointResponse, { client, scopes, dpop, now }: 
   };
 }
 
-// Not every server sends its answers as what they are, and an ID token is of no use here, so that a faulty one does no harm.
+// Not every server sends its answers as what they are, and an ID token is of no use here, so that a faulty one does no
+// harm.
 async function readable(response: Response): Promise<Response> {
   const text = await response.text();
   const headers = { 'content-type': 'application/json' };

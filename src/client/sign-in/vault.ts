@@ -36,7 +36,9 @@ export interface Issued {
   readonly isLegacy: boolean;
 }
 
-/** Keeps the credentials of one account, each under what it is good for: a token under its issuer, resource and account. */
+/**
+ * Keeps the credentials of one account, each under what it is good for: a token under its issuer, resource and account.
+ */
 export class Vault {
   readonly #store: CredentialStore;
   readonly #account: string;

@@ -27,7 +27,8 @@ export function toolsFrom(instance: object): Tool[] {
   });
 }
 
-// jiti hands on the prototype in place of the descriptor and would then define that as the method; the real one undoes it.
+// jiti hands on the prototype in place of the descriptor and would then define that as the method; the real one undoes
+// it.
 function descriptorOf(
   target: object,
   member: PropertyKey,

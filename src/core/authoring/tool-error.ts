@@ -7,7 +7,10 @@ export interface ToolErrorFacts {
   readonly message: string;
 }
 
-/** What a handler returns to say that it could not: a short error with whatever belongs to it, or a full account that gets the time. */
+/**
+ * What a handler returns to say that it could not: a short error with whatever belongs to it, or a full account that
+ * gets the time.
+ */
 export function toolError<const E extends Readonly<Record<string, unknown>>>(
   message: string,
   extra?: E,

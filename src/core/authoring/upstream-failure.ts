@@ -1,6 +1,8 @@
 import { systemClock, type Clock } from '../../base/clock.ts';
 
-/** What a model is told when somebody else's API cannot answer now; returned from a handler, it is marked as an error. */
+/**
+ * What a model is told when somebody else's API cannot answer now; returned from a handler, it is marked as an error.
+ */
 export interface UpstreamFailure {
   readonly error: string;
   /** The status of the answer. */
@@ -10,7 +12,10 @@ export interface UpstreamFailure {
   readonly retry_after_seconds?: number;
 }
 
-/** Reads an answer that says *not now* (429 and 5xx) into a result a model can act on; `undefined` for every other answer. */
+/**
+ * Reads an answer that says *not now* (429 and 5xx) into a result a model can act on; `undefined` for every other
+ * answer.
+ */
 export function upstreamFailure(
   { status, headers }: { readonly status: number; readonly headers: Pick<Headers, 'get'> },
   clock: Pick<Clock, 'now'> = systemClock,

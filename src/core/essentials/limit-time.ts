@@ -10,7 +10,10 @@ export interface TimeLimits {
   readonly deadlines: Deadlines;
 }
 
-/** Ends a call that takes too long or is cancelled; the stages around it still see how it ended. Time stands still while a person is asked. */
+/**
+ * Ends a call that takes too long or is cancelled; the stages around it still see how it ended. Time stands still while
+ * a person is asked.
+ */
 export function limitTime({ msFor, deadlines }: TimeLimits): Stage {
   return {
     name: 'timeout',

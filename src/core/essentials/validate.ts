@@ -11,7 +11,9 @@ import type { Stage } from '../stage.ts';
 import type { Tool } from '../tool.ts';
 import { describeIssues, validatorOf } from '../../schema/validator.ts';
 
-/** Checks arguments before anything may act on them and fills in defaults; a bad call tells the model what to correct. */
+/**
+ * Checks arguments before anything may act on them and fills in defaults; a bad call tells the model what to correct.
+ */
 export function validateInputWithin({ msFor, deadlines }: TimeLimits): Stage {
   return {
     name: 'validateInput',

@@ -44,21 +44,33 @@ export interface OperatorRow {
 
 /** Calls that wait for somebody to agree, or that may be made once because somebody did. */
 export interface Approvals {
-  /** The approval of exactly this call that is still good, decided or not; where there is none it is asked for. `undefined` when its owner waits for too many. */
+  /**
+   * The approval of exactly this call that is still good, decided or not; where there is none it is asked for.
+   * `undefined` when its owner waits for too many.
+   */
   ask(request: ApprovalRequest): Promise<Asked | undefined>;
   /** One that is still good. */
   find(id: string): Awaitable<Approval | undefined>;
-  /** Decides, once, and puts a row on record with it; `undefined` when there is nothing to decide, and then nothing is written. */
+  /**
+   * Decides, once, and puts a row on record with it; `undefined` when there is nothing to decide, and then nothing is
+   * written.
+   */
   decide(id: string, decision: ApprovalDecision, row: OperatorRow): Promise<Approval | undefined>;
   /** Uses up what was agreed; `false` when it was not, was used before or has run out. */
   use(id: string): Promise<boolean>;
-  /** The approval that was used for this very call and has not run out: the call goes on after a question. Each has a few such rounds. */
+  /**
+   * The approval that was used for this very call and has not run out: the call goes on after a question. Each has a
+   * few such rounds.
+   */
   resume(owner: string, subject: string): Promise<string | undefined>;
   /** Those that are still good, the oldest first. */
   list(): Awaitable<readonly Approval[]>;
 }
 
-/** How often a call may go on after a question with what was approved once: each time its function runs from the beginning. */
+/**
+ * How often a call may go on after a question with what was approved once: each time its function runs from the
+ * beginning.
+ */
 export const MAX_ROUNDS = 10;
 
 /** How many calls of one caller may wait, so that nobody is asked beyond reason. */

@@ -37,8 +37,13 @@ export interface Identities {
   findTenant(id: string): Awaitable<TenantRecord | undefined>;
   /** Notes that keys were used. */
   touch(keyIds: readonly string[], at: number): Awaitable<void>;
-  /** Tells, within a second or two, that keys or tenants were changed here or by another process, until the returned function is called. */
+  /**
+   * Tells, within a second or two, that keys or tenants were changed here or by another process, until the returned
+   * function is called.
+   */
   watch(listener: () => void): () => void;
-  /** When it was last certain, on the monotonic clock, that listeners had heard of every change; left out, it never is. */
+  /**
+   * When it was last certain, on the monotonic clock, that listeners had heard of every change; left out, it never is.
+   */
   confirmedAt?(): number;
 }

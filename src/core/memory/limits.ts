@@ -25,7 +25,10 @@ export const maxKept = {
 /** How many events of a stream are kept; its oldest go first. */
 export const MAX_EVENTS_PER_STREAM = 1_000;
 
-/** What is kept for each caller and tenant, wherever it is kept. Whoever has more loses its own oldest; keys are refused instead, and calls that wait for approval. */
+/**
+ * What is kept for each caller and tenant, wherever it is kept. Whoever has more loses its own oldest; keys are refused
+ * instead, and calls that wait for approval.
+ */
 export const shareLimits = {
   outcomes: share({ rows: Infinity, bytes: 16 * MIB }, { rows: Infinity, bytes: 64 * MIB }),
   tasks: share({ rows: 1_000, bytes: 16 * MIB }, { rows: 4_000, bytes: 64 * MIB }),

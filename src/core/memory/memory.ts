@@ -56,7 +56,10 @@ export interface StreamEvent {
 
 /** What was sent on resumable streams, for clients that come back. */
 export interface EventLog {
-  /** Keeps an event for its owner, after those of the stream it was handed before, also while these are still on their way. Fails where it is too large or too much. */
+  /**
+   * Keeps an event for its owner, after those of the stream it was handed before, also while these are still on their
+   * way. Fails where it is too large or too much.
+   */
   keep(stream: string, event: StreamEvent, owner: string): Awaitable<void>;
   /** Everything kept of a stream after an event; `undefined` when that event is not known. */
   after(stream: string, eventId: string, owner: string): Awaitable<readonly StreamEvent[] | undefined>;

@@ -8,7 +8,9 @@ export interface UriTemplate {
   readonly variables: readonly string[];
   /** The URI with every value in its place, encoded; a variable without a value is left out. */
   expand(values: Readonly<Record<string, string>>): string;
-  /** The same where values are still missing: what needs one stands there as it is written, and parameters are left out. */
+  /**
+   * The same where values are still missing: what needs one stands there as it is written, and parameters are left out.
+   */
   fill(values: Readonly<Record<string, string>>): string;
   /**
    * The decoded values of a URI of this shape; parameters (`{?x}`, `{&x}`, `{;x}`) may be missing or come in any order,

@@ -8,7 +8,9 @@ import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import type { Revision } from '../../protocol/revisions/revision.ts';
 import type { UnderstoodRequest } from '../request.ts';
 
-/** Refuses what needs something the client cannot do: with an error where the revision has one, otherwise with a result. */
+/**
+ * Refuses what needs something the client cannot do: with an error where the revision has one, otherwise with a result.
+ */
 export function requireCapabilities(
   requirements: readonly Requirement[],
   { client, revision }: UnderstoodRequest,

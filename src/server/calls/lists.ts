@@ -58,7 +58,8 @@ export class Lists {
   }
 }
 
-// A cursor names the last entry of the page before, so that it stays good while others come and go, and reveals nothing the list does not.
+// A cursor names the last entry of the page before, so that it stays good while others come and go, and reveals nothing
+// the list does not.
 function startAfter<T>(cursor: string, items: readonly T[], { keyOf }: ListKind<T>): number {
   const key = Buffer.from(cursor, 'base64url').toString();
   const before = items.findIndex((item) => keyOf(item) === key);

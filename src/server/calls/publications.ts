@@ -26,7 +26,10 @@ interface Published extends Publication {
   readonly expiresAt: number;
 }
 
-/** What tools published instead of sending it: each is for its caller alone, behind an address nobody can guess, for a while. */
+/**
+ * What tools published instead of sending it: each is for its caller alone, behind an address nobody can guess, for a
+ * while.
+ */
 export class Publications {
   readonly #clock: Clock;
   readonly #published = new BoundedMap<Published>(LIMITS);

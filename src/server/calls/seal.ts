@@ -43,7 +43,10 @@ export interface Opened {
   readonly round: number;
 }
 
-/** Seals the answers of a call that is not finished into text the client carries, and opens it again; only we can make or read it. */
+/**
+ * Seals the answers of a call that is not finished into text the client carries, and opens it again; only we can make
+ * or read it.
+ */
 export class Seal {
   readonly #options: SealOptions;
 
@@ -69,7 +72,10 @@ export class Seal {
     );
   }
 
-  /** Opens a state for the call it was sealed for; `once` uses it up. Throws `invalid_state` for anything else, without saying why. */
+  /**
+   * Opens a state for the call it was sealed for; `once` uses it up. Throws `invalid_state` for anything else, without
+   * saying why.
+   */
   async open(state: string, binding: Binding, use: 'once' | 'again'): Promise<Opened> {
     const sealed = await this.#decrypt(state);
     const { owner, method, target, arguments: args } = binding;

@@ -17,7 +17,10 @@ export interface EndpointOptions {
   readonly path: string | undefined;
   /** Whether it is also below `/t/{tenant}`, for callers of that tenant. */
   readonly tenants?: boolean;
-  /** Allowed `Host` values, port included unless it is the scheme's own; `undefined` allows this machine's loopback names, any port. */
+  /**
+   * Allowed `Host` values, port included unless it is the scheme's own; `undefined` allows this machine's loopback
+   * names, any port.
+   */
   readonly allowedHosts: readonly string[] | 'any' | undefined;
   /** Allowed `Origin` values beside this machine's loopback ones. */
   readonly allowedOrigins: readonly string[];
@@ -47,7 +50,10 @@ const SINGLE = new Set([
 ]);
 const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset[ \t]*=[ \t]*(?:utf-8|"utf-8"))?$/i;
 
-/** Refuses, by throwing, a request that must not go further; needs nothing but the head. Returns the tenant its path names, if any. */
+/**
+ * Refuses, by throwing, a request that must not go further; needs nothing but the head. Returns the tenant its path
+ * names, if any.
+ */
 export function admit(head: Head, options: EndpointOptions): string | undefined {
   const { headers } = head;
   checkHost(head, options);
@@ -91,7 +97,9 @@ export function requireJsonPost({ method, headers }: Head): void {
   }
 }
 
-/** Refuses a version or a transfer coding by which another reader of the same bytes could find other requests in them. */
+/**
+ * Refuses a version or a transfer coding by which another reader of the same bytes could find other requests in them.
+ */
 export function checkFraming(httpVersion: string, headers: Headers): void {
   const coding = headers['transfer-encoding'];
   if (coding === undefined && (httpVersion === '1.1' || httpVersion === '1.0')) return;

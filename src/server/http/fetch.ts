@@ -23,7 +23,10 @@ export interface FetchFace {
   readonly metadata: ResourceMetadata | undefined;
 }
 
-/** Answers a web-standard request: the thin second face of the endpoint, for Hono, Express, Fastify, Workers, Bun and Deno. */
+/**
+ * Answers a web-standard request: the thin second face of the endpoint, for Hono, Express, Fastify, Workers, Bun and
+ * Deno.
+ */
 export async function answerFetch(request: Request, face: FetchFace): Promise<Response> {
   const head = toHead(request);
   let caller: Caller | undefined;

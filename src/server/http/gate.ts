@@ -72,7 +72,9 @@ export class Gate {
     return this.#clock.ticks();
   }
 
-  /** Who sends a body that was read: one that took long may be of a caller revoked since, who has to enter once more. */
+  /**
+   * Who sends a body that was read: one that took long may be of a caller revoked since, who has to enter once more.
+   */
   stay(head: Head, caller: Caller, enteredAt: number): Awaitable<Caller> {
     return this.#clock.ticks() - enteredAt < LONG_BODY_MS ? caller : this.enter(head);
   }
@@ -98,7 +100,10 @@ export class Gate {
     });
   }
 
-  /** The answer to a request that was not let in, or was refused on the way; `caller` is who sent it, once that is known. */
+  /**
+   * The answer to a request that was not let in, or was refused on the way; `caller` is who sent it, once that is
+   * known.
+   */
   refuse(head: Head, error: unknown, caller?: Caller): HttpAnswer {
     const known = this.accidents.known(error);
     if (caller) noteRefusal(this.#options, known, { caller });

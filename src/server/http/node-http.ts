@@ -31,7 +31,10 @@ export interface Listening {
   readonly url: string;
   /** Every way in, and who may use it. */
   readonly routes: readonly DeclaredRoute[];
-  /** Stops accepting, ends open streams, lets calls under way finish for up to `graceMs` (5 seconds unless set), then closes what is left. */
+  /**
+   * Stops accepting, ends open streams, lets calls under way finish for up to `graceMs` (5 seconds unless set), then
+   * closes what is left.
+   */
   close(graceMs?: number): Promise<void>;
 }
 

@@ -69,7 +69,8 @@ export class NodePort implements Port {
 
 let outbox: NodePort[] = [];
 
-// Answers of one turn go out together: a write between two reads wakes the other side each time, which costs as much as the call.
+// Answers of one turn go out together: a write between two reads wakes the other side each time, which costs as much as
+// the call.
 function sendAll(): void {
   const ports = outbox;
   outbox = [];

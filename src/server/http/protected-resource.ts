@@ -22,7 +22,10 @@ export interface ResourceMetadata {
   readonly body: string;
 }
 
-/** The metadata of a protected resource (RFC 9728); `path` is where the endpoint is here, which a proxy may call otherwise. */
+/**
+ * The metadata of a protected resource (RFC 9728); `path` is where the endpoint is here, which a proxy may call
+ * otherwise.
+ */
 export function metadataOf(resource: ProtectedResource, path?: string): ResourceMetadata {
   const { origin, pathname } = parseAddress(resource.url, 'resource.url');
   const { authorizationServers, scopes } = resource;

@@ -14,7 +14,10 @@ export class ReadingPace {
     this.#unreadBytes = unreadBytes;
   }
 
-  /** Whether the client may be sent another message; its size does not matter, because one large result is nobody's fault. */
+  /**
+   * Whether the client may be sent another message; its size does not matter, because one large result is nobody's
+   * fault.
+   */
   get keepsUp(): boolean {
     const unread = this.#unreadBytes();
     if (unread <= MAX_UNREAD_BYTES) {

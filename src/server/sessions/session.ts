@@ -44,7 +44,8 @@ export class Session {
     this.id = id;
     this.caller = caller;
     this.#events = events;
-    // Under the session's own name, so that it goes on where an earlier process left it; the ids of its events begin anew.
+    // Under the session's own name, so that it goes on where an earlier process left it; the ids of its events begin
+    // anew.
     this.serverStream = new ResumableStream(events, { key: id, owner: ownerOf(caller) });
     this.#streams.set(this.serverStream.id, this.serverStream);
   }
@@ -112,7 +113,9 @@ export class Session {
     return stream;
   }
 
-  /** The streams of this session an event id may belong to; whether one of them has that event is for its log to say. */
+  /**
+   * The streams of this session an event id may belong to; whether one of them has that event is for its log to say.
+   */
   streamsOf(eventId: string): readonly ResumableStream[] {
     const id = ResumableStream.idOf(eventId);
     const known = this.#streams.get(id);
@@ -164,7 +167,10 @@ export class Session {
     for (const { reject } of this.#asked.values()) reject(reason);
   }
 
-  /** Closes the connections of those who are gone and came to this session with another credential than it was opened with. */
+  /**
+   * Closes the connections of those who are gone and came to this session with another credential than it was opened
+   * with.
+   */
   dismiss(isGone: (caller: Caller) => boolean): void {
     for (const stream of this.#streams.values()) stream.dismiss(isGone);
   }
@@ -186,7 +192,9 @@ export class Session {
     if (this.#owed === 0) this.serverStream.end();
   }
 
-  /** Stops everything that is under way; each request is still answered, with an error, and its stream ends with that. */
+  /**
+   * Stops everything that is under way; each request is still answered, with an error, and its stream ends with that.
+   */
   end(): void {
     this.#isOver = true;
     this.onEnd();

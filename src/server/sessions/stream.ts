@@ -40,7 +40,10 @@ export class ResumableStream {
   // What is sent while somebody is coming back.
   readonly #comingBack = new Set<StreamEvent[]>();
 
-  /** What is sent is kept under the key, for its owner; who goes on with a stream of an earlier process takes the same key. */
+  /**
+   * What is sent is kept under the key, for its owner; who goes on with a stream of an earlier process takes the same
+   * key.
+   */
   constructor(
     log: EventLog,
     { key, owner }: { readonly key: string; readonly owner: string },
@@ -104,7 +107,10 @@ export class ResumableStream {
     this.close();
   }
 
-  /** Repeats what came after an event and goes on from there, unless that event is not known or nothing can come after it. */
+  /**
+   * Repeats what came after an event and goes on from there, unless that event is not known or nothing can come after
+   * it.
+   */
   async resume(eventId: string, sink: Sink): Promise<'resumed' | 'unknown' | 'over'> {
     const meanwhile: StreamEvent[] = [];
     this.#comingBack.add(meanwhile);

@@ -96,7 +96,8 @@ export class MysqlSession {
     await this.#say('start transaction read only');
   }
 
-  // Only a SELECT that writes nothing can stand in EXISTS; the statement itself must then be understood without it, too.
+  // Only a SELECT that writes nothing can stand in EXISTS; the statement itself must then be understood without it,
+  // too.
   async #check(sql: string): Promise<void> {
     if (sql.includes('\0')) throw sqlError('invalid_statement');
     await new Promise<void>((proceed, refuse) => {

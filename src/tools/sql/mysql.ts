@@ -38,7 +38,10 @@ const TABLES =
 
 const CONNECT_MS = 10_000;
 
-/** Connects to MySQL or MariaDB with the first statement; every statement runs alone in a read-only transaction that is then undone. */
+/**
+ * Connects to MySQL or MariaDB with the first statement; every statement runs alone in a read-only transaction that is
+ * then undone.
+ */
 export function openMysql(url: string, options: MysqlOptions = {}): MysqlDriver {
   const { maxConnections = 4, onFailure = nothing } = options;
   const settings = settingsOf(url);
