@@ -5,8 +5,7 @@ import { bound, type Bound } from './essentials/limit-time.ts';
 
 /**
  * What an author's code threw, as the error its call ends with. Only a code that the code in question can know about
- * passes: all others speak for
- * the server, and the client, its sign-in code and the record would believe them.
+ * passes: all others speak for the server, and the client, its sign-in code and the record would believe them.
  */
 export function authorFailure(error: unknown, call: Call, name: string): Error {
   const { reason } = call.cancellation;

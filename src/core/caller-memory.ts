@@ -54,9 +54,8 @@ function pageOf(caller: Caller): Page | undefined {
 
 /**
  * Remembers something about callers for as long as they are known. What is remembered about one caller lies in one
- * place, since with many
- * callers each further map is a look into cold memory; so of every topic it has one value: one that another memory
- * keeps replaces it.
+ * place, since with many callers each further map is a look into cold memory; so of every topic it has one value: one
+ * that another memory keeps replaces it.
  */
 export class CallerMemory<T> {
   readonly #place: number;

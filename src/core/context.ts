@@ -45,8 +45,8 @@ export interface Services {
 
 /**
  * What a handler gets beside its arguments. On 2026-07-28 a question (`elicit`, `sample`, `roots`) ends the request,
- * and the client's retry runs
- * the handler again from the top with the answer in hand: what comes before a question must be safe to repeat.
+ * and the client's retry runs the handler again from the top with the answer in hand: what comes before a question must
+ * be safe to repeat.
  */
 export interface ToolContext {
   readonly caller: Caller;

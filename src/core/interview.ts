@@ -27,8 +27,7 @@ export class InputRequired extends Error {
 
 /**
  * The questions of one call. Those asked in one turn go out together. Where the client can be reached while the call
- * runs, they wait for the
- * answer; where it cannot, they end the run, and the next run finds the answers here.
+ * runs, they wait for the answer; where it cannot, they end the run, and the next run finds the answers here.
  */
 export class Interview {
   readonly #given: ReadonlyMap<string, unknown>;

@@ -19,9 +19,8 @@ export interface Stage {
   readonly expose?: (tool: Tool, caller: Caller) => Tool | null;
   /**
    * Whether a caller sees a resource, a template or a prompt; with an address, whether it sees what is read there
-   * through the template. While an
-   * address is being completed, the variables without a value stand in it as the template has them. Finding, following
-   * and suggesting go through it too.
+   * through the template. While an address is being completed, the variables without a value stand in it as the
+   * template has them. Finding, following and suggesting go through it too.
    */
   readonly exposeReading?: (target: Readable, caller: Caller, address?: string) => boolean;
   /** What `expose` looks at in a caller; callers with the same answer share one view. Left out, each has its own. */

@@ -41,7 +41,9 @@ export interface Gateway {
   readonly tools: readonly string[];
   /** Starts listening. */
   listen(): Promise<Listening>;
-  /** The caller for `serveStdio`: that of a key, or of `auth.stdio`; `undefined` if the key or the tenant is not valid. */
+  /**
+   * The caller for `serveStdio`: that of a key, or of `auth.stdio`; `undefined` if the key or the tenant is not valid.
+   */
   stdioCaller(key?: string): Promise<Caller | undefined>;
   /** The names of the tools a caller sees. */
   toolsOf(caller: Caller): Promise<readonly string[]>;

@@ -21,8 +21,7 @@ export interface ServerOptions {
   readonly instructions?: string;
   /**
    * Who is calling, from the request's head; `undefined` or an exception means nobody, and the request is refused.
-   * Return the same
-   * object for the same caller. Left out, the server is open to this machine alone.
+   * Return the same object for the same caller. Left out, the server is open to this machine alone.
    */
   readonly authenticate?: (head: Head) => Awaitable<Caller | undefined>;
   /** Where clients get tokens for this server; named in challenges and in the metadata they read (RFC 9728). */

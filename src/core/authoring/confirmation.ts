@@ -20,8 +20,7 @@ export interface ConfirmationOptions {
 
 /**
  * The same tool, which does nothing until it is called with `confirmed: true`: until then it says what it would do. The
- * handler never sees
- * that argument; where the tool has a `confirmed` of its own, it is called `toolcrib_confirmed`.
+ * handler never sees that argument; where the tool has a `confirmed` of its own, it is called `toolcrib_confirmed`.
  */
 export function requireConfirmation(tool: Tool<never>, { message }: ConfirmationOptions = {}): Tool {
   const asked = tool as Tool;

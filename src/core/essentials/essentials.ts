@@ -18,8 +18,7 @@ export interface EssentialOptions {
 /**
  * The same source with the stages that no source is called without: arguments and results are checked, the tool's own
  * `authorize` is asked, and time is limited. One that the source brings itself is not added again. They are added
- * inside
- * of the source's other stages, which therefore see how every call ends.
+ * inside of the source's other stages, which therefore see how every call ends.
  */
 export function withEssentials(source: ToolSource, options: EssentialOptions = {}): ToolSource {
   const { deadlineMs = 30_000, clock = systemClock, onInvalidOutput = 'fail' } = options;
