@@ -35,7 +35,7 @@ test('a call over HTTP goes through twelve files from the socket to the function
   ]);
 });
 
-/** Adds the files of this project that a function was called through, outermost first; steps that returned are not on it. */
+/** Adds the files of this project on the stack, outermost first; steps that returned are not on it. */
 function filesOnStack(passed: Set<string>): void {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 200;
