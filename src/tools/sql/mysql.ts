@@ -154,7 +154,7 @@ function checkOut(pool: Pool, { signal, timeoutMs }: SqlPatience): Promise<PoolC
     };
     signal.addEventListener('abort', stop);
     pool.getConnection((error, connection) => {
-      // Whoever waits no longer does not keep what comes late.
+      // A connection that arrives after its caller has left is released.
       if (isLeft) return error ? undefined : connection.release();
       settle();
       if (!error) return proceed(connection);
