@@ -86,7 +86,7 @@ test('data is the structured content, or else the parsed first text (001-09)', a
   expect(await client.callTool('echo').data()).toEqual({ from: 'text' });
 });
 
-test('unwrap throws for isError and for a top-level error in the data (001-61, 003-38)', async () => {
+test('unwrap throws for isError and for a top-level error in the data (001-61, 003-34, 003-35, 003-38)', async () => {
   const answers = [
     { content: [{ type: 'text', text: 'no disk' }], isError: true },
     { content: [{ type: 'text', text: '{"error":"no paper"}' }] },

@@ -25,7 +25,7 @@ function endless() {
 }
 
 for (const protocol of [MODERN, OLD, '2024-11-05']) {
-  test(`on ${protocol} a call that takes too long ends, the server stops it, and the connection goes on (002-26, 004-24, 003-39)`, async () => {
+  test(`on ${protocol} a call that takes too long ends, the server stops it, and the connection goes on (002-26, 003-39, 004-24)`, async () => {
     const { tool, stopped } = endless();
     const client = await open(await serve([tool]), { protocol });
     const failure = client.callTool('endless', {}, { timeoutMs: 50 });

@@ -248,12 +248,10 @@ export const documents: readonly {
 export const notYet: Readonly<Record<string, string>> = {
   '000-03': 'needs the host that runs a model',
   '001-52': 'needs the host that runs a model; on the server, the stage `approve` goes by the hints',
-  '001-58': 'needs an example that runs in a browser',
   '002-03': 'needs the host that runs a model',
   '002-04': 'needs the host that runs a model',
   '002-23': 'needs the host that runs a model',
   '002-24': 'needs the host that runs a model',
-  '002-25': 'no test of the client proves it yet',
   '002-27': 'needs the host that runs a model',
   '003-13': 'needs the host that runs a model',
   '003-14': 'needs the host that runs a model',
@@ -265,22 +263,16 @@ export const notYet: Readonly<Record<string, string>> = {
   '003-30': 'needs the host that runs a model',
   '003-31': 'needs the host that runs a model',
   '003-32': 'needs the host that runs a model',
-  '003-34': 'no test of the client proves it yet',
-  '003-35': 'no test of the client proves it yet',
-  '003-40': 'no test of the client proves it yet',
-  '003-42': 'no test of the client proves it yet',
-  '003-43': 'no test of the client proves it yet',
   '004-03': 'each check is proven alone; no test shows all of them in one call',
   '004-21': 'needs the host that runs a model',
   '004-22': 'needs the host that runs a model',
-  '004-23': 'no test of the client proves it yet',
   '004-25': 'needs the host that runs a model',
 };
 
 /** Requirements that tests prove in part, with what is still missing. */
 export const inPart: Readonly<Record<string, string>> = {
-  '000-17': 'the server makes it a link; no test shows that the client accepts it',
   '000-33': 'the message does not begin with the exact sentence of the document',
+  '001-58': 'there is a function for it; no example runs in a browser',
   '003-01': 'nothing computes or transforms data yet',
   '003-12': 'nothing puts a local server into a sandbox',
   '003-20': 'the server limits; the host that runs a model does not exist yet',

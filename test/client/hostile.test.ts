@@ -1,0 +1,186 @@
+import { expect, test } from 'vitest';
+import { connect } from '../../src/index.ts';
+import { within } from '../within.ts';
+import { makeUp, open, said, standard, type Got } from './peers.ts';
+
+const tight = {
+  timeouts: { callMs: 400, absoluteMs: 400, connectMs: 2_000 },
+  limits: { messageBytes: 100_000, messagesPerRequest: 500 },
+};
+
+/** What a call to a server that does this comes to; it must end soon, and the next call must work. */
+async function misbehaving(act: (got: Got) => void, options = {}): Promise<unknown> {
+  let isHostile = true;
+  const server = await makeUp((got) => {
+    if (got.body['method'] !== 'tools/call') return standard(got);
+    return isHostile ? act(got) : got.reply(said('well behaved'));
+  });
+  const client = await open(server.url, { ...tight, ...options });
+  await client.listTools();
+  const outcome = client.callTool('echo', { text: 'x' }).catch((error: unknown) => error);
+  const ended = await within(3_000, 'the call to end', outcome);
+  isHostile = false;
+  expect(await client.callTool('echo').text()).toBe('well behaved');
+  expect(client.underWay).toBe(0);
+  return ended;
+}
+
+const raw = ({ response }: Got, body: string, type = 'application/json'): void => {
+  response.writeHead(200, { 'content-type': type });
+  response.end(body);
+};
+
+test.each<[string, (got: Got) => void, string]>([
+  ['never answers', () => {}, 'timed_out'],
+  [
+    'drips bytes without end',
+    ({ response }) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const timer = setInterval(() => response.write(' '), 20);
+      response.on('close', () => clearInterval(timer));
+    },
+    'timed_out',
+  ],
+  [
+    'sends more than is taken',
+    ({ response }) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.on('error', () => {});
+      const chunk = Buffer.alloc(65_536, 0x20);
+      const flood = (): void => {
+        while (!response.destroyed && response.write(chunk));
+        if (!response.destroyed) response.once('drain', flood);
+      };
+      flood();
+    },
+    'invalid_answer',
+  ],
+  [
+    'sends an event without end',
+    ({ response }) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const timer = setInterval(() => response.write(`data: ${'x'.repeat(50_000)}`), 5);
+      response.on('close', () => clearInterval(timer));
+    },
+    'invalid_answer',
+  ],
+  [
+    'sends a flood of notifications',
+    (got) => {
+      const send = got.stream();
+      for (let count = 0; count < 5_000; count++)
+        send({ method: 'notifications/message', params: { level: 'info', data: count } });
+    },
+    'invalid_answer',
+  ],
+  [
+    'answers another request',
+    (got) => raw(got, '{"jsonrpc":"2.0","id":999,"result":{"content":[]}}'),
+    'invalid_answer',
+  ],
+  [
+    'answers with an id of another type',
+    (got) => raw(got, `{"jsonrpc":"2.0","id":"${String(got.body['id'])}","result":{}}`),
+    'invalid_answer',
+  ],
+  [
+    'answers with a result and an error',
+    (got) => raw(got, `{"jsonrpc":"2.0","id":${String(got.body['id'])},"result":{},"error":{}}`),
+    'invalid_answer',
+  ],
+  [
+    'answers with a result that is a list',
+    (got) => raw(got, `{"jsonrpc":"2.0","id":${String(got.body['id'])},"result":[]}`),
+    'invalid_answer',
+  ],
+  [
+    'answers with an unknown kind of result',
+    (got) => got.reply({ resultType: 'surprise' }),
+    'invalid_answer',
+  ],
+  ['answers with a page in HTML', (got) => raw(got, '<html>', 'text/html'), 'invalid_answer'],
+  ['answers with broken JSON', (got) => raw(got, '{"jsonrpc":'), 'invalid_answer'],
+  ['answers with bottomless JSON', (got) => raw(got, '['.repeat(5_000)), 'invalid_answer'],
+  [
+    'answers with keys that are there twice',
+    (got) =>
+      raw(got, `{"jsonrpc":"2.0","id":${String(got.body['id'])},"result":{"content":[],"content":[]}}`),
+    'invalid_answer',
+  ],
+  [
+    'answers in another encoding',
+    ({ response }) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+      response.end('x');
+    },
+    'invalid_answer',
+  ],
+  [
+    'closes in the middle of an event',
+    ({ response }) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: {"jsonrpc"', () => response.destroy());
+    },
+    'upstream_unavailable',
+  ],
+  ['closes at once', ({ response }) => response.destroy(), 'upstream_unavailable'],
+  ['fails', ({ response }) => void response.writeHead(500).end('oops'), 'upstream_unavailable'],
+  ['answers with nothing', ({ response }) => void response.writeHead(202).end(), 'upstream_unavailable'],
+])('a server that %s', async (_title, act, code) => {
+  expect(await misbehaving(act)).toMatchObject({ code });
+});
+
+test.each([301, 302, 303, 307, 308])(
+  'a redirect (%i) is an error, and no credential goes there',
+  async (status) => {
+    const elsewhere = await makeUp((got) => got.reply({}));
+    const server = await makeUp(
+      (got) => void got.response.writeHead(status, { location: elsewhere.url }).end(),
+    );
+    const failure = connect(server.url, { headers: { authorization: 'Bearer secret' } });
+    await expect(failure).rejects.toThrow('redirects elsewhere');
+    expect(elsewhere.got).toEqual([]);
+  },
+);
+
+test('progress that is for others, or goes back, is not told', async () => {
+  const seen: number[] = [];
+  const server = await makeUp((got) => {
+    if (got.body['method'] !== 'tools/call') return standard(got);
+    const { id } = got.body;
+    const send = got.stream();
+    for (const [progressToken, progress] of [
+      [999, 1],
+      [id, 5],
+      [id, 3],
+      [String(id), 9],
+      [id, 'x'],
+      [id, 6],
+    ])
+      send({ method: 'notifications/progress', params: { progressToken, progress } });
+    send({ id, result: said('done') });
+    got.response.end();
+  });
+  const client = await open(server.url);
+  await client.callTool('echo', {}, { onProgress: ({ progress }) => seen.push(progress) });
+  expect(seen).toEqual([5, 6]);
+});
+
+test('a list that never ends is given up', async () => {
+  let page = 0;
+  const server = await makeUp((got) => {
+    if (got.body['method'] !== 'tools/list') return standard(got);
+    return got.reply({ tools: [], nextCursor: String(page++), ttlMs: 0, cacheScope: 'private' });
+  });
+  const client = await open(server.url, { limits: { pages: 20 } });
+  await expect(client.listTools()).rejects.toMatchObject({ code: 'invalid_answer' });
+  expect(page).toBeLessThanOrEqual(20);
+});
+
+test('addresses of private networks are refused where only public ones may be reached', async () => {
+  for (const url of ['https://127.0.0.1:1/mcp', 'https://[::1]/mcp', 'https://localhost/mcp'])
+    await expect(connect(url, { addresses: 'public' })).rejects.toMatchObject({ code: 'refused' });
+  await expect(connect('http://example.com/', { addresses: 'public' })).rejects.toMatchObject({
+    code: 'invalid_setup',
+  });
+});
