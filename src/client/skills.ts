@@ -54,9 +54,7 @@ export async function listSkills(client: Reader): Promise<readonly Skill[]> {
   throw wrong(`a list of over ${MAX_PAGES} pages`);
 }
 
-/**
- * Reads a skill's SKILL.md and holds it against size, digest and front matter of its entry; a difference is an error.
- */
+/** Reads a skill's SKILL.md and checks size, digest and front matter against its entry. */
 export async function loadSkill(client: Reader, skill: Skill): Promise<LoadedSkill> {
   const bytes = await readChecked(client, skill, skill.uri);
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);

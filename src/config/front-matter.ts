@@ -4,10 +4,7 @@ import { isObject } from '../base/json.ts';
 
 const MAX_LENGTH = 65_536;
 
-/**
- * The YAML between the two lines of dashes at the beginning of a Markdown text; throws where there is none, or it is
- * broken.
- */
+/** Reads the YAML between two lines of dashes at the beginning of a text; throws where there is none. */
 export function parseFrontMatter(text: string): Readonly<Record<string, unknown>> {
   const found = /^\uFEFF?---[ \t]*\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text.slice(0, MAX_LENGTH));
   const document = found && parseDocument(found[1]!, { schema: 'core', uniqueKeys: true });

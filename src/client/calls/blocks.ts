@@ -14,10 +14,7 @@ export function filterByAudience(
   });
 }
 
-/**
- * The blocks that fit into so many bytes, the most important first to stay; their order stays too. Priority 1 always
- * stays.
- */
+/** The blocks that fit into so many bytes, by priority; their order stays, and so does what has priority 1. */
 export function trimByPriority(blocks: readonly ContentBlock[], maxBytes: number): readonly ContentBlock[] {
   const kept = new Set<ContentBlock>();
   let left = maxBytes;
@@ -33,10 +30,7 @@ export function trimByPriority(blocks: readonly ContentBlock[], maxBytes: number
   return blocks.filter((block) => kept.has(block));
 }
 
-/**
- * The blocks with what resource links lead to in their place, read from the same server; links that cannot be read
- * stay.
- */
+/** Puts what resource links lead to in their place, read from the same server; links that cannot be read stay. */
 export async function resolveLinks(
   blocks: readonly ContentBlock[],
   client: Pick<Client, 'readResource'>,
