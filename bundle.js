@@ -24,7 +24,8 @@ const entries = {
 
 // Both drop calls whose value is not used, and with them the errors those would throw.
 const asWritten = { treeshake: false };
-const minify = { mangle: true, compress: false, codegen: true };
+// Names of functions and classes stay, so that the stacks in a log can be read.
+const minify = { mangle: { keepNames: true, toplevel: true }, compress: false, codegen: true };
 
 // Zod's messages in fifty languages, of which a server loads one.
 const withoutTranslations = {

@@ -10,6 +10,12 @@ export function auditTable(rows: readonly JournalRow[]): string {
   return formatTable(HEADINGS, rows.map(cellsOf), 'No rows match.');
 }
 
+/** Rows without headings, to go below a table. */
+export function auditLines(rows: readonly JournalRow[]): string {
+  const table = auditTable(rows);
+  return table.slice(table.indexOf('\n') + 1);
+}
+
 /** Sorts rows by time: a row that counts many refusals is written a moment after its time. */
 export function inOrderOfTime(rows: readonly JournalRow[]): readonly JournalRow[] {
   let before = 0;

@@ -1,9 +1,10 @@
 import type { KeyObject } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { ToolcribError } from '../base/errors.ts';
 import type { StorePlaces } from '../gateway/open-store.ts';
 import { checkpointKeys } from '../store/journal/checkpoint.ts';
 import { damageIn } from '../store/journal/damage.ts';
-import { readJournal, type JournalRow, type RowFilter } from '../store/journal/reader.ts';
+import { newestGroup, readJournal, type JournalRow, type RowFilter } from '../store/journal/reader.ts';
 import { escapeUnseen } from '../base/escape-unseen.ts';
 import { OPERATOR_CHAIN } from '../store/journal/chain.ts';
 import { openSecrets } from '../store/secrets-file.ts';
@@ -11,7 +12,7 @@ import type { SqliteDatabase } from '../store/sqlite/database.ts';
 import { verifyJournal, type Verdict } from '../store/journal/verify.ts';
 import { chainOfTenant } from '../stages/record/audit-row.ts';
 import { findPlaces, withDatabase, type DeploymentFlags } from './deployment.ts';
-import { auditTable, inOrderOfTime, plainText } from './audit-table.ts';
+import { auditLines, auditTable, inOrderOfTime, plainText } from './audit-table.ts';
 import { toCsv, formatJson, parseSpan, printable } from './table.ts';
 
 /** Which rows of the record to show. */
@@ -25,15 +26,51 @@ export interface RowFlags extends DeploymentFlags {
   readonly until?: string;
   readonly limit?: string;
   readonly format?: 'jsonl' | 'csv';
+  /** Whether new rows are shown as they are written, until a signal. */
+  readonly follow?: boolean;
 }
 
-/** `toolcrib audit tail`: the newest rows, oldest of them first. */
+const FOLLOW_MS = 500;
+
+/** `toolcrib audit tail`: the newest rows, oldest of them first; and then those that follow. */
 export async function tailAudit(flags: RowFlags): Promise<void> {
-  await withRecord(flags, (db) =>
-    collect(readJournal(db, toFilter(flags, { order: 'newest', limit: 20 })), (rows) =>
-      show(inOrderOfTime(rows.toReversed()), flags),
-    ),
-  );
+  const places = await findPlaces(flags.config);
+  const filter = toFilter(flags, { order: 'newest', limit: 20 });
+  let hasHeadings = false;
+  let after = withDatabase(places, (db) => {
+    const upTo = newestGroup(db);
+    collect(readJournal(db, { ...filter, groups: { after: Number.MIN_SAFE_INTEGER, upTo } }), (rows) => {
+      show(inOrderOfTime(rows.toReversed()), flags);
+      hasHeadings = rows.length > 0;
+    });
+    return upTo;
+  });
+  if (!flags.follow) return;
+  const all = { ...filter, order: 'oldest', limit: Number.MAX_SAFE_INTEGER } as const;
+  for await (const _ of untilSignal(FOLLOW_MS)) {
+    if (process.stdout.errored) return;
+    after = withDatabase(places, (db) => {
+      // Lower than before when all rows were cut off.
+      const upTo = Math.max(after, newestGroup(db));
+      const rows = upTo > after ? [...readJournal(db, { ...all, groups: { after, upTo } })] : [];
+      if (rows.length === 0) return upTo;
+      if (hasHeadings && !flags.json) process.stdout.write(auditLines(rows));
+      else show(rows, flags);
+      hasHeadings = true;
+      return upTo;
+    });
+  }
+}
+
+/** A turn now and then, until the process is told to end. */
+async function* untilSignal(everyMs: number): AsyncGenerator<void> {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
+  while (!stop.signal.aborted) {
+    yield;
+    // A signal ends the wait early.
+    await setTimeout(everyMs, undefined, { signal: stop.signal }).catch(() => {});
+  }
 }
 
 /** `toolcrib audit search`: the newest rows that match. */
@@ -220,11 +257,11 @@ function toCells(row: JournalRow): string[] {
 }
 
 function show(rows: readonly JournalRow[], flags: RowFlags): void {
-  if (flags.json) {
-    for (const row of rows) process.stdout.write(`${toJson(row)}\n`);
-    return;
-  }
-  process.stdout.write(auditTable(rows));
+  process.stdout.write(flags.json ? jsonLines(rows) : auditTable(rows));
+}
+
+function jsonLines(rows: readonly JournalRow[]): string {
+  return rows.map((row) => `${toJson(row)}\n`).join('');
 }
 
 function toJson(row: JournalRow): string {

@@ -178,6 +178,7 @@ for (const [name, isApproved] of [
 const audit = program.command('audit').description('read and verify the record');
 withRows(audit.command('tail'))
   .description('show the newest rows')
+  .option('-f, --follow', 'go on showing rows as they are written, until Ctrl-C')
   .action(async (flags: RowFlags) => (await import('./audit.ts')).tailAudit(flags));
 withRows(audit.command('search'))
   .description('find rows, newest first')

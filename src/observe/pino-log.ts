@@ -2,6 +2,7 @@ import { destination as openDestination, pino } from 'pino';
 import { cleanText } from './clean-text.ts';
 import { flatten, type Log, type LogLevel } from './log.ts';
 import type { Secrets } from './secrets.ts';
+import { terminalLine } from './terminal-line.ts';
 
 const MAX_LINE_BYTES = 16_384;
 const MAX_FACTS = 64;
@@ -17,7 +18,7 @@ export interface LogOptions {
   readonly level: LogLevel | 'silent';
   /** Secrets to keep out of the log. */
   readonly secrets: Secrets;
-  /** Receives each line; standard error unless set. */
+  /** Receives each line; standard error unless set, in a form for people if that is a terminal. */
   readonly destination?: { write(line: string): void };
 }
 
@@ -56,7 +57,9 @@ function standardError(): { write(line: string): void } {
   const stream = openDestination({ dest: 2, sync: true });
   // If standard error is closed, there is nowhere to report it.
   stream.on('error', () => {});
-  return { write: (line) => void stream.write(line) };
+  if (!process.stderr.isTTY) return { write: (line) => void stream.write(line) };
+  const hasColours = !process.env['NO_COLOR'];
+  return { write: (line) => void stream.write(terminalLine(line, hasColours)) };
 }
 
 function toFields(

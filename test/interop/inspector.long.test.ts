@@ -2,8 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startNode } from '../behaviour/child.ts';
+import { serve } from '../served.ts';
 import { INSPECTOR } from '../../src/cli/connect/inspector.ts';
 import { openFixture, type Fixture } from './cells.ts';
 import { cache, INSTALL_MS, installInto } from './install.ts';
@@ -16,6 +17,19 @@ const cells = (['legacy', 'auto', 'modern'] as const).flatMap((era) =>
 );
 
 beforeAll(() => installInto(folder, { [name]: version }), INSTALL_MS + 10_000);
+
+test('the command that serve prints lists the tools, with a key', async () => {
+  const { greeting, keys } = await serve({ config: { tools: { ready: { ping: {} } } } });
+  const printed = `npx ${name}@${version} `;
+  const line = greeting.split('\n').find((one) => one.includes(printed))!;
+  const words = line.slice(line.indexOf(printed) + printed.length).replace('YOUR-KEY', keys.ada);
+  const args = [...words.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
+  const home = await mkdtemp(join(tmpdir(), 'inspector-'));
+  onTestFinished(() => rm(home, { recursive: true }));
+  const child = startNode([inspector, ...args], { HOME: home, USERPROFILE: home });
+  const [output] = await Promise.all([text(child.process.stdout), child.exit]);
+  expect(JSON.parse(output)).toMatchObject({ tools: [{ name: 'ping' }] });
+}, 60_000);
 
 describe.each(cells)('The Inspector ($era) over $transport', ({ era, transport }) => {
   let shop: Fixture;

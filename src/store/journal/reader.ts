@@ -12,6 +12,8 @@ export interface RowFilter {
   readonly fields?: readonly { readonly names: readonly string[]; readonly value: string }[];
   readonly since?: number | undefined;
   readonly until?: number | undefined;
+  /** Only groups after this one, up to that one. */
+  readonly groups?: { readonly after: number; readonly upTo: number } | undefined;
   readonly limit: number;
   /** Oldest first, or newest first. */
   readonly order: 'oldest' | 'newest';
@@ -26,15 +28,15 @@ export interface JournalRow extends ChainRow {
  * Finds rows group by group, so that a long record needs little memory; throws at the end if a group could not be read.
  */
 export function* readJournal(db: SqliteDatabase, filter: RowFilter): Generator<JournalRow> {
-  const { since, until, limit, order } = filter;
+  const { since, until, limit, order, groups: between } = filter;
   const direction = order === 'oldest' ? 'asc' : 'desc';
   let found = 0;
   let unreadable: number | undefined;
   const { after, upTo } = spanOf(db, since, until);
   const groups = db.iterate<{ id: number; rows: StoredBytes }>(
     `select id, ${textBytes('rows')} from journal where id > ? and id <= ? order by id ${direction}`,
-    after,
-    upTo,
+    Math.max(after, between?.after ?? after),
+    Math.min(upTo, between?.upTo ?? upTo),
   );
   for (const { id, rows } of groups) {
     const text = decodeText(rows);
@@ -56,6 +58,11 @@ export function* readJournal(db: SqliteDatabase, filter: RowFilter): Generator<J
       'invalid_setup',
       `Group ${unreadable} of the record is damaged and not shown; run: toolcrib audit verify`,
     );
+}
+
+/** The number of the newest group; every later one has a higher number. */
+export function newestGroup(db: SqliteDatabase): number {
+  return db.get<{ id: number | null }>('select max(id) as id from journal')?.id ?? 0;
 }
 
 // A row is written a moment after its time, and clocks may be set.
