@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises';
+import { isLoopback } from '../base/loopback.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { createOutboundClient } from '../net/create-outbound-client.ts';
 
@@ -16,12 +17,11 @@ export type FetchDocument = (url: URL, named: URL) => Promise<FetchedDocument | 
 
 const MAX_BYTES = 262_144;
 const TIMEOUT_MS = 5_000;
-const LOOPBACK: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** Parses a URL that can be trusted: https, or this machine. */
 export function parseTrustedUrl(text: string, what: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const isTrusted = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.has(url.hostname));
+  const isTrusted = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname));
   if (url && isTrusted && url.username === '' && url.password === '') return url;
   throw new ToolcribError(
     'invalid_setup',

@@ -23,3 +23,6 @@ export function orElse<T>(work: () => Awaitable<T>, recover: (error: unknown) =>
 export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
+
+/** Does nothing: for promises whose failure is heard elsewhere, and for hooks that nobody sets. */
+export function nothing(): void {}

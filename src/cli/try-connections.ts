@@ -1,3 +1,4 @@
+import { endsWithin } from '../base/within.ts';
 import { keyReader } from '../auth/discover-keys.ts';
 import { fetchDocument } from '../auth/fetch-document.ts';
 import { formatPath, type Complaint } from '../config/complaint.ts';
@@ -37,15 +38,8 @@ export async function tryConnections(
 
 // Finding an issuer's keys takes several requests, each with a limit of its own.
 async function inTime(work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, refuse) => {
-    timer = setTimeout(() => refuse(new Error('there was no answer in time')), TIMEOUT_MS + GRACE_MS);
-  });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const isAnswered = await endsWithin(TIMEOUT_MS + GRACE_MS, work);
+  if (!isAnswered) throw new Error('there was no answer in time');
 }
 
 /** A connection to try, and its place in the configuration. */

@@ -1,3 +1,4 @@
+import { nothing } from '../base/awaitable.ts';
 import type { Call, ClientFacts, ClientLogLevel, Publication } from './call.ts';
 import type { Caller, Tenant } from './caller.ts';
 import type { ResourceLinkBlock } from './content.ts';
@@ -205,8 +206,6 @@ async function runInTurn(cleanups: readonly (() => unknown)[]): Promise<void> {
     }
   }
 }
-
-function nothing(): void {}
 
 const NO_SERVICES: Services = Object.freeze({});
 

@@ -1,5 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import type { Caller } from '../core/caller.ts';
+import { endsWithin } from '../base/within.ts';
 import { ToolcribError } from '../base/errors.ts';
 import type { Log } from '../observe/log.ts';
 import { readFamily } from '../observe/metrics.ts';
@@ -229,9 +230,11 @@ class RunningGateway implements Gateway {
     // Before any wait, so that no new calls arrive; calls stopped after the drain still have a connection for their
     // response.
     const closed = this.#listening?.close(drainMs + LAST_WORDS_MS) ?? Promise.resolve();
-    await within(drainMs, this.#reloading);
+    // A reload is aborted when the server stops, and connections close after their last response; if one does not, the
+    // wait ends with the drain.
+    await endsWithin(drainMs, this.#reloading);
     this.#unwatch?.();
-    await within(stopAt - performance.now(), closed);
+    await endsWithin(stopAt - performance.now(), closed);
     this.server.close();
     // Tasks, and calls of older clients, continue without a connection.
     await this.#settled(stopAt);
@@ -307,17 +310,6 @@ class RunningGateway implements Gateway {
       this.log('error', `The row "${kind}" could not be written to the record.`, { cause });
     }
   }
-}
-
-// A reload is aborted when the server stops, and connections close after their last response; if one does not, the wait
-// ends with the drain.
-async function within(ms: number, work: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const drained = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, ms);
-  });
-  await Promise.race([work, drained]);
-  clearTimeout(timer);
 }
 
 function measure({ metrics, store, buckets, slots, breakers, results }: Lasting): void {

@@ -1,3 +1,4 @@
+import { nothing } from '../base/awaitable.ts';
 import { digest } from '../base/digest.ts';
 import { limitTime } from '../core/essentials/limit-time.ts';
 import { permit } from '../core/essentials/permit.ts';
@@ -92,8 +93,6 @@ const ONLY_ASKERS = { when: [] };
 const LONGEST = { seconds: 3600 };
 // Checks written by authors should be quick.
 const CHECK_MS = 30_000;
-
-function nothing(): void {}
 
 interface RecordStages {
   readonly audit: AuditStage;

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { OutboundError } from './outbound.ts';
 import { isIpHost } from './is-global-address.ts';
 import type { OutboundRules } from './outbound-rules.ts';
-import { raceStop } from './within-time.ts';
+import { within } from '../base/within.ts';
 
 /**
  * Resolves the host of a checked URL and refuses it if any address is not allowed. The connection uses these
@@ -15,7 +15,7 @@ export async function findAddresses(
 ): Promise<readonly string[]> {
   // Only a trusted origin can have an address as its host here.
   if (isIpHost(hostname)) return [hostname.replaceAll(/[[\]]/g, '')];
-  const addresses = await raceStop(resolve(hostname, rules, stop), stop);
+  const addresses = await within(Infinity, stop, resolve(hostname, rules, stop));
   if (addresses.length === 0) throw notFound();
   const isOpen = rules.isTrusted(origin)
     ? (address: string) => isIP(address) !== 0

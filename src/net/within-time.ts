@@ -27,19 +27,3 @@ export async function withinTime<T>(
     signal?.removeEventListener('abort', cancel);
   }
 }
-
-/** Settles as `work` does, or fails as soon as `stop` aborts; for work that cannot be stopped. */
-export async function raceStop<T>(work: Promise<T>, stop: AbortSignal): Promise<T> {
-  let giveUp = (): void => {};
-  const stopped = new Promise<never>((_resolve, reject) => {
-    giveUp = () => reject(stop.reason as Error);
-    stop.addEventListener('abort', giveUp, { once: true });
-    // A signal that has already aborted fires no event.
-    if (stop.aborted) giveUp();
-  });
-  try {
-    return await Promise.race([work, stopped]);
-  } finally {
-    stop.removeEventListener('abort', giveUp);
-  }
-}

@@ -44,6 +44,18 @@ export function followIn(root: Node): Follow {
   return (pointer) => (isPointer(pointer) ? resolvePointer(root, pointer) : anchors.get(pointer));
 }
 
+/** The same schema for another place: its references to itself lead to where it stands now, such as `#/anyOf/0`. */
+export function moveReferences(node: unknown, place: string): unknown {
+  if (Array.isArray(node)) return node.map((item) => moveReferences(item, place));
+  if (typeof node !== 'object' || node === null) return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => {
+      const isOwn = key === '$ref' && typeof value === 'string' && isPointer(value);
+      return [key, isOwn ? `${place}${value.slice(1)}` : moveReferences(value, place)];
+    }),
+  );
+}
+
 interface Measuring {
   readonly follow: Follow;
   readonly costs: Map<Node, number>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nothing } from '../base/awaitable.ts';
 import type { ToolCall } from '../core/call.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { digest } from '../base/digest.ts';
@@ -118,11 +119,11 @@ class Ledger {
       // The error of a stopped call does not say what the tool did.
       const isKnown = record.hasIntent && !call.cancellation.reason;
       const outcome = isKnown ? failureText(error) : undefined;
-      if (outcome !== undefined) await reservations.finish(owner, key, outcome).catch(ignore);
+      if (outcome !== undefined) await reservations.finish(owner, key, outcome).catch(nothing);
       // Stopped between the intent and the run, or by a question that could not be asked: what comes before a question
       // is safe to repeat.
       else if (record.hasIntent && (!record.hasRun || couldNotAsk(call, error)))
-        await reservations.release(owner, key).catch(ignore);
+        await reservations.release(owner, key).catch(nothing);
       throw error;
     }
     if (!record.hasIntent) {
@@ -140,12 +141,10 @@ class Ledger {
     }
     const outcome = resultText(result, record.bytes);
     // An outcome that cannot be stored stays unknown; this caller still gets the result.
-    if (outcome !== undefined) await reservations.finish(owner, key, outcome).catch(ignore);
+    if (outcome !== undefined) await reservations.finish(owner, key, outcome).catch(nothing);
     return result;
   }
 }
-
-function ignore(): void {}
 
 function couldNotAsk({ interview }: ToolCall, error: unknown): boolean {
   return (

@@ -1,6 +1,6 @@
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import { raceStop } from '../../net/within-time.ts';
+import { within } from '../../base/within.ts';
 import { beginSignIn, completeSignIn, type PendingSignIn } from './authorization-code.ts';
 import type { Authorizer, Challenge, NeedsSignIn, OutgoingRequest } from './authorizer.ts';
 import { listenForCallback, type CallbackListener } from './callback-listener.ts';
@@ -78,7 +78,7 @@ class OAuthSignIn implements ClientSignIn {
   challenged(challenge: Challenge, signal?: AbortSignal): Promise<Outcome> {
     const key = `${challenge.status} ${challenge.sent['authorization'] ?? ''} ${challenge.wwwAuthenticate ?? ''}`;
     const flight = this.#flights.get(key) ?? this.#start(key, challenge);
-    return signal ? raceStop(flight, signal) : flight;
+    return signal ? within(Infinity, signal, flight) : flight;
   }
 
   async finish(redirectedTo: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { moveReferences } from '../../schema/references.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { escapeUnseen } from '../../base/escape-unseen.ts';
 import { isObject } from '../../base/json.ts';
@@ -162,20 +163,8 @@ function orConfirmation(schema: JsonSchema): JsonSchema {
   return {
     ...($schema !== undefined && { $schema }),
     ...(schema['type'] === 'object' && { type: 'object' }),
-    anyOf: [moveReferences(own), WAITING],
+    anyOf: [moveReferences(own, '#/anyOf/0'), WAITING],
   };
-}
-
-// The schema stands one level deeper than it was written for.
-function moveReferences(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(moveReferences);
-  if (!isObject(node)) return node;
-  return Object.fromEntries(
-    Object.entries(node).map(([key, value]) => {
-      const isPointer = key === '$ref' && typeof value === 'string' && /^#(\/|$)/.test(value);
-      return [key, isPointer ? `#/anyOf/0${value.slice(1)}` : moveReferences(value)];
-    }),
-  );
 }
 
 const MAX_SHOWN = 1_000;

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Jiti, ModuleCache } from 'jiti';
+import { Overdue, within } from '../../base/within.ts';
 import { ImportReader, type ImportGraph } from './import-graph.ts';
 
 /** The default time limit for loading a file. */
@@ -78,21 +79,12 @@ async function run(jiti: Jiti, file: string, cache: ModuleCache): Promise<Readon
   return (ran ?? {}) as Readonly<Record<string, unknown>>;
 }
 
+// The timer keeps the process alive: otherwise a command whose file awaits for ever would end silently.
 async function withinLimits<T>(work: Promise<T>, { loadMs, signal }: LoadLimits): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  let stop = (): void => {};
-  const over = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason as Error);
-    // Keeps the process alive: otherwise a command whose file awaits for ever would end silently.
-    timer = setTimeout(() => reject(new Error(tooLong(loadMs))), loadMs);
-    signal.addEventListener('abort', stop);
-    if (signal.aborted) stop();
-  });
   try {
-    return await Promise.race([work, over]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', stop);
+    return await within(loadMs, signal, work);
+  } catch (error) {
+    throw error instanceof Overdue ? new Error(tooLong(loadMs)) : error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isLoopback } from './server.ts';
+import { isLoopback } from '../../base/loopback.ts';
 
 const secureUrl = z
   .string()

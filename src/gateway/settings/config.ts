@@ -1,7 +1,8 @@
 import { z } from 'zod';
+import { isLoopback } from '../../base/loopback.ts';
 import { accessOptions } from '../../stages/access/rules.ts';
 import { authSection, issuersOf } from './auth.ts';
-import { isLoopback, logSection, serverSection, storeSection } from './server.ts';
+import { logSection, serverSection, storeSection } from './server.ts';
 import { stagesSection } from './stages.ts';
 import { toolsSection } from './tools.ts';
 import type { Path } from '../../config/yaml-text.ts';

@@ -1,3 +1,4 @@
+import { isLoopback } from '../../base/loopback.ts';
 import { z } from 'zod';
 
 /** Where to listen. */
@@ -12,11 +13,6 @@ export function parseAddress(text: string): Address | undefined {
   const port = Number(match?.[2]);
   if (!match || port > 65_535) return undefined;
   return { host: (match[1] ?? '127.0.0.1').replace(/^\[|\]$/g, ''), port };
-}
-
-/** Whether only this machine can reach an address. */
-export function isLoopback(host: string): boolean {
-  return /^(?:127\.0\.0\.1|::1|localhost)$/.test(host.replace(/^\[|\]$/g, ''));
 }
 
 const listen = z

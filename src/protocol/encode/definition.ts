@@ -1,3 +1,4 @@
+import { moveReferences } from '../../schema/references.ts';
 import { describePrompt, type Prompt } from '../../core/prompts/prompt.ts';
 import {
   describeResource,
@@ -65,19 +66,7 @@ function toObjectRoot(schema: JsonSchema): JsonSchema {
   return {
     ...($schema !== undefined && { $schema }),
     type: 'object',
-    properties: { result: moveReferences(inner) },
+    properties: { result: moveReferences(inner, '#/properties/result') },
     required: ['result'],
   };
-}
-
-function moveReferences(node: unknown): unknown {
-  if (Array.isArray(node)) return node.map(moveReferences);
-  if (typeof node !== 'object' || node === null) return node;
-  return Object.fromEntries(
-    Object.entries(node).map(([key, value]) => {
-      const isPointer =
-        key === '$ref' && typeof value === 'string' && (value === '#' || value.startsWith('#/'));
-      return [key, isPointer ? `#/properties/result${value.slice(1)}` : moveReferences(value)];
-    }),
-  );
 }

@@ -1,3 +1,4 @@
+import { isLoopbackAuthority } from '../../base/loopback.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { headerValue, type Headers } from '../../protocol/wire/headers.ts';
 
@@ -30,7 +31,6 @@ export interface EndpointOptions {
 
 const MAX_HEADER_FIELDS = 64;
 const TENANTS = '/t/';
-const LOOPBACK_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/;
 const FORWARDING = [
   'forwarded',
   'via',
@@ -194,7 +194,7 @@ function checkHost({ target, headers }: Head, { allowedHosts }: EndpointOptions)
   if (allowedHosts === 'any') return;
   const host = headerValue(headers, 'host')?.toLowerCase();
   if (host === undefined) throw new ToolcribError('invalid_request', 'A request needs a Host header.');
-  if (!(allowedHosts ? allowedHosts.includes(host) : LOOPBACK_HOST.test(host))) {
+  if (!(allowedHosts ? allowedHosts.includes(host) : isLoopbackAuthority(host))) {
     throw new ToolcribError(
       'refused_origin',
       'This host name is not served here; its operator can add it to allowedHosts.',
@@ -209,7 +209,7 @@ function isAllowedOrigin(origin: string, { allowedOrigins }: EndpointOptions): b
   if (allowedOrigins.includes(origin)) return true;
   const separator = origin.indexOf('://');
   const scheme = origin.slice(0, Math.max(separator, 0));
-  return (scheme === 'http' || scheme === 'https') && LOOPBACK_HOST.test(origin.slice(separator + 3));
+  return (scheme === 'http' || scheme === 'https') && isLoopbackAuthority(origin.slice(separator + 3));
 }
 
 function tenantOf(path: string, { path: own = '', tenants = false }: EndpointOptions): string {

@@ -1,5 +1,6 @@
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { isLoopback } from '../../base/loopback.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { Connections } from './connections.ts';
 import type { Server } from '../create-server.ts';
@@ -46,8 +47,6 @@ const LIMITS = {
   // The gate refuses a request without a Host, as it refuses everything else.
   requireHostHeader: false,
 };
-/** The addresses only this machine can reach. */
-export const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
 
 /** Puts a server on the network, straight on `node:http`. */
 export async function listen(server: Server, options: ListenOptions = {}): Promise<Listening> {
@@ -178,7 +177,7 @@ function explain({ code }: NodeJS.ErrnoException, host: string, port: number): s
 }
 
 function checkExposure({ options }: Server, host: string): void {
-  if (LOOPBACK.has(host)) return;
+  if (isLoopback(host)) return;
   if (!options.authenticate) {
     throw new ToolcribError(
       'invalid_setup',

@@ -9,7 +9,7 @@ import { refusal, type Argument } from './arguments.ts';
 export async function requireBelow(folder: string, args: readonly Argument[]): Promise<void> {
   const paths = args.filter(({ isPath }) => isPath);
   if (paths.length === 0) return;
-  const top = await realpath(folder).catch(nothing);
+  const top = await realpath(folder).catch(() => undefined);
   // Starting a program in a missing folder fails with its own message.
   if (top === undefined) return;
   for (const { text, label } of paths) {
@@ -38,5 +38,3 @@ function isAbsence(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOENT' || code === 'ENOTDIR';
 }
-
-function nothing(): undefined {}

@@ -1,3 +1,5 @@
+import { within } from '../../base/within.ts';
+import { nothing } from '../../base/awaitable.ts';
 import type { Entry } from './jail.ts';
 
 /** Changes folders one call at a time within this process, first come first served; a cancelled call does not wait. */
@@ -29,15 +31,6 @@ const lastTurns = new Map<string, Promise<void>>();
 
 async function unlessAborted(waiting: Promise<unknown>, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  let stop = nothing;
-  const aborted = new Promise<void>((done) => (stop = done));
-  signal.addEventListener('abort', stop);
-  try {
-    await Promise.race([waiting, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+  await within(Infinity, signal, waiting);
   signal.throwIfAborted();
 }
-
-function nothing(): void {}

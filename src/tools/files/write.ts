@@ -1,5 +1,6 @@
 import { constants, type Stats } from 'node:fs';
 import { link, open, rename, unlink, type FileHandle } from 'node:fs/promises';
+import { nothing } from '../../base/awaitable.ts';
 import { lookUp, withFolder, type Entry } from './jail.ts';
 import { TEMPORARY_PREFIX } from './jail-path.ts';
 import { ALREADY_EXISTS, HARD_LINKED, typeNotAllowed } from './failure.ts';
@@ -81,5 +82,3 @@ function tooLarge(size: number, maxBytes: number): Outcome {
     message: `The content has ${size} bytes; one call writes at most ${maxBytes}. Split it into several files.`,
   };
 }
-
-function nothing(): void {}

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Connection, PoolConnection } from 'mysql2';
+import { nothing } from '../../base/awaitable.ts';
+import { within } from '../../base/within.ts';
 import { createRowTaker, sqlError, troubleOf, type SqlRows, type SqlStatement } from './driver.ts';
 import { mysqlError } from './mysql-error.ts';
 import { mysqlRow, type MysqlField } from './mysql-values.ts';
@@ -65,7 +67,7 @@ export class MysqlSession {
 
   /** Gives the connection back as it was, or not at all; a server that falls silent keeps nobody waiting. */
   async leave(): Promise<void> {
-    const isClean = await within(LEAVE_MS, this.#clean()).then(
+    const isClean = await within(LEAVE_MS, undefined, this.#clean()).then(
       () => true,
       () => false,
     );
@@ -173,7 +175,7 @@ export class MysqlSession {
       });
     });
     try {
-      await within(STOP_MS, killed);
+      await within(STOP_MS, undefined, killed);
     } catch (cause) {
       this.#line.onFailure(new Error('A statement could not be ended.', { cause }));
     } finally {
@@ -184,18 +186,3 @@ export class MysqlSession {
 }
 
 const NO_SUCH_THREAD = 1094;
-
-/** Waits for work so long and no longer. */
-async function within(ms: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, refuse) => {
-    timer = setTimeout(() => refuse(new Error('The server did not answer in time.')), ms);
-  });
-  try {
-    await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function nothing(): void {}

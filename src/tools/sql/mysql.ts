@@ -1,4 +1,5 @@
 import type { Pool, PoolConnection, PoolOptions } from 'mysql2';
+import { nothing } from '../../base/awaitable.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import {
   sharedPatience,
@@ -173,5 +174,3 @@ interface PoolState {
 function end(pool: Pool): Promise<void> {
   return new Promise((proceed) => pool.end(() => proceed()));
 }
-
-function nothing(): void {}

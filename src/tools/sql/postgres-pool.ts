@@ -1,5 +1,6 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { Client, Pool, PoolClient } from 'pg';
+import { endsWithin, within } from '../../base/within.ts';
+import { nothing } from '../../base/awaitable.ts';
 import { postgresTypes, type ReadArray } from './postgres-values.ts';
 
 /** The connections to one database, and a way to stop a statement from another connection. */
@@ -67,31 +68,13 @@ async function endStatement(
   // A server that has not started the statement yet ignores the request, so it is repeated.
   for (let tries = 0; tries < CANCEL_TRIES; tries++) {
     const isAsked = await cancel(another(), client).then(yes, no);
-    if (await endsSoon(isOver)) return;
+    if (await endsWithin(BETWEEN_TRIES_MS, isOver)) return;
     if (!isAsked) break;
   }
-  if (processId !== undefined) await within(STOP_MS, terminate(another(), processId)).catch(nothing);
-  if (await endsSoon(isOver)) return;
+  if (processId !== undefined)
+    await within(STOP_MS, undefined, terminate(another(), processId)).catch(nothing);
+  if (await endsWithin(BETWEEN_TRIES_MS, isOver)) return;
   throw new Error(`A statement could not be ended; its process is ${processId ?? 'not known'}.`);
-}
-
-/** Waits for work for a limited time. */
-export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const settled = new AbortController();
-  const late = pause(ms, undefined, { signal: settled.signal }).then(() => {
-    throw new Error('It took too long.');
-  });
-  late.catch(nothing);
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    settled.abort();
-    work.catch(nothing);
-  }
-}
-
-function endsSoon(isOver: Promise<void>): Promise<boolean> {
-  return Promise.race([isOver.then(yes), pause(BETWEEN_TRIES_MS, false)]);
 }
 
 // The library's types lack these members.
@@ -157,5 +140,3 @@ async function terminate(through: Client, processId: number): Promise<void> {
 
 const yes = (): boolean => true;
 const no = (): boolean => false;
-
-function nothing(): void {}

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 import type { PoolClient, QueryArrayConfig } from 'pg';
+import { within } from '../../base/within.ts';
+import { nothing } from '../../base/awaitable.ts';
 import {
   createRowTaker,
   sqlError,
@@ -9,7 +11,7 @@ import {
   type SqlStatement,
 } from './driver.ts';
 import { postgresError } from './postgres-error.ts';
-import { within, type PostgresPool } from './postgres-pool.ts';
+import type { PostgresPool } from './postgres-pool.ts';
 
 const BATCH_ROWS = 500;
 const LEAVE_MS = 2_000;
@@ -57,7 +59,7 @@ export class PostgresSession {
 
   /** Returns the connection in a clean state, or closes it; a server that does not respond blocks nobody. */
   async leave(): Promise<void> {
-    const isClean = await within(LEAVE_MS, this.#clean()).then(
+    const isClean = await within(LEAVE_MS, undefined, this.#clean()).then(
       () => true,
       () => false,
     );
@@ -168,5 +170,3 @@ function nextCount(
   const fitting = Math.floor((maxBytes - bytes) / (bytes / rows.length || 1)) + 1;
   return Math.min(Math.max(fitting, 1), maxRows + 1 - rows.length, BATCH_ROWS);
 }
-
-function nothing(): void {}

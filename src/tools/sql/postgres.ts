@@ -1,4 +1,5 @@
 import type { Pool, PoolClient } from 'pg';
+import { nothing } from '../../base/awaitable.ts';
 import {
   sharedPatience,
   sqlError,
@@ -116,5 +117,3 @@ async function checkOut(pool: Pool, { signal, timeoutMs }: SqlPatience): Promise
     connected.then(proceed, refuse).finally(settle);
   });
 }
-
-function nothing(): void {}

@@ -2,6 +2,8 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Overdue, within } from '../../base/within.ts';
+import { nothing } from '../../base/awaitable.ts';
 import { systemClock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { coverInherited } from '../../net/processes/inherited-descriptors.ts';
@@ -217,31 +219,14 @@ class Child {
 
   // A statement cannot be interrupted from inside its process, so on timeout the process is killed.
   async #within<T>(work: Promise<T>, { timeoutMs, signal }: SqlPatience): Promise<T> {
-    work.catch(nothing);
-    let settle = nothing;
-    const stopped = new Promise<never>((_, refuse) => {
-      const stop = (): void => refuse(signal.reason as Error);
-      const timer = setTimeout(() => refuse(sqlError('timed_out')), timeoutMs);
-      signal.addEventListener('abort', stop);
-      settle = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', stop);
-      };
-      if (signal.aborted) stop();
-    });
-    let isDone = false;
     try {
-      const value = await Promise.race([work, stopped]);
-      isDone = true;
-      return value;
-    } finally {
-      settle();
-      if (!isDone) void this.end();
+      return await within(timeoutMs, signal, work);
+    } catch (error) {
+      void this.end();
+      throw error instanceof Overdue ? sqlError('timed_out') : error;
     }
   }
 }
-
-function nothing(): void {}
 
 // The child gets neither the environment, with its secrets, nor open files of this process.
 function startChild(file: string): ChildProcess {
