@@ -18,7 +18,7 @@ const call = JSON.stringify({
 
 /** A server that says something, and goes on when it is told to, behind a proxy. */
 async function open(start: (upstream: string) => Promise<Proxy>) {
-  const go = deferred<void>();
+  const go = deferred();
   let runs = 0;
   const slow = defineTool({ name: 'slow', description: 'Waits.' }, async (_args, { progress }) => {
     runs++;
