@@ -6,7 +6,14 @@ import { join } from 'node:path';
 import { build } from 'rolldown';
 
 // Not compiled in: native, loaded only when needed, or shared with the program around it (docs/decisions/0008).
-const installed = ['@opentelemetry/api', 'jiti', 'libpg-query', 'libsql', 're2js'];
+const installed = [
+  '@jmespath-community/jmespath',
+  '@opentelemetry/api',
+  'jiti',
+  'libpg-query',
+  'libsql',
+  're2js',
+];
 
 const entries = {
   index: 'src/index.ts',
@@ -19,6 +26,7 @@ const entries = {
   gateway: 'src/gateway.ts',
   'store-worker': 'src/store/sqlite/worker.ts',
   'sql-child': 'src/tools/sql/child.ts',
+  'transform-worker': 'src/tools/compute/transform-worker.ts',
   'cli/main': 'src/cli/main.ts',
 };
 

@@ -87,6 +87,14 @@ const makers: Makers = {
     ],
   }),
   get_time: () => ({ tools: [getTimeTool()] }),
+  calculate: async () => {
+    const { calculateTool } = await import('../tools/compute/calculate.ts');
+    return { tools: [calculateTool()] };
+  },
+  transform_data: async (options) => {
+    const { transformDataTool } = await import('../tools/compute/transform-data.ts');
+    return { tools: [transformDataTool(options)] };
+  },
   get_weather: async (options) => {
     const { getWeatherTool } = await import('../tools/get-weather.ts');
     return { tools: [getWeatherTool(options)] };

@@ -292,6 +292,8 @@ const ready: Readonly<Record<string, object>> = {
   ping: {},
   server_info: {},
   get_time: {},
+  calculate: {},
+  transform_data: {},
   get_weather: { apiKey: 'key' },
   notion: { token: 'token' },
   file_operations: { root: './data', write: true },

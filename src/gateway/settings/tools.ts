@@ -4,6 +4,7 @@ import { fetchApiDataOptions } from '../../tools/fetch-api-data-options.ts';
 import { getWeatherOptions } from '../../tools/get-weather-options.ts';
 import { notionOptions } from '../../tools/notion/options.ts';
 import { openApiEntry } from '../../tools/openapi/options.ts';
+import { transformDataOptions } from '../../tools/compute/transform-data-options.ts';
 import { queryDatabaseOptions } from '../../tools/database/options.ts';
 import { querySqlOptions } from '../../tools/database/query-sql-options.ts';
 import { runCommandOptions } from '../../tools/command/options.ts';
@@ -18,6 +19,10 @@ export const readySection = z.strictObject({
   ping: nothingToSet.exactOptional().describe('Answers `pong`: proves that calls come back.'),
   server_info: nothingToSet.exactOptional().describe('Tells name, version, protocol and what there is.'),
   get_time: nothingToSet.exactOptional().describe('Tells the time in any time zone.'),
+  calculate: nothingToSet.exactOptional().describe('Computes with exact decimals.'),
+  transform_data: transformDataOptions
+    .exactOptional()
+    .describe('Filters and converts JSON, CSV and YAML with JMESPath.'),
   get_weather: getWeatherOptions.exactOptional().describe('Tells the weather at a place.'),
   notion: notionOptions.exactOptional().describe('Finds, reads and deletes pages in Notion.'),
   file_operations: oneOrMore(fileOperationsOptions)
