@@ -1,9 +1,14 @@
+import { join } from 'node:path';
 import { ToolcribError } from '../base/errors.ts';
 import type { Finding, Severity } from '../lint/finding.ts';
 import { lintTools, ruleIds, type LintedTool, type LintReport } from '../lint/lint-tools.ts';
 import { collectTools } from './collect-tools.ts';
 import { standardOutput } from './output.ts';
+import { packageFolder } from './package-version.ts';
 import { formatJson, printable } from './table.ts';
+
+// The whole path, because the page is in this package and the command is run elsewhere.
+const PAGE = join(packageFolder, 'docs/lint.md');
 
 /** Options of `toolcrib lint`. */
 export interface LintFlags {
@@ -36,7 +41,7 @@ function readIgnored(text = ''): readonly string[] {
   if (unknown === undefined) return ids;
   throw new ToolcribError(
     'invalid_setup',
-    `--ignore takes rules of docs/lint.md separated by commas, such as name-verb,size-tool; there is no rule "${unknown}".`,
+    `--ignore takes rules of ${PAGE} separated by commas, such as name-verb,size-tool; there is no rule "${unknown}".`,
   );
 }
 
@@ -48,9 +53,7 @@ function forPeople({ tools, findings, tokens, counts }: LintReport, problems: re
   ];
   const total = `${count(tools.length, 'tool')}, about ${count(tokens, 'token')}: ${summary(counts, problems.length)}.`;
   const isClean = counts.error + counts.warning + counts.hint === 0;
-  return [...parts, total, ...(isClean ? [] : ['docs/lint.md explains each rule under its name.'])].join(
-    '\n',
-  );
+  return [...parts, total, ...(isClean ? [] : [`${PAGE} explains each rule under its name.`])].join('\n');
 }
 
 function describe({ name, tokens, findings }: LintedTool): string {
