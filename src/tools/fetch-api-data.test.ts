@@ -294,8 +294,8 @@ test.each([
   [{ trustedOrigins: ['127.0.0.1:80'] }, /"127.0.0.1:80" is not an origin; write/],
   [{ trustedOrigins: ['http://127.0.0.1'] }, /no list of hosts names 127.0.0.1; add it to hosts/],
   [{ headers: { Cookie: 'a=1' } }, /The header cookie cannot be set/],
-  [{ headers: { 'X-A': 'a\nb' } }, /The header x-a holds a character/],
-  [{ userAgent: 'a\nb' }, /The header user-agent holds a character/],
+  [{ headers: { 'X-A': 'a\nb' } }, /The header x-a contains an invalid character/],
+  [{ userAgent: 'a\nb' }, /The header user-agent contains an invalid character/],
 ] satisfies [Partial<FetchApiDataOptions>, RegExp][])('the setup %j is refused', (options, message) => {
   const make = (): unknown => fetchApiDataTool({ hosts: ['api.example.com'], ...options });
   expect(make).toThrow(
