@@ -1,6 +1,7 @@
 import { Deadlines } from '../base/deadlines.ts';
 import type { Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
+import { isObject } from '../base/json.ts';
 import { decodeMessages, type Answer, type Incoming, type Notice } from '../protocol/decode/message.ts';
 import { encodeNotification, type JsonObject } from '../protocol/wire/json-rpc.ts';
 import { Cancelled, RemoteError, ToolTimeout } from './errors.ts';
@@ -199,7 +200,16 @@ export class Connection implements Receiver {
       return;
     }
     if (result) exchange.settle({ result, bytes });
+    else if (this.#isOffered(error!, exchange)) this.#parts.transport.send(exchange);
     else exchange.fail(new RemoteError(error!));
+  }
+
+  // A server that refuses a version and then names it is asked once more.
+  #isOffered({ code, data }: JsonObject, exchange: Exchange): boolean {
+    if (code !== -32022 || exchange.isRepeated || this.dialect?.era !== 'modern') return false;
+    const supported = isObject(data) ? data['supported'] : undefined;
+    exchange.isRepeated = true;
+    return Array.isArray(supported) && supported.includes(this.dialect.version);
   }
 
   #notice(notice: Notice, on: Exchange | undefined): void {

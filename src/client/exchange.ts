@@ -34,6 +34,8 @@ export class Exchange {
   /** Leaves only the absolute limit, while a person is asked. */
   pause: (() => void) | undefined;
   isOver = false;
+  /** It was sent a second time. */
+  isRepeated = false;
   /** Messages that came before the answer. */
   messages = 0;
   lastProgress = -Infinity;

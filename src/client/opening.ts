@@ -94,7 +94,7 @@ function assume({ connection, transport }: OpeningParts, version: string): Serve
   return factsOf('modern', version, {});
 }
 
-async function discover(parts: OpeningParts, isPinned: boolean, isAgain = false): Promise<ServerFacts> {
+async function discover(parts: OpeningParts, isPinned: boolean): Promise<ServerFacts> {
   const { connection, transport, timeoutMs, probeMs } = parts;
   const [version = ''] = MODERN;
   connection.dialect = { era: 'modern', version };
@@ -114,8 +114,6 @@ async function discover(parts: OpeningParts, isPinned: boolean, isAgain = false)
   } catch (error) {
     const supported = error instanceof RemoteError ? error.data?.['supported'] : undefined;
     if (!isOldServer(error, isShort) || (isPinned && !Array.isArray(supported))) throw error;
-    if (Array.isArray(supported) && supported.includes(version) && !isAgain)
-      return discover(parts, isPinned, true);
     if (Array.isArray(supported)) return fallBack(parts, supported, isPinned);
     await transport.restart?.();
     return handshake(parts, LEGACY[0]!);

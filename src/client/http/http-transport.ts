@@ -229,8 +229,10 @@ export class HttpTransport implements Transport {
     const failure = describeStatus(reply, this.label);
     // Servers of the first revision take no handshake here, and may say so in a message.
     const isElsewhere = exchange.outgoing.method === 'initialize' && [404, 405].includes(reply.status);
+    const { stop } = exchange;
     if (failure.body && !isElsewhere) this.#parts.receiver().receive(failure.body, exchange);
-    exchange.fail(failure.error);
+    // What the message says may be a reason to send the request once more.
+    if (exchange.stop === stop) exchange.fail(failure.error);
   }
 
   #challenged(exchange: Exchange, reply: Reply, attempt: Required<Attempt>): void {
