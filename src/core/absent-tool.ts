@@ -26,7 +26,7 @@ export function absentTool(name: string): Tool {
   return tool;
 }
 
-/** Whether a tool only stands for one that cannot be found; its name was made up by whoever asked for it. */
+/** Whether a tool only stands for one that cannot be found; its name is the caller's own word. */
 export function isAbsent(tool: Tool): boolean {
   return absentTools.has(tool);
 }

@@ -16,7 +16,7 @@ export interface Caller {
   readonly credential?: string;
 }
 
-/** The caller of open mode: whoever can reach this machine's loopback address or start the process. */
+/** The caller of open mode: anybody who can reach this machine's loopback address or start the process. */
 export const localCaller: Caller = Object.freeze({
   id: 'local',
   tenant: Object.freeze({ id: 'local', name: 'Local', data: Object.freeze({}) }),

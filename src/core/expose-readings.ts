@@ -12,7 +12,7 @@ import type { PromptFace, ResourceFace, ToolSource } from './source.ts';
 /** What a reading is of. */
 export type Readable = Resource | ResourceTemplate | Prompt;
 
-/** Whoever says what a caller sees. */
+/** A stage that says what a caller sees. */
 interface Exposing {
   readonly exposeReading?: (target: Readable, caller: Caller, address?: string) => boolean;
 }

@@ -59,7 +59,7 @@ export class Interview {
     return this.#asker;
   }
 
-  /** Puts questions through somebody else from now on. */
+  /** Puts questions through another asker from now on. */
   askThrough(asker: Asker | undefined): void {
     this.#asker = asker;
   }

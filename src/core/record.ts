@@ -5,7 +5,7 @@ import type { Reservation } from './memory/memory.ts';
 /** What names this process among those that share a record: the number of a process may be given out again. */
 export const processName = `${process.pid}.${crypto.randomUUID().slice(-12)}`;
 
-/** Somebody who has to look at a call before its author's code can change what was sent. */
+/** Looks at a call before its author's code can change what was sent. */
 export interface Witness {
   /** What goes on record about the arguments: worked out the first time, and kept. */
   look(): string;
@@ -118,7 +118,7 @@ export class CallRecord {
 
 let count = 0;
 
-/** The refusals that are on record already, so that nobody writes them down again. */
+/** The refusals that are on record already, so that they are not recorded twice. */
 export const recorded = new WeakSet<object>();
 
 /** A request of a known caller that was turned away before it became a call. */

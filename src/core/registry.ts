@@ -97,7 +97,7 @@ export class ToolRegistry implements ToolSource {
     return this.#resources?.remove(uri) ?? false;
   }
 
-  /** Tells whoever subscribed that a resource's content is new. */
+  /** Tells subscribers that a resource's content is new. */
   resourceUpdated(uri: string): void {
     this.#changes.tell({ kind: 'resource', uri });
   }

@@ -224,7 +224,7 @@ export function nameCode(tool: Tool, code: string): void {
   codes.set(tool, code);
 }
 
-/** The name of the code a tool is made of; one that nobody named is like no other. */
+/** The name of the code a tool is made of; a tool without a name for its code is like no other. */
 export function codeOf(tool: Tool): string {
   let code = codes.get(tool);
   if (code === undefined) codes.set(tool, (code = `#${++lastCode}`));
@@ -247,7 +247,7 @@ export function describeTool(tool: Tool): ListedTool {
   return listed as ListedTool;
 }
 
-/** The tool that somebody else lists, with a function that runs it; fields of its own are kept. */
+/** A tool as another server lists it, with a function that runs it; unknown fields are kept. */
 export function fromListed(listed: ListedTool, handler: Tool['handler']): Tool {
   const [known, others] = [true, false].map((isKnown) =>
     Object.fromEntries(Object.entries(listed).filter(([field]) => isListedField(field) === isKnown)),

@@ -26,7 +26,7 @@ export class Accidents {
     return error;
   }
 
-  /** Does something that nobody waits for. */
+  /** Does something; what it throws is logged. */
   contain(work: () => void): void {
     try {
       work();

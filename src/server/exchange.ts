@@ -51,12 +51,16 @@ const WITHDRAWN: Answer = { status: 202, body: undefined };
 const FAILED: Answer = { status: 500, body: undefined };
 const QUEUED: Answer = { status: 202, body: '{"status":"queued"}' };
 
-/** One message in, one answer out: the same function behind every transport. */
+/**
+ * One message in, one answer out: the same function behind every transport. A request passes these steps in order:
+ * `parseMessage` (bytes to message), `#answerMessage` (rate and session), `#answerRequest` (`understand`: its revision
+ * and client), `#perform` (its method), `resultAnswer`. What any of them throws ends in `#refuse`.
+ */
 export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #scanner = new JsonScanner();
   readonly #turns = new Turns();
-  /** What is being answered, whoever asked and however. */
+  /** Every request that is being answered. */
   readonly #underWay = new SlotList<Link>();
   readonly #silence: Silence;
 
@@ -67,7 +71,7 @@ export class Exchange {
 
   /** Answers a message, at once where it can; never fails, whatever does, and answers a notification with nothing. */
   answer(bytes: Uint8Array, link: Link): Awaitable<Answer> {
-    // One client alone has nobody to wait for, and counts on the order of its messages.
+    // A link without headers has one lasting client, which counts on the order of its messages.
     if (bytes.length > LARGE_BYTES && link.headers) return this.#answerInTurn(bytes, link);
     try {
       return this.#answerMessage(parseMessage(bytes, this.#scanner), link);

@@ -32,12 +32,12 @@ export function noteRefusal(
   tell(() => onRefusal({ caller, method, target: targetOf(params), code }), log);
 }
 
-/** Tells that somebody was refused before it was known who. */
+/** Tells that a request was refused before its caller was known. */
 export function noteUnknown({ onUnknown, log }: RefusalOptions, error: ToolcribError): void {
   if (onUnknown && !recorded.has(error)) tell(() => onUnknown(error.code), log);
 }
 
-// Whoever listens must not change what the client is told.
+// A listener that fails must not change what the client is told.
 function tell(listener: () => void, log: Log | undefined): void {
   try {
     listener();

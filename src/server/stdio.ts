@@ -16,7 +16,7 @@ import { keepsNothing } from './sessions/stream.ts';
 export interface StdioOptions {
   readonly input?: Readable;
   readonly output?: Writable;
-  /** Whoever started the process, unless told otherwise. */
+  /** The local caller unless set: the user who started the process. */
   readonly caller?: Caller;
 }
 
@@ -118,7 +118,7 @@ class LineWriter {
     const known = this.#accidents.report(error);
     try {
       const { id, method } = parseJson(line) as { id?: unknown; method?: unknown };
-      // A notification has nobody who waits for it.
+      // No client waits for an answer to a notification.
       if (method === undefined) this.#output.write(`${encodeError(JSON.stringify(id), known)}\n`);
     } catch {
       // The way to the client is broken, and the log says why.

@@ -9,8 +9,8 @@ interface Placed<T> {
 }
 
 /**
- * Keeps things by id for many owners within limits. Whoever goes over loses its own oldest, or its tenant's; where
- * everything together is too much, the tenant that has most loses.
+ * Keeps things by id for many owners within limits. An owner over its limit loses its own oldest, or its tenant's;
+ * where everything together is too much, the tenant that has most loses.
  */
 export class BoundedMap<T> {
   readonly #shares: Shares;

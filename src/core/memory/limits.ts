@@ -26,8 +26,8 @@ export const maxKept = {
 export const MAX_EVENTS_PER_STREAM = 1_000;
 
 /**
- * What is kept for each caller and tenant, wherever it is kept. Whoever has more loses its own oldest; keys are refused
- * instead, and calls that wait for approval.
+ * What is kept for each caller and tenant, in every store. An owner that has more loses its own oldest; keys, and calls
+ * that wait for approval, are refused instead.
  */
 export const shareLimits = {
   outcomes: share({ rows: Infinity, bytes: 16 * MIB }, { rows: Infinity, bytes: 64 * MIB }),

@@ -50,7 +50,7 @@ function introduce(
   { info, instructions, source, announcer }: ServerParts,
 ): string {
   const capabilities = {
-    // Changes are announced only where they are delivered: on a session, or to whoever opens a subscription.
+    // Changes are announced only where they are delivered: on a session or a subscription.
     changes: announcer.works && (revision.era === 'modern' || link.session !== undefined),
     resources: source.resources !== undefined,
     prompts: source.prompts !== undefined,

@@ -129,7 +129,7 @@ class FetchPort implements Port {
     this.#stream?.error(new ToolcribError('internal', 'The stream broke off.'));
   }
 
-  /** The reader is gone. Whoever called `fetch` is still owed a response, unless it has one. */
+  /** The reader is gone. `fetch` must still return a response, unless it has. */
   cancel(): void {
     if (!this.isOpen) return;
     this.isOpen = this.#stream === undefined;

@@ -90,7 +90,7 @@ export class Gate {
       const caller = requireCaller(known);
       try {
         requireGet(head);
-        // Whoever reaches this machine's loopback address in open mode may do everything.
+        // In open mode every caller is local, and may do everything.
         if (!this.#endpoint.open && !caller.scopes.includes(scope)) throw lacksScope(scope);
         return caller;
       } catch (error) {

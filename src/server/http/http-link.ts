@@ -28,7 +28,7 @@ export interface Port {
   readonly accidents: Accidents;
 }
 
-/** Whoever handed an answer to a port. */
+/** What handed an answer to a port, and hears if it cannot be sent. */
 export interface Sender {
   fail(error: unknown): void;
 }
@@ -160,7 +160,7 @@ export class HttpLink implements Link, Sink, Sender {
     return this.#stream;
   }
 
-  // Whoever sends on a stream, such as a source that changed, must not fail because this client's connection does.
+  // A source that announces a change must not fail because this client's connection does.
   #write(text: string, headers: Answer['headers'] = {}): void {
     if (!this.#port.isOpen) return;
     try {

@@ -6,7 +6,7 @@ export interface ProtectedResource {
   readonly url: string;
   /** The issuers of tokens for it. */
   readonly authorizationServers: readonly string[];
-  /** The scopes there are to ask for; whoever is not known is told to ask for them. */
+  /** The scopes there are to ask for; a caller that is not known is told to ask for them. */
   readonly scopes?: readonly string[];
 }
 
@@ -16,7 +16,7 @@ const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 export interface ResourceMetadata {
   /** The address named in challenges. */
   readonly url: string;
-  /** The scopes named to whoever is not known, if there are any. */
+  /** The scopes named to a caller that is not known, if there are any. */
   readonly scope: string | undefined;
   readonly paths: readonly string[];
   readonly body: string;

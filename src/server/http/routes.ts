@@ -26,7 +26,7 @@ export interface Route {
   readonly answer: (head: Head, caller: Caller | undefined) => Awaitable<RouteAnswer>;
 }
 
-/** A way in, and who may use it: `caller` is whoever signs in. */
+/** A way in, and who may use it: `caller` is anybody who signs in. */
 export interface DeclaredRoute {
   readonly path: string;
   readonly access: RouteAccess | 'caller';
@@ -72,7 +72,7 @@ export async function answerRoute(
     const { access } = route;
     caller = await gate.enterRoute(head, access === 'public' ? undefined : access.scope);
     const { status, headers, body } = await route.answer(head, caller);
-    // Writing to somebody who left meanwhile is an error that nobody would hear.
+    // Writing to a client that left meanwhile is an error.
     if (response.destroyed) return;
     const length = { 'content-length': Buffer.byteLength(body) };
     response.writeHead(status, { ...DEFAULT_HEADERS, ...corsHeaders(head), ...headers, ...length }).end(body);

@@ -8,7 +8,7 @@ import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
 import type { Accidents } from '../accidents.ts';
 import type { Session } from './session.ts';
 
-/** Somebody who wants to hear of changes. */
+/** A session or subscription that hears of changes. */
 export interface Listener {
   readonly caller: Caller;
   /** Whether it wants to hear of this resource, if its caller can see it. */
@@ -98,7 +98,7 @@ export class Announcer {
     });
   }
 
-  // A list that fails counts as empty: whoever asks for it is told why.
+  // A list that fails counts as empty: a client that asks for it is told why.
   #look(kind: ListKind, caller: Caller): Awaitable<readonly Listed[]> {
     return orElse(
       () => this.#lists(kind, caller),

@@ -89,7 +89,7 @@ export class Session {
 
   /** Follows a resource, for which `take` makes room. */
   follow(uri: string, take: () => () => void): void {
-    // Nobody would give it back for a session that has ended meanwhile.
+    // A session that has ended meanwhile would never give it back.
     if (!this.#isOver && !this.subscriptions.has(uri)) this.subscriptions.set(uri, take());
   }
 
@@ -120,7 +120,7 @@ export class Session {
     const id = ResumableStream.idOf(eventId);
     const known = this.#streams.get(id);
     if (known) return [known];
-    // Of an earlier process: what nobody asked for goes on, and to what was about one request nobody will add.
+    // Of an earlier process: the server's own stream goes on; the stream of one request has ended.
     const former = new ResumableStream(this.#events, this.#placeOf(id), id);
     former.end();
     return [this.serverStream, former];
@@ -147,7 +147,7 @@ export class Session {
     return cancellation.race(answer).finally(() => this.#asked.delete(id));
   }
 
-  /** Takes the client's answer to a question; one nobody asked is ignored. */
+  /** Takes the client's answer to a question; an answer without a question is ignored. */
   take({ id, result, error }: ResponseMessage): void {
     const asked = this.#asked.get(String(id));
     if (!asked) return;

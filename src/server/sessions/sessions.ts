@@ -161,7 +161,7 @@ export class Sessions {
     own.add(id);
   }
 
-  // Whoever opens too many loses its own, never another's, unless it has no other to lose.
+  // A caller that opens too many loses its own oldest; if it has no other, the oldest of all ends.
   async #makeRoom(caller: Caller): Promise<void> {
     const own = this.#owned.get(ownerOf(caller)) ?? NONE;
     if (own.size <= sessionLimits.perCaller && this.#live.size <= sessionLimits.max) return;
@@ -191,7 +191,7 @@ export class Sessions {
   async #drop(id: string): Promise<void> {
     const live = this.#live.get(id);
     if (live) {
-      // First: whoever makes room meanwhile must not choose the same session again.
+      // First, so that making room meanwhile does not choose the same session again.
       const owner = ownerOf(live.session.caller);
       const own = this.#owned.get(owner);
       own?.delete(id);

@@ -37,7 +37,7 @@ export class ResumableStream {
   #keepsAll = true;
   /** Whether what is sent while no connection is there waits for one that does not say where it left off. */
   waits = true;
-  // What is sent while somebody is coming back.
+  // What is sent while a client is coming back.
   readonly #comingBack = new Set<StreamEvent[]>();
 
   /**
@@ -86,7 +86,7 @@ export class ResumableStream {
     sink?.end();
   }
 
-  /** Closes the connection of somebody who is gone; others may come to it. */
+  /** Closes the connection of a caller who is gone; others may come to it. */
   dismiss(isGone: (caller: Caller) => boolean): void {
     if (this.#sink?.caller && isGone(this.#sink.caller)) this.close();
   }
