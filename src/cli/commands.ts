@@ -4,6 +4,7 @@ import { ToolcribError } from '../base/errors.ts';
 import type { DecideFlags, ListApprovalsFlags } from './approvals.ts';
 import type { RowFlags } from './audit.ts';
 import type { CheckFlags } from './check.ts';
+import { declareClientCommands, takeServerCommand } from './client/declare.ts';
 import { complain } from './complain.ts';
 import type { CodegenFlags } from './codegen/codegen.ts';
 import type { DeploymentFlags } from './deployment.ts';
@@ -193,6 +194,7 @@ withConfig(audit.command('verify'))
   .description('check that no row was changed, removed, moved or cut off')
   .action(async (flags: DeploymentFlags) => (await import('./audit.ts')).verifyAudit(flags));
 
+declareClientCommands(program);
 pointToHelp(program, 'toolcrib');
 
 // Points to the help of a mistyped command.
@@ -237,7 +239,7 @@ export async function runCommand(worker: Worker | undefined): Promise<void> {
   storeWorker = worker;
   watchOutput(() => isServing);
   try {
-    await program.parseAsync();
+    await program.parseAsync(takeServerCommand(process.argv));
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error;
     complain(error.message);

@@ -1,0 +1,56 @@
+import type { Command } from 'commander';
+import type { CallFlags } from './call.ts';
+import type { ListFlags } from './list.ts';
+import { splitServerCommand } from './server-command.ts';
+
+const TARGET = 'the address of a server; or none, and the command of a local one after "--"';
+
+let serverCommand: readonly string[] = [];
+
+/** Declares the commands that talk to a server; each loads what it needs when it runs. */
+export function declareClientCommands(program: Command): void {
+  withServer(program.command('list'))
+    .description('show the tools of a server, or one of them in full')
+    .argument('[words...]', `TARGET [TOOL]: ${TARGET}`)
+    .option('--types', 'show them as TypeScript types')
+    .action(async (words: string[], flags: ListFlags) =>
+      (await import('./list.ts')).list(words, serverCommand, flags),
+    );
+  withServer(program.command('call'))
+    .description('call a tool of a server')
+    .argument('[words...]', `TARGET TOOL [key=value...] [key:=json...]: ${TARGET}`)
+    .option('--input <file>', 'read the arguments from a file with a JSON object; "-" is standard input')
+    .option('--save <folder>', 'where pictures and sounds are saved; the current folder unless set')
+    .action(async (words: string[], flags: CallFlags) =>
+      (await import('./call.ts')).call(words, serverCommand, flags),
+    );
+}
+
+const DECLARED: ReadonlySet<string | undefined> = new Set(['list', 'call']);
+
+/** Takes the command of a local server out of a command line, for the commands that have one. */
+export function takeServerCommand(argv: readonly string[]): readonly string[] {
+  serverCommand = [];
+  if (!DECLARED.has(argv[2])) return argv;
+  const { words, command } = splitServerCommand(argv);
+  serverCommand = command;
+  return words.flatMap((word, at) => (isInput(words, at) ? ['--json', '--input'] : [word]));
+}
+
+// `--json FILE.json` and `--json -` say where the arguments are, too.
+function isInput(words: readonly string[], at: number): boolean {
+  return words[2] === 'call' && words[at] === '--json' && /^-$|\.json$/.test(words[at + 1] ?? '');
+}
+
+function withServer(command: Command): Command {
+  return command
+    .option('--header <header>', 'a header to send, such as "X-Team: north"; can be repeated', collect)
+    .option('--key <key>', 'an API key or token to send; local servers get it as TOOLCRIB_KEY')
+    .option('--env <name=value>', 'a variable for a local server; can be repeated', collect)
+    .option('--timeout <span>', 'how long the server may take, such as 30s; progress begins it anew')
+    .option('--json', 'print JSON, for other programs');
+}
+
+function collect(value: string, earlier: readonly string[] = []): readonly string[] {
+  return [...earlier, value];
+}

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { createProgressBar, describeProgress } from './progress-bar.ts';
+
+test('a bar shows the share, the rate and what is left', () => {
+  const line = describeProgress(
+    { progress: 30, total: 120, message: 'rows\u001B[2J' },
+    { ms: 2_000, done: 20 },
+  );
+  expect(line).toBe(String.raw`[######..................] 25%  10/s  9 s left  rows\u001b[2J`);
+});
+
+test('without a total it shows how much is done', () => {
+  expect(describeProgress({ progress: 7 }, { ms: 0, done: 0 })).toBe('7');
+  expect(describeProgress({ progress: 7, total: 0 }, { ms: 0, done: 0 })).toBe('7');
+});
+
+test('a bar is drawn on one line, no wider than the screen, and taken away', () => {
+  const written: string[] = [];
+  let now = 0;
+  const bar = createProgressBar({ columns: 20, write: (text) => written.push(text) }, () => now);
+  bar.show({ progress: 1, total: 4 });
+  now = 1_000;
+  bar.show({ progress: 2, total: 4, message: 'much longer than that' });
+  bar.clear();
+  bar.clear();
+  expect(written).toEqual(['\r\u001B[K[######............', '\r\u001B[K[############......', '\r\u001B[K']);
+});

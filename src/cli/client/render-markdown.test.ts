@@ -1,0 +1,21 @@
+import { stripVTControlCharacters } from 'node:util';
+import { expect, test } from 'vitest';
+import { renderMarkdown } from './render-markdown.ts';
+
+const plain = (text: string): string => stripVTControlCharacters(renderMarkdown(text));
+
+test('headings, emphasis and code lose their marks', () => {
+  expect(plain('# Title\nSome **bold** and `code`\n```js\nlet **x**;\n```')).toBe(
+    'Title\nSome bold and code\n  let **x**;',
+  );
+  expect(renderMarkdown('## Title')).toBe('\u001B[1mTitle\u001B[0m');
+});
+
+test('tables are aligned', () => {
+  expect(plain('| a | long |\n| --- | :-: |\n| **one** | x \\| y |\n| 2 |')).toBe('a    long\none  x | y\n2');
+});
+
+test('other text stays as it is', () => {
+  const text = 'a | b\n* item\n  indented 2 * 3 ** 4\n|not a table|\n';
+  expect(renderMarkdown(text)).toBe(text);
+});

@@ -1,0 +1,80 @@
+const BOLD = '\u001B[1m';
+const DIM = '\u001B[2m';
+const CODE = '\u001B[36m';
+const PLAIN = '\u001B[0m';
+
+/** Markdown, laid out for a terminal: headings, emphasis, code and tables; other text stays as it is. */
+export function renderMarkdown(text: string): string {
+  const lines = text.split('\n');
+  const shown: string[] = [];
+  let isCode = false;
+  for (let at = 0; at < lines.length; at++) {
+    const line = lines[at]!;
+    if (/^\s*```/.test(line)) {
+      isCode = !isCode;
+      continue;
+    }
+    const table = isCode ? 0 : tableLength(lines, at);
+    if (table > 0) {
+      shown.push(...renderTable(lines.slice(at, at + table)));
+      at += table - 1;
+    } else shown.push(isCode ? `  ${CODE}${line}${PLAIN}` : renderLine(line));
+  }
+  return shown.join('\n');
+}
+
+function renderLine(line: string): string {
+  const [, heading] = /^#{1,6} +(.+?)(?: #+)?$/.exec(line) ?? [];
+  if (heading !== undefined) return `${BOLD}${heading}${PLAIN}`;
+  if (line.startsWith('> ')) return `${DIM}${line}${PLAIN}`;
+  return emphasize(line);
+}
+
+function emphasize(text: string): string {
+  return text
+    .split(/(`[^`]+`)/)
+    .map((part, at) =>
+      at % 2 === 1
+        ? `${CODE}${part.slice(1, -1)}${PLAIN}`
+        : part.replaceAll(/\*\*([^*]+)\*\*/g, `${BOLD}$1${PLAIN}`),
+    )
+    .join('');
+}
+
+// A row, the line below it, and the rows that follow.
+function tableLength(lines: readonly string[], at: number): number {
+  const isRow = (line: string | undefined): boolean => line !== undefined && /^\s*\|.*\|\s*$/.test(line);
+  if (!isRow(lines[at]) || !/^\s*\|(?:\s*:?-+:?\s*\|)+\s*$/.test(lines[at + 1] ?? '')) return 0;
+  let end = at + 2;
+  while (isRow(lines[end])) end++;
+  return end - at;
+}
+
+function renderTable(lines: readonly string[]): string[] {
+  const rows = lines.filter((_, at) => at !== 1).map(cellsOf);
+  const columns = Math.max(...rows.map(({ length }) => length));
+  const widths = Array.from({ length: columns }, (_, column) =>
+    Math.max(...rows.map((row) => Array.from(row[column] ?? '').length)),
+  );
+  return rows.map((row, at) => {
+    const cells = widths.map((width, column) => {
+      const cell = row[column] ?? '';
+      return cell + ' '.repeat(width - Array.from(cell).length);
+    });
+    const text = cells.join('  ').trimEnd();
+    return at === 0 ? `${BOLD}${text}${PLAIN}` : text;
+  });
+}
+
+function cellsOf(line: string): string[] {
+  return line
+    .trim()
+    .slice(1, -1)
+    .split(/(?<!\\)\|/)
+    .map((cell) =>
+      cell
+        .trim()
+        .replaceAll('\\|', '|')
+        .replaceAll(/\*\*|`/g, ''),
+    );
+}

@@ -1,0 +1,62 @@
+import { ToolcribError } from '../../base/errors.ts';
+import type { Client } from '../../client/client.ts';
+import { SignInNeeded } from '../../client/errors.ts';
+import type { ClientOptions } from '../../client/options.ts';
+import { complain } from '../complain.ts';
+import { formatJson } from '../table.ts';
+import { exitCodeOf, exitCodes } from './exit-codes.ts';
+import { openTarget, type ServerFlags, type Target } from './target.ts';
+
+/** What a command does with a server, and with what. */
+export interface Conversation {
+  readonly target: Target;
+  readonly flags: ServerFlags;
+  readonly options?: ClientOptions;
+  /** `signal` is aborted by Ctrl-C. */
+  readonly talk: (client: Client, signal: AbortSignal) => Promise<void>;
+}
+
+/** Talks to a server; a failure is explained and gives the exit code, and nothing is left running. */
+export async function withClient(conversation: Conversation): Promise<void> {
+  const { target, flags, options = {}, talk } = conversation;
+  const stopping = new AbortController();
+  let isOpen = false;
+  const interrupt = (): void => {
+    // Nothing was asked yet, or the first Ctrl-C did not help.
+    if (!isOpen || stopping.signal.aborted) process.exit(exitCodes.interrupted);
+    stopping.abort();
+  };
+  process.on('SIGINT', interrupt);
+  try {
+    const client = await openTarget(target, flags, options);
+    isOpen = true;
+    client.on('warning', complain);
+    try {
+      await talk(client, stopping.signal);
+    } finally {
+      await client.close();
+    }
+  } catch (error) {
+    reportFailure(error, flags);
+  } finally {
+    process.removeListener('SIGINT', interrupt);
+  }
+}
+
+/** Explains a failure to the person, and with `--json` also to a program; sets the exit code. */
+export function reportFailure(error: unknown, { json = false }: Pick<ServerFlags, 'json'>): void {
+  if (!(error instanceof ToolcribError)) throw error;
+  const { code, message, cause } = error;
+  const remedy = error instanceof SignInNeeded ? `\n${error.remedy}` : '';
+  const url = error instanceof SignInNeeded && error.url !== undefined ? `\n${error.url}` : '';
+  // The last words of a program that ended.
+  const said = code === 'upstream_unavailable' && isLastWords(cause) ? `\n${cause.message}` : '';
+  complain(`${message}${said}${remedy}${url}`);
+  if (json) process.stdout.write(formatJson({ error: { code, message, ...error.data } }));
+  process.exitCode = exitCodeOf(error);
+}
+
+// Other causes are errors of the network, which the message names.
+function isLastWords(cause: unknown): cause is Error {
+  return cause instanceof Error && cause.constructor === Error && !('code' in cause);
+}
