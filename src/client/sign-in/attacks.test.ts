@@ -40,6 +40,9 @@ test('an issuer that was not promised is compared all the same', async () => {
   authority.metadata = { authorization_response_iss_parameter_supported: undefined };
   authority.redirected = { iss: 'https://evil.example.com' };
   await expect(protectedCall(signIn(), url)).rejects.toMatchObject(failed);
+  authority.redirected = { iss: '' };
+  await expect(protectedCall(signIn(), url)).rejects.toMatchObject(failed);
+  expect(authority.at('/token')).toEqual([]);
   authority.redirected = { iss: undefined };
   expect(await protectedCall(signIn(), url)).toBe(200);
 });
@@ -59,13 +62,14 @@ test('the listener is not ended by an answer with another state', async () => {
 });
 
 test('an answer is good once', async () => {
-  const { url, signIn } = await startSite();
+  const { authority, url, signIn } = await startSite();
   const one = signIn({ open: undefined });
   const outcome = await protectedCall(one, url);
   if (typeof outcome === 'number') throw new Error('It must not be let in.');
   const answer = await visit(outcome.url);
   await one.finish(answer);
   await expect(one.finish(answer)).rejects.toMatchObject(failed);
+  expect(authority.at('/token')).toHaveLength(1);
 });
 
 test('a code that somebody else redeems is refused for want of the verifier', async () => {
@@ -128,6 +132,11 @@ test.each([301, 302, 303, 307, 308])(
     server.answers.set(metadata, () => ({ status, headers: { location: `${thief.url}${metadata}` } }));
     await expect(protectedCall(signIn(), url)).rejects.toMatchObject(failed);
     expect(thief.seen).toEqual([]);
+
+    const near = await startSite();
+    near.authority.answers.set('/token', () => ({ status, headers: { location: '/moved' } }));
+    await expect(protectedCall(near.signIn(), near.url)).rejects.toMatchObject(failed);
+    expect(near.authority.at('/moved')).toEqual([]);
   },
 );
 
@@ -145,9 +154,9 @@ test.each([
   const { authority, url, signIn } = await startSite();
   authority.metadata = { authorization_endpoint: page };
   const opened: string[] = [];
-  await expect(protectedCall(signIn({ open: (each) => void opened.push(each) }), url)).rejects.toMatchObject(
-    failed,
-  );
+  await expect(
+    protectedCall(signIn({ patienceMs: 50, open: (each) => void opened.push(each) }), url),
+  ).rejects.toMatchObject(failed);
   expect(opened).toEqual([]);
 });
 
@@ -215,6 +224,25 @@ test('a token and a registration are of no use at the next authorization server'
   expect(second.authority.at('/register')).toHaveLength(1);
   const sent = JSON.stringify(second.authority.seen);
   for (const secret of secrets) expect(sent).not.toContain(secret);
+});
+
+test('a refresh token stays with its issuer, even if the client is the same everywhere', async () => {
+  const first = await startSite();
+  const second = await startSite();
+  const known = { client_id_metadata_document_supported: true };
+  first.authority.metadata = known;
+  second.authority.metadata = known;
+  const one = first.signIn({ clientMetadataUrl: 'https://client.example.com/client.json' });
+  expect(await protectedCall(one, first.url)).toBe(200);
+  const [token = ''] = first.authority.tokens;
+  first.server.metadata = { authorization_servers: [second.authority.url] };
+  first.authority.tokens.length = 0;
+  first.server.answers.set('/mcp', ({ headers }) =>
+    second.authority.tokens.some((each) => headers.authorization === `Bearer ${each}`) ? {} : undefined,
+  );
+  expect(await protectedCall(one, first.url)).toBe(200);
+  expect(second.authority.at('/authorize')).toHaveLength(1);
+  expect(JSON.stringify(second.authority.seen)).not.toContain(token);
 });
 
 test('another origin gets no token, and cannot ask for one', async () => {
