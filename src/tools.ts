@@ -14,7 +14,7 @@ export { transformDataTool } from './tools/compute/transform-data.ts';
 export type { TransformDataArguments, TransformDataOptions } from './tools/compute/transform-data.ts';
 export { clampedInt } from './tools/clamped-int.ts';
 export type { ClampedRange } from './tools/clamped-int.ts';
-export { fileOperationsTool } from './tools/files/file-operations.ts';
+export { fileOperationsTool, FileOperationsTool } from './tools/files/file-operations.ts';
 export type { FileOperationsOptions, FileOperationsParts } from './tools/files/file-operations.ts';
 export { runCommandTool } from './tools/command/run-command.ts';
 export type { RunCommandParts, RunCommandTool } from './tools/command/run-command.ts';

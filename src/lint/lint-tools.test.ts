@@ -55,7 +55,8 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
   'name-verb': [
     ['a bare noun', { name: 'pages' }, 'warning', { name: 'search_pages' }],
     ['another', { name: 'task' }, 'warning', { name: 'create_task' }],
-    ['a noun phrase', { name: 'server_info' }, 'warning', { name: 'getServerInfo' }],
+    ['a noun phrase', { name: 'customer_info' }, 'warning', { name: 'getCustomerInfo' }],
+    ['another one', { name: 'customer_balance' }, 'warning', { name: 'frobnicate_widget' }],
     ['a noun that may be a verb', { name: 'order' }, 'warning', { name: 'order_pizza' }],
     ['a noun that sounds like a verb', { name: 'result' }, 'warning', { name: 'unstar_page' }],
     ['a prefix before a noun', { name: 'github_issues' }, 'warning', { name: 'github_list_issues' }],

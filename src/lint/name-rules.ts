@@ -1,6 +1,6 @@
 import type { ListedTool } from '../core/tool.ts';
 import { remarkIf, type Remark, type Rule } from './finding.ts';
-import { verbOf, wordsOf } from './name-words.ts';
+import { readsLikeVerb, wordsOf } from './name-words.ts';
 
 /** What a name must be so that clients accept it and models understand it. */
 export const nameRules: readonly Rule[] = [
@@ -102,8 +102,11 @@ function checkDots({ name }: ListedTool): readonly Remark[] {
   });
 }
 
+// Names of the documents this project follows.
+const GIVEN: ReadonlySet<string> = new Set(['server_info', 'file_operations']);
+
 function checkVerb({ name }: ListedTool): readonly Remark[] {
-  return remarkIf(name !== '' && verbOf(name) === undefined, {
+  return remarkIf(name !== '' && !GIVEN.has(name) && !readsLikeVerb(name), {
     severity: 'warning',
     message: `Say in the name what the tool does, with a verb: "get_${name}" or "search_${name}", say.`,
     path: 'name',

@@ -1,3 +1,10 @@
+/** Whether a name can be read as a verb and what it is done to, also where the verb is not a known one. */
+export function readsLikeVerb(name: string): boolean {
+  const words = wordsOf(name);
+  const [first = ''] = words;
+  return verbOf(name) !== undefined || (words.length > 1 && !NOUNS.has(first) && !NOUN_ENDING.test(first));
+}
+
 /** What the verb of a name promises: to read, to change or to delete something. */
 export type Effect = 'read' | 'write' | 'destroy';
 
@@ -68,6 +75,24 @@ const VERBS = setOf(`
   sync synchronise synchronize take tell test throttle toggle train transcribe transform translate traverse
   trigger trim try unassign unblock undo unfollow unlink unlock unmount unpublish unsubscribe unzip upgrade
   use validate verify visit vote wait walk watch withdraw wrap zip
+`);
+
+const NOUN_ENDING = /(?:tion|sion|ment|ness|ity|ance|ence|ship|ing|ed|ers?|ors?|ies|[^s]s)$/;
+
+const NOUNS = setOf(`
+  account address agent alert amount api app article asset balance bank bill board branch budget bucket calendar card cart case
+  category channel chart chat city client cloud cluster code comment commit company contact content context contract cost country
+  currency data database date day deal default department detail device document domain draft entity entry error event exchange
+  feature feed field file flow folder form game goal graph guide health history holiday home host id image inbox info input
+  inventory invoice issue item job key lead ledger library limit line list log machine mail market media meeting menu metric
+  model module money month name network news node note number object offer office output page paper part path payment people
+  person phone photo picture pipeline place plan player policy price problem product profile project prompt property queue quota
+  repo repository resource result role room row rule sale schema screen script section security sentiment sequence series service
+  session setting sheet shop site size skill software space spec sprint sql stage state status stock story string style subject
+  summary support survey system table target task tax team template tenant text theme thing thread ticket time timeline title
+  token tool topic traffic transaction travel tree type unit url usage user value vendor version video view wallet weather web
+  week wiki word workflow workspace year zone
+  aws azure github gitlab google jira notion slack stripe
 `);
 
 const OFTEN_NOUNS = setOf(`

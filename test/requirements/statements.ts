@@ -271,7 +271,6 @@ export const notYet: Readonly<Record<string, string>> = {
 
 /** Requirements that tests prove in part, with what is still missing. */
 export const inPart: Readonly<Record<string, string>> = {
-  '000-33': 'the message does not begin with the exact sentence of the document',
   '001-58': 'there is a function for it; no example runs in a browser',
   '003-12': 'nothing puts a local server into a sandbox',
   '003-20': 'the server limits; the host that runs a model does not exist yet',

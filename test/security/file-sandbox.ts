@@ -31,7 +31,7 @@ export interface Sandbox {
 export const MAX_UP = 8;
 
 /** All that can be asked of the tool. */
-export const operations = ['read', 'list', 'info', 'write', 'move', 'delete'] as const;
+export const operations = ['read', 'list', 'info', 'search', 'write', 'mkdir', 'move', 'delete'] as const;
 
 /** Makes a sandbox; it goes with the test. */
 export function openSandbox(options: FileOperationsOptions = {}): Sandbox {
@@ -68,7 +68,8 @@ export async function tryAll(run: Run, path: string): Promise<Record<string, Ans
     const rest = operation === 'write' || operation === 'move' ? { overwrite: true } : {};
     const to = operation === 'move' && { to: 'taken.txt' };
     const content = operation === 'write' && { content: 'overwritten' };
-    answers[operation] = await run({ operation, path, ...rest, ...to, ...content });
+    const name = operation === 'search' && { name: '*' };
+    answers[operation] = await run({ operation, path, ...rest, ...to, ...content, ...name });
   }
   answers['move to'] = await run({ operation: 'move', path: 'inside.txt', to: path, overwrite: true });
   return answers;

@@ -311,13 +311,10 @@ const lessReady: typeof ready = {
   fetch_api_data: { hosts: ['api.example.com'] },
 };
 
-// Names and schemas that are given, and a value that may be of any plain type.
+// Schemas that are given.
 const accepted = [
-  'file_operations name-verb name',
   'ping additional-properties inputSchema',
   'ping output-missing',
-  'query_database schema-strict inputSchema.properties.where.additionalProperties.type',
-  'server_info name-verb name',
   'server_info additional-properties inputSchema',
   'server_info output-missing',
 ];
@@ -343,7 +340,8 @@ test.each([
     expect(tools.length).toBeGreaterThanOrEqual(Object.keys(options).length);
     const report = lintTools(tools);
     expect(report.findings).toEqual([]);
-    expect(report.counts.error).toBe(0);
+    // What lint --strict asks for.
+    expect([report.counts.error, report.counts.warning]).toEqual([0, 0]);
     const found = report.tools.flatMap(({ findings }) => findings);
     expect(found.map(({ tool: name, rule, path }) => [name, rule, path ?? []].flat().join(' '))).toEqual(
       accepted,

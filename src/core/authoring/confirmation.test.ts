@@ -54,7 +54,7 @@ test.each([{}, { confirmed: false }])(
     expect(answer).toEqual({
       status: 'confirmation_required',
       message:
-        'Nothing was done. wipe would run with {"disk":"sda"}. Ask the person you work for; if they agree, call wipe again with the same arguments and confirmed=true.',
+        'Please confirm deletion by calling with confirmed=true. Nothing was done. wipe would run with {"disk":"sda"}. Ask the person you work for first, and call again with the same arguments.',
     });
     expect(seen).toEqual([]);
   },
@@ -129,7 +129,7 @@ test('B12 a `confirmed` of the tool itself is no consent: it is asked for under 
   const registry = registryOf(booking);
   expect(await registry.execute('wipe', { confirmed: true })).toEqual({
     status: 'confirmation_required',
-    message: expect.stringMatching(/with \{"confirmed":true\}\..* and toolcrib_confirmed=true\.$/) as string,
+    message: expect.stringMatching(/toolcrib_confirmed=true\. .*with \{"confirmed":true\}\./) as string,
   });
   await expect(registry.execute('wipe', { confirmed: true, toolcrib_confirmed: 'yes' })).rejects.toThrow(
     'toolcrib_confirmed: must be true or false',

@@ -83,10 +83,11 @@ export function confirmationFor(tool: Tool, args: Arguments): Confirmation {
   const { name, inputSchema } = tool;
   const request = requests.get(inputSchema);
   const preview = `Nothing was done. ${name} would run with ${shown(withoutConsent(tool, args))}.`;
-  const message =
-    request === undefined
-      ? `${preview} Ask the person you work for; if they agree, call ${name} again with the same arguments and ${consentArgument(tool)}=true.`
-      : `${request}${/[.!?]$/.test(request) ? '' : '.'} ${preview}`;
+  const what = /delet|remov|eras|destroy|drop|purge|wipe/i.test(name) ? 'deletion ' : '';
+  const usual = `Please confirm ${what}by calling with ${consentArgument(tool)}=true`;
+  const more = ' Ask the person you work for first, and call again with the same arguments.';
+  const asked = request ?? usual;
+  const message = `${asked}${/[.!?]$/.test(asked) ? '' : '.'} ${preview}${request === undefined ? more : ''}`;
   return { status: 'confirmation_required', message };
 }
 

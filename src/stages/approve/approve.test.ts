@@ -80,7 +80,9 @@ test('without a confirmation the tool does not run, the answer is not an error, 
     kind: 'done',
     data: {
       status: 'confirmation_required',
-      message: expect.stringMatching(/wipe would run with \{"id":"a"\}.*again.*confirmed=true/) as string,
+      message: expect.stringMatching(
+        /^Please confirm deletion by calling with confirmed=true\. .*wipe would run with \{"id":"a"\}.*again/,
+      ) as string,
     },
   });
   expect(inside.calls).toEqual([]);

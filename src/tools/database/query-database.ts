@@ -169,7 +169,9 @@ function inputOf({ maxRows }: Options) {
       },
       where: {
         type: 'object',
-        additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+        additionalProperties: {
+          anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }, { type: 'null' }],
+        },
         default: {},
         description: 'Columns and the values they must equal, all of them; null finds rows without a value.',
       },

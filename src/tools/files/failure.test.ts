@@ -30,7 +30,7 @@ test.each([
   [{ operation: 'read', path: 'c.exe' }, 'File type not allowed', /can be used: txt, md\.$/],
   [{ operation: 'read', path: 'none.txt' }, 'File not found', listing],
   [{ operation: 'list', path: 'none' }, 'Directory not found', /list with the path "\." shows/],
-  [{ operation: 'write', path: 'none/a.txt', content: '' }, 'Directory not found', /are not created/],
+  [{ operation: 'write', path: 'none/a.txt', content: '' }, 'Directory not found', /with mkdir first/],
   [{ operation: 'info', path: 'none' }, 'Path not found', listing],
   [{ operation: 'move', path: 'none', to: 'x' }, 'Path not found', /the directory of to/],
 ])(

@@ -64,7 +64,9 @@ const UNABLE: Readonly<Record<string, string>> = {
   read: 'Unable to read file',
   list: 'Unable to read directory',
   info: 'Unable to read path',
+  search: 'Unable to read directory',
   write: 'Unable to write file',
+  mkdir: 'Unable to make directory',
   move: 'Unable to move path',
   delete: 'Unable to delete path',
 };
@@ -81,14 +83,16 @@ function missing(operation: string): Failure {
     case 'read':
       return { error: 'File not found', message: 'There is no such file; list shows what there is.' };
     case 'list':
+    case 'search':
       return {
         error: 'Directory not found',
         message: 'There is no such directory; list with the path "." shows what there is.',
       };
     case 'write':
+    case 'mkdir':
       return {
         error: 'Directory not found',
-        message: 'Directories are not created: choose one that list shows.',
+        message: 'Make the directory with mkdir first, or choose one that list shows.',
       };
     case 'move':
       return {

@@ -63,7 +63,9 @@ test('the tool is called file_operations, needs an operation and a path, and cha
   const [tool] = registry.getToolsList().tools;
   expect(tool?.name).toBe('file_operations');
   expect(tool?.inputSchema.required).toEqual(['operation', 'path']);
-  expect(tool?.inputSchema.properties?.['operation']).toMatchObject({ enum: ['read', 'list', 'info'] });
+  expect(tool?.inputSchema.properties?.['operation']).toMatchObject({
+    enum: ['read', 'list', 'info', 'search'],
+  });
   expect(tool?.annotations).toEqual({
     readOnlyHint: true,
     destructiveHint: false,
@@ -77,7 +79,7 @@ test('every parameter says what it is for (001-62)', () => {
   for (const write of [false, true]) {
     const [tool] = openDesk({}, { write }).registry.getToolsList().tools;
     const properties = Object.values(tool?.inputSchema.properties ?? {}) as { description?: string }[];
-    expect(properties.length).toBe(write ? 9 : 6);
+    expect(properties.length).toBe(write ? 10 : 7);
     for (const { description } of properties) expect(description).toMatch(/\.$/);
   }
 });
@@ -115,7 +117,7 @@ test('an unknown operation that passes the schema is refused (001-64)', async ()
   const context = { tenant: localCaller.tenant, signal: new AbortController().signal } as ToolContext;
   for (const operation of ['erase', 'write', 'constructor'])
     expect(await tool.handler({ operation, path: '.', limit: 1 }, context)).toEqual(
-      failure('Unknown operation', /^Use one of these: read, list, info\.$/),
+      failure('Unknown operation', /^Use one of these: read, list, info, search\.$/),
     );
 });
 
@@ -394,7 +396,7 @@ test('with write the tool says that it can destroy, and offers more operations',
     openWorldHint: false,
   });
   expect(tool?.inputSchema.properties?.['operation']).toMatchObject({
-    enum: ['read', 'list', 'info', 'write', 'move', 'delete'],
+    enum: ['read', 'list', 'info', 'search', 'write', 'mkdir', 'move', 'delete'],
   });
 });
 

@@ -22,7 +22,8 @@ export const list: Operation = ({ path, cursor = '', limit }, site) =>
     };
   });
 
-interface Item {
+/** An entry of a folder as it is shown. */
+export interface Item {
   readonly name: string;
   readonly type: 'file' | 'directory';
   readonly size: number | null;
@@ -54,8 +55,8 @@ function smallest(names: readonly string[], count: number): string[] {
   return names.toSorted().slice(0, count);
 }
 
-// Never fails, so that no lookup is pending when the folder is closed; an entry that disappeared is left out.
-async function describe(folder: Entry, name: string): Promise<Item | undefined> {
+/** What is shown of an entry; nothing of one that disappeared. Never fails, so no lookup outlives its folder. */
+export async function describe(folder: Entry, name: string): Promise<Item | undefined> {
   const stats = await lstat(`${folder.path}/${name}`).catch(() => undefined);
   if (!stats?.isFile() && !stats?.isDirectory()) return undefined;
   const isFile = stats.isFile();

@@ -8,6 +8,7 @@ export type FileArguments = {
   readonly length?: number;
   readonly cursor?: string;
   readonly limit: number;
+  readonly name?: string;
   readonly content?: string;
   readonly to?: string;
   readonly overwrite?: boolean;
@@ -38,21 +39,29 @@ const readingArguments = {
     .exactOptional()
     .describe('read: the most bytes to return, to read a long file in parts.'),
   cursor: z.string().max(255).exactOptional().describe('list: `next_cursor` of the page before.'),
-  limit: z.int().min(1).max(MAX_PAGE).default(MAX_PAGE).describe('list: the most entries to return.'),
+  limit: z.int().min(1).max(MAX_PAGE).default(MAX_PAGE).describe('list, search: the most entries to return.'),
+  name: z
+    .string()
+    .min(1)
+    .max(255)
+    .exactOptional()
+    .describe('search: a part of the names to find, or a pattern such as `*.md`; case does not matter.'),
 };
 
 const readingInput = z.strictObject({
   operation: z
-    .enum(['read', 'list', 'info'])
-    .describe('read returns a file, list the entries of a folder, info what is known about either.'),
+    .enum(['read', 'list', 'info', 'search'])
+    .describe(
+      'read returns a file, list the entries of a folder, info what is known about either, search what is below a folder by name.',
+    ),
   ...readingArguments,
 });
 
 const writingInput = z.strictObject({
   operation: z
-    .enum(['read', 'list', 'info', 'write', 'move', 'delete'])
+    .enum(['read', 'list', 'info', 'search', 'write', 'mkdir', 'move', 'delete'])
     .describe(
-      'read returns a file, list the entries of a folder, info what is known about either; write puts text into a file, move gives a file or folder another path, delete removes a file or an empty folder.',
+      'read returns a file, list the entries of a folder, info what is known about either, search what is below a folder by name; write puts text into a file, mkdir makes a folder, move gives a file or folder another path, delete removes a file or an empty folder.',
     ),
   ...readingArguments,
   content: z.string().exactOptional().describe('write: the whole text of the file.'),
@@ -88,13 +97,14 @@ export const outputSchema = z.strictObject({
       }),
     )
     .exactOptional()
-    .describe('list: the entries, in the order of names.'),
-  count: z.int().exactOptional().describe('list: how many entries this page has.'),
+    .describe('list: the entries, in the order of names; search: those found, with the folders on the way.'),
+  count: z.int().exactOptional().describe('list, search: how many entries there are here.'),
+  truncated: z.literal(true).exactOptional().describe('search: set when not everything was looked at.'),
   next_cursor: z
     .string()
     .exactOptional()
     .describe('list: pass it as cursor for the next page; absent on the last.'),
-  type: kind.exactOptional().describe('info, move, delete: what it is.'),
+  type: kind.exactOptional().describe('info, mkdir, move, delete: what it is.'),
   permissions: z.string().exactOptional().describe('info: four octal digits.'),
   owner: z
     .union([z.string(), z.int()])
