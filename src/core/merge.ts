@@ -189,7 +189,7 @@ function shownChange(change: Change, label: string, names: NameMap): Change {
 }
 
 function checkLabel(label: string): void {
-  if (/^[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_)){0,31}$/.test(label)) return;
+  if (/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/.test(label) && !label.includes('__')) return;
   throw new ToolcribError(
     'invalid_setup',
     `${JSON.stringify(label)} cannot be the label of a source; use up to 32 letters, digits, "-" and single "_".`,

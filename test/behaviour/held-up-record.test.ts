@@ -18,7 +18,7 @@ test('no answer is sent before its row is written, in every revision (000-39, 00
   const other = new SqliteDatabase(crib.path('toolcrib.db'), 'existing');
   onTestFinished(() => other.close());
   other.run('begin immediate');
-  const message = expect.stringContaining('put on record');
+  const message = expect.stringContaining('cannot be recorded');
   expect(await callAll('second')).toEqual(all({ error: expect.objectContaining({ message }) }));
   expect(ran).toContain('second');
   expect(crib.rowsOf('echo')).toHaveLength(versions.length);

@@ -106,7 +106,7 @@ class Flood {
     while (!this.isOver) {
       // A connection that the server closed while the client was about to use it is the client's to open again.
       const text = JSON.stringify(await way().catch(() => ({})));
-      if (text.includes('cannot be put on record')) this.unavailable.push(text);
+      if (text.includes('cannot be recorded')) this.unavailable.push(text);
       else this.done++;
     }
   }

@@ -24,8 +24,7 @@ export function renderMarkdown(text: string): string {
 }
 
 function renderLine(line: string): string {
-  const [, heading] = /^#{1,6} +(.+?)(?: #+)?$/.exec(line) ?? [];
-  if (heading !== undefined) return `${BOLD}${heading}${PLAIN}`;
+  if (/^#{1,6} /.test(line)) return `${BOLD}${line.replace(/^#+ /, '').trim()}${PLAIN}`;
   if (line.startsWith('> ')) return `${DIM}${line}${PLAIN}`;
   return emphasize(line);
 }
@@ -43,8 +42,12 @@ function emphasize(text: string): string {
 
 // A row, the line below it, and the rows that follow.
 function tableLength(lines: readonly string[], at: number): number {
-  const isRow = (line: string | undefined): boolean => line !== undefined && /^\s*\|.*\|\s*$/.test(line);
-  if (!isRow(lines[at]) || !/^\s*\|(?:\s*:?-+:?\s*\|)+\s*$/.test(lines[at + 1] ?? '')) return 0;
+  const isRow = (line = ''): boolean => {
+    const row = line.trim();
+    return row.length > 1 && row.startsWith('|') && row.endsWith('|');
+  };
+  const rule = lines[at + 1] ?? '';
+  if (!isRow(lines[at]) || !isRow(rule) || !rule.includes('-') || !/^[\s|:-]+$/.test(rule)) return 0;
   let end = at + 2;
   while (isRow(lines[end])) end++;
   return end - at;

@@ -59,8 +59,9 @@ export async function openTarget(
 
 function headersOf({ header = [], key }: ServerFlags): Record<string, string> {
   const pairs = header.map((text) => {
-    const [, name, value] = /^([\w!#$%&'*+.^`|~-]+):\s*(.*)$/.exec(text) ?? [];
-    if (name === undefined || value === undefined || !/^[\t\x20-\x7e]*$/.test(value))
+    const colon = text.indexOf(':');
+    const [name, value] = [text.slice(0, Math.max(colon, 0)), text.slice(colon + 1).trim()];
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || !/^[\t\x20-\x7e]*$/.test(value))
       throw missing('--header takes a name and a value, such as "X-Team: north".');
     return [name.toLowerCase(), value] as const;
   });

@@ -11,7 +11,6 @@ export interface ReadChallenge {
 
 const MAX_LENGTH = 8_192;
 const TOKEN = /[!#$%&'*+\-.^_`|~\w]+/y;
-const QUOTED = /"((?:[^"\\]|\\[^])*)"/y;
 const SPACE = /[ \t]*/y;
 const BETWEEN = /[ \t,]*/y;
 
@@ -58,10 +57,26 @@ function parse(text: string): readonly Parsed[] {
     }
     at++;
     take(SPACE);
-    const quoted = take(QUOTED)?.[1]?.replaceAll(/\\([^])/g, '$1');
-    const value = quoted ?? take(TOKEN)?.[0];
+    const quoted = readQuoted(text, at);
+    if (quoted) at = quoted.end;
+    const value = quoted?.value ?? take(TOKEN)?.[0];
     // A credential such as "abc==" has the look of a parameter without a value.
     if (value === undefined) while (text[at] === '=') at++;
     else found.at(-1)?.parameters.set(name, value);
   }
+}
+
+// A quoted text that begins here; a backslash makes the next character stand for itself.
+function readQuoted(
+  text: string,
+  start: number,
+): { readonly value: string; readonly end: number } | undefined {
+  if (text[start] !== '"') return undefined;
+  let value = '';
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '"') return { value, end: at + 1 };
+    if (text[at] === '\\') at++;
+    value += text[at] ?? '';
+  }
+  return undefined;
 }

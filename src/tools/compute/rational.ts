@@ -101,7 +101,9 @@ function plain(scaled: bigint, places: number): string {
   const sign = scaled < 0n ? '-' : '';
   const digits = String(scaled < 0n ? -scaled : scaled).padStart(places + 1, '0');
   const [whole, part] = [digits.slice(0, digits.length - places), digits.slice(digits.length - places)];
-  const kept = part.replace(/0+$/, '');
+  let end = part.length;
+  while (part[end - 1] === '0') end--;
+  const kept = part.slice(0, end);
   return `${sign}${whole}${kept === '' ? '' : `.${kept}`}`;
 }
 
