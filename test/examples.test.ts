@@ -72,6 +72,12 @@ test('class-tool.ts serves an instance over standard input and output', async ()
   expect(await child.exit).toEqual({ code: 0, signal: null });
 });
 
+test('client.ts lists, calls and is told what is wrong', async () => {
+  const child = start('client.ts');
+  expect(await child.outputUntil('Invalid arguments')).toContain('{ sum: 3 }');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
 test('test-a-tool.ts passes', async () => {
   const child = start('test-a-tool.ts');
   expect(await child.outputUntil(' pass 3')).not.toMatch(/not ok|✖/);
@@ -137,6 +143,7 @@ test('every example is run by a test', () => {
     'fastify.ts',
     'hono.ts',
     'class-tool.ts',
+    'client.ts',
     'test-a-tool.ts',
   ];
   expect(

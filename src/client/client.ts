@@ -219,7 +219,12 @@ export class Client implements ToolSource {
     const send = (extra: JsonObject): Promise<Received> =>
       connection.request(method, { ...params, ...extra }, options);
     const signal = options.signal ?? NEVER;
-    const { result } = await throughRounds(send, { questions, maxRounds: limits.rounds, signal, clock });
+    const { result } = await throughRounds(await send({}), send, {
+      questions,
+      maxRounds: limits.rounds,
+      signal,
+      clock,
+    });
     return result;
   }
 }

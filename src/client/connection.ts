@@ -1,11 +1,10 @@
-import { Deadlines } from '../base/deadlines.ts';
 import type { Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import { decodeMessages, type Answer, type Incoming, type Notice } from '../protocol/decode/message.ts';
 import { encodeNotification, type JsonObject } from '../protocol/wire/json-rpc.ts';
 import { Cancelled, RemoteError, ToolTimeout } from './errors.ts';
-import { Exchange, type Received } from './exchange.ts';
+import { Exchange, type ExchangeKeeper, type Received } from './exchange.ts';
 import type { Limits, RequestOptions, Timeouts } from './options.ts';
 import { writeRequest } from './request-text.ts';
 import type { ServerQuestions } from './server-questions.ts';
@@ -40,19 +39,26 @@ export interface ConnectionParts {
 const TIMED_OUT = 'The request timed out.';
 const CANCELLED = 'The caller cancelled the request.';
 const NO_HEADERS: readonly string[] = [];
+// A timer set for longer fires at once.
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Requests and their answers, over any transport. Every request ends: with an answer, a failure or a limit of time. */
-export class Connection implements Receiver {
+export class Connection implements Receiver, ExchangeKeeper {
   readonly #parts: ConnectionParts;
-  readonly #deadlines: Deadlines;
   readonly #pending = new Map<number, Exchange>();
   #lastId = 0;
+  #armedFor = Infinity;
+  #disarm: () => void = () => {};
   #closed: ToolcribError | undefined;
   dialect: Dialect | undefined;
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
-    this.#deadlines = new Deadlines(parts.clock);
+  }
+
+  /** Forgets a request that is over. */
+  forget({ outgoing }: Exchange): void {
+    this.#pending.delete(outgoing.id);
   }
 
   /** How many requests are under way. */
@@ -97,7 +103,7 @@ export class Connection implements Receiver {
     }
     this.#pending.clear();
     this.#parts.questions.close();
-    this.#deadlines.close();
+    this.#disarm();
     await this.#parts.transport.close();
   }
 
@@ -125,35 +131,53 @@ export class Connection implements Receiver {
     });
     const subject = subjectOf(method, params);
     const headers = options.headers ?? NO_HEADERS;
-    const exchange = new Exchange({ id, method, body: text, subject, headers }, resolve, reject);
+    const exchange = new Exchange({ id, method, body: text, subject, headers }, this, { resolve, reject });
     exchange.onProgress = options.onProgress;
     exchange.onNotice = options.onNotice;
     if (options.isEndless === true) exchange.messages = -Infinity;
     return exchange;
   }
 
+  // No timer, closure or listener of its own for a request that needs none: each would cost as much as sending it.
   #limit(exchange: Exchange, options: SendOptions): void {
     const { clock, timeouts } = this.#parts;
     const stepMs = options.timeoutMs ?? timeouts.callMs;
-    const until = clock.ticks() + Math.max(stepMs, options.absoluteMs ?? timeouts.absoluteMs);
-    const expire = (): void =>
-      this.#stop(exchange, new ToolTimeout(tookTooLong(exchange, stepMs)), TIMED_OUT);
-    let disarm = this.#deadlines.start(stepMs, expire);
-    const rearm = (ms: number): void => {
-      disarm();
-      if (!exchange.isOver) disarm = this.#deadlines.start(Math.min(ms, until - clock.ticks()), expire);
-    };
-    exchange.extend = () => rearm(stepMs);
-    exchange.pause = () => rearm(Infinity);
+    const now = clock.ticks();
+    exchange.stepMs = stepMs;
+    exchange.until = now + Math.max(stepMs, options.absoluteMs ?? timeouts.absoluteMs);
+    exchange.due = now + stepMs;
+    this.#arm(exchange.due);
     const { signal } = options;
-    const cancel =
-      signal && ((): void => this.#stop(exchange, new Cancelled({ cause: signal.reason }), CANCELLED));
-    if (cancel) signal.addEventListener('abort', cancel, { once: true });
-    exchange.release = () => {
-      disarm();
-      this.#pending.delete(exchange.outgoing.id);
-      if (cancel) signal.removeEventListener('abort', cancel);
-    };
+    if (!signal) return;
+    const cancel = (): void => this.#stop(exchange, new Cancelled({ cause: signal.reason }), CANCELLED);
+    signal.addEventListener('abort', cancel, { once: true });
+    exchange.release = () => signal.removeEventListener('abort', cancel);
+  }
+
+  #arm(due: number): void {
+    if (due >= this.#armedFor) return;
+    this.#disarm();
+    this.#armedFor = due;
+    const { clock } = this.#parts;
+    const waitMs = Math.min(Math.max(1, due - clock.ticks()), LONGEST_TIMER_MS);
+    this.#disarm = clock.after(waitMs, () => this.#sweep());
+  }
+
+  #sweep(): void {
+    const now = this.#parts.clock.ticks();
+    let next = Infinity;
+    for (const exchange of this.#pending.values()) {
+      if (exchange.due > now) next = Math.min(next, exchange.due);
+      else this.#stop(exchange, new ToolTimeout(tookTooLong(exchange, exchange.stepMs)), TIMED_OUT);
+    }
+    this.#armedFor = Infinity;
+    this.#arm(next);
+  }
+
+  /** Lets the limit of a request begin anew, up to the absolute one. */
+  extend(exchange: Exchange): void {
+    exchange.due = Math.min(this.#parts.clock.ticks() + exchange.stepMs, exchange.until);
+    this.#arm(exchange.due);
   }
 
   #stop(exchange: Exchange, error: ToolcribError, reason: string): void {
@@ -225,7 +249,7 @@ export class Connection implements Receiver {
     if (!exchange?.onProgress || progressToken !== exchange.outgoing.id || exchange.isOver) return;
     if (typeof progress !== 'number' || progress <= exchange.lastProgress) return;
     exchange.lastProgress = progress;
-    exchange.extend?.();
+    this.extend(exchange);
     try {
       exchange.onProgress({
         progress,

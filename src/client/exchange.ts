@@ -19,6 +19,17 @@ export interface Outgoing {
   readonly headers: readonly string[];
 }
 
+/** Keeps the requests under way. */
+export interface ExchangeKeeper {
+  forget(exchange: Exchange): void;
+  extend(exchange: Exchange): void;
+}
+
+interface Settling {
+  readonly resolve: (received: Received) => void;
+  readonly reject: (error: unknown) => void;
+}
+
 /** One request under way. */
 export class Exchange {
   readonly outgoing: Outgoing;
@@ -27,41 +38,52 @@ export class Exchange {
   onNotice: ((method: string, params: JsonObject) => void) | undefined;
   /** Stops what the transport does for it. */
   stop: (() => void) | undefined;
-  /** Undoes the deadline and the listener for the caller's signal. */
+  /** Undoes the listener for the caller's signal. */
   release: (() => void) | undefined;
-  /** Lets the limit of time begin anew. */
-  extend: (() => void) | undefined;
-  /** Leaves only the absolute limit, while a person is asked. */
-  pause: (() => void) | undefined;
+  /** When it is given up, the longest it may take, and how long each step may. */
+  due = Infinity;
+  until = Infinity;
+  stepMs = Infinity;
   isOver = false;
   /** It was sent a second time. */
   isRepeated = false;
   /** Messages that came before the answer. */
   messages = 0;
   lastProgress = -Infinity;
-  readonly #resolve: (received: Received) => void;
-  readonly #reject: (error: unknown) => void;
+  readonly #keeper: ExchangeKeeper;
+  readonly #promise: Settling;
 
-  constructor(outgoing: Outgoing, resolve: (received: Received) => void, reject: (error: unknown) => void) {
+  constructor(outgoing: Outgoing, keeper: ExchangeKeeper, promise: Settling) {
     this.outgoing = outgoing;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#keeper = keeper;
+    this.#promise = promise;
+  }
+
+  /** Leaves only the absolute limit, while a person is asked. */
+  pause(): void {
+    this.due = this.until;
+  }
+
+  /** Lets the limit of time begin anew. */
+  extend(): void {
+    if (!this.isOver) this.#keeper.extend(this);
   }
 
   /** Ends it with an answer. */
   settle(received: Received): void {
-    if (this.#end()) this.#resolve(received);
+    if (this.#end()) this.#promise.resolve(received);
   }
 
   /** Ends it with a failure. */
   fail(error: unknown): void {
-    if (this.#end()) this.#reject(error);
+    if (this.#end()) this.#promise.reject(error);
   }
 
   #end(): boolean {
     if (this.isOver) return false;
     this.isOver = true;
     this.release?.();
+    this.#keeper.forget(this);
     return true;
   }
 }

@@ -68,7 +68,7 @@ export class ServerQuestions {
     const controller = new AbortController();
     this.#open.set(id, controller);
     // A person may take longer than a tool; the limit begins anew with the answer.
-    exchange?.pause?.();
+    exchange?.pause();
     try {
       const context = { server: this.#parts.server(), signal: controller.signal };
       const answer = answerQuestion(request, this.#parts.handlers, context);
@@ -78,7 +78,7 @@ export class ServerQuestions {
       return encodeError(idText, this.#shown(error), -32603);
     } finally {
       this.#open.delete(id);
-      exchange?.extend?.();
+      exchange?.extend();
     }
   }
 

@@ -16,14 +16,13 @@ export interface RoundParts {
   readonly clock: Clock;
 }
 
-const NOTHING: JsonObject = {};
-
-/** Sends a request, and again with the answers as long as the server asks; each answer goes with one request only. */
+/** Sends a request again with the answers as long as the server asks; each answer goes with one request only. */
 export async function throughRounds(
+  first: Received,
   send: (extra: JsonObject) => Promise<Received>,
   { questions, maxRounds, signal, clock }: RoundParts,
 ): Promise<Received> {
-  let received = await send(NOTHING);
+  let received = first;
   for (let round = 1; received.result['resultType'] === 'input_required'; round++) {
     if (round > maxRounds)
       throw new ToolcribError('cannot_ask', `The server asked in more than ${maxRounds} rounds.`);

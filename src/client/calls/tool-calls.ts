@@ -42,9 +42,10 @@ export class ToolCalls {
 
   /** Calls a tool and waits for its result, also where it becomes a task. */
   async call(name: string, args: JsonObject, options: RequestOptions): Promise<CallResult> {
-    const tool = await this.#find(name);
+    const { tools, checksArguments } = this.#parts;
+    const tool = tools.latest || !checksArguments ? this.known(name) : await this.#find(name);
     const received = await this.#send(name, args, { tool, options });
-    const task = taskOf(received.result);
+    const task = received.result['resultType'] === 'complete' ? undefined : taskOf(received.result);
     const result = task ? await this.#task(task, options).result() : new CallResult(received);
     this.#check(name, tool, result);
     return result;
@@ -92,7 +93,7 @@ export class ToolCalls {
     }
   }
 
-  #throughRounds(
+  async #throughRounds(
     name: string,
     args: JsonObject,
     { tool, options, wantsTask = false }: Sent,
@@ -103,10 +104,12 @@ export class ToolCalls {
     const headers = isModern && tool ? argumentHeaders(tool.inputSchema, args) : undefined;
     const task = !isModern && (wantsTask || isTaskOnly(tool)) ? { task: {} } : undefined;
     const sendOptions: SendOptions = headers ? { ...options, headers } : options;
-    const base = { name, arguments: args, ...task };
+    const base = task ? { name, arguments: args, ...task } : { name, arguments: args };
+    const first = await connection.request('tools/call', base, sendOptions);
+    if (first.result['resultType'] === 'complete') return first;
     const send = (extra: JsonObject): Promise<Received> =>
-      connection.request('tools/call', isEmpty(extra) ? base : { ...base, ...extra }, sendOptions);
-    return throughRounds(send, {
+      connection.request('tools/call', { ...base, ...extra }, sendOptions);
+    return throughRounds(first, send, {
       questions: this.#parts.questions,
       maxRounds: this.#parts.maxRounds,
       signal: options.signal ?? NEVER,
@@ -140,9 +143,4 @@ interface Sent {
 function isTaskOnly(tool: ListedTool | undefined): boolean {
   const execution = (tool as JsonObject | undefined)?.['execution'];
   return isObject(execution) && execution['taskSupport'] === 'required';
-}
-
-function isEmpty(extra: JsonObject): boolean {
-  for (const _key in extra) return false;
-  return true;
 }

@@ -27,6 +27,7 @@ export interface HttpParts {
 }
 
 const CLOSE_MS = 2_000;
+const NO_CREDENTIALS: readonly string[] = [];
 // Sent again only when they change nothing, whatever became of the first.
 const READING: ReadonlySet<string> = new Set([
   'server/discover',
@@ -81,7 +82,7 @@ export class HttpTransport implements Transport {
   }
 
   send(exchange: Exchange): void {
-    this.#send(exchange, { retries: 0, session: this.#session });
+    this.#send(exchange, { retries: 0, session: this.#session, own: NO_CREDENTIALS });
   }
 
   async post(text: string): Promise<void> {
@@ -143,7 +144,7 @@ export class HttpTransport implements Transport {
     const { body } = exchange.outgoing;
     const own = this.#credentials.headers('POST', body);
     if (this.#pool && !(own instanceof Promise)) {
-      this.#post(this.#pool, exchange, { ...attempt, own });
+      this.#post(this.#pool, exchange, own.length === 0 ? attempt : { ...attempt, own });
       return;
     }
     Promise.all([this.#open(), own]).then(
@@ -152,9 +153,9 @@ export class HttpTransport implements Transport {
     );
   }
 
-  #post(pool: Pool, exchange: Exchange, attempt: Required<Attempt>): void {
+  #post(pool: Pool, exchange: Exchange, attempt: Attempt): void {
     if (exchange.isOver) return;
-    const reply = new Reply(this.#sinkOf(exchange, attempt), this.#parts.limits.messageBytes);
+    const reply = new Reply(new Asked(this, exchange, attempt), this.#parts.limits.messageBytes);
     exchange.stop = () => reply.stop();
     const { body } = exchange.outgoing;
     this.#dispatch(pool, reply, { method: 'POST', body, headers: this.#headers(exchange, attempt.own) });
@@ -186,31 +187,36 @@ export class HttpTransport implements Transport {
     return headers;
   }
 
-  #sinkOf(exchange: Exchange, attempt: Required<Attempt>): ReplySink {
-    return {
-      onHead: (reply) => this.#noteSession(exchange, reply),
-      onMessage: (data, name) => {
-        if (name === 'message' && data.length > 0 && !exchange.isOver)
-          this.#parts.receiver().receive(data, exchange);
-        if (exchange.isOver) exchange.stop?.();
-      },
-      onEnd: (reply) => this.#ended(exchange, reply, attempt),
-      onFailure: (error, reply) => {
-        if (reply.isStream && this.#resume(exchange, reply)) return;
-        const canRepeat = READING.has(exchange.outgoing.method) && attempt.retries === 0 && isReset(error);
-        if (canRepeat) this.#send(exchange, { ...attempt, retries: 1 });
-        else exchange.fail(describeFailure(error, this.label));
-      },
-    };
+  /** The head of an answer has come. */
+  begin(exchange: Exchange, reply: Reply): void {
+    if (exchange.outgoing.method === 'initialize' && reply.status < 300) this.#noteSession(reply);
   }
 
-  #noteSession(exchange: Exchange, reply: Reply): void {
-    if (exchange.outgoing.method !== 'initialize' || reply.status >= 300) return;
+  /** A message came on the stream of a request. */
+  take(exchange: Exchange, data: Buffer): void {
+    if (data.length > 0 && !exchange.isOver) this.#parts.receiver().receive(data, exchange);
+    if (exchange.isOver) exchange.stop?.();
+  }
+
+  /** A request came to nothing. */
+  fail(
+    exchange: Exchange,
+    ending: { readonly error: Error; readonly reply: Reply; readonly attempt: Attempt },
+  ): void {
+    const { error, reply, attempt } = ending;
+    if (reply.isStream && this.#resume(exchange, reply)) return;
+    const canRepeat = READING.has(exchange.outgoing.method) && attempt.retries === 0 && isReset(error);
+    if (canRepeat) this.#send(exchange, { ...attempt, retries: 1 });
+    else exchange.fail(describeFailure(error, this.label));
+  }
+
+  #noteSession(reply: Reply): void {
     const session = reply.header('mcp-session-id');
     this.#session = session !== undefined && /^[\x21-\x7e]{1,1024}$/.test(session) ? session : undefined;
   }
 
-  #ended(exchange: Exchange, reply: Reply, attempt: Required<Attempt>): void {
+  /** All of an answer has come. */
+  end(exchange: Exchange, reply: Reply, attempt: Attempt): void {
     if (exchange.isOver) return;
     const { status } = reply;
     if (reply.isStream) {
@@ -235,12 +241,12 @@ export class HttpTransport implements Transport {
     if (exchange.stop === stop) exchange.fail(failure.error);
   }
 
-  #challenged(exchange: Exchange, reply: Reply, attempt: Required<Attempt>): void {
-    exchange.pause?.();
+  #challenged(exchange: Exchange, reply: Reply, attempt: Attempt): void {
+    exchange.pause();
     this.#credentials.challenged(reply, { ...attempt, method: 'POST' }).then(
       () => {
-        exchange.extend?.();
-        this.#send(exchange, { retries: attempt.retries + 1, session: this.#session });
+        exchange.extend();
+        this.#send(exchange, { ...attempt, retries: attempt.retries + 1, session: this.#session });
       },
       (error: unknown) => exchange.fail(error),
     );
@@ -254,7 +260,7 @@ export class HttpTransport implements Transport {
     }
     const isStale = attempt.session !== this.#session;
     (isStale ? Promise.resolve() : this.#renew()).then(
-      () => this.#send(exchange, { retries: 1, session: this.#session }),
+      () => this.#send(exchange, { ...attempt, retries: 1, session: this.#session }),
       (error: unknown) => exchange.fail(error),
     );
   }
@@ -296,7 +302,37 @@ export class HttpTransport implements Transport {
 interface Attempt {
   readonly retries: number;
   readonly session: string | undefined;
-  readonly own?: readonly string[];
+  /** The credentials it is sent with. */
+  readonly own: readonly string[];
+}
+
+/** Tells the transport which request an answer is for; one object for a request, because it is made for each. */
+class Asked implements ReplySink {
+  readonly #transport: HttpTransport;
+  readonly #exchange: Exchange;
+  readonly #attempt: Attempt;
+
+  constructor(transport: HttpTransport, exchange: Exchange, attempt: Attempt) {
+    this.#transport = transport;
+    this.#exchange = exchange;
+    this.#attempt = attempt;
+  }
+
+  onHead(reply: Reply): void {
+    this.#transport.begin(this.#exchange, reply);
+  }
+
+  onMessage(data: Buffer, name: string): void {
+    if (name === 'message') this.#transport.take(this.#exchange, data);
+  }
+
+  onEnd(reply: Reply): void {
+    this.#transport.end(this.#exchange, reply, this.#attempt);
+  }
+
+  onFailure(error: Error, reply: Reply): void {
+    this.#transport.fail(this.#exchange, { error, reply, attempt: this.#attempt });
+  }
 }
 
 function fixedHeaders(headers: Readonly<Record<string, string>>): string[] {
