@@ -282,3 +282,14 @@ test.each<[string, SqlQueryOptions]>([
     expect.objectContaining({ code: 'invalid_setup', message: expect.stringContaining(message) }),
   );
 });
+
+test('the tool can have the name, title and description of the document it follows (003-03)', () => {
+  const told = {
+    name: 'query_database',
+    title: 'Database Query Tool',
+    description: 'Execute SQL queries against the connected database',
+  };
+  const tool = sqlQueryTool({ url: 'sqlite:./north.db', tables: ['users'], ...told }, { folder });
+  onTestFinished(() => tool.close());
+  expect(tool).toMatchObject(told);
+});
