@@ -1,5 +1,12 @@
+import { appendFileSync } from 'node:fs';
 import { connect } from 'toolcrib';
 import { signInFor, type ScenarioContext } from './fixture-sign-in.ts';
+
+// The suite does not look at how the client ended.
+process.on('exit', (code) => {
+  const file = process.env['TOOLCRIB_EXITS'];
+  if (file !== undefined) appendFileSync(file, `${code}\n`);
+});
 
 const server = process.argv.at(-1)!;
 const scenario = process.env['MCP_CONFORMANCE_SCENARIO'] ?? '';
