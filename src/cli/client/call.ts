@@ -7,7 +7,7 @@ import { exitCodes } from './exit-codes.ts';
 import { createProgressBar } from './progress-bar.ts';
 import { readableJson } from './readable.ts';
 import { showContent } from './show-content.ts';
-import { findTarget, type ServerFlags } from './target.ts';
+import type { ServerFlags } from './target.ts';
 import { argumentsFrom, typedArguments } from './typed-arguments.ts';
 import { withClient } from './with-client.ts';
 
@@ -24,14 +24,12 @@ export async function call(
   flags: CallFlags,
 ): Promise<void> {
   const isNamed = command.length === 0;
-  const target = findTarget(isNamed ? words[0] : undefined, command);
   const [tool, ...pairs] = isNamed ? words.slice(1) : words;
   if (tool === undefined)
     throw new ToolcribError('invalid_setup', 'Say which tool; toolcrib list shows them.');
   const given = flags.input === undefined ? {} : argumentsFrom(flags.input);
   await withClient({
-    target,
-    flags,
+    meant: { name: isNamed ? words[0] : undefined, command, flags },
     talk: async (client, signal) => {
       const args = { ...given, ...typedArguments(pairs, await schemaOf(client, tool, pairs)) };
       const result = await callShowingProgress(client, { tool, args, signal });

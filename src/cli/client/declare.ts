@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import type { CallFlags } from './call.ts';
 import type { ListFlags } from './list.ts';
 import { splitServerCommand } from './server-command.ts';
+import type { ServersFlags } from './servers.ts';
 
-const TARGET = 'the address of a server; or none, and the command of a local one after "--"';
+const TARGET = 'the address or the name of a server; or none, and the command of a local one after "--"';
 
 let serverCommand: readonly string[] = [];
 
@@ -24,6 +25,12 @@ export function declareClientCommands(program: Command): void {
     .action(async (words: string[], flags: CallFlags) =>
       (await import('./call.ts')).call(words, serverCommand, flags),
     );
+  program
+    .command('servers')
+    .description('list the servers that files of this project and of other clients name')
+    .option('--from <file>', 'look into this file alone')
+    .option('--json', 'print JSON, for other programs')
+    .action(async (flags: ServersFlags) => (await import('./servers.ts')).servers(flags));
 }
 
 const DECLARED: ReadonlySet<string | undefined> = new Set(['list', 'call']);
@@ -48,6 +55,8 @@ function withServer(command: Command): Command {
     .option('--key <key>', 'an API key or token to send; local servers get it as TOOLCRIB_KEY')
     .option('--env <name=value>', 'a variable for a local server; can be repeated', collect)
     .option('--timeout <span>', 'how long the server may take, such as 30s; progress begins it anew')
+    .option('--from <file>', 'look names up in this file alone')
+    .option('--yes', 'do not ask before a server that a project file names is started')
     .option('--json', 'print JSON, for other programs');
 }
 

@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.ts';
 import type { ListedTool } from '../../core/tool.ts';
 import { formatJson, formatTable, printable, printableLines } from '../table.ts';
 import { firstLine, readable } from './readable.ts';
-import { findTarget, type ServerFlags } from './target.ts';
+import type { ServerFlags } from './target.ts';
 import { withClient } from './with-client.ts';
 
 /** Options of `toolcrib list`. */
@@ -18,13 +18,11 @@ export async function list(
   flags: ListFlags,
 ): Promise<void> {
   const isNamed = command.length === 0;
-  const target = findTarget(isNamed ? words[0] : undefined, command);
   const [wanted, more] = isNamed ? words.slice(1) : words;
   if (more !== undefined)
     throw new ToolcribError('invalid_setup', `"${more}" is one word too many: name one tool or none.`);
   await withClient({
-    target,
-    flags,
+    meant: { name: isNamed ? words[0] : undefined, command, flags },
     talk: async (client) => {
       const all = await client.listTools();
       const tools = wanted === undefined ? all : [toolIn(all, wanted)];

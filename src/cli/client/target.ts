@@ -13,26 +13,51 @@ export interface ServerFlags {
   readonly env?: readonly string[];
   readonly timeout?: string;
   readonly json?: boolean;
+  /** The only file in which names are looked up. */
+  readonly from?: string;
+  /** Asks nothing before a server of a project file is started. */
+  readonly yes?: boolean;
 }
 
-/** Where a server is: at an address, or a program to start. */
-export type Target =
-  | { readonly kind: 'url'; readonly url: string }
-  | {
-      readonly kind: 'command';
-      readonly command: string;
-      readonly args: readonly string[];
-    };
+/** A server at an address. */
+export interface UrlTarget {
+  readonly kind: 'url';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly transport?: 'sse';
+}
+
+/** A server that is a program to start. */
+export interface CommandTarget {
+  readonly kind: 'command';
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly folder?: string;
+}
+
+/** Where a server is. */
+export type Target = UrlTarget | CommandTarget;
+
+/** What of a command line says which server is meant. */
+export interface Meant {
+  readonly name: string | undefined;
+  /** The command of a local server. */
+  readonly command: readonly string[];
+  readonly flags: ServerFlags;
+}
 
 /** Finds the server that a command line means. */
-export function findTarget(name: string | undefined, command: readonly string[]): Target {
+export async function findTarget({ name, command, flags }: Meant): Promise<Target> {
   const [program, ...args] = command;
   if (program !== undefined) return { kind: 'command', command: program, args };
-  if (name === undefined) throw missing('Say which server: its address, or its command after "--".');
+  if (name === undefined)
+    throw missing('Say which server: its address or its name, or its command after "--".');
   if (/^https?:\/\//i.test(name)) return { kind: 'url', url: name };
-  throw missing(
-    `"${name}" is no address: use http:// or https://, or put the command of a server after "--".`,
-  );
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(name))
+    throw missing(`"${name}" is no address of a server: it must begin with https:// or http://.`);
+  const { findServer } = await import('./find-server.ts');
+  return findServer(name, flags);
 }
 
 /** Connects to a server with the options of the command line. */
@@ -50,11 +75,19 @@ export async function openTarget(
   if (target.kind === 'command') {
     if (flags.header) throw missing('--header is for servers at an address; use --env NAME=VALUE instead.');
     const { connectStdio } = await import('../../client/stdio/connect-stdio.ts');
-    return connectStdio(target.command, target.args, { ...shared, env: environment(flags) });
+    const { command, args, folder } = target;
+    const env = { ...target.env, ...environment(flags) };
+    return connectStdio(command, args, { ...shared, env, ...(folder !== undefined && { folder }) });
   }
   if (flags.env) throw missing('--env is for servers that are started; use --header "NAME: VALUE" instead.');
   const { connect } = await import('../../client/connect.ts');
-  return connect(target.url, { ...shared, headers: headersOf(flags) });
+  const { url, transport } = target;
+  const headers = { ...lowerCase(target.headers ?? {}), ...headersOf(flags) };
+  return connect(url, { ...shared, headers, ...(transport && { transport }) });
+}
+
+function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
 function headersOf({ header = [], key }: ServerFlags): Record<string, string> {

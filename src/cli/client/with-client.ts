@@ -5,12 +5,11 @@ import type { ClientOptions } from '../../client/options.ts';
 import { complain } from '../complain.ts';
 import { formatJson } from '../table.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
-import { openTarget, type ServerFlags, type Target } from './target.ts';
+import { findTarget, openTarget, type Meant, type ServerFlags } from './target.ts';
 
 /** What a command does with a server, and with what. */
 export interface Conversation {
-  readonly target: Target;
-  readonly flags: ServerFlags;
+  readonly meant: Meant;
   readonly options?: ClientOptions;
   /** `signal` is aborted by Ctrl-C. */
   readonly talk: (client: Client, signal: AbortSignal) => Promise<void>;
@@ -18,7 +17,8 @@ export interface Conversation {
 
 /** Talks to a server; a failure is explained and gives the exit code, and nothing is left running. */
 export async function withClient(conversation: Conversation): Promise<void> {
-  const { target, flags, options = {}, talk } = conversation;
+  const { meant, options = {}, talk } = conversation;
+  const { flags } = meant;
   const stopping = new AbortController();
   let isOpen = false;
   const interrupt = (): void => {
@@ -28,7 +28,7 @@ export async function withClient(conversation: Conversation): Promise<void> {
   };
   process.on('SIGINT', interrupt);
   try {
-    const client = await openTarget(target, flags, options);
+    const client = await openTarget(await findTarget(meant), flags, options);
     isOpen = true;
     client.on('warning', complain);
     try {

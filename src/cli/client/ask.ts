@@ -1,0 +1,18 @@
+import { createInterface } from 'node:readline/promises';
+
+/** Whether there is a person at a terminal who can be asked. */
+export function canAsk(): boolean {
+  return process.stdin.isTTY && process.stderr.isTTY;
+}
+
+/** Asks at the terminal; `undefined` if nobody can be asked or the input ends. */
+export async function ask(question: string, signal?: AbortSignal): Promise<string | undefined> {
+  if (!canAsk()) return undefined;
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const ended = new Promise<undefined>((resolve) => void lines.once('close', () => resolve(undefined)));
+    return await Promise.race([lines.question(question, signal ? { signal } : {}), ended]);
+  } finally {
+    lines.close();
+  }
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { ToolcribError } from '../../base/errors.ts';
+import { complain, concealInComplaints } from '../complain.ts';
+import { printable } from '../table.ts';
+import { ask } from './ask.ts';
+import { readServerFile, serverFiles, type NamedServer, type ServerFile } from './server-files.ts';
+import type { Target } from './target.ts';
+
+/** How a server is found by name. */
+export interface FindFlags {
+  readonly from?: string;
+  readonly yes?: boolean;
+}
+
+/** Finds a server by its name in the files of this project and of this user. */
+export async function findServer(name: string, flags: FindFlags): Promise<Target> {
+  const files: readonly ServerFile[] =
+    flags.from === undefined ? serverFiles() : [{ file: flags.from, owner: 'project' }];
+  const seen: string[] = [];
+  for (const file of files) {
+    const servers = await readOrComplain(file);
+    const found = servers.find((server) => server.name === name);
+    if (found) return admit(found, flags);
+    seen.push(...servers.map((server) => server.name));
+  }
+  const known = seen.length > 0 ? `; there are: ${[...new Set(seen)].join(', ')}` : '';
+  throw new ToolcribError(
+    'invalid_setup',
+    `No file names a server "${name}"${known}. Use its address, or its command after "--"; toolcrib servers lists what was found.`,
+  );
+}
+
+async function readOrComplain(file: ServerFile): Promise<readonly NamedServer[]> {
+  try {
+    return await readServerFile(file);
+  } catch (error) {
+    if (!(error instanceof ToolcribError)) throw error;
+    complain(error.message);
+    return [];
+  }
+}
+
+async function admit(server: NamedServer, { yes = false }: FindFlags): Promise<Target> {
+  const { name, file, target, problem, isDisabled, secrets, owner } = server;
+  concealInComplaints({ secrets });
+  if (isDisabled)
+    throw new ToolcribError('invalid_setup', `"${name}" is disabled in ${file}; enable it there.`);
+  if (!target)
+    throw new ToolcribError('invalid_setup', `"${name}" in ${file} cannot be used. ${problem ?? ''}`);
+  const isHarmless = target.kind === 'url' && secrets.length === 0;
+  if (owner === 'project' && !isHarmless && !yes) await confirm(server, target);
+  return target;
+}
+
+// Files of a project may come from anybody, and a command may do anything.
+async function confirm({ name, file, secrets }: NamedServer, target: Target): Promise<void> {
+  const digest = digestOf(file, target);
+  if ((await approvedDigests()).includes(digest)) return;
+  const what =
+    target.kind === 'url'
+      ? `sends ${secrets.length} values of your environment to ${printable(target.url)}`
+      : `starts: ${[target.command, ...target.args].map(printable).join(' ')}`;
+  process.stderr.write(`"${printable(name)}" of ${printable(file)} ${what}\n`);
+  const answer = await ask('Go on, now and while it stays the same? [y/N] ');
+  if (answer === undefined)
+    throw new ToolcribError(
+      'invalid_setup',
+      'Nobody can be asked whether that is all right; say so with --yes.',
+    );
+  if (!/^y(?:es)?$/i.test(answer)) throw new ToolcribError('cancelled', 'Nothing was started.');
+  await approve(digest);
+}
+
+function digestOf(file: string, target: Target): string {
+  return createHash('sha256')
+    .update(JSON.stringify([process.cwd(), file, target]))
+    .digest('base64url');
+}
+
+function approvedFile(): string {
+  const home = process.env['HOME'] ?? homedir();
+  return join(process.env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'toolcrib/approved-servers');
+}
+
+async function approvedDigests(): Promise<readonly string[]> {
+  return (await readFile(approvedFile(), 'utf8').catch(() => '')).split('\n');
+}
+
+async function approve(digest: string): Promise<void> {
+  const file = approvedFile();
+  await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
+  await writeFile(file, `${digest}\n`, { flag: 'a', mode: 0o600 });
+}

@@ -1,0 +1,187 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { cli } from '../behaviour/child.ts';
+import { runCommandLine, type Run } from '../behaviour/run-command-line.ts';
+import { makeUp, said, type MadeUp } from '../client/peers.ts';
+
+const sdkServer = join(import.meta.dirname, 'fixtures/sdk-server.mjs');
+
+function folderWith(files: Readonly<Record<string, string>>): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'toolcrib-servers-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+
+function runIn(folder: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<Run> {
+  return new Promise((resolve) => {
+    const child = execFile(
+      process.execPath,
+      [cli, ...args],
+      { cwd: folder, env: { ...process.env, ...env }, timeout: 30_000 },
+      (_, output, complaints) => resolve({ code: child.exitCode, output, complaints }),
+    );
+    child.stdin?.end();
+  });
+}
+
+async function answering(): Promise<MadeUp> {
+  return makeUp(({ body, reply }) => (body['method'] === 'tools/call' ? reply(said('done')) : false));
+}
+
+const program = JSON.stringify(process.execPath);
+const script = JSON.stringify(sdkServer);
+
+/** The same program as each client writes it down, with `TEAM` from the environment. */
+const programs: readonly (readonly [client: string, file: string, text: string])[] = [
+  [
+    'Claude Code',
+    '.mcp.json',
+    `{"mcpServers":{"sdk":{"type":"stdio","command":${program},"args":[${script}],"env":{"TEAM":"\${MY_TEAM}"}}}}`,
+  ],
+  [
+    'Cursor',
+    '.cursor/mcp.json',
+    `{"mcpServers":{"sdk":{"command":${program},"args":[${script}],"env":{"TEAM":"\${env:MY_TEAM}"}}}}`,
+  ],
+  [
+    'VS Code',
+    '.vscode/mcp.json',
+    `{ // what this project needs
+      "inputs": [],
+      "servers": {"sdk": {"type": "stdio", "command": ${program}, /* ours */ "args": [${script},],
+        "env": {"TEAM": "\${env:MY_TEAM}"},},},
+    }`,
+  ],
+  [
+    'opencode',
+    'opencode.json',
+    `{"mcp":{"sdk":{"type":"local","command":[${program},${script}],"environment":{"TEAM":"{env:MY_TEAM}"}}}}`,
+  ],
+  [
+    'Codex',
+    '.codex/config.toml',
+    `model = "x"\n[mcp_servers.sdk]\ncommand = ${program}\nargs = [${script}]\nenv = { TEAM = "\${MY_TEAM}" }\n`,
+  ],
+  [
+    'Toolcrib',
+    'toolcrib.yaml',
+    `mcpServers:\n  sdk:\n    command: ${program}\n    args: [${script}]\n    env: { TEAM: "\${MY_TEAM}" }\n`,
+  ],
+];
+
+test.each(programs)('a program that a file of %s names (%s) is started with --yes', async (_, file, text) => {
+  const from = join(folderWith({ [file]: text }), file);
+  const env = { MY_TEAM: 'north' };
+  const run = await runCommandLine(['call', 'sdk', 'environment', '--from', from, '--yes'], env);
+  expect(run).toMatchObject({ code: 0, output: 'north undefined undefined\n' });
+});
+
+/** The same server at an address as each client writes it down, with a token from the environment. */
+const addresses: readonly (readonly [client: string, file: string, text: (url: string) => string])[] = [
+  [
+    'Claude Code',
+    '.mcp.json',
+    (url) =>
+      `{"mcpServers":{"far":{"type":"http","url":"${url}","headers":{"Authorization":"Bearer \${TOKEN}"}}}}`,
+  ],
+  [
+    'opencode',
+    'opencode.json',
+    (url) =>
+      `{"mcp":{"far":{"type":"remote","url":"${url}","headers":{"Authorization":"Bearer {env:TOKEN}"}}}}`,
+  ],
+  ['Codex', 'config.toml', (url) => `[mcp_servers.far]\nurl = "${url}"\nbearer_token_env_var = "TOKEN"\n`],
+];
+
+test.each(addresses)('a server that a file of %s names (%s) is sent its token', async (_, file, textFor) => {
+  const made = await answering();
+  const from = join(folderWith({ [file]: textFor(made.url) }), file);
+  const args = ['call', 'far', 'echo', '--from', from, '--yes'];
+  expect(await runCommandLine(args, { TOKEN: 'secret-token' })).toMatchObject({ code: 0, output: 'done\n' });
+  expect(made.got.at(-1)!.request.headers.authorization).toBe('Bearer secret-token');
+});
+
+describe('a project cannot', () => {
+  test('have a program started that nobody was shown', async () => {
+    const folder = folderWith({});
+    const marker = join(folder, 'started');
+    const args = JSON.stringify(['-e', `require('fs').writeFileSync(${JSON.stringify(marker)}, '')`]);
+    writeFileSync(join(folder, '.mcp.json'), `{"mcpServers":{"x":{"command":${program},"args":${args}}}}`);
+    const run = await runIn(folder, ['list', 'x'], { HOME: folder });
+    expect(run.code).toBe(1);
+    expect(run.complaints).toContain(`"x" of .mcp.json starts: ${process.execPath} -e require`);
+    expect(run.complaints).toContain('--yes');
+    expect(existsSync(marker)).toBe(false);
+  });
+
+  test('have values of the environment sent to an address that nobody was shown', async () => {
+    const made = await answering();
+    const text = `{"mcpServers":{"x":{"url":"${made.url}","headers":{"X-A":"\${SECRET_VALUE}"}}}}`;
+    const folder = folderWith({ '.mcp.json': text });
+    const run = await runIn(folder, ['list', 'x'], { HOME: folder, SECRET_VALUE: 'do-not-show' });
+    expect(run.code).toBe(1);
+    expect(run.complaints).toContain(`"x" of .mcp.json sends 1 values of your environment to ${made.url}`);
+    expect(run.complaints).not.toContain('do-not-show');
+    expect(made.got).toEqual([]);
+  });
+
+  test("take over a name of the user's own file, whose programs are started without a question", async () => {
+    const own = `{"mcpServers":{"sdk":{"command":${program},"args":[${script}]}}}`;
+    const home = folderWith({ '.claude.json': own });
+    const folder = folderWith({ '.mcp.json': '{"mcpServers":{"sdk":{"command":"false"}}}' });
+    const run = await runIn(folder, ['list', 'sdk'], { HOME: home, XDG_CONFIG_HOME: join(home, '.config') });
+    expect(run).toMatchObject({ code: 0, output: expect.stringMatching(/^TOOL/) });
+  });
+});
+
+test.each([
+  ['{"servers":{"x":{"url":"http://a/","headers":{"A":"${input:token}"}}}}', 'which only an editor can'],
+  ['{"mcpServers":{"x":{"url":"http://a/","headers":{"A":"${NOT_SET_HERE}"}}}}', 'variable NOT_SET_HERE'],
+  ['{"mcpServers":{"x":{"url":"http://a/${file:/etc/hostname}"}}}', 'only in toolcrib.yaml'],
+  ['{"mcpServers":{"x":{}}}', 'neither a command nor an address'],
+  ['{"mcpServers":{"x":{"url":"http://a/","disabled":true}}}', 'is disabled in'],
+  ['{"mcpServers":{"y":{"url":"http://a/"}}}', 'No file names a server "x"; there are: y.'],
+  ['{"mcpServers":', 'is not JSON'],
+])('%s says what to change', async (text, complaint) => {
+  const from = join(folderWith({ 'mcp.json': text }), 'mcp.json');
+  const run = await runCommandLine(['list', 'x', '--from', from, '--json']);
+  expect(run.code).toBe(1);
+  expect(run.complaints).toContain(complaint);
+  expect(JSON.parse(run.output)).toMatchObject({ error: { code: 'invalid_setup' } });
+});
+
+test('toolcrib servers lists what was found, where, and its state, without values from outside', async () => {
+  const home = folderWith({
+    '.claude.json': '{"mcpServers":{"mine":{"url":"https://a.example/${PLACE_NAME}"}}}',
+    '.codex/config.toml': '[mcp_servers.off]\ncommand = "x"\nenabled = false\n',
+    '.cursor/mcp.json': '{broken',
+  });
+  const folder = folderWith({
+    '.mcp.json': '{"mcpServers":{"mine":{"command":"x"},"ours":{"command":"run","args":["it\\u001b[2J"]}}}',
+    '.vscode/mcp.json': '{"servers":{"ask":{"url":"https://b.example/${input:id}"}}}',
+  });
+  const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), PLACE_NAME: 'hidden-place' };
+  const { output } = await runIn(folder, ['servers'], env);
+  const rows = output.split('\n').map((line) => line.replaceAll(home, '~').split(/ {2,}/));
+  expect(rows).toEqual([
+    ['SERVER', 'STATE', 'FILE', 'REACHED AT'],
+    ['mine', 'ready', '~/.claude.json', 'https://a.example/${...}'],
+    ['-', expect.stringMatching(/^unreadable: .*is not JSON/), '~/.cursor/mcp.json'],
+    ['off', 'disabled', '~/.codex/config.toml', 'x'],
+    ['mine', 'hidden by the one above', '.mcp.json', 'x'],
+    ['ours', 'ready, asks first', '.mcp.json', String.raw`run it\u001b[2J`],
+    ['ask', expect.stringMatching(/^unusable: It asks for \$\{input:id\}/), '.vscode/mcp.json'],
+    [''],
+  ]);
+  const json = await runIn(folder, ['servers', '--json'], env);
+  expect(JSON.parse(json.output)).toMatchObject({
+    servers: [{ name: 'mine', owner: 'user' }, {}, {}, {}, {}, {}],
+  });
+});
