@@ -14,5 +14,7 @@ export type { FetchDocument, FetchedDocument } from './auth/fetch-document.ts';
 export type { DeclaredRoute, Route, RouteAccess, RouteAnswer } from './server/http/routes.ts';
 
 // Clients of servers that are programs
+export { connectMcpServer } from './client/stdio/connect-server.ts';
 export { connectStdio } from './client/stdio/connect-stdio.ts';
 export type { StdioClientOptions } from './client/stdio/connect-stdio.ts';
+export type { ServerEntryInput } from './config/servers.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { ToolTimeout, type Client } from '../../src/index.ts';
-import { connectStdio } from '../../src/node.ts';
+import { connectMcpServer, connectStdio } from '../../src/node.ts';
 import { within } from '../within.ts';
 
 /** Runs a server that is a few lines of JavaScript: `answer(message, write)` is called with every message. */
@@ -115,3 +115,21 @@ function isRunning(pid: number): boolean {
   if (!readdirSync('/proc').includes(String(pid))) return false;
   return !/\) Z /.test(readFileSync(join('/proc', String(pid), 'stat'), 'latin1'));
 }
+
+test('an entry of mcpServers is connected to, and a broken one is refused with a clear word (003-28)', async () => {
+  const program = `require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id } = JSON.parse(line);
+    console.log(JSON.stringify({ jsonrpc: '2.0', id, result: { resultType: 'complete', supportedVersions: ['2026-07-28'], given: process.env.GIVEN } }));
+  })`;
+  const client = await connectMcpServer({
+    command: process.execPath,
+    args: ['-e', program],
+    env: { GIVEN: 'yes' },
+  });
+  onTestFinished(() => client.close());
+  expect(await client.request('acme/x')).toMatchObject({ given: 'yes' });
+  await expect(connectMcpServer({ url: 'file:///etc/passwd' })).rejects.toMatchObject({
+    code: 'invalid_config',
+  });
+  await expect(connectMcpServer({ command: 'x', disabled: true })).rejects.toThrow('disabled');
+});
