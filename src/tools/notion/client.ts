@@ -65,6 +65,22 @@ export class NotionClient {
     return toPage(await this.#send('GET', pathOf(id), { signal }));
   }
 
+  /** Reads the text on a page, block by block; `isWhole` says whether there was no more of it. */
+  async getText(id: string, signal?: AbortSignal): Promise<PageText> {
+    const lines: string[] = [];
+    let cursor: string | undefined;
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const rest = cursor === undefined ? '' : `&start_cursor=${encodeURIComponent(cursor)}`;
+      const path = `${pathOf(id).replace('/pages/', '/blocks/')}/children?page_size=100${rest}`;
+      const { results, next_cursor: next } = await this.#send('GET', path, { signal });
+      if (!Array.isArray(results)) throw unreadable();
+      lines.push(...results.flatMap(lineOf));
+      if (typeof next !== 'string') return { text: lines.join('\n'), isWhole: true };
+      cursor = next;
+    }
+    return { text: lines.join('\n'), isWhole: false };
+  }
+
   /** Moves a page to the trash; the API cannot delete it for good. */
   async trashPage(id: string, signal?: AbortSignal): Promise<NotionPage> {
     return toPage(await this.#send('PATCH', pathOf(id), { body: { in_trash: true }, signal }));
@@ -99,6 +115,30 @@ export class NotionClient {
 }
 
 const MAX_ROUNDS = 20;
+
+/** The text on a page. */
+export interface PageText {
+  readonly text: string;
+  readonly isWhole: boolean;
+}
+
+const MARKS: Readonly<Record<string, string>> = {
+  heading_1: '# ',
+  heading_2: '## ',
+  heading_3: '### ',
+  bulleted_list_item: '- ',
+  numbered_list_item: '1. ',
+  quote: '> ',
+};
+
+// A block has its text under the name of its type; blocks without text, such as pictures, are left out.
+function lineOf(block: unknown): readonly string[] {
+  if (!isObject(block) || typeof block['type'] !== 'string') return [];
+  const content = block[block['type']];
+  const parts = isObject(content) && Array.isArray(content['rich_text']) ? content['rich_text'] : [];
+  const text = parts.map((part) => (isObject(part) ? String(part['plain_text'] ?? '') : '')).join('');
+  return text === '' ? [] : [`${MARKS[block['type']] ?? ''}${text}`];
+}
 
 // Any other id could lead to another endpoint of the API.
 function pathOf(id: string): string {

@@ -192,6 +192,43 @@ test.each([
   expect(seen[0]?.body).toMatchObject({ page_size: size });
 });
 
+test('get_page returns the text of the page where it is asked for, over all pages of blocks', async () => {
+  const block = (type: string, ...texts: string[]): object => ({
+    object: 'block',
+    type,
+    [type]: { rich_text: texts.map((plain) => ({ plain_text: plain })) },
+  });
+  const parts = [
+    { results: [block('heading_1', 'Plans'), { type: 'image', image: {} }], next_cursor: 'two' },
+    {
+      results: [block('paragraph', 'Build ', 'it.'), block('bulleted_list_item', 'soon')],
+      next_cursor: null,
+    },
+  ];
+  const { registry, seen } = await open((one, response) => {
+    if (!one.path?.startsWith('/v1/blocks/a/children?page_size=100')) return workspace(['a'])(one, response);
+    return reply(response, 200, parts[one.path.endsWith('&start_cursor=two') ? 1 : 0]);
+  });
+  expect(await registry.execute('get_page', { pageId: 'a', include_text: true })).toMatchObject({
+    title: 'Page a',
+    text: '# Plans\nBuild it.\n- soon',
+    text_is_whole: true,
+  });
+  expect(seen).toHaveLength(3);
+});
+
+test('text that never ends is cut, and said to be', async () => {
+  const { registry } = await open((one, response) =>
+    one.path?.includes('/children')
+      ? reply(response, 200, { results: [], next_cursor: 'again' })
+      : workspace(['a'])(one, response),
+  );
+  expect(await registry.execute('get_page', { pageId: 'a', include_text: true })).toMatchObject({
+    text: '',
+    text_is_whole: false,
+  });
+});
+
 test('get_page returns id, title, properties and both times (000-25)', async () => {
   const { registry } = await open(workspace(['a']));
   expect(await registry.execute('get_page', { pageId: 'a' })).toEqual({

@@ -11,6 +11,7 @@ import {
   NotionError,
   pageIdPattern,
   type NotionPage,
+  type PageText,
   type NotionSettings,
 } from './client.ts';
 
@@ -77,14 +78,19 @@ function getPage(client: NotionClient) {
     {
       name: 'get_page',
       description:
-        'Reads a Notion page by its id. Returns its title, its properties and when it was created and last edited, but not the text on it. Use it to see the details of a page you have found.',
-      input: z.strictObject({ pageId }),
+        'Reads a Notion page by its id. Returns its title, its properties and when it was created and last edited; with include_text also the text on it, without what is nested in its blocks. Use it to see the details of a page you have found.',
+      input: z.strictObject({
+        pageId,
+        include_text: z.boolean().default(false).describe('Also return the text on the page.'),
+      }),
       output: z.object({
         id: z.string(),
         title: z.string(),
         properties: z.record(z.string(), z.unknown()),
         created_time: z.string(),
         last_edited_time: z.string(),
+        text: z.string().optional(),
+        text_is_whole: z.boolean().optional(),
       }),
       annotations: READS,
     },
@@ -97,6 +103,7 @@ function getPage(client: NotionClient) {
           properties: isObject(page['properties']) ? page['properties'] : {},
           created_time: textOf(page, 'created_time'),
           last_edited_time: textOf(page, 'last_edited_time'),
+          ...(args.include_text && shownText(await client.getText(args.pageId, signal))),
         };
       }),
   );
@@ -118,6 +125,10 @@ function deletePage(client: NotionClient) {
         return { status: 'deleted' as const, pageId: args.pageId };
       }),
   );
+}
+
+function shownText({ text, isWhole }: PageText): { text: string; text_is_whole: boolean } {
+  return { text, text_is_whole: isWhole };
 }
 
 async function orFailure<T>(work: () => Promise<T>) {
