@@ -136,7 +136,8 @@ function lineOf(block: unknown): readonly string[] {
   if (!isObject(block) || typeof block['type'] !== 'string') return [];
   const content = block[block['type']];
   const parts = isObject(content) && Array.isArray(content['rich_text']) ? content['rich_text'] : [];
-  const text = parts.map((part) => (isObject(part) ? String(part['plain_text'] ?? '') : '')).join('');
+  const texts = parts.map((part: unknown) => (isObject(part) ? part['plain_text'] : undefined));
+  const text = texts.filter((one) => typeof one === 'string').join('');
   return text === '' ? [] : [`${MARKS[block['type']] ?? ''}${text}`];
 }
 
