@@ -30,13 +30,6 @@ export class Deadlines {
     };
   }
 
-  /** Forgets everything, and leaves no timer behind. */
-  close(): void {
-    this.#waiting.clear();
-    this.#disarm();
-    this.#armedFor = Infinity;
-  }
-
   #arm(due: number): void {
     this.#disarm();
     this.#armedFor = due;

@@ -82,39 +82,39 @@ export class ToolCalls {
   }
 
   async #send(name: string, args: JsonObject, call: Sent): Promise<Received> {
+    const request = this.#prepare(name, args, call);
     try {
-      return await this.#throughRounds(name, args, call);
+      // Few layers here: each would cost as much as reading the answer.
+      const first = await this.#parts.connection.request('tools/call', request.params, request.options);
+      return first.result['resultType'] === 'complete' ? first : await this.#throughRounds(first, request);
     } catch (error) {
       const isOutdated = error instanceof RemoteError && error.number === -32020;
       if (!isOutdated) throw toToolError(error, name);
-      // The server wants other headers than the definition we know asked for; it has not run the tool.
-      await this.#parts.tools.load();
-      return this.#throughRounds(name, args, { ...call, tool: this.known(name) });
     }
+    // The server wants other headers than the definition we know asked for; it has not run the tool.
+    await this.#parts.tools.load();
+    const again = this.#prepare(name, args, { ...call, tool: this.known(name) });
+    const first = await this.#parts.connection.request('tools/call', again.params, again.options);
+    return this.#throughRounds(first, again);
   }
 
-  async #throughRounds(
-    name: string,
-    args: JsonObject,
-    { tool, options, wantsTask = false }: Sent,
-  ): Promise<Received> {
+  #prepare(name: string, args: JsonObject, { tool, options, wantsTask = false }: Sent): Prepared {
     const { connection, checksArguments } = this.#parts;
     if (tool && checksArguments) checkArguments(tool, args);
     const isModern = connection.dialect?.era === 'modern';
     const headers = isModern && tool ? argumentHeaders(tool.inputSchema, args) : undefined;
-    const task = !isModern && (wantsTask || isTaskOnly(tool)) ? { task: {} } : undefined;
-    const sendOptions: SendOptions = headers ? { ...options, headers } : options;
-    const base = task ? { name, arguments: args, ...task } : { name, arguments: args };
-    const first = await connection.request('tools/call', base, sendOptions);
-    if (first.result['resultType'] === 'complete') return first;
+    const isTask = !isModern && (wantsTask || isTaskOnly(tool));
+    return {
+      params: isTask ? { name, arguments: args, task: {} } : { name, arguments: args },
+      options: headers ? { ...options, headers } : options,
+    };
+  }
+
+  #throughRounds(first: Received, { params, options }: Prepared): Promise<Received> {
+    const { connection, questions, maxRounds, clock } = this.#parts;
     const send = (extra: JsonObject): Promise<Received> =>
-      connection.request('tools/call', { ...base, ...extra }, sendOptions);
-    return throughRounds(first, send, {
-      questions: this.#parts.questions,
-      maxRounds: this.#parts.maxRounds,
-      signal: options.signal ?? NEVER,
-      clock: this.#parts.clock,
-    });
+      connection.request('tools/call', { ...params, ...extra }, options);
+    return throughRounds(first, send, { questions, maxRounds, signal: options.signal ?? NEVER, clock });
   }
 
   #task(task: JsonObject, { signal = NEVER, timeoutMs }: RequestOptions): TaskHandle {
@@ -138,6 +138,11 @@ interface Sent {
   readonly tool: ListedTool | undefined;
   readonly options: RequestOptions;
   readonly wantsTask?: boolean;
+}
+
+interface Prepared {
+  readonly params: JsonObject;
+  readonly options: SendOptions;
 }
 
 function isTaskOnly(tool: ListedTool | undefined): boolean {
