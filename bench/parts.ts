@@ -1,5 +1,6 @@
 import type { Bench } from './measure.ts';
 import { callPart } from './parts/call.ts';
+import { clientPart } from './parts/client.ts';
 import { governedGrowthPart } from './parts/governed-growth.ts';
 import { governedPacePart } from './parts/governed-pace.ts';
 import { governedPart } from './parts/governed.ts';
@@ -23,4 +24,5 @@ export const parts: Readonly<Record<string, (bench: Bench) => Promise<PartResult
   governed: governedPart,
   'governed-growth': governedGrowthPart,
   'governed-pace': governedPacePart,
+  client: clientPart,
 };

@@ -9,6 +9,8 @@ export interface Settings {
   readonly stdioCalls: number;
   readonly stdioWindow: number;
   readonly startRuns: number;
+  /** Calls of a round that measures a client. */
+  readonly clientCalls: number;
 }
 
 /** A full run, the only kind that is written to RESULTS.md. */
@@ -21,6 +23,7 @@ export const fullRun: Settings = {
   stdioCalls: 200_000,
   stdioWindow: 256,
   startRuns: 15,
+  clientCalls: 20_000,
 };
 
 /** A short run, to see that everything works. */
@@ -31,4 +34,5 @@ export const quickRun: Settings = {
   warmUpSeconds: 2,
   stdioCalls: 40_000,
   startRuns: 5,
+  clientCalls: 10_000,
 };
