@@ -56,6 +56,8 @@ interface LockEntry {
 const comparedPackages = [
   'toolcrib',
   '@modelcontextprotocol/server',
+  '@modelcontextprotocol/client',
+  'undici',
   '@modelcontextprotocol/node',
   'mcp-lite',
   'tmcp',

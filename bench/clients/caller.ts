@@ -45,7 +45,8 @@ async function run({ call }: Caller, { calls, window }: Batch): Promise<void> {
   const start = performance.now();
   const work = async (): Promise<void> => {
     while (left-- > 0)
-      if ((await call(echoText)) !== echoText) throw new Error(`${client} got another answer than it should.`);
+      if ((await call(echoText)) !== echoText)
+        throw new Error(`${client} got another answer than it should.`);
   };
   await Promise.all(Array.from({ length: window }, work));
   const { user, system } = process.cpuUsage(before);

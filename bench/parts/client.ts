@@ -143,11 +143,12 @@ function goalsOf(rows: readonly Row[]): Goal[] {
         bound: 'at least',
         goal: 12,
         unit: '×',
+        beside: `${figure(ratio(faster, bare))} × bare`,
       };
       if (transport === 'stdio') return [share];
       return [
         {
-          what: `${where}: toolcrib ÷ bare undici`,
+          what: `${where}: toolcrib ÷ bare`,
           measured: ratio(own, bare),
           bound: 'at most',
           goal: 1.5,

@@ -217,6 +217,8 @@ export class HttpTransport implements Transport {
 
   /** All of an answer has come. */
   end(exchange: Exchange, reply: Reply, attempt: Attempt): void {
+    // A request and its reply that know each other outlive the call by several rounds of garbage collection.
+    exchange.stop = undefined;
     if (exchange.isOver) return;
     const { status } = reply;
     if (reply.isStream) {
