@@ -21,23 +21,37 @@ function overHttp({ origin, pathname }: URL): Caller {
   return {
     call: (text) =>
       new Promise((resolve, reject) => {
-        const chunks: Buffer[] = [];
         const body = requestText(++lastId, text);
-        pool.dispatch(
-          { path: pathname, method: 'POST', headers, body },
-          {
-            onConnect() {},
-            onHeaders: () => true,
-            onData(chunk) {
-              chunks.push(chunk);
-              return true;
-            },
-            onComplete: () => resolve(textOf(Buffer.concat(chunks).toString()).text),
-            onError: reject,
-          },
-        );
+        pool.dispatch({ path: pathname, method: 'POST', headers, body }, new Answered(resolve, reject));
       }),
   };
+}
+
+// In the form that undici calls without anything in between.
+class Answered {
+  readonly #chunks: Buffer[] = [];
+  readonly #resolve: (text: string) => void;
+  readonly onError: (error: Error) => void;
+
+  constructor(resolve: (text: string) => void, reject: (error: Error) => void) {
+    this.#resolve = resolve;
+    this.onError = reject;
+  }
+
+  onConnect(): void {}
+
+  onHeaders(): boolean {
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    this.#chunks.push(chunk);
+    return true;
+  }
+
+  onComplete(): void {
+    this.#resolve(textOf(Buffer.concat(this.#chunks).toString()).text);
+  }
 }
 
 function overStdio(): Caller {

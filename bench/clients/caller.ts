@@ -39,13 +39,13 @@ async function connectorOf(name: ClientName): Promise<Connect> {
   return (await import('./official.ts')).connectOfficial(name);
 }
 
-async function run({ call }: Caller, { calls, window }: Batch): Promise<void> {
+async function run(to: Caller, { calls, window }: Batch): Promise<void> {
   let left = calls;
   const before = process.cpuUsage();
   const start = performance.now();
   const work = async (): Promise<void> => {
     while (left-- > 0)
-      if ((await call(echoText)) !== echoText)
+      if ((await to.call(echoText)) !== echoText)
         throw new Error(`${client} got another answer than it should.`);
   };
   await Promise.all(Array.from({ length: window }, work));
