@@ -7,7 +7,7 @@ import { exitCodes } from './exit-codes.ts';
 import { createProgressBar } from './progress-bar.ts';
 import { readableJson } from './readable.ts';
 import { showContent } from './show-content.ts';
-import type { ServerFlags } from './target.ts';
+import { splitTarget, type ServerFlags } from './target.ts';
 import { argumentsFrom, typedArguments } from './typed-arguments.ts';
 import { withClient } from './with-client.ts';
 
@@ -23,13 +23,13 @@ export async function call(
   command: readonly string[],
   flags: CallFlags,
 ): Promise<void> {
-  const isNamed = command.length === 0;
-  const [tool, ...pairs] = isNamed ? words.slice(1) : words;
+  const { meant, rest } = splitTarget(words, command, flags);
+  const [tool, ...pairs] = rest;
   if (tool === undefined)
     throw new ToolcribError('invalid_setup', 'Say which tool; toolcrib list shows them.');
   const given = flags.input === undefined ? {} : argumentsFrom(flags.input);
   await withClient({
-    meant: { name: isNamed ? words[0] : undefined, command, flags },
+    meant,
     talk: async (client, signal) => {
       const args = { ...given, ...typedArguments(pairs, await schemaOf(client, tool, pairs)) };
       const result = await callShowingProgress(client, { tool, args, signal });

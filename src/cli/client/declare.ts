@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import type { CallFlags } from './call.ts';
 import type { ListFlags } from './list.ts';
+import type { LoginFlags } from './login.ts';
+import type { ReadFlags } from './read.ts';
+import type { ServerFlags } from './target.ts';
 import { splitServerCommand } from './server-command.ts';
-import type { ServersFlags } from './servers.ts';
+import type { ServersFlags } from '../servers/servers.ts';
 
 const TARGET = 'the address or the name of a server; or none, and the command of a local one after "--"';
 
@@ -25,15 +28,68 @@ export function declareClientCommands(program: Command): void {
     .action(async (words: string[], flags: CallFlags) =>
       (await import('./call.ts')).call(words, serverCommand, flags),
     );
+  withServer(program.command('read'))
+    .description('show a resource of a server, or list what can be read')
+    .argument('[words...]', `TARGET [URI]: ${TARGET}`)
+    .option('--save <folder>', 'where files are saved; the current folder unless set')
+    .action(async (words: string[], flags: ReadFlags) =>
+      (await import('./read.ts')).read(words, serverCommand, flags),
+    );
+  withServer(program.command('prompt'))
+    .description('show the messages of a prompt of a server, or list its prompts')
+    .argument('[words...]', `TARGET [PROMPT] [key=value...]: ${TARGET}`)
+    .action(async (words: string[], flags: ServerFlags) =>
+      (await import('./prompt.ts')).prompt(words, serverCommand, flags),
+    );
+  withServer(program.command('complete'))
+    .description('show what a server suggests for an argument of a prompt or a resource template')
+    .argument('[words...]', `TARGET PROMPT|TEMPLATE argument=text [key=value...]: ${TARGET}`)
+    .action(async (words: string[], flags: ServerFlags) =>
+      (await import('./complete.ts')).complete(words, serverCommand, flags),
+    );
+  withServer(program.command('watch'))
+    .description('print what changes at a server, until Ctrl-C')
+    .argument('[words...]', `TARGET [URI...], with the resources to watch: ${TARGET}`)
+    .action(async (words: string[], flags: ServerFlags) =>
+      (await import('./watch.ts')).watch(words, serverCommand, flags),
+    );
+  declareSignIn(program);
   program
     .command('servers')
     .description('list the servers that files of this project and of other clients name')
     .option('--from <file>', 'look into this file alone')
     .option('--json', 'print JSON, for other programs')
-    .action(async (flags: ServersFlags) => (await import('./servers.ts')).servers(flags));
+    .action(async (flags: ServersFlags) => (await import('../servers/servers.ts')).servers(flags));
 }
 
-const DECLARED: ReadonlySet<string | undefined> = new Set(['list', 'call']);
+function declareSignIn(program: Command): void {
+  program
+    .command('login')
+    .description('sign in to a server')
+    .argument('<target>', 'the address or the name of a server')
+    .option('--no-browser', 'print the page to open instead of opening it')
+    .option('--client-id <id>', 'a client that is registered with the authorization server')
+    .option('--scope <name...>', 'scopes to ask for instead of those the server names')
+    .option('--from <file>', 'look the name up in this file alone')
+    .option('--json', 'print JSON, for other programs')
+    .action(async (name: string, flags: LoginFlags) => (await import('./login.ts')).login(name, flags));
+  program
+    .command('logout')
+    .description('forget the tokens of a server')
+    .argument('<target>', 'the address or the name of a server')
+    .option('--from <file>', 'look the name up in this file alone')
+    .option('--json', 'print JSON, for other programs')
+    .action(async (name: string, flags: LoginFlags) => (await import('./login.ts')).logout(name, flags));
+}
+
+const DECLARED: ReadonlySet<string | undefined> = new Set([
+  'list',
+  'call',
+  'read',
+  'prompt',
+  'complete',
+  'watch',
+]);
 
 /** Takes the command of a local server out of a command line, for the commands that have one. */
 export function takeServerCommand(argv: readonly string[]): readonly string[] {

@@ -3,7 +3,7 @@ import { isObject } from '../../base/json.ts';
 import type { ListedTool } from '../../core/tool.ts';
 import { formatJson, formatTable, printable, printableLines } from '../table.ts';
 import { firstLine, readable } from './readable.ts';
-import type { ServerFlags } from './target.ts';
+import { splitTarget, type ServerFlags } from './target.ts';
 import { withClient } from './with-client.ts';
 
 /** Options of `toolcrib list`. */
@@ -17,12 +17,12 @@ export async function list(
   command: readonly string[],
   flags: ListFlags,
 ): Promise<void> {
-  const isNamed = command.length === 0;
-  const [wanted, more] = isNamed ? words.slice(1) : words;
+  const { meant, rest } = splitTarget(words, command, flags);
+  const [wanted, more] = rest;
   if (more !== undefined)
     throw new ToolcribError('invalid_setup', `"${more}" is one word too many: name one tool or none.`);
   await withClient({
-    meant: { name: isNamed ? words[0] : undefined, command, flags },
+    meant,
     talk: async (client) => {
       const all = await client.listTools();
       const tools = wanted === undefined ? all : [toolIn(all, wanted)];

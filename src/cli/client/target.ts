@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
-import type { ClientOptions } from '../../client/options.ts';
+import type { ClientOptions, HttpOptions } from '../../client/options.ts';
 import { concealInComplaints } from '../complain.ts';
+import { credentialsFolder } from '../servers/places.ts';
 import { KEY_VARIABLE } from '../connect/entries.ts';
 import { packageVersion } from '../package-version.ts';
 import { parseSpan } from '../table.ts';
@@ -47,6 +49,22 @@ export interface Meant {
   readonly flags: ServerFlags;
 }
 
+/** The words after the target; a local server has none. */
+export interface SplitTarget {
+  readonly meant: Meant;
+  readonly rest: readonly string[];
+}
+
+/** Cuts the target off the words of a command. */
+export function splitTarget(
+  words: readonly string[],
+  command: readonly string[],
+  flags: ServerFlags,
+): SplitTarget {
+  if (command.length > 0) return { meant: { name: undefined, command, flags }, rest: words };
+  return { meant: { name: words[0], command, flags }, rest: words.slice(1) };
+}
+
 /** Finds the server that a command line means. */
 export async function findTarget({ name, command, flags }: Meant): Promise<Target> {
   const [program, ...args] = command;
@@ -56,16 +74,15 @@ export async function findTarget({ name, command, flags }: Meant): Promise<Targe
   if (/^https?:\/\//i.test(name)) return { kind: 'url', url: name };
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(name))
     throw missing(`"${name}" is no address of a server: it must begin with https:// or http://.`);
-  const { findServer } = await import('./find-server.ts');
+  const { findServer } = await import('../servers/find.ts');
   return findServer(name, flags);
 }
 
+/** What a command sets for its connection itself. */
+export type OpenOptions = ClientOptions & Pick<HttpOptions, 'authorizer'>;
+
 /** Connects to a server with the options of the command line. */
-export async function openTarget(
-  target: Target,
-  flags: ServerFlags,
-  options: ClientOptions,
-): Promise<Client> {
+export async function openTarget(target: Target, flags: ServerFlags, options: OpenOptions): Promise<Client> {
   const ms = flags.timeout === undefined ? undefined : readTimeout(flags.timeout);
   const shared: ClientOptions = {
     ...options,
@@ -83,7 +100,20 @@ export async function openTarget(
   const { connect } = await import('../../client/connect.ts');
   const { url, transport } = target;
   const headers = { ...lowerCase(target.headers ?? {}), ...headersOf(flags) };
-  return connect(url, { ...shared, headers, ...(transport && { transport }) });
+  const signedIn = 'authorization' in headers ? undefined : await keptSignIn(url);
+  const authorizer = options.authorizer ?? signedIn;
+  return connect(url, {
+    ...shared,
+    headers,
+    ...(transport && { transport }),
+    ...(authorizer && { authorizer }),
+  });
+}
+
+// Without anything kept, nothing of the sign-in is loaded.
+async function keptSignIn(url: string): Promise<HttpOptions['authorizer']> {
+  if (!existsSync(credentialsFolder())) return undefined;
+  return (await import('./sign-in.ts')).keptAuthorizer(url);
 }
 
 function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {

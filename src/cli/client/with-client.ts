@@ -1,16 +1,16 @@
 import { ToolcribError } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { SignInNeeded } from '../../client/errors.ts';
-import type { ClientOptions } from '../../client/options.ts';
 import { complain } from '../complain.ts';
 import { formatJson } from '../table.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
-import { findTarget, openTarget, type Meant, type ServerFlags } from './target.ts';
+import { questionHandlers } from './questions.ts';
+import { findTarget, openTarget, type Meant, type OpenOptions, type ServerFlags } from './target.ts';
 
 /** What a command does with a server, and with what. */
 export interface Conversation {
   readonly meant: Meant;
-  readonly options?: ClientOptions;
+  readonly options?: OpenOptions;
   /** `signal` is aborted by Ctrl-C. */
   readonly talk: (client: Client, signal: AbortSignal) => Promise<void>;
 }
@@ -28,7 +28,8 @@ export async function withClient(conversation: Conversation): Promise<void> {
   };
   process.on('SIGINT', interrupt);
   try {
-    const client = await openTarget(await findTarget(meant), flags, options);
+    const handlers = questionHandlers();
+    const client = await openTarget(await findTarget(meant), flags, { handlers, ...options });
     isOpen = true;
     client.on('warning', complain);
     try {
@@ -47,14 +48,15 @@ export async function withClient(conversation: Conversation): Promise<void> {
 export function reportFailure(error: unknown, { json = false }: Pick<ServerFlags, 'json'>): void {
   if (!(error instanceof ToolcribError)) throw error;
   const { code, message, cause } = error;
-  const remedy = error instanceof SignInNeeded ? `\n${error.remedy}` : '';
-  const url = error instanceof SignInNeeded && error.url !== undefined ? `\n${error.url}` : '';
+  const remedy = error instanceof SignInNeeded ? SIGN_IN : '';
   // The last words of a program that ended.
   const said = code === 'upstream_unavailable' && isLastWords(cause) ? `\n${cause.message}` : '';
-  complain(`${message}${said}${remedy}${url}`);
+  complain(`${message}${said}${remedy}`);
   if (json) process.stdout.write(formatJson({ error: { code, message, ...error.data } }));
   process.exitCode = exitCodeOf(error);
 }
+
+const SIGN_IN = '\nRun toolcrib login TARGET, or give a credential with --key or --header.';
 
 // Other causes are errors of the network, which the message names.
 function isLastWords(cause: unknown): cause is Error {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
 import { complain, concealInComplaints } from '../complain.ts';
 import { printable } from '../table.ts';
-import { ask } from './ask.ts';
-import { readServerFile, serverFiles, type NamedServer, type ServerFile } from './server-files.ts';
-import type { Target } from './target.ts';
+import { ask } from '../client/ask.ts';
+import { readServerFile, serverFiles, type NamedServer, type ServerFile } from './files.ts';
+import { settingsFolder } from './places.ts';
+import type { Target } from '../client/target.ts';
 
 /** How a server is found by name. */
 export interface FindFlags {
@@ -80,17 +80,14 @@ function digestOf(file: string, target: Target): string {
     .digest('base64url');
 }
 
-function approvedFile(): string {
-  const home = process.env['HOME'] ?? homedir();
-  return join(process.env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'toolcrib/approved-servers');
-}
-
 async function approvedDigests(): Promise<readonly string[]> {
-  return (await readFile(approvedFile(), 'utf8').catch(() => '')).split('\n');
+  return (await readFile(join(settingsFolder(), 'toolcrib/approved-servers'), 'utf8').catch(() => '')).split(
+    '\n',
+  );
 }
 
 async function approve(digest: string): Promise<void> {
-  const file = approvedFile();
+  const file = join(settingsFolder(), 'toolcrib/approved-servers');
   await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
   await writeFile(file, `${digest}\n`, { flag: 'a', mode: 0o600 });
 }

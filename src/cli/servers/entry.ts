@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import { isObject } from '../../base/json.ts';
 import { expand } from '../../config/expand.ts';
-import type { CommandTarget, Target, UrlTarget } from './target.ts';
+import { homeFolder } from './places.ts';
+import type { CommandTarget, Target, UrlTarget } from '../client/target.ts';
 
 /** A server in a file, as it is written there. */
 export interface WrittenEntry {
@@ -85,7 +85,7 @@ class Filling {
       );
       return '';
     }
-    const home = process.env['HOME'] ?? homedir();
+    const home = homeFolder();
     const usual = text
       .replaceAll(/\$\{(?:workspaceFolder|workspaceRoot)\}/g, () => this.folder.replaceAll('${', '$${'))
       .replaceAll('${userHome}', () => home.replaceAll('${', '$${'))

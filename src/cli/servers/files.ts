@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { complaintError } from '../../config/complaint.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { withoutComments } from './json-with-comments.ts';
-import { readEntry, type ReadEntry } from './server-entry.ts';
+import { homeFolder, settingsFolder } from './places.ts';
+import { readEntry, type ReadEntry } from './entry.ts';
 
 /** Where servers may be named. */
 export interface ServerFile {
@@ -22,8 +22,7 @@ export interface NamedServer extends ReadEntry, ServerFile {
 
 /** The files that are looked into, in this order: a project cannot take a name of the user's own over. */
 export function serverFiles(): readonly ServerFile[] {
-  const home = process.env['HOME'] ?? homedir();
-  const settings = process.env['XDG_CONFIG_HOME'] ?? join(home, '.config');
+  const [home, settings] = [homeFolder(), settingsFolder()];
   const apps = process.platform === 'darwin' ? join(home, 'Library/Application Support') : settings;
   const own = [
     join(settings, 'toolcrib/toolcrib.yaml'),

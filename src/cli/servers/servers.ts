@@ -1,7 +1,7 @@
 import { ToolcribError } from '../../base/errors.ts';
 import { formatJson, formatTable } from '../table.ts';
-import { firstLine } from './readable.ts';
-import { readServerFile, serverFiles, type NamedServer, type ServerFile } from './server-files.ts';
+import { firstLine } from '../client/readable.ts';
+import { readServerFile, serverFiles, type NamedServer, type ServerFile } from './files.ts';
 
 /** Options of `toolcrib servers`. */
 export interface ServersFlags {

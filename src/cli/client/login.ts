@@ -1,0 +1,105 @@
+import { createInterface } from 'node:readline';
+import { ToolcribError } from '../../base/errors.ts';
+import { SignInNeeded } from '../../client/errors.ts';
+import type { SignInOptions } from '../../client/sign-in/options.ts';
+import type { ClientSignIn } from '../../client/sign-in/sign-in.ts';
+import { formatJson, printable } from '../table.ts';
+import { hasBrowser, openBrowser } from './browser.ts';
+import { createUserSignIn } from './sign-in.ts';
+import { findTarget, openTarget, type ServerFlags } from './target.ts';
+import { reportFailure } from './with-client.ts';
+
+/** Options of `toolcrib login` and `toolcrib logout`. */
+export interface LoginFlags extends ServerFlags {
+  readonly browser?: boolean;
+  readonly clientId?: string;
+  readonly scope?: readonly string[];
+}
+
+const PASTE_MS = 600_000;
+
+/** `toolcrib login`: signs in to a server, in a browser here or elsewhere. */
+export function login(name: string, flags: LoginFlags): Promise<void> {
+  return withSignIn(name, flags, async (signIn, url) => {
+    try {
+      await tryOut(url, signIn, flags);
+    } catch (error) {
+      if (!(error instanceof SignInNeeded) || error.url === undefined) throw error;
+      process.stderr.write(`Open this page in a browser and sign in:\n\n  ${error.url}\n\n${PASTE}\n`);
+      await signIn.finish(await pastedLine());
+      await tryOut(url, signIn, flags);
+    }
+    process.stdout.write(flags.json ? formatJson({ server: url }) : `Signed in to ${printable(url)}.\n`);
+  });
+}
+
+/** `toolcrib logout`: forgets the tokens of a server, and tells who gave them. */
+export function logout(name: string, flags: LoginFlags): Promise<void> {
+  return withSignIn(name, flags, async (signIn, url) => {
+    await signIn.signOut();
+    process.stdout.write(flags.json ? formatJson({ server: url }) : `Signed out of ${printable(url)}.\n`);
+  });
+}
+
+const PASTE =
+  'The browser ends up at an address of this machine that shows nothing. Paste that address here:';
+
+async function withSignIn(
+  name: string,
+  flags: LoginFlags,
+  use: (signIn: ClientSignIn, url: string) => Promise<void>,
+): Promise<void> {
+  try {
+    const target = await findTarget({ name, command: [], flags });
+    if (target.kind !== 'url')
+      throw new ToolcribError('invalid_setup', `"${name}" is a program, which needs no sign-in here.`);
+    const signIn = await createUserSignIn(target.url, signInOptions(flags));
+    try {
+      await use(signIn, target.url);
+    } finally {
+      await signIn.close();
+    }
+  } catch (error) {
+    reportFailure(error, flags);
+  }
+}
+
+function signInOptions({ browser = true, clientId, scope }: LoginFlags): Partial<SignInOptions> {
+  return {
+    ...(browser && hasBrowser() && { open: openPage }),
+    ...(clientId !== undefined && { client: { id: clientId } }),
+    ...(scope && { scopes: scope }),
+  };
+}
+
+async function openPage(url: string): Promise<void> {
+  process.stderr.write(`Your browser opens this page; sign in there:\n\n  ${url}\n`);
+  await openBrowser(url);
+}
+
+async function tryOut(url: string, authorizer: ClientSignIn, flags: LoginFlags): Promise<void> {
+  // It is closed with the command, not with this connection.
+  const lasting = {
+    headers: authorizer.headers.bind(authorizer),
+    challenged: authorizer.challenged.bind(authorizer),
+    close: () => Promise.resolve(),
+  };
+  const client = await openTarget({ kind: 'url', url }, flags, { authorizer: lasting });
+  try {
+    await client.listTools();
+  } finally {
+    await client.close();
+  }
+}
+
+async function pastedLine(): Promise<string> {
+  const lines = createInterface({ input: process.stdin });
+  const limit = setTimeout(() => lines.close(), PASTE_MS);
+  try {
+    for await (const line of lines) if (line.trim() !== '') return line.trim();
+  } finally {
+    clearTimeout(limit);
+    lines.close();
+  }
+  throw new SignInNeeded('Nobody pasted an address.', 'Sign in again.');
+}

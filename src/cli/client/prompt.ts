@@ -1,0 +1,62 @@
+import { isObject } from '../../base/json.ts';
+import type { Client } from '../../client/client.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
+import { formatJson, formatTable, printable } from '../table.ts';
+import { firstLine } from './readable.ts';
+import { showContent } from './show-content.ts';
+import { splitTarget, type ServerFlags } from './target.ts';
+import { typedArguments } from './typed-arguments.ts';
+import { withClient } from './with-client.ts';
+
+/** `toolcrib prompt`: shows the messages of a prompt, or lists the prompts. */
+export async function prompt(
+  words: readonly string[],
+  command: readonly string[],
+  flags: ServerFlags,
+): Promise<void> {
+  const { meant, rest } = splitTarget(words, command, flags);
+  const [name, ...pairs] = rest;
+  const args = typedArguments(pairs, undefined) as Record<string, string>;
+  await withClient({
+    meant,
+    talk: async (client, signal) => {
+      if (name === undefined) return listAll(client, flags);
+      const result = await client.getPrompt(name, args, { signal });
+      process.stdout.write(flags.json ? formatJson(result, 2) : await show(result, name));
+    },
+  });
+}
+
+async function show({ messages }: JsonObject, name: string): Promise<string> {
+  const options = { folder: '.', name, isTerminal: process.stdout.isTTY };
+  const parts: string[] = [];
+  for (const message of Array.isArray(messages) ? (messages as unknown[]) : []) {
+    if (!isObject(message)) continue;
+    const role = typeof message['role'] === 'string' ? printable(message['role']) : 'somebody';
+    parts.push(`${role}:\n${await showContent([message['content']].flat(), options)}`);
+  }
+  return parts.join('\n');
+}
+
+async function listAll(client: Client, { json }: ServerFlags): Promise<void> {
+  const prompts = 'prompts' in client.server.capabilities ? await client.listPrompts() : [];
+  if (json) {
+    process.stdout.write(formatJson({ prompts }, 2));
+    return;
+  }
+  const rows = prompts.map(({ name, arguments: args, description }) => [
+    textOf(name),
+    (Array.isArray(args) ? (args as unknown[]) : []).map(argumentOf).join(', '),
+    firstLine(textOf(description), 80),
+  ]);
+  process.stdout.write(formatTable(['PROMPT', 'TAKES', 'IS FOR'], rows, 'The server has no prompts.'));
+}
+
+function argumentOf(argument: unknown): string {
+  if (!isObject(argument)) return '';
+  return `${textOf(argument['name'])}${argument['required'] === true ? '' : '?'}`;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

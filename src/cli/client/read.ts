@@ -1,0 +1,61 @@
+import { isObject } from '../../base/json.ts';
+import type { Client } from '../../client/client.ts';
+import { formatJson, formatTable } from '../table.ts';
+import { firstLine } from './readable.ts';
+import { showResource } from './show-content.ts';
+import { splitTarget, type ServerFlags } from './target.ts';
+import { withClient } from './with-client.ts';
+
+/** Options of `toolcrib read`. */
+export interface ReadFlags extends ServerFlags {
+  readonly save?: string;
+}
+
+/** `toolcrib read`: shows a resource, or lists what can be read. */
+export async function read(
+  words: readonly string[],
+  command: readonly string[],
+  flags: ReadFlags,
+): Promise<void> {
+  const { meant, rest } = splitTarget(words, command, flags);
+  const [uri] = rest;
+  await withClient({
+    meant,
+    talk: async (client, signal) => {
+      if (uri === undefined) return listAll(client, flags);
+      const result = await client.readResource(uri, { signal });
+      process.stdout.write(flags.json ? formatJson(result, 2) : await show(result['contents'], flags));
+    },
+  });
+}
+
+async function show(contents: unknown, { save = '.' }: ReadFlags): Promise<string> {
+  const options = { folder: save, name: 'resource', isTerminal: process.stdout.isTTY };
+  const parts: string[] = [];
+  for (const part of Array.isArray(contents) ? (contents as unknown[]) : []) {
+    const text = isObject(part) ? await showResource(part, options) : '';
+    parts.push(text.endsWith('\n') ? text : `${text}\n`);
+  }
+  return parts.join('');
+}
+
+async function listAll(client: Client, { json }: ReadFlags): Promise<void> {
+  const has = 'resources' in client.server.capabilities;
+  const resources = has ? await client.listResources() : [];
+  // Not every server with resources has templates.
+  const resourceTemplates = has ? await client.listResourceTemplates().catch(() => []) : [];
+  if (json) {
+    process.stdout.write(formatJson({ resources, resourceTemplates }, 2));
+    return;
+  }
+  const rows = [...resources, ...resourceTemplates].map((one) => [
+    textOf(one['uri'] ?? one['uriTemplate']),
+    textOf(one['name']),
+    firstLine(textOf(one['description']), 80),
+  ]);
+  process.stdout.write(formatTable(['RESOURCE', 'NAME', 'HOLDS'], rows, 'The server has no resources.'));
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,54 @@
+import { ToolcribError } from '../../base/errors.ts';
+import type { Client } from '../../client/client.ts';
+import { formatJson, printable } from '../table.ts';
+import { splitTarget, type ServerFlags } from './target.ts';
+import { withClient } from './with-client.ts';
+
+type Told = Readonly<Record<string, unknown>> & { readonly event: string };
+
+/** `toolcrib watch`: prints what changes at a server, until Ctrl-C or until the connection ends. */
+export async function watch(
+  words: readonly string[],
+  command: readonly string[],
+  flags: ServerFlags,
+): Promise<void> {
+  const { meant, rest } = splitTarget(words, command, flags);
+  await withClient({
+    meant,
+    options: { logLevel: 'debug' },
+    talk: async (client, signal) => {
+      const tell = (told: Told): void =>
+        void process.stdout.write(flags.json ? formatJson(told) : lineOf(told));
+      const ended = follow(client, tell);
+      for (const uri of rest) await client.subscribe(uri);
+      tell({ event: 'watching', server: client.label });
+      const stopped = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      await Promise.race([stopped, ended]);
+    },
+  });
+}
+
+function follow(client: Client, tell: (told: Told) => void): Promise<never> {
+  client.on('toolsChanged', (tools) =>
+    tell({ event: 'tools changed', ...(tools && { tools: tools.map(({ name }) => name) }) }),
+  );
+  client.on('promptsChanged', () => tell({ event: 'prompts changed' }));
+  client.on('resourcesChanged', () => tell({ event: 'resources changed' }));
+  client.on('resourceUpdated', ({ uri }) => tell({ event: 'resource updated', uri }));
+  client.on('log', ({ level, logger, data }) =>
+    tell({ event: 'log', level, ...(logger !== undefined && { logger }), data }),
+  );
+  return new Promise((_, reject) => {
+    client.on('state', (state) => {
+      if (state.kind !== 'failed') return;
+      reject(new ToolcribError('upstream_unavailable', state.reason));
+    });
+  });
+}
+
+function lineOf({ event, ...more }: Told): string {
+  const details = Object.values(more).map((value) =>
+    typeof value === 'string' ? value : JSON.stringify(value),
+  );
+  return `${printable([event, ...details].join('  '))}\n`;
+}
