@@ -13,6 +13,7 @@ import { importCheck } from '../gateway/modules/import-reach.ts';
 import { createModuleTools, type ModuleTools, type ModuleToolsOptions } from '../gateway/modules/tools.ts';
 import { createReadyTools } from '../gateway/ready-tools.ts';
 import { approve } from '../stages/approve/approve.ts';
+import type { ServerFlags } from './client/target.ts';
 import { concealInComplaints } from './complain.ts';
 import { DEFAULT_CONFIG } from './default-file.ts';
 
@@ -27,7 +28,12 @@ export interface CollectedTools {
  * Reads the tools of modules, of configurations (.yaml) and of saved `tools/list` responses (.json); of toolcrib.yaml
  * unless files are named.
  */
-export async function collectTools(files: readonly string[], config?: string): Promise<CollectedTools> {
+export async function collectTools(
+  files: readonly string[],
+  flags: CollectFlags = {},
+): Promise<CollectedTools> {
+  const { config, server = [] } = flags;
+  if (server.length > 0) return fromServer(undefined, server, flags);
   const named = [...files, ...(config === undefined ? [] : [config])];
   if (named.length === 0 && !existsSync(DEFAULT_CONFIG))
     throw new ToolcribError(
@@ -35,18 +41,51 @@ export async function collectTools(files: readonly string[], config?: string): P
       `There is no ${DEFAULT_CONFIG} here: name files with tools, or a configuration with --config FILE.`,
     );
   const all = named.length === 0 ? [DEFAULT_CONFIG] : named;
-  const kindOf = (file: string): 'config' | 'list' | 'module' => {
+  const kindOf = (file: string): 'config' | 'list' | 'module' | 'server' => {
+    if (isServer(file)) return 'server';
     if (file === config || /\.ya?ml$/.test(file)) return 'config';
     return file.endsWith('.json') ? 'list' : 'module';
   };
   const modules = all.filter((file) => kindOf(file) === 'module');
   const collected = [modules.length > 0 ? await fromModules(modules) : { tools: [], problems: [] }];
+  const readers = {
+    server: (name: string) => fromServer(name, [], flags),
+    config: fromConfig,
+    list: fromList,
+    module: (file: string) => fromModules([file]),
+  };
   for (const file of all.filter((one) => kindOf(one) !== 'module'))
-    collected.push(await (kindOf(file) === 'config' ? fromConfig(file) : fromList(file)));
+    collected.push(await readers[kindOf(file)](file));
   return {
     tools: collected.flatMap(({ tools }) => tools),
     problems: collected.flatMap(({ problems }) => problems),
   };
+}
+
+/** Options that say where tools are. */
+export interface CollectFlags extends Omit<ServerFlags, 'json'> {
+  readonly config?: string;
+  /** The command of a local server. */
+  readonly server?: readonly string[];
+}
+
+// An address, or a word that is no file: the name of a server.
+function isServer(word: string): boolean {
+  return /^https?:\/\//i.test(word) || (/^[\w-]+$/.test(word) && !existsSync(word));
+}
+
+async function fromServer(
+  name: string | undefined,
+  command: readonly string[],
+  flags: ServerFlags,
+): Promise<CollectedTools> {
+  const { findTarget, openTarget } = await import('./client/target.ts');
+  const client = await openTarget(await findTarget({ name, command, flags }), flags, {});
+  try {
+    return { tools: await client.listTools(), problems: [] };
+  } finally {
+    await client.close();
+  }
 }
 
 async function fromModules(files: readonly string[]): Promise<CollectedTools> {

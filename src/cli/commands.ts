@@ -4,7 +4,7 @@ import { ToolcribError } from '../base/errors.ts';
 import type { DecideFlags, ListApprovalsFlags } from './approvals.ts';
 import type { RowFlags } from './audit.ts';
 import type { CheckFlags } from './check.ts';
-import { declareClientCommands, takeServerCommand } from './client/declare.ts';
+import { declareClientCommands, localServer, takeServerCommand, withTarget } from './client/declare.ts';
 import { complain } from './complain.ts';
 import type { CodegenFlags } from './codegen/codegen.ts';
 import type { DeploymentFlags } from './deployment.ts';
@@ -86,28 +86,26 @@ program
     await (await import('./check.ts')).check(file, flags);
   });
 
-program
-  .command('lint')
+withTarget(program.command('lint'))
   .description('say what makes tools hard to choose, to call or to list')
-  .argument('[files...]', 'modules with tools, configurations (.yaml) or tools/list answers (.json)')
+  .argument('[files...]', 'modules with tools, configurations (.yaml), tools/list answers (.json) or servers')
   .option('--config <file>', 'a configuration; toolcrib.yaml if nothing is named')
   .option('--strict', 'fail on warnings too')
   .option('--ignore <rules>', 'rules to ignore, separated by commas')
   .option('--json', 'print JSON, for other programs')
   .action(async (files: string[], flags: LintFlags) => {
     reserveOutput();
-    await (await import('./lint.ts')).lint(files, flags);
+    await (await import('./lint.ts')).lint(files, { ...flags, server: localServer() });
   });
 
-program
-  .command('codegen')
+withTarget(program.command('codegen'))
   .description('write TypeScript types for what tools take and return')
-  .argument('[files...]', 'modules with tools, configurations (.yaml) or tools/list answers (.json)')
+  .argument('[files...]', 'modules with tools, configurations (.yaml), tools/list answers (.json) or servers')
   .option('--config <file>', 'a configuration; toolcrib.yaml if nothing is named')
   .option('--out <file>', 'where to write them; standard output unless set')
   .action(async (files: string[], flags: CodegenFlags) => {
     reserveOutput();
-    await (await import('./codegen/codegen.ts')).codegen(files, flags);
+    await (await import('./codegen/codegen.ts')).codegen(files, { ...flags, server: localServer() });
   });
 
 const keys = program.command('keys').description('make, list and revoke API keys');

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { ToolcribError } from '../base/errors.ts';
 import type { Finding, Severity } from '../lint/finding.ts';
 import { lintTools, ruleIds, type LintedTool, type LintReport } from '../lint/lint-tools.ts';
+import type { ServerFlags } from './client/target.ts';
 import { collectTools } from './collect-tools.ts';
 import { standardOutput } from './output.ts';
 import { packageFolder } from './package-version.ts';
@@ -11,7 +12,9 @@ import { formatJson, printable } from './table.ts';
 const PAGE = join(packageFolder, 'docs/lint.md');
 
 /** Options of `toolcrib lint`. */
-export interface LintFlags {
+export interface LintFlags extends Omit<ServerFlags, 'json'> {
+  /** The command of a local server to ask. */
+  readonly server?: readonly string[];
   readonly config?: string;
   readonly json?: boolean;
   /** Whether warnings fail too. */
@@ -23,7 +26,7 @@ export interface LintFlags {
 /** `toolcrib lint`: says what makes tools hard to choose, to call or to list. */
 export async function lint(files: readonly string[], flags: LintFlags): Promise<void> {
   const ignore = readIgnored(flags.ignore);
-  const { tools, problems } = await collectTools(files, flags.config);
+  const { tools, problems } = await collectTools(files, flags);
   const report = lintTools(tools, { ignore });
   const isGood =
     problems.length === 0 && report.counts.error === 0 && !(flags.strict && report.counts.warning > 0);

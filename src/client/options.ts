@@ -3,6 +3,7 @@ import type { ClientLogLevel, Progress } from '../core/call.ts';
 import type { Implementation } from '../protocol/revisions/revision.ts';
 import type { Authorizer } from './sign-in/authorizer.ts';
 import type { QuestionHandlers } from './question-handlers.ts';
+import type { OnMessage } from './traffic.ts';
 
 /** How long the parts of a connection may take, in milliseconds. */
 export interface Timeouts {
@@ -74,6 +75,8 @@ export interface ClientOptions {
   readonly trace?: () => Readonly<Record<string, string>> | undefined;
   /** Whether changed lists are loaded again at once; they are unless `false`, as far as somebody listens. */
   readonly refreshLists?: boolean;
+  /** Told of every message in both directions; for recordings. */
+  readonly onMessage?: OnMessage;
   readonly clock?: Clock;
 }
 

@@ -14,6 +14,7 @@ import { defaultLimits, defaultTimeouts, type ClientOptions, type Limits, type T
 import { capabilitiesOf } from './question-handlers.ts';
 import { ServerQuestions } from './server-questions.ts';
 import { failedState, type ConnectionState } from './state.ts';
+import { tellingReceiver, tellingTransport } from './traffic.ts';
 import type { Dialect, Receiver, Transport } from './transport.ts';
 
 /** What a client tells of. */
@@ -78,8 +79,11 @@ export class Peer {
     this.options = options;
     this.listeners = new Listeners((error) => this.warn(`A listener failed: ${String(error)}`));
     const onWarning = (text: string): void => this.warn(text);
-    const receiver = (): Receiver => this.connection;
-    this.#transport = transport({ clock, timeouts, limits, receiver, renew: () => this.#renew(), onWarning });
+    const { onMessage } = options;
+    const telling = onMessage && tellingReceiver(() => this.connection, onMessage);
+    const receiver = (): Receiver => telling ?? this.connection;
+    const plain = transport({ clock, timeouts, limits, receiver, renew: () => this.#renew(), onWarning });
+    this.#transport = onMessage ? tellingTransport(plain, onMessage) : plain;
     this.questions = new ServerQuestions({
       handlers: options.handlers ?? {},
       server: () => this.label,

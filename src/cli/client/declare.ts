@@ -55,6 +55,11 @@ export function declareClientCommands(program: Command): void {
     );
   declareSignIn(program);
   program
+    .command('replay')
+    .description('be a server over standard input and output that answers from a recording')
+    .argument('<file>', 'what --record wrote')
+    .action(async (file: string) => (await import('./replay.ts')).replay(file));
+  program
     .command('servers')
     .description('list the servers that files of this project and of other clients name')
     .option('--from <file>', 'look into this file alone')
@@ -89,7 +94,14 @@ const DECLARED: ReadonlySet<string | undefined> = new Set([
   'prompt',
   'complete',
   'watch',
+  'lint',
+  'codegen',
 ]);
+
+/** The command of a local server, if the command line has one. */
+export function localServer(): readonly string[] {
+  return serverCommand;
+}
 
 /** Takes the command of a local server out of a command line, for the commands that have one. */
 export function takeServerCommand(argv: readonly string[]): readonly string[] {
@@ -106,6 +118,13 @@ function isInput(words: readonly string[], at: number): boolean {
 }
 
 function withServer(command: Command): Command {
+  return withTarget(command)
+    .option('--record <file>', 'keep the messages in this file, for toolcrib replay')
+    .option('--json', 'print JSON, for other programs');
+}
+
+/** Adds the options that say how a server is reached. */
+export function withTarget(command: Command): Command {
   return command
     .option('--header <header>', 'a header to send, such as "X-Team: north"; can be repeated', collect)
     .option('--key <key>', 'an API key or token to send; local servers get it as TOOLCRIB_KEY')
@@ -113,7 +132,9 @@ function withServer(command: Command): Command {
     .option('--timeout <span>', 'how long the server may take, such as 30s; progress begins it anew')
     .option('--from <file>', 'look names up in this file alone')
     .option('--yes', 'do not ask before a server that a project file names is started')
-    .option('--json', 'print JSON, for other programs');
+    .option('--ca <file>', 'certificates of authorities to trust instead of the usual ones, as PEM')
+    .option('--cert <file>', 'a certificate of this client, as PEM')
+    .option('--cert-key <file>', 'its key, as PEM');
 }
 
 function collect(value: string, earlier: readonly string[] = []): readonly string[] {

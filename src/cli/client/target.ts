@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import type { ClientOptions, HttpOptions } from '../../client/options.ts';
@@ -15,6 +15,12 @@ export interface ServerFlags {
   readonly env?: readonly string[];
   readonly timeout?: string;
   readonly json?: boolean;
+  /** Where the traffic is recorded. */
+  readonly record?: string;
+  /** Files with certificates: of authorities, and of this client with its key. */
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly certKey?: string;
   /** The only file in which names are looked up. */
   readonly from?: string;
   /** Asks nothing before a server of a project file is started. */
@@ -107,6 +113,7 @@ export async function openTarget(target: Target, flags: ServerFlags, options: Op
     headers,
     ...(transport && { transport }),
     ...(authorizer && { authorizer }),
+    ...certificates(flags),
   });
 }
 
@@ -114,6 +121,23 @@ export async function openTarget(target: Target, flags: ServerFlags, options: Op
 async function keptSignIn(url: string): Promise<HttpOptions['authorizer']> {
   if (!existsSync(credentialsFolder())) return undefined;
   return (await import('./sign-in.ts')).keptAuthorizer(url);
+}
+
+function certificates({ ca, cert, certKey }: ServerFlags): Pick<HttpOptions, 'ca' | 'certificate'> {
+  if ((cert === undefined) !== (certKey === undefined)) throw missing('--cert and --cert-key go together.');
+  return {
+    ...(ca !== undefined && { ca: readPem(ca) }),
+    ...(cert !== undefined &&
+      certKey !== undefined && { certificate: { cert: readPem(cert), key: readPem(certKey) } }),
+  };
+}
+
+function readPem(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    throw missing(`${file} cannot be read; name a PEM file.`);
+  }
 }
 
 function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {

@@ -5,6 +5,7 @@ import { complain } from '../complain.ts';
 import { formatJson } from '../table.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import { questionHandlers } from './questions.ts';
+import type { Recorder } from './recording.ts';
 import { findTarget, openTarget, type Meant, type OpenOptions, type ServerFlags } from './target.ts';
 
 /** What a command does with a server, and with what. */
@@ -19,6 +20,7 @@ export interface Conversation {
 export async function withClient(conversation: Conversation): Promise<void> {
   const { meant, options = {}, talk } = conversation;
   const { flags } = meant;
+  let recorder: Recorder | undefined;
   const stopping = new AbortController();
   let isOpen = false;
   const interrupt = (): void => {
@@ -29,7 +31,9 @@ export async function withClient(conversation: Conversation): Promise<void> {
   process.on('SIGINT', interrupt);
   try {
     const handlers = questionHandlers();
-    const client = await openTarget(await findTarget(meant), flags, { handlers, ...options });
+    if (flags.record !== undefined) recorder = (await import('./recording.ts')).startRecording(flags.record);
+    const traffic = recorder && { onMessage: recorder.onMessage };
+    const client = await openTarget(await findTarget(meant), flags, { handlers, ...traffic, ...options });
     isOpen = true;
     client.on('warning', complain);
     try {
@@ -41,6 +45,7 @@ export async function withClient(conversation: Conversation): Promise<void> {
     reportFailure(error, flags);
   } finally {
     process.removeListener('SIGINT', interrupt);
+    recorder?.close();
   }
 }
 

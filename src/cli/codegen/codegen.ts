@@ -1,18 +1,22 @@
 import { writeFile } from 'node:fs/promises';
 import { ToolcribError } from '../../base/errors.ts';
+import type { ServerFlags } from '../client/target.ts';
 import { collectTools } from '../collect-tools.ts';
 import { standardOutput } from '../output.ts';
 import { toolTypes } from './tool-types.ts';
 
 /** Options of `toolcrib codegen`. */
-export interface CodegenFlags {
+export interface CodegenFlags extends Omit<ServerFlags, 'json'> {
+  /** The command of a local server to ask. */
+  readonly server?: readonly string[];
   readonly config?: string;
   readonly out?: string;
 }
 
 /** `toolcrib codegen`: writes TypeScript types for the input and output of tools. */
-export async function codegen(files: readonly string[], { config, out }: CodegenFlags): Promise<void> {
-  const { tools, problems } = await collectTools(files, config);
+export async function codegen(files: readonly string[], flags: CodegenFlags): Promise<void> {
+  const { out } = flags;
+  const { tools, problems } = await collectTools(files, flags);
   // Types for some of the tools would look like types for all of them.
   if (problems.length > 0) throw new ToolcribError('invalid_setup', problems.join('\n'));
   if (tools.length === 0)
