@@ -53,6 +53,12 @@ export function declareClientCommands(program: Command): void {
     .action(async (words: string[], flags: ServerFlags) =>
       (await import('./watch.ts')).watch(words, serverCommand, flags),
     );
+  withServer(program.command('doctor'))
+    .description('try a server step by step, and say what to do about the first step that fails')
+    .argument('[words...]', `TARGET: ${TARGET}`)
+    .action(async (words: string[], flags: ServerFlags) =>
+      (await import('../doctor/doctor.ts')).doctor(words, serverCommand, flags),
+    );
   declareSignIn(program);
   program
     .command('replay')
@@ -94,6 +100,7 @@ const DECLARED: ReadonlySet<string | undefined> = new Set([
   'prompt',
   'complete',
   'watch',
+  'doctor',
   'lint',
   'codegen',
 ]);

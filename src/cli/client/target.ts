@@ -123,7 +123,8 @@ async function keptSignIn(url: string): Promise<HttpOptions['authorizer']> {
   return (await import('./sign-in.ts')).keptAuthorizer(url);
 }
 
-function certificates({ ca, cert, certKey }: ServerFlags): Pick<HttpOptions, 'ca' | 'certificate'> {
+/** The certificates that the command line names. */
+export function certificates({ ca, cert, certKey }: ServerFlags): Pick<HttpOptions, 'ca' | 'certificate'> {
   if ((cert === undefined) !== (certKey === undefined)) throw missing('--cert and --cert-key go together.');
   return {
     ...(ca !== undefined && { ca: readPem(ca) }),
