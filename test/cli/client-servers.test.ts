@@ -132,6 +132,29 @@ describe('a project cannot', () => {
     expect(made.got).toEqual([]);
   });
 
+  test('have a program started with variables or in a folder that nobody was shown', async () => {
+    const entry = `{"command":${program},"args":["-v"],"env":{"NODE_OPTIONS":"-r ./x.cjs","T":"\${SECRET_VALUE}"},"cwd":"sub"}`;
+    const folder = folderWith({ '.mcp.json': `{"mcpServers":{"x":${entry}}}` });
+    const run = await runIn(folder, ['list', 'x'], { HOME: folder, SECRET_VALUE: 'do-not-show' });
+    expect(run.code).toBe(1);
+    expect(run.complaints).toContain('NODE_OPTIONS=-r ./x.cjs');
+    expect(run.complaints).toContain(`${process.execPath} -v (in ${join(folder, 'sub')})`);
+    expect(run.complaints).not.toContain('do-not-show');
+  });
+
+  test.each([
+    ['a key', ['--key', 'secret-key']],
+    ['a header', ['--header', 'X-Secret: secret-key']],
+  ])('have %s of the command line sent to an address that nobody was shown', async (_, flags) => {
+    const made = await answering();
+    const folder = folderWith({ '.mcp.json': `{"mcpServers":{"x":{"url":"${made.url}"}}}` });
+    const run = await runIn(folder, ['list', 'x', ...flags], { HOME: folder });
+    expect(run.code).toBe(1);
+    expect(run.complaints).toContain(`sends the key or headers of the command line to ${made.url}`);
+    expect(run.complaints).not.toContain('secret-key');
+    expect(made.got).toEqual([]);
+  });
+
   test("take over a name of the user's own file, whose programs are started without a question", async () => {
     const own = `{"mcpServers":{"sdk":{"command":${program},"args":[${script}]}}}`;
     const home = folderWith({ '.claude.json': own });

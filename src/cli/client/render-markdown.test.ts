@@ -15,6 +15,14 @@ test('tables are aligned', () => {
   expect(plain('| a | long |\n| --- | :-: |\n| **one** | x \\| y |\n| 2 |')).toBe('a    long\none  x | y\n2');
 });
 
+test.each([
+  ['a long cell', `|${'x'.repeat(20_000)}|y|\n|-|-|\n${'|a|b|\n'.repeat(2_000)}`],
+  ['a row of many cells', `${'|x'.repeat(10_000)}|\n|-|\n${'|a|\n'.repeat(2_000)}`],
+  ['many rows', `|a|b|\n|-|-|\n${'|a|b|\n'.repeat(150_000)}`],
+])('a table with %s does not grow beyond measure', (_, text) => {
+  expect(plain(text).length).toBeLessThan(text.length * 20);
+});
+
 test('other text stays as it is', () => {
   const text = 'a | b\n* item\n  indented 2 * 3 ** 4\n|not a table|\n';
   expect(renderMarkdown(text)).toBe(text);

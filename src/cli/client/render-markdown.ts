@@ -3,6 +3,10 @@ const DIM = '\u001B[2m';
 const CODE = '\u001B[36m';
 const PLAIN = '\u001B[0m';
 
+// One long cell or row would widen every other, and a few megabytes become gigabytes.
+const WIDEST = 60;
+const MOST_COLUMNS = 50;
+
 /** Markdown, laid out for a terminal: headings, emphasis, code and tables; other text stays as it is. */
 export function renderMarkdown(text: string): string {
   const lines = text.split('\n');
@@ -16,7 +20,7 @@ export function renderMarkdown(text: string): string {
     }
     const table = isCode ? 0 : tableLength(lines, at);
     if (table > 0) {
-      shown.push(...renderTable(lines.slice(at, at + table)));
+      for (const row of renderTable(lines.slice(at, at + table))) shown.push(row);
       at += table - 1;
     } else shown.push(isCode ? `  ${CODE}${line}${PLAIN}` : renderLine(line));
   }
@@ -55,18 +59,23 @@ function tableLength(lines: readonly string[], at: number): number {
 
 function renderTable(lines: readonly string[]): string[] {
   const rows = lines.filter((_, at) => at !== 1).map(cellsOf);
-  const columns = Math.max(...rows.map(({ length }) => length));
+  const columns = rows.reduce((most, { length }) => Math.max(most, length), 0);
+  if (columns > MOST_COLUMNS) return [...lines];
   const widths = Array.from({ length: columns }, (_, column) =>
-    Math.max(...rows.map((row) => Array.from(row[column] ?? '').length)),
+    rows.reduce((most, row) => Math.max(most, Math.min(lengthOf(row[column]), WIDEST)), 0),
   );
   return rows.map((row, at) => {
     const cells = widths.map((width, column) => {
       const cell = row[column] ?? '';
-      return cell + ' '.repeat(width - Array.from(cell).length);
+      return cell + ' '.repeat(Math.max(0, width - lengthOf(cell)));
     });
     const text = cells.join('  ').trimEnd();
     return at === 0 ? `${BOLD}${text}${PLAIN}` : text;
   });
+}
+
+function lengthOf(cell = ''): number {
+  return Array.from(cell).length;
 }
 
 function cellsOf(line: string): string[] {

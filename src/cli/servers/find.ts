@@ -2,18 +2,16 @@ import { createHash } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
+import { concealValues } from '../../config/expand.ts';
 import { complain, concealInComplaints } from '../complain.ts';
 import { printable } from '../table.ts';
 import { ask } from '../client/ask.ts';
 import { readServerFile, serverFiles, type NamedServer, type ServerFile } from './files.ts';
 import { settingsFolder } from './places.ts';
-import type { Target } from '../client/target.ts';
+import type { CommandTarget, ServerFlags, Target } from '../client/target.ts';
 
-/** How a server is found by name. */
-export interface FindFlags {
-  readonly from?: string;
-  readonly yes?: boolean;
-}
+/** How a server is found by name, and what the command line sends it. */
+export type FindFlags = Pick<ServerFlags, 'from' | 'yes' | 'key' | 'header'>;
 
 /** Finds a server by its name in the files of this project and of this user. */
 export async function findServer(name: string, flags: FindFlags): Promise<Target> {
@@ -43,27 +41,35 @@ async function readOrComplain(file: ServerFile): Promise<readonly NamedServer[]>
   }
 }
 
-async function admit(server: NamedServer, { yes = false }: FindFlags): Promise<Target> {
+async function admit(server: NamedServer, flags: FindFlags): Promise<Target> {
   const { name, file, target, problem, isDisabled, secrets, owner } = server;
   concealInComplaints({ secrets });
   if (isDisabled)
     throw new ToolcribError('invalid_setup', `"${name}" is disabled in ${file}; enable it there.`);
   if (!target)
     throw new ToolcribError('invalid_setup', `"${name}" in ${file} cannot be used. ${problem ?? ''}`);
-  const isHarmless = target.kind === 'url' && secrets.length === 0;
-  if (owner === 'project' && !isHarmless && !yes) await confirm(server, target);
+  const sent = secrets.length > 0 ? [`${secrets.length} values of your environment`] : [];
+  // A key on the command line is meant for a server that the person knows, not for any address under its name.
+  if (flags.key !== undefined || flags.header) sent.push('the key or headers of the command line');
+  const isHarmless = target.kind === 'url' && sent.length === 0;
+  if (owner === 'project' && !isHarmless && !flags.yes) await confirm(server, target, sent);
   return target;
 }
 
 // Files of a project may come from anybody, and a command may do anything.
-async function confirm({ name, file, secrets }: NamedServer, target: Target): Promise<void> {
-  const digest = digestOf(file, target);
+async function confirm(
+  { name, file, secrets }: NamedServer,
+  target: Target,
+  sent: readonly string[],
+): Promise<void> {
+  const digest = digestOf(file, target, sent);
   if ((await approvedDigests()).includes(digest)) return;
   const what =
     target.kind === 'url'
-      ? `sends ${secrets.length} values of your environment to ${printable(target.url)}`
-      : `starts: ${[target.command, ...target.args].map(printable).join(' ')}`;
-  process.stderr.write(`"${printable(name)}" of ${printable(file)} ${what}\n`);
+      ? `sends ${sent.join(' and ')} to ${printable(target.url)}`
+      : `starts: ${wordsOf(target).map(printable).join(' ')}`;
+  const shown = concealValues(`"${printable(name)}" of ${printable(file)} ${what}`, secrets);
+  process.stderr.write(`${shown}\n`);
   const answer = await ask('Go on, now and while it stays the same? [y/N] ');
   if (answer === undefined)
     throw new ToolcribError(
@@ -74,9 +80,15 @@ async function confirm({ name, file, secrets }: NamedServer, target: Target): Pr
   await approve(digest);
 }
 
-function digestOf(file: string, target: Target): string {
+// Variables and the folder decide what a command does as much as its words: NODE_OPTIONS can load any code.
+function wordsOf({ command, args, env = {}, folder }: CommandTarget): readonly string[] {
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  return [...variables, command, ...args, ...(folder === undefined ? [] : [`(in ${folder})`])];
+}
+
+function digestOf(file: string, target: Target, sent: readonly string[]): string {
   return createHash('sha256')
-    .update(JSON.stringify([process.cwd(), file, target]))
+    .update(JSON.stringify([process.cwd(), file, target, sent]))
     .digest('base64url');
 }
 
