@@ -8,7 +8,12 @@ export function concealInComplaints({ secrets }: { readonly secrets: readonly st
   concealed = [...concealed, ...secrets];
 }
 
+/** A text without the values that `concealInComplaints` was told of. */
+export function withoutConcealed(text: string): string {
+  return concealValues(text, concealed);
+}
+
 /** Writes to standard error why a command failed. */
 export function complain(message: string): void {
-  process.stderr.write(`toolcrib: ${printableLines(concealValues(message, concealed))}\n`);
+  process.stderr.write(`toolcrib: ${printableLines(withoutConcealed(message))}\n`);
 }

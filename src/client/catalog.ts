@@ -55,6 +55,8 @@ export class Catalog {
   }
 
   readonly #followed = new Set<string>();
+  #isChanged = false;
+  #isReloading = false;
 
   /** Ends what is open for changes. */
   close(): void {
@@ -117,10 +119,22 @@ export class Catalog {
     const { listeners, options } = this.#peer;
     if (!listeners.has('toolsChanged')) return;
     if (options.refreshLists === false) return listeners.tell('toolsChanged', undefined);
-    this.tools.load().then(
-      (tools) => listeners.tell('toolsChanged', tools),
-      (error: unknown) => this.#peer.warn(`The changed list could not be loaded: ${String(error)}`),
-    );
+    this.#isChanged = true;
+    if (!this.#isReloading) void this.#reload();
+  }
+
+  // One after the other: a server that tells of changes without end must not have as many requests under way.
+  async #reload(): Promise<void> {
+    const { listeners } = this.#peer;
+    this.#isReloading = true;
+    while (this.#isChanged) {
+      this.#isChanged = false;
+      await this.tools.load().then(
+        (tools) => listeners.tell('toolsChanged', tools),
+        (error: unknown) => this.#peer.warn(`The changed list could not be loaded: ${String(error)}`),
+      );
+    }
+    this.#isReloading = false;
   }
 
   #log({ level, data, logger }: JsonObject): void {

@@ -12,12 +12,16 @@ export interface QuestionParts {
   onWarning(text: string): void;
 }
 
+/** How many answers may wait to be taken by the server, beside the questions that are open. */
+const MOST_UNSENT = 100;
+
 type Post = (text: string) => Promise<void>;
 
 /** Answers the requests of servers that speak a revision with a handshake. */
 export class ServerQuestions {
   readonly #parts: QuestionParts;
   readonly #open = new Map<string | number, AbortController>();
+  #underWay = 0;
 
   constructor(parts: QuestionParts) {
     this.#parts = parts;
@@ -25,11 +29,15 @@ export class ServerQuestions {
 
   /** Answers a request; never throws. */
   take(request: ServerRequest, exchange: Exchange | undefined, post: Post): void {
+    // An answer is kept until the server has taken it, so a server that only asks gets no more of them.
+    if (this.#underWay >= this.#parts.maxOpen + MOST_UNSENT) return;
+    this.#underWay++;
     void this.#answer(request, exchange)
       .then(post)
       .catch((error: unknown) => {
         this.#parts.onWarning(`An answer could not be sent: ${String(error)}`);
-      });
+      })
+      .finally(() => this.#underWay--);
   }
 
   /** Answers the questions that came with the end of a call, all at once. */

@@ -164,6 +164,15 @@ describe('a project cannot', () => {
   });
 });
 
+test('a failure shows no value of the environment, neither to people nor to programs', async () => {
+  const text = '{"mcpServers":{"x":{"command":"./not-there","args":["--token","${SECRET_VALUE}"]}}}';
+  const from = join(folderWith({ 'mcp.json': text }), 'mcp.json');
+  const args = ['list', 'x', '--from', from, '--yes', '--json'];
+  const run = await runCommandLine(args, { SECRET_VALUE: 'do-not-show' });
+  expect(run).toMatchObject({ code: 6, output: expect.stringContaining('"upstream_unavailable"') });
+  expect(run.output + run.complaints).not.toContain('do-not-show');
+});
+
 test.each([
   ['{"servers":{"x":{"url":"http://a/","headers":{"A":"${input:token}"}}}}', 'which only an editor can'],
   ['{"mcpServers":{"x":{"url":"http://a/","headers":{"A":"${NOT_SET_HERE}"}}}}', 'variable NOT_SET_HERE'],

@@ -1,7 +1,7 @@
 import { ToolcribError } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { SignInNeeded } from '../../client/errors.ts';
-import { complain } from '../complain.ts';
+import { complain, withoutConcealed } from '../complain.ts';
 import { formatJson } from '../table.ts';
 import { exitCodeOf, exitCodes } from './exit-codes.ts';
 import { questionHandlers } from './questions.ts';
@@ -57,7 +57,8 @@ export function reportFailure(error: unknown, { json = false }: Pick<ServerFlags
   // The last words of a program that ended.
   const said = code === 'upstream_unavailable' && isLastWords(cause) ? `\n${cause.message}` : '';
   complain(`${message}${said}${remedy}`);
-  if (json) process.stdout.write(formatJson({ error: { code, message, ...error.data } }));
+  // What programs are told ends up in logs as well.
+  if (json) process.stdout.write(withoutConcealed(formatJson({ error: { code, message, ...error.data } })));
   process.exitCode = exitCodeOf(error);
 }
 

@@ -22,6 +22,7 @@ interface Place {
 }
 
 const FIRST_RETRY_MS = 1_000;
+const SHORTEST_RETRY_MS = 100;
 const LONGEST_RETRY_MS = 30_000;
 const MAX_RESUMES = 20;
 
@@ -92,7 +93,9 @@ export class SessionStreams {
     let failed = failures;
     const again = (reply: Reply): void => {
       if (this.#general !== reply || this.#isClosed) return;
-      const waitMs = Math.min(reply.retryMs ?? FIRST_RETRY_MS * 2 ** failed++, LONGEST_RETRY_MS);
+      // A server that says "retry: 0" and ends its stream would keep this process busy without end.
+      const slowerMs = (reply.retryMs === undefined ? FIRST_RETRY_MS : SHORTEST_RETRY_MS) * 2 ** failed++;
+      const waitMs = Math.min(Math.max(reply.retryMs ?? 0, slowerMs), LONGEST_RETRY_MS);
       const place = reply.lastEventId ?? lastEventId;
       this.#cancelWait = this.#parts.clock.after(waitMs, () => this.#follow(place, failed));
     };
