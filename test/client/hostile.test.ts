@@ -177,6 +177,33 @@ test('a list that never ends is given up', async () => {
   expect(page).toBeLessThanOrEqual(20);
 });
 
+test('a server that tells of changes without end is asked for one list at a time', async () => {
+  let opened = (_write: (message: object) => void): void => {};
+  const stream = new Promise<(message: object) => void>((resolve) => (opened = resolve));
+  let lists = 0;
+  const server = await makeUp(({ body, request, response, reply, stream: begin }) => {
+    if (request.method === 'GET') return opened(begin());
+    if (body['method'] === 'initialize')
+      return reply({
+        protocolVersion: '2025-06-18',
+        capabilities: { tools: { listChanged: true }, logging: {} },
+        serverInfo: { name: 'flood', version: '1' },
+      });
+    if (body['id'] === undefined) return void response.writeHead(202).end();
+    // Later ones are never answered.
+    if (lists++ === 0) reply({ tools: [] });
+  });
+  const client = await open(server.url, { protocol: '2025-06-18' });
+  client.on('toolsChanged', () => {});
+  const isAllTaken = new Promise<void>((resolve) => client.on('log', () => resolve()));
+  await client.listTools();
+  const write = await stream;
+  for (let count = 0; count < 1_000; count++) write({ method: 'notifications/tools/list_changed' });
+  write({ method: 'notifications/message', params: { level: 'info', data: 'That was all.' } });
+  await within(3_000, 'the last message', isAllTaken);
+  expect(client.underWay).toBe(1);
+});
+
 test('addresses of private networks are refused where only public ones may be reached', async () => {
   for (const url of ['https://127.0.0.1:1/mcp', 'https://[::1]/mcp', 'https://localhost/mcp'])
     await expect(connect(url, { addresses: 'public' })).rejects.toMatchObject({ code: 'refused' });

@@ -1,4 +1,4 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fchmodSync, openSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
@@ -24,6 +24,8 @@ export function startRecording(file: string): Recorder {
   let descriptor: number;
   try {
     descriptor = openSync(file, 'w', 0o600);
+    // A file that is there already may be open to others.
+    fchmodSync(descriptor, 0o600);
   } catch (cause) {
     throw new ToolcribError('invalid_setup', `${file} cannot be written; name another with --record.`, {
       cause,

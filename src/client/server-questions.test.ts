@@ -1,0 +1,19 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { ServerQuestions } from './server-questions.ts';
+
+test('a server that asks on and on without taking the answers gets only some of them', async () => {
+  const questions = new ServerQuestions({ handlers: {}, server: () => 'it', maxOpen: 32, onWarning() {} });
+  const waiting: (() => void)[] = [];
+  const post = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));
+  const ask = (): void =>
+    questions.take({ kind: 'request', id: 1, method: 'ping', params: {} }, undefined, post);
+  for (let count = 0; count < 1_000; count++) ask();
+  await turn();
+  expect(waiting.length).toBe(132);
+  for (const take of waiting) take();
+  await turn();
+  ask();
+  await turn();
+  expect(waiting.length).toBe(133);
+});
