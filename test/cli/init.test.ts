@@ -148,6 +148,11 @@ test('everything a project needs is written, and nothing it has is overwritten',
   }
 });
 
+test('the README of a project names its tool as it was chosen', async () => {
+  const readme = readFileSync(join(await makeProject({ tool: 'find_orders' }), 'README.md'), 'utf8');
+  expect(readme).toContain('`tools/find-orders.ts` is the tool `find_orders`.');
+});
+
 test('files that are in the way are named, and nothing is written', async () => {
   const folder = scratch();
   writeFileSync(join(folder, 'README.md'), 'mine');
@@ -224,10 +229,10 @@ describe('on the command line', () => {
   async function answer(
     folder: string,
     answers: readonly (readonly [question: string, keys: string])[],
-    flags: readonly string[] = [],
+    { flags = [], size = 'cols 100 rows 40' }: { flags?: readonly string[]; size?: string } = {},
   ) {
     const words = [process.execPath, cli, 'init', folder, ...flags].map((word) => `'${word}'`);
-    const command = `stty cols 100 rows 40; ${words.join(' ')}`;
+    const command = `stty ${size}; ${words.join(' ')}`;
     const child = spawn('script', ['-qec', command, '/dev/null'], { stdio: ['pipe', 'pipe', 'ignore'] });
     onTestFinished(() => void child.kill('SIGKILL'));
     let shown = '';
@@ -273,11 +278,19 @@ describe('on the command line', () => {
       'typescript',
       ...sentences,
     ];
-    const { code, shown } = await answer(folder, [['?', '\u0003']], flags);
+    const { code, shown } = await answer(folder, [['?', '\u0003']], { flags });
     expect({ code, asked: shown.includes('?') }).toEqual({ code: 0, asked: false });
     expect(readFileSync(join(folder, 'tools/send-note.ts'), 'utf8')).toContain(
       "      'Does it.',\n      'Returns it.',\n      'Use it.',\n",
     );
+  });
+
+  test('a terminal that does not know its size is taken for one of the usual size', async () => {
+    const keys = [['its first tool for?', '\u0003']] as const;
+    const options = { flags: ['--name', 'asked'], size: 'cols 0 rows 0' };
+    const { code, shown } = await answer(join(scratch(), 'asked'), keys, options);
+    expect(code).toBe(130);
+    expect(shown).toContain('What is its first tool for?');
   });
 
   test('Ctrl-C leaves nothing behind', async () => {

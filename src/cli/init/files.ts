@@ -126,9 +126,9 @@ const client = createTestClient(createServer({ source: new ToolRegistry().regist
 ${tests}`;
 }
 
-function readmeOf({ name, template }: ProjectPlan, ending: Ending, source: string | undefined): string {
-  const { tool, file } = templates[template];
-  return `# ${name}
+function readmeOf(plan: ProjectPlan, ending: Ending, source: string | undefined): string {
+  const { tool, file } = templateOf(plan);
+  return `# ${plan.name}
 
 Tools for AI agents, served over the Model Context Protocol by [Toolcrib](https://www.npmjs.com/package/toolcrib).
 

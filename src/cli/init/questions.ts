@@ -8,6 +8,7 @@ export async function askQuestions(
   suggestedName: string,
 ): Promise<ProjectPlan | undefined> {
   const { intro, isCancel, select, text, cancel } = await import('@clack/prompts');
+  giveSize(process.stdout);
   const answered = async <T>(question: Promise<T>): Promise<Exclude<T, symbol>> => {
     const answer = await question;
     if (isCancel(answer)) throw new Cancelled();
@@ -54,6 +55,12 @@ export async function askQuestions(
     cancel('Nothing was written.');
     return undefined;
   }
+}
+
+// A terminal inside of another program may say that it has no columns, and text is then wrapped at every character.
+function giveSize(terminal: NodeJS.WriteStream): void {
+  terminal.columns ||= 80;
+  terminal.rows ||= 24;
 }
 
 class Cancelled extends Error {}
