@@ -52,6 +52,7 @@ describe('toolcrib list', () => {
   test('shows one tool in full, with what it takes as a type', async () => {
     const { output } = await runCommandLine(['list', await serve([forecast]), 'forecast']);
     expect(output).toContain('For a week at most.\n');
+    expect(output).not.toContain('codegen');
     expect(output).toMatch(/interface ForecastInput \{\n {2}city: string;\n {2}days\?: number;/);
   });
 
@@ -92,7 +93,7 @@ describe('toolcrib call', () => {
   });
 
   test.each([
-    [['days=soon', 'city=Bern'], 'days takes integer, not "soon"'],
+    [['days=soon', 'city=Bern'], 'days must be an integer, not "soon"'],
     [['days:=soon', 'city=Bern'], 'days:= takes JSON'],
     [['city'], '"city" is no argument: write key=value, or key:=json.'],
     [['city=Bern', 'city=Basel'], 'city is there twice'],

@@ -139,7 +139,7 @@ describe('questions of a server', () => {
     expect(said).toContain('asks: Where to?\n');
     expect(said).toContain('An answer is needed.');
     expect(said).toContain('Write one of: small, large.');
-    expect(said).toMatch(/nights takes integer, not "many"/);
+    expect(said).toMatch(/nights must be an integer, not "many"/);
   });
 
   test('are declined with "n", and cancelled by the end of the input', async () => {

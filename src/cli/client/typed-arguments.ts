@@ -67,7 +67,8 @@ function typed(key: string, text: string, schema: unknown): unknown {
   if (types.includes('number') && text.trim() !== '' && !Number.isNaN(Number(text))) return Number(text);
   if (types.includes('array')) return items(key, text, schema);
   if (types.includes('object') && text.startsWith('{')) return readJson(key, text);
-  throw wrong(`${key} takes ${types.join(' or ')}, not "${text}".`);
+  const wanted = types.map((type) => (/^[aio]/.test(type) ? `an ${type}` : `a ${type}`));
+  throw wrong(`${key} must be ${wanted.join(' or ')}, not "${text}".`);
 }
 
 function items(key: string, text: string, schema: unknown): unknown {

@@ -31,7 +31,7 @@ export async function codegen(files: readonly string[], flags: CodegenFlags): Pr
       'invalid_setup',
       `Two tools are called "${twice}": name files whose tools go together.`,
     );
-  const text = toolTypes(tools);
+  const text = `${HEADER}\n${toolTypes(tools)}`;
   if (out === undefined) {
     standardOutput().write(text);
     return;
@@ -39,6 +39,8 @@ export async function codegen(files: readonly string[], flags: CodegenFlags): Pr
   await save(out, text);
   standardOutput().write(`${out} has the types of ${tools.length} tool${tools.length === 1 ? '' : 's'}.\n`);
 }
+
+const HEADER = '// Written by toolcrib codegen: change the tools, and run it again.\n';
 
 async function save(file: string, text: string): Promise<void> {
   try {

@@ -41,9 +41,7 @@ test('a tool becomes an interface for what it takes, a type for what it returns,
   expect(
     toolTypes([describeTool(forecast as Tool), tool('wait', object({}, { additionalProperties: false }))]),
   ).toBe(
-    `// Written by toolcrib codegen: change the tools, and run it again.
-
-/** What get_forecast takes. */
+    `/** What get_forecast takes. */
 export interface GetForecastInput {
   /** Name of the city. */
   city: string;

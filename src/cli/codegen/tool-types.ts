@@ -22,10 +22,8 @@ export function toolTypes(tools: readonly ListedTool[]): string {
     return `${doc}  ${keyOf(tool.name)}: { input: ${input}; output: ${returned} };\n`;
   });
   const map = `/** The tools by name, with what each takes and returns. */\nexport interface Tools {\n${entries.join('')}}\n`;
-  return [HEADER, ...declarations, map].join('\n');
+  return [...declarations, map].join('\n');
 }
-
-const HEADER = '// Written by toolcrib codegen: change the tools, and run it again.\n';
 
 // Names that differ only in spelling give the same type name.
 function typeNames({ name }: ListedTool, taken: Set<string>): { input: string; output: string } {
