@@ -147,5 +147,5 @@ function reasonOf(error: unknown): string {
   const { message, cause } = error as Error;
   const detail = cause instanceof Error ? (cause as NodeJS.ErrnoException) : undefined;
   const told = detail && (detail.message || detail.code);
-  return told ? `${message} (${told})` : message;
+  return told ? `${message.replace(/\.$/, '')} (${told})` : message;
 }

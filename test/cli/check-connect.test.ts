@@ -84,7 +84,9 @@ access: [{ tools: ["*"] }]
     .map((line) => line.slice(file.length + 1));
   expect(lines.toSorted()).toEqual([
     expect.stringMatching(/^4:16: tools\.ready\.query_sql\[0\]\.url cannot be reached: The database cannot/),
-    expect.stringMatching(/^5:33: tools\.ready\.query_sql\[1\]\.url cannot be reached: .*ECONNREFUSED/),
+    expect.stringMatching(
+      /^5:33: tools\.ready\.query_sql\[1\]\.url cannot be reached: .*later \(.*ECONNREFUSED/,
+    ),
     expect.stringMatching(/^6:60: tools\.ready\.fetch_api_data\.trustedOrigins\[0\] cannot be reached/),
     expect.stringMatching(/^7:24: auth\.jwt\.issuer cannot be reached/),
   ]);

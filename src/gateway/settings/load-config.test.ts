@@ -124,7 +124,7 @@ test('every key is optional, and everything has its default', async () => {
 test('a file that is not there is a complaint too', async () => {
   await expect(loadConfig('/nowhere/toolcrib.yaml')).rejects.toMatchObject({
     code: 'invalid_config',
-    message: '/nowhere/toolcrib.yaml: There is no such file; check the name, or start without one.',
+    message: '/nowhere/toolcrib.yaml: There is no such file; check the name, or create it.',
   });
 });
 

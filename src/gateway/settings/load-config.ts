@@ -241,6 +241,6 @@ function unreadable(file: string, error: unknown): Complaint {
 }
 
 const UNREADABLE: Readonly<Record<string, readonly [message: string, remedy: string]>> = {
-  ENOENT: ['There is no such file', 'check the name, or start without one'],
+  ENOENT: ['There is no such file', 'check the name, or create it'],
   EISDIR: ['This is a folder', 'name the file in it, such as toolcrib.yaml'],
 };

@@ -181,7 +181,7 @@ test('a failure tells the model what to change, and the operator why', async () 
   ]);
   expect(await failureOf('SELECT * FROM orders')).toEqual({
     error: 'Table not allowed',
-    message: 'The query reads something that is not among the tables that can be read: users.',
+    message: 'The query reads something else than it may. Only these tables can be read: users.',
   });
   expect(await failureOf("SELECT readfile('/etc/passwd')")).toMatchObject({
     error: 'Function not allowed',

@@ -45,11 +45,12 @@ export function selectRefusal(): SqlRefusal {
 
 /** Refuses a table that is not listed, with the same text whether it exists or not. */
 export function tableRefusal(rules: SqlRules, name?: string): SqlRefusal {
-  const named = name === undefined ? 'The query reads something' : `"${name}" is`;
   const names = rules.tables.map((allowed) => describeTable(allowed)).join(', ');
   return new SqlRefusal(
     'Table not allowed',
-    `${named} ${name === undefined ? 'that is ' : ''}not among the tables that can be read: ${names}.`,
+    name === undefined
+      ? `The query reads something else than it may. Only these tables can be read: ${names}.`
+      : `"${name}" is not among the tables that can be read: ${names}.`,
   );
 }
 
