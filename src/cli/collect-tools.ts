@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { localCaller } from '../core/caller.ts';
 import { ToolcribError } from '../base/errors.ts';
-import { isObject } from '../base/json.ts';
+import { isDeeperThan, isObject } from '../base/json.ts';
 import { parseJson } from '../base/parse-json.ts';
 import { ToolRegistry } from '../core/registry.ts';
 import { withStages } from '../core/stage.ts';
@@ -165,11 +165,6 @@ async function fromList(file: string): Promise<CollectedTools> {
 }
 
 const MAX_DEPTH = 256;
-
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((item) => isDeeperThan(levels - 1, item));
-}
 
 async function readJson(file: string): Promise<unknown> {
   try {

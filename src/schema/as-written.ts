@@ -1,3 +1,4 @@
+import { isObject } from '../base/json.ts';
 import type { JsonSchema } from './schema.ts';
 
 // Keywords that contain schemas; other values, such as a default, are left unchanged.
@@ -37,8 +38,4 @@ function within(keyword: string, value: unknown): unknown {
 
 function rewritten(value: unknown): unknown {
   return isObject(value) ? asWritten(value) : value;
-}
-
-function isObject(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

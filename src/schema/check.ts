@@ -1,5 +1,5 @@
 import { ToolcribError } from '../base/errors.ts';
-import { isObject } from '../base/json.ts';
+import { isDeeperThan, isObject } from '../base/json.ts';
 import { linearPattern } from '../base/linear-pattern.ts';
 import { checkReferences } from './references.ts';
 
@@ -126,11 +126,6 @@ function sizeOf(schema: object, label: string): number {
   } catch {
     refuse(label, 'must be plain JSON data, without circles and big integers');
   }
-}
-
-function isDeeperThan(levels: number, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((item) => isDeeperThan(levels - 1, item));
 }
 
 function checkNode(node: unknown, path: string, walk: Walk): void {

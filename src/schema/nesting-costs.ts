@@ -1,5 +1,6 @@
+import { isObject } from '../base/json.ts';
 import type { JsonSchema } from './schema.ts';
-import { appliedInPlace, followIn, isNode, type Follow, type Node } from './references.ts';
+import { appliedInPlace, followIn, type Follow, type Node } from './references.ts';
 
 // Limits for the steps of a check, per value and per message; a step takes up to 100 ns.
 const MAX_AT_ONE = 500_000;
@@ -137,7 +138,7 @@ function countsOf(applied: Repeated<Node>): Counts {
 
 // Every property name in a schema is looked up in every object.
 function stepsOf(node: Node): number {
-  const lists = isNode(node['dependentRequired']) ? Object.values(node['dependentRequired']) : [];
+  const lists = isObject(node['dependentRequired']) ? Object.values(node['dependentRequired']) : [];
   return (
     1 +
     sizeOf(node['properties']) +
@@ -178,7 +179,7 @@ function objectFace(node: Node): Face {
       ...schemasIn(node['patternProperties']),
       node['unevaluatedProperties'],
       node['propertyNames'],
-    ].filter(isNode),
+    ].filter(isObject),
     named: namedIn(node['properties']),
     others: nodeOr(node['additionalProperties']),
   };
@@ -187,7 +188,7 @@ function objectFace(node: Node): Face {
 function listFace(node: Node): Face {
   return {
     each: { steps: 0, patterns: 0 },
-    always: [node['contains'], node['unevaluatedItems']].filter(isNode),
+    always: [node['contains'], node['unevaluatedItems']].filter(isObject),
     named: namedIn(node['prefixItems']),
     others: nodeOr(node['items']),
   };
@@ -214,14 +215,14 @@ function worstOf(faces: Faces, costOf: (node: Node) => number, ofEach: (counts: 
 
 function namedIn(value: unknown): (readonly [string, Node])[] {
   return typeof value === 'object' && value !== null
-    ? Object.entries(value).filter((entry): entry is [string, Node] => isNode(entry[1]))
+    ? Object.entries(value).filter((entry): entry is [string, Node] => isObject(entry[1]))
     : [];
 }
 
 function schemasIn(value: unknown): unknown[] {
-  return isNode(value) ? Object.values(value) : [];
+  return isObject(value) ? Object.values(value) : [];
 }
 
 function nodeOr(value: unknown): Node | undefined {
-  return isNode(value) ? value : undefined;
+  return isObject(value) ? value : undefined;
 }

@@ -1,3 +1,5 @@
+import { asList, isObject } from '../base/json.ts';
+
 // How many subschemas may apply to one value: shared references can double at every level.
 const MAX_APPLIED = 5_000;
 
@@ -37,7 +39,7 @@ export function followIn(root: Node): Follow {
   const anchors = new Map<string, Node>();
   const collect = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;
-    if (isNode(value) && typeof value['$anchor'] === 'string') anchors.set(`#${value['$anchor']}`, value);
+    if (isObject(value) && typeof value['$anchor'] === 'string') anchors.set(`#${value['$anchor']}`, value);
     Object.values(value).forEach(collect);
   };
   collect(root);
@@ -86,11 +88,11 @@ function measure(node: Node, measuring: Measuring): number | string {
 export function appliedInPlace(node: Node, follow: Follow): (Node | string)[] {
   const applied: unknown[] = [node['not'], node['if'], node['then'], node['else']];
   for (const keyword of ['allOf', 'anyOf', 'oneOf']) applied.push(...asList(node[keyword]));
-  if (isNode(node['dependentSchemas'])) applied.push(...Object.values(node['dependentSchemas']));
-  const found: (Node | string)[] = applied.filter(isNode);
+  if (isObject(node['dependentSchemas'])) applied.push(...Object.values(node['dependentSchemas']));
+  const found: (Node | string)[] = applied.filter(isObject);
   if (typeof node['$ref'] === 'string') {
     const target = follow(node['$ref']);
-    if (isNode(target)) found.push(target);
+    if (isObject(target)) found.push(target);
     else if (target === undefined) found.push(node['$ref']);
   }
   return found;
@@ -117,13 +119,4 @@ function decode(part: string): string {
 
 function isPointer(pointer: string): boolean {
   return pointer === '#' || pointer.startsWith('#/');
-}
-
-function asList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-/** Whether a schema is an object, rather than true or false. */
-export function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

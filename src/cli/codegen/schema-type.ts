@@ -1,4 +1,5 @@
-import { followIn, isNode, type Follow, type Node } from '../../schema/references.ts';
+import { asList, isObject } from '../../base/json.ts';
+import { followIn, type Follow, type Node } from '../../schema/references.ts';
 import {
   alone,
   docComment,
@@ -23,7 +24,7 @@ export interface Declaration {
 
 /** Declares a JSON Schema (2020-12) as a TypeScript type, with a type of its own for each referenced schema. */
 export function declareSchema({ schema, name, doc, take }: Declaration): string {
-  if (!isNode(schema))
+  if (!isObject(schema))
     return `${docComment(doc, '')}export type ${name} = ${schema === false ? 'never' : 'unknown'};\n`;
   const names = new Map<Node, string>([[schema, name]]);
   const writing: Writing = { follow: followIn(schema), names, take, rootName: name };
@@ -71,9 +72,9 @@ function declare(node: Node, name: string, writing: Writing): string {
 
 function typeOf(schema: unknown, spot: Spot): TypeText {
   if (schema === false) return NEVER;
-  if (!isNode(schema) || spot.depth > MAX_DEPTH) return UNKNOWN;
+  if (!isObject(schema) || spot.depth > MAX_DEPTH) return UNKNOWN;
   const inside: Spot = { ...spot, depth: spot.depth + 1 };
-  const each = (schemas: unknown): readonly TypeText[] => listIn(schemas).map((one) => typeOf(one, inside));
+  const each = (schemas: unknown): readonly TypeText[] => asList(schemas).map((one) => typeOf(one, inside));
   const eitherOf = (schemas: unknown): readonly TypeText[] =>
     Array.isArray(schemas) ? [unionOf(each(schemas))] : [];
   const whole = intersectionOf([
@@ -89,7 +90,7 @@ function typeOf(schema: unknown, spot: Spot): TypeText {
 function referenceType(pointer: string, { follow, names, take, rootName, within }: Spot): TypeText {
   const target = follow(pointer);
   if (target === false) return NEVER;
-  if (!isNode(target)) return UNKNOWN;
+  if (!isObject(target)) return UNKNOWN;
   // TypeScript refuses a type that directly refers to itself.
   if (within && leadsTo(target, within, follow)) return UNKNOWN;
   let name = names.get(target);
@@ -106,10 +107,10 @@ function leadsTo(from: Node, to: Node, follow: Follow): boolean {
   while (waiting.length > 0) {
     const node = waiting.pop();
     if (node === to) return true;
-    if (!isNode(node) || seen.has(node)) continue;
+    if (!isObject(node) || seen.has(node)) continue;
     seen.add(node);
     if (typeof node['$ref'] === 'string') waiting.push(follow(node['$ref']));
-    waiting.push(...['allOf', 'anyOf', 'oneOf'].flatMap((keyword) => listIn(node[keyword])));
+    waiting.push(...['allOf', 'anyOf', 'oneOf'].flatMap((keyword) => asList(node[keyword])));
   }
   return false;
 }
@@ -166,8 +167,8 @@ function arrayType(node: Node, spot: Spot): TypeText {
 function objectType(node: Node, spot: Spot): TypeText {
   const indent = `${spot.indent}  `;
   const inside: Spot = { ...spot, indent, within: undefined };
-  const properties = isNode(node['properties']) ? node['properties'] : {};
-  const required = new Set(listIn(node['required']));
+  const properties = isObject(node['properties']) ? node['properties'] : {};
+  const required = new Set(asList(node['required']));
   const members = Object.entries(properties).map(([name, schema]) => {
     const mark = required.has(name) ? '' : '?';
     return `${docComment(describe(schema), indent)}${indent}${keyOf(name)}${mark}: ${typeOf(schema, inside).text};\n`;
@@ -183,7 +184,7 @@ function objectType(node: Node, spot: Spot): TypeText {
 // The type of further properties; beside named ones TypeScript needs a type that includes all of them.
 function restType(node: Node, hasMembers: boolean, spot: Spot): TypeText | undefined {
   const { additionalProperties: additional, patternProperties: byPattern } = node;
-  const patterns = isNode(byPattern) ? Object.values(byPattern) : [];
+  const patterns = isObject(byPattern) ? Object.values(byPattern) : [];
   const isSilent = additional === undefined || additional === false;
   if (hasMembers) return isSilent && patterns.length === 0 ? undefined : UNKNOWN;
   const types = patterns.map((schema) => typeOf(schema, spot));
@@ -191,13 +192,9 @@ function restType(node: Node, hasMembers: boolean, spot: Spot): TypeText | undef
 }
 
 function describe(schema: unknown): string {
-  if (!isNode(schema)) return '';
+  if (!isObject(schema)) return '';
   const { description, title, deprecated } = schema;
   const text = [description, title].find((one) => typeof one === 'string') ?? '';
   const fallback = 'default' in schema ? `@default ${JSON.stringify(schema['default'])}` : '';
   return [text, fallback, deprecated === true ? '@deprecated' : ''].filter(Boolean).join('\n');
-}
-
-function listIn(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -1,4 +1,5 @@
-import { followIn, isNode, type Follow, type Node } from '../../schema/references.ts';
+import { asList, isObject } from '../../base/json.ts';
+import { followIn, type Follow, type Node } from '../../schema/references.ts';
 
 /** One step into a value: a key, any array element, or a test for true or false. */
 export type FieldStep = string | typeof anyItem | typeof asTruth;
@@ -39,7 +40,7 @@ class FieldSearch {
   }
 
   #ask(schema: unknown, at: number): Word {
-    if (!isNode(schema)) return schema === false ? 'never' : 'silent';
+    if (!isObject(schema)) return schema === false ? 'never' : 'silent';
     const known = this.#known.get(schema) ?? new Map<number, Word>();
     this.#known.set(schema, known);
     const before = known.get(at);
@@ -88,8 +89,8 @@ class FieldSearch {
 
   #key(schema: Node, key: string, at: number): Word {
     const { properties, patternProperties, additionalProperties = false } = schema;
-    if (isNode(properties) && Object.hasOwn(properties, key)) return this.#inside(properties[key], at);
-    if (isNode(patternProperties) && Object.keys(patternProperties).length > 0) return 'yes';
+    if (isObject(properties) && Object.hasOwn(properties, key)) return this.#inside(properties[key], at);
+    if (isObject(patternProperties) && Object.keys(patternProperties).length > 0) return 'yes';
     if (properties === undefined && !('additionalProperties' in schema)) return 'silent';
     return additionalProperties === false ? 'undeclared' : this.#inside(additionalProperties, at);
   }
@@ -101,11 +102,7 @@ class FieldSearch {
 
 function conditionalIn(schema: Node): unknown[] {
   const { if: when, then, else: otherwise, dependentSchemas } = schema;
-  return [when, then, otherwise, ...(isNode(dependentSchemas) ? Object.values(dependentSchemas) : [])];
-}
-
-function asList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return [when, then, otherwise, ...(isObject(dependentSchemas) ? Object.values(dependentSchemas) : [])];
 }
 
 function mayBe(type: unknown, wanted: string): boolean {

@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
-import { isObject } from '../../base/json.ts';
+import { asList, isObject } from '../../base/json.ts';
 
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -45,11 +45,6 @@ export function unusable(reason: string): ToolcribError {
 /** The value if it is an object, or an empty object. */
 export function asObject(value: unknown): Json {
   return isObject(value) ? value : {};
-}
-
-/** The value if it is an array, or an empty array. */
-export function asList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }
 
 /** The value if it is text, or an empty text. */

@@ -1,7 +1,7 @@
-import { isObject } from '../../base/json.ts';
+import { asList, isObject } from '../../base/json.ts';
 import { isLinearPattern } from '../../base/linear-pattern.ts';
 import type { JsonSchema } from '../../schema/schema.ts';
-import { asList, asObject, textOf, type Json, type OpenApiDocument } from './document.ts';
+import { asObject, textOf, type Json, type OpenApiDocument } from './document.ts';
 import { findUnseen, plainText } from './text.ts';
 
 /** Converts a subschema. */

@@ -1,5 +1,6 @@
+import { asList } from '../../base/json.ts';
 import { foldedHeader, isRefusedHeader } from '../../net/prepare-request.ts';
-import { asList, asObject, textOf, unusable, type Json, type OpenApiDocument } from './document.ts';
+import { asObject, textOf, unusable, type Json, type OpenApiDocument } from './document.ts';
 import { NameGiver } from './names.ts';
 
 /** One argument, and its place in the request. */

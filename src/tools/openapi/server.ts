@@ -1,9 +1,10 @@
 import { ToolcribError } from '../../base/errors.ts';
+import { asList } from '../../base/json.ts';
 import { createOutboundClient, type OutboundClient } from '../../net/create-outbound-client.ts';
 import { OutboundError, type OutboundOptions } from '../../net/outbound.ts';
 import { isIpHost } from '../../net/is-global-address.ts';
 import { prepareRequest } from '../../net/prepare-request.ts';
-import { asList, asObject, textOf, unusable, type OpenApiDocument } from './document.ts';
+import { asObject, textOf, unusable, type OpenApiDocument } from './document.ts';
 import type { OpenApiSettings } from './options.ts';
 import { withoutEnd } from '../without-end.ts';
 

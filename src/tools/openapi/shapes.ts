@@ -1,5 +1,6 @@
+import { asList } from '../../base/json.ts';
 import type { JsonSchema, ObjectSchema } from '../../schema/schema.ts';
-import { asList, asObject } from './document.ts';
+import { asObject } from './document.ts';
 import type { OpenApiBody, OpenApiOperation, OpenApiParameter } from './operation.ts';
 import { UNSHOWN, type OpenApiSchemas } from './schemas.ts';
 import { plainText } from './text.ts';
