@@ -3,7 +3,6 @@ import { ToolcribError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import type { Call } from '../core/call.ts';
 import type { Complete, Prompt, PromptArgument } from '../core/prompts/prompt.ts';
-import { keepMessage } from '../core/received.ts';
 import type { Resource, ResourceTemplate } from '../core/resources/resource.ts';
 import { parseUriTemplate } from '../core/resources/uri-template.ts';
 import { toResult, type Result } from '../core/result.ts';
@@ -98,9 +97,7 @@ export class SourceFace {
       ...(report && { onProgress: report }),
     });
     const { resultType: _kind, ...raw } = received.raw;
-    const result = toResult({ ...raw, content: received.content });
-    keepMessage(result, received.message);
-    return result;
+    return toResult({ ...raw, content: received.content });
   }
 
   #tool(listed: ListedTool): Tool {
