@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import { decodeMessages, type Answer, type Incoming, type Notice } from '../protocol/decode/message.ts';
+import { subjectOf } from '../protocol/wire/headers.ts';
 import { encodeNotification, type JsonObject } from '../protocol/wire/json-rpc.ts';
 import { Cancelled, RemoteError, ToolTimeout } from './errors.ts';
 import { Exchange, type ExchangeKeeper, type Received } from './exchange.ts';
@@ -260,21 +261,6 @@ export class Connection implements Receiver, ExchangeKeeper {
       this.#parts.onWarning(`onProgress failed: ${String(error)}`);
     }
   }
-}
-
-const SUBJECTS: ReadonlyMap<string, string> = new Map([
-  ['tools/call', 'name'],
-  ['prompts/get', 'name'],
-  ['resources/read', 'uri'],
-  ['tasks/get', 'taskId'],
-  ['tasks/update', 'taskId'],
-  ['tasks/cancel', 'taskId'],
-]);
-
-function subjectOf(method: string, params: JsonObject): string | undefined {
-  const member = SUBJECTS.get(method);
-  const subject = member === undefined ? undefined : params[member];
-  return typeof subject === 'string' ? subject : undefined;
 }
 
 function tookTooLong({ outgoing: { method, subject } }: Exchange, ms: number): string {

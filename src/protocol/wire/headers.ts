@@ -18,13 +18,19 @@ export function headerValue(headers: Headers, name: string): string | undefined 
 export function checkMirrors(message: RequestMessage, version: string, headers: Headers): void {
   requireEqual('MCP-Protocol-Version', headerValue(headers, 'mcp-protocol-version'), version);
   requireEqual('Mcp-Method', headerValue(headers, 'mcp-method'), message.method);
-  const member = NAMED_BY.get(message.method);
-  const named = member && message.params?.[member];
-  if (typeof named === 'string')
-    requireEqual('Mcp-Name', decodeHeader('Mcp-Name', headerValue(headers, 'mcp-name')), named);
+  const subject = subjectOf(message.method, message.params);
+  if (subject !== undefined)
+    requireEqual('Mcp-Name', decodeHeader('Mcp-Name', headerValue(headers, 'mcp-name')), subject);
 }
 
-const NAMED_BY = new Map([
+/** What a request is about, as the header `Mcp-Name` repeats it: a tool, a prompt, a resource or a task. */
+export function subjectOf(method: string, params: JsonObject | undefined): string | undefined {
+  const member = NAMED_BY.get(method);
+  const subject = member === undefined ? undefined : params?.[member];
+  return typeof subject === 'string' ? subject : undefined;
+}
+
+const NAMED_BY: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
