@@ -4,9 +4,9 @@ import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
 import { encodeHeader } from '../../protocol/encode/header-value.ts';
 import { HttpFailure } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
-import type { Clock } from '../../base/clock.ts';
-import type { HttpOptions, Limits, Timeouts } from '../options.ts';
-import type { Dialect, Receiver, Transport } from '../transport.ts';
+import type { HttpOptions } from '../options.ts';
+import type { TransportNeeds } from '../peer.ts';
+import type { Dialect, Transport } from '../transport.ts';
 import { describeFailure, describeStatus, isReset } from './failure.ts';
 import { isRetryable, Credentials } from './credentials.ts';
 import { openPool } from './pool.ts';
@@ -14,16 +14,9 @@ import { Reply, type ReplySink } from './reply.ts';
 import { brokenOff, SessionStreams } from './session-streams.ts';
 
 /** What a transport over HTTP is made of. */
-export interface HttpParts {
+export interface HttpParts extends TransportNeeds {
   readonly url: URL;
   readonly options: HttpOptions;
-  readonly timeouts: Timeouts;
-  readonly limits: Limits;
-  readonly clock: Clock;
-  readonly receiver: () => Receiver;
-  /** Makes a new session, when the server no longer knows the one there was. */
-  renew(): Promise<void>;
-  onWarning(text: string): void;
 }
 
 const CLOSE_MS = 2_000;

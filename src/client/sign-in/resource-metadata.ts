@@ -68,7 +68,7 @@ function fromDocument(document: z.infer<typeof documentSchema>, server: URL): Re
   };
 }
 
-// A token for somebody else's resource would be of use to whoever runs this server.
+// Otherwise this server could obtain a token that is good for another one.
 function checkResource(resource: string, server: URL): void {
   const url = URL.canParse(resource) ? new URL(resource) : undefined;
   const isHere =
