@@ -74,6 +74,11 @@ const { output } = await build({
           name: 'first',
           test: /src\/(?:cli\/(?:default-file|package-version)|store\/sqlite\/start-worker)\.ts/,
         },
+        // What every command needs, so that one that talks to a server does not load a server.
+        {
+          name: 'terminal',
+          test: /src\/(?:cli\/(?:complain|output|table|connect\/entries)|config\/expand)\.ts/,
+        },
         { name: 'record', test: /src\/store\/(?:store|journal\/(?:chain|intent))\.ts/ },
         // Somebody who imports one part of the library does not load the others.
         servedGroup('tools', /node_modules\/zod\/|src\/tools\//),
