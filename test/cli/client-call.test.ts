@@ -245,6 +245,30 @@ describe('the exit code tells', () => {
   });
 });
 
+test.each([
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('%s also ends a server that was started and does not end by itself', async (signal, code) => {
+  const file = join(temporaryFolder(), 'pid');
+  const program = `require('fs').writeFileSync(process.env.FILE, String(process.pid)); setInterval(() => {}, 1000);`;
+  const server = ['--env', `FILE=${file}`, '--', process.execPath, '-e', program];
+  const child = startNode([cli, 'list', ...server]);
+  const pid = (): number => (existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0);
+  await expect.poll(pid, { timeout: 20_000 }).toBeGreaterThan(0);
+  onTestFinished(() => void (isRunning(pid()) && process.kill(pid(), 'SIGKILL')));
+  child.process.kill(signal);
+  expect(await child.exit).toEqual({ code, signal: null });
+  await expect.poll(() => isRunning(pid()), { timeout: 5_000 }).toBe(false);
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
 describe('Ctrl-C', () => {
   test('cancels the call at a server over HTTP', async () => {
     const [began, stopped] = [deferred(), deferred()];

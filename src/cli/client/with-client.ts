@@ -28,7 +28,10 @@ export async function withClient(conversation: Conversation): Promise<void> {
     if (!isOpen || stopping.signal.aborted) process.exit(exitCodes.interrupted);
     stopping.abort();
   };
-  process.on('SIGINT', interrupt);
+  // A process that exits ends the programs it started; one that a signal ends does not.
+  const terminate = (): void => process.exit(143);
+  const hangUp = (): void => process.exit(129);
+  process.on('SIGINT', interrupt).on('SIGTERM', terminate).on('SIGHUP', hangUp);
   try {
     const handlers = questionHandlers();
     if (flags.record !== undefined) recorder = (await import('./recording.ts')).startRecording(flags.record);
@@ -44,7 +47,7 @@ export async function withClient(conversation: Conversation): Promise<void> {
   } catch (error) {
     reportFailure(error, flags);
   } finally {
-    process.removeListener('SIGINT', interrupt);
+    process.off('SIGINT', interrupt).off('SIGTERM', terminate).off('SIGHUP', hangUp);
     recorder?.close();
   }
 }
