@@ -7,6 +7,7 @@ import { encodeNotification, type JsonObject } from '../protocol/wire/json-rpc.t
 import { Cancelled, RemoteError, ToolTimeout } from './errors.ts';
 import { Exchange, type ExchangeKeeper, type Received } from './exchange.ts';
 import type { Limits, RequestOptions, Timeouts } from './options.ts';
+import { Pending } from './pending.ts';
 import { writeRequest } from './request-text.ts';
 import type { ServerQuestions } from './server-questions.ts';
 import type { Dialect, Receiver, Transport } from './transport.ts';
@@ -46,8 +47,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 /** Requests and their answers, over any transport. Every request ends: with an answer, a failure or a limit of time. */
 export class Connection implements Receiver, ExchangeKeeper {
   readonly #parts: ConnectionParts;
-  readonly #pending = new Map<number, Exchange>();
-  #lastId = 0;
+  readonly #pending = new Pending();
   #armedFor = Infinity;
   #disarm: () => void = () => {};
   #closed: ToolcribError | undefined;
@@ -58,8 +58,8 @@ export class Connection implements Receiver, ExchangeKeeper {
   }
 
   /** Forgets a request that is over. */
-  forget({ outgoing }: Exchange): void {
-    this.#pending.delete(outgoing.id);
+  forget(exchange: Exchange): void {
+    this.#pending.delete(exchange);
   }
 
   /** How many requests are under way. */
@@ -73,7 +73,7 @@ export class Connection implements Receiver, ExchangeKeeper {
       if (this.#closed) return reject(this.#closed);
       if (options.signal?.aborted) return reject(new Cancelled({ cause: options.signal.reason }));
       const exchange = this.#begin(method, params, { options, resolve, reject });
-      this.#pending.set(exchange.outgoing.id, exchange);
+      this.#pending.add(exchange);
       this.#limit(exchange, options);
       this.#parts.transport.send(exchange);
     });
@@ -90,19 +90,17 @@ export class Connection implements Receiver, ExchangeKeeper {
 
   lost(error: Error): void {
     const cause = error instanceof ToolcribError ? error : gone(this.#parts.transport.label, error);
-    for (const exchange of this.#pending.values()) exchange.fail(cause);
-    this.#pending.clear();
+    for (const exchange of this.#pending.all()) exchange.fail(cause);
     if (!this.#closed) this.#parts.onLost(cause);
   }
 
   /** Ends every request and the transport. */
   async close(): Promise<void> {
     this.#closed ??= new ToolcribError('upstream_unavailable', 'The connection is closed.');
-    for (const exchange of this.#pending.values()) {
+    for (const exchange of this.#pending.all()) {
       this.#parts.transport.abandon(exchange, CANCELLED);
       exchange.fail(this.#closed);
     }
-    this.#pending.clear();
     this.#parts.questions.close();
     this.#disarm();
     await this.#parts.transport.close();
@@ -121,7 +119,7 @@ export class Connection implements Receiver, ExchangeKeeper {
       readonly reject: (error: unknown) => void;
     },
   ): Exchange {
-    const id = ++this.#lastId;
+    const id = this.#pending.nextId();
     const { dialect } = this;
     const text = writeRequest(id, method, {
       params,
@@ -167,7 +165,7 @@ export class Connection implements Receiver, ExchangeKeeper {
   #sweep(): void {
     const now = this.#parts.clock.ticks();
     let next = Infinity;
-    for (const exchange of this.#pending.values()) {
+    for (const exchange of this.#pending.all()) {
       if (exchange.due > now) next = Math.min(next, exchange.due);
       else this.#stop(exchange, new ToolTimeout(tookTooLong(exchange, exchange.stepMs)), TIMED_OUT);
     }
@@ -216,7 +214,7 @@ export class Connection implements Receiver, ExchangeKeeper {
 
   #answer({ id, result, error }: Answer, bytes: Uint8Array, on: Exchange | undefined): void {
     const isOwn = on !== undefined && (id === on.outgoing.id || (error !== undefined && id === undefined));
-    const exchange = on ? (isOwn ? on : undefined) : this.#pending.get(id as number);
+    const exchange = on ? (isOwn ? on : undefined) : this.#pending.get(id);
     if (!exchange) {
       if (on)
         on.fail(
@@ -246,7 +244,7 @@ export class Connection implements Receiver, ExchangeKeeper {
   }
 
   #progress({ progressToken, progress, total, message }: JsonObject, on: Exchange | undefined): void {
-    const exchange = on ?? this.#pending.get(progressToken as number);
+    const exchange = on ?? this.#pending.get(progressToken);
     if (!exchange?.onProgress || progressToken !== exchange.outgoing.id || exchange.isOver) return;
     if (typeof progress !== 'number' || progress <= exchange.lastProgress) return;
     exchange.lastProgress = progress;
