@@ -110,6 +110,30 @@ export function troubleOf(error: unknown): SqlTrouble | undefined {
   return typeof trouble === 'string' && trouble in troubles ? (trouble as SqlTrouble) : undefined;
 }
 
+/** One connection, for one statement. */
+export interface SqlSession {
+  run(statement: SqlStatement): Promise<SqlRows>;
+  /** Makes the statement fail with this reason. */
+  stop(reason: Error): void;
+  leave(): Promise<void>;
+}
+
+/** Runs a statement, stops it when its time is over or its caller leaves, and leaves the session. */
+export async function runInSession(session: SqlSession, statement: SqlStatement): Promise<SqlRows> {
+  const { signal, timeoutMs } = statement;
+  const cancel = (): void => session.stop(signal.reason as Error);
+  const timer = setTimeout(() => session.stop(sqlError('timed_out')), timeoutMs);
+  signal.addEventListener('abort', cancel);
+  if (signal.aborted) cancel();
+  try {
+    return await session.run(statement);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', cancel);
+    await session.leave();
+  }
+}
+
 /** Collects rows up to the limits. */
 export interface RowTaker {
   readonly rows: readonly (readonly unknown[])[];

@@ -2,6 +2,7 @@ import type { Pool, PoolConnection, PoolOptions } from 'mysql2';
 import { nothing } from '../../base/awaitable.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import {
+  runInSession,
   sharedPatience,
   sqlError,
   troubleOf,
@@ -122,18 +123,7 @@ async function openPool(
 async function runAlone(pool: MysqlPool, statement: SqlStatement): Promise<SqlRows> {
   const patience = sharedPatience(statement);
   const session = new MysqlSession(await checkOut(pool.connections, patience), pool);
-  const { signal, timeoutMs } = patience;
-  const cancel = (): void => session.stop(signal.reason as Error);
-  const timer = setTimeout(() => session.stop(sqlError('timed_out')), timeoutMs);
-  signal.addEventListener('abort', cancel);
-  if (signal.aborted) cancel();
-  try {
-    return await session.run({ ...statement, timeoutMs });
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', cancel);
-    await session.leave();
-  }
+  return runInSession(session, { ...statement, timeoutMs: patience.timeoutMs });
 }
 
 function checkOut(pool: Pool, { signal, timeoutMs }: SqlPatience): Promise<PoolConnection> {

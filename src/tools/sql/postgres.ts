@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { nothing } from '../../base/awaitable.ts';
 import {
+  runInSession,
   sharedPatience,
   sqlError,
   troubleOf,
@@ -78,18 +79,7 @@ export function openPostgres(url: string, options: PostgresOptions = {}): Postgr
 async function runAlone(pool: PostgresPool, statement: SqlStatement): Promise<SqlRows> {
   const patience = sharedPatience(statement);
   const session = new PostgresSession(await checkOut(pool.connections, patience), pool);
-  const { signal, timeoutMs } = patience;
-  const cancel = (): void => session.stop(signal.reason as Error);
-  const timer = setTimeout(() => session.stop(sqlError('timed_out')), timeoutMs);
-  signal.addEventListener('abort', cancel);
-  if (signal.aborted) cancel();
-  try {
-    return await session.run({ ...statement, timeoutMs });
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', cancel);
-    await session.leave();
-  }
+  return runInSession(session, { ...statement, timeoutMs: patience.timeoutMs });
 }
 
 async function checkOut(pool: Pool, { signal, timeoutMs }: SqlPatience): Promise<PoolClient> {
