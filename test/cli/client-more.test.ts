@@ -142,6 +142,23 @@ describe('questions of a server', () => {
     expect(said).toMatch(/nights must be an integer, not "many"/);
   });
 
+  test('show nothing of a server that a terminal would obey', async () => {
+    let said = '';
+    const answers = ['1', undefined];
+    const { form } = askingHandlers({
+      ask: (question) => {
+        said += question;
+        return Promise.resolve(answers.shift());
+      },
+      write: (text) => (said += text),
+    });
+    const requestedSchema = { type: 'object', properties: { 'a\u001B[2J': { type: '\u001B[2J' } } };
+    const context = { server: 'shop\u001B[2J', signal: new AbortController().signal };
+    await form!({ message: 'Go\u001B[2J', requestedSchema }, context);
+    expect(said).toContain('takes');
+    expect(said).not.toContain('\u001B');
+  });
+
   test('are declined with "n", and cancelled by the end of the input', async () => {
     expect((await answerWith('Bern', '2', 'small', '', 'n')).result).toEqual({ action: 'decline' });
     expect((await answerWith('Bern', undefined)).result).toEqual({ action: 'cancel' });

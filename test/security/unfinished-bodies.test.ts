@@ -51,6 +51,28 @@ test.each([false, true])(
   },
 );
 
+test('A8 a stream that was asked for in pieces holds no more room than its message', async () => {
+  limitTo(1_048_576 + 10_000);
+  const door = await openHttpDoor();
+  const port = Number(new URL(door.listening!.url).port);
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientInfo': { name: 'a', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const params = { notifications: { toolsListChanged: true }, _meta: meta };
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params });
+  const stream = connect(port, '127.0.0.1').setEncoding('utf8');
+  onTestFinished(() => void stream.destroy());
+  stream.write(
+    `POST /mcp HTTP/1.1\r\nhost: localhost:${port}\r\nauthorization: Bearer ada\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\nmcp-method: subscriptions/listen\r\nmcp-protocol-version: 2026-07-28\r\ntransfer-encoding: chunked\r\n\r\n${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`,
+  );
+  expect(await statusOf(stream)).toBe('200');
+  const next = await begin(port, 'ada', true);
+  next.write('1\r\nx\r\n0\r\n\r\n');
+  expect(await statusOf(next)).toBe('400');
+});
+
 test('A8 the same goes for web-standard requests', async () => {
   limitTo(1_048_576);
   const server = serve();

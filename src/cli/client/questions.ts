@@ -86,7 +86,8 @@ async function askField(
     if (problem === undefined) {
       const read = readField(name, text, schema);
       if (typeof read !== 'string') return read;
-      asking.write(`  ${read}\n`);
+      // It names the types of the server's schema.
+      asking.write(`  ${printable(read)}\n`);
     } else asking.write(`  ${problem}\n`);
   }
 }

@@ -179,6 +179,10 @@ async function readBody(
       if (size > maxBytes) throw tooLarge;
       if (chunks.push(chunk as Uint8Array) > 1) taken ??= inPieces.take(caller, maxBytes);
     }
+    if (taken) {
+      taken();
+      taken = inPieces.take(caller, size);
+    }
     return { bytes: Buffer.concat(chunks), leave };
   } catch (error) {
     leave();

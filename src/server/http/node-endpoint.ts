@@ -148,8 +148,14 @@ export function readBody(
     }
   });
   request.on('end', () => {
+    const begun = leave;
     const answered = orElse<void>(
       () => {
+        if (begun) {
+          begun();
+          // A stream is answered when it ends, so no more is held for it than its message is large.
+          leave = inPieces.take(caller, size);
+        }
         const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
         // The request may be open for long after its body was read.
         chunks = first = undefined;
@@ -158,9 +164,9 @@ export function readBody(
       },
       (error) => refuseVisit(visit, error),
     );
-    if (!leave) return;
+    if (!begun || !leave) return;
     // Its bytes may wait for their turn after the client has left, so they count until they are answered.
-    response.off('close', leave);
+    response.off('close', begun);
     void andThen(answered, leave);
   });
 }
