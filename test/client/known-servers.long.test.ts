@@ -4,7 +4,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { Cancelled, connect, type Client, type HttpOptions } from '../../src/index.ts';
 import { connectStdio } from '../../src/node.ts';
 import { startNode } from '../behaviour/child.ts';
@@ -25,13 +25,16 @@ const packages = {
 const QUIET = { DO_NOT_TRACK: '1', OTEL_SDK_DISABLED: 'true' };
 const LONG_MS = 90_000;
 
+let missing: string | undefined;
 beforeAll(async () => {
-  await installInto(folder, packages);
+  missing = await installInto(folder, packages);
+  if (missing !== undefined) return;
   copyFileSync(
     join(import.meta.dirname, '../interop/outsiders/fastmcp-server.mjs'),
     join(folder, 'fastmcp-server.mjs'),
   );
 }, INSTALL_MS + 10_000);
+beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
 const questions: Pick<HttpOptions, 'handlers'> = {
   handlers: {

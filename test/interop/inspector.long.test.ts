@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { startNode } from '../behaviour/child.ts';
 import { serve } from '../served.ts';
 import { INSPECTOR } from '../../src/cli/connect/inspector.ts';
@@ -16,7 +16,11 @@ const cells = (['legacy', 'auto', 'modern'] as const).flatMap((era) =>
   (['HTTP', 'stdio'] as const).map((transport) => ({ era, transport })),
 );
 
-beforeAll(() => installInto(folder, { [name]: version }), INSTALL_MS + 10_000);
+let missing: string | undefined;
+beforeAll(async () => {
+  missing = await installInto(folder, { [name]: version });
+}, INSTALL_MS + 10_000);
+beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
 test('the command that serve prints lists the tools, with a key', async () => {
   const { greeting, keys } = await serve({ config: { tools: { ready: { ping: {} } } } });

@@ -1,7 +1,7 @@
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startNode } from '../behaviour/child.ts';
 import { within } from '../within.ts';
 import { openFixture, type Transport } from './cells.ts';
@@ -45,7 +45,14 @@ const outsiders: readonly Outsider[] = [
   },
   {
     name: 'mcp-use',
-    packages: { 'mcp-use': '1.34.6', langchain: '1.5.14', '@langchain/core': '1.2.13', zod: '4.6.7' },
+    packages: {
+      'mcp-use': '1.34.6',
+      langchain: '1.5.14',
+      '@langchain/core': '1.2.13',
+      react: '^19.0.0',
+      'react-dom': '^19.0.0',
+      zod: '4.6.7',
+    },
     revisions: { HTTP: '2025-11-25', stdio: '2025-11-25' },
   },
 ];
@@ -61,7 +68,11 @@ const QUIET = {
 
 describe.each(outsiders)('$name', ({ name, packages, revisions }) => {
   const folder = join(cache, 'outsiders', name);
-  beforeAll(() => installInto(folder, packages), INSTALL_MS + 10_000);
+  let missing: string | undefined;
+  beforeAll(async () => {
+    missing = await installInto(folder, packages);
+  }, INSTALL_MS + 10_000);
+  beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
   test.each(Object.entries(revisions) as [Transport, string][])(
     'lists and calls over %s, on %s',

@@ -207,7 +207,7 @@ async function standsStill({ crib, serving, report }: Site): Promise<string[]> {
   }
   client.close();
   const after = crib.notes().length;
-  const wrong = answers.filter(({ status, text }) => status !== 503 || !text.includes('on record'));
+  const wrong = answers.filter(({ status, text }) => status !== 503 || !text.includes('cannot be recorded'));
   report(`20 calls while rows cannot be written: ${20 - wrong.length} refused, ${after - before} effects`);
   return [
     ...summarise(
