@@ -1,5 +1,7 @@
 import { z } from 'zod';
 
+const NAME_RULE = 'must be up to 32 letters, digits, "-" and single "_"';
+
 const names = z.record(z.string(), z.string());
 const shared = {
   tools: z
@@ -37,10 +39,8 @@ const localServer = z.strictObject({
 export const serversSection = z.record(
   z
     .string()
-    .regex(
-      /^[A-Za-z0-9](?:[A-Za-z0-9-]|_(?!_)){0,31}$/,
-      'must be up to 32 letters, digits, "-" and single "_"',
-    ),
+    .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/, NAME_RULE)
+    .refine((name) => !name.includes('__'), NAME_RULE),
   z.union([remoteServer, localServer]),
 );
 

@@ -1,9 +1,37 @@
-/** JSON as some editors write it: comments and commas before a closing bracket are blanked out, texts stay. */
+/** JSON as some editors write it: comments and commas before a closing bracket are left out, texts stay. */
 export function withoutComments(text: string): string {
-  return text
-    .replaceAll(TOKENS, (token) => (token.startsWith('"') ? token : ' '))
-    .replaceAll(LAST_COMMA, (token) => (token.startsWith('"') ? token : token.slice(1)));
+  let plain = '';
+  let comma = -1;
+  for (let at = 0; at < text.length;) {
+    const end = endOfToken(text, at);
+    const token = text.slice(at, end);
+    at = end;
+    if (token.startsWith('//') || token.startsWith('/*')) continue;
+    if ((token === '}' || token === ']') && comma >= 0)
+      plain = plain.slice(0, comma) + plain.slice(comma + 1);
+    if (token === ',') comma = plain.length;
+    else if (token.trim() !== '') comma = -1;
+    plain += token;
+  }
+  return plain;
 }
 
-const TOKENS = /"(?:[^"\\]|\\[^])*"|\/\/[^\n]*|\/\*[^]*?\*\//g;
-const LAST_COMMA = /"(?:[^"\\]|\\[^])*"|,\s*[\]}]/g;
+// Where the text, the comment or the single character ends that begins here.
+function endOfToken(text: string, at: number): number {
+  if (text[at] === '"') return endOfText(text, at);
+  if (text.startsWith('//', at)) return orEnd(text.indexOf('\n', at), text);
+  if (text.startsWith('/*', at)) return orEnd(text.indexOf('*/', at + 2), text, 2);
+  return at + 1;
+}
+
+function endOfText(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === '"') return at + 1;
+    if (text[at] === '\\') at++;
+  }
+  return text.length;
+}
+
+function orEnd(found: number, text: string, length = 0): number {
+  return found < 0 ? text.length : found + length;
+}

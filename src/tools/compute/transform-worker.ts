@@ -2,14 +2,18 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { search } from '@jmespath-community/jmespath';
 import Papa from 'papaparse';
 import { parseDocument, stringify } from 'yaml';
-import { isObject } from '../../base/json.ts';
+import { isDeeperThan, isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import type { Format, TransformReply, TransformRequest } from './transform-messages.ts';
+
+// As deep as messages may be; libraries that work through data call themselves for every level.
+const MAX_DEPTH = 64;
 
 function transform({ data, from, query, to, maxBytes }: TransformRequest): TransformReply {
   let value: unknown;
   try {
     value = readers[from](data);
+    if (isDeeperThan(MAX_DEPTH, value)) throw new Error(`it is nested over ${MAX_DEPTH} levels deep.`);
     forgetPrototypes(value);
   } catch (error) {
     return {
