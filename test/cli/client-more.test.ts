@@ -155,7 +155,7 @@ describe('questions of a server', () => {
     const requestedSchema = { type: 'object', properties: { 'a\u001B[2J': { type: '\u001B[2J' } } };
     const context = { server: 'shop\u001B[2J', signal: new AbortController().signal };
     await form!({ message: 'Go\u001B[2J', requestedSchema }, context);
-    expect(said).toContain('takes');
+    expect(said).toContain('must be a');
     expect(said).not.toContain('\u001B');
   });
 
