@@ -42,6 +42,7 @@ afterAll(() => pg?.stop());
 type Answer = {
   readonly error?: string;
   readonly message?: string;
+  readonly isError?: boolean;
   readonly content?: readonly { readonly text: string }[];
   readonly structuredContent?: {
     readonly rows: readonly Record<string, unknown>[];
@@ -63,7 +64,8 @@ function askerFor(options: SqlQueryOptions): Ask {
   const registry = new ToolRegistry().registerTool(tool);
   return async (query, parameters = [], context = {}) => {
     try {
-      return (await registry.execute(tool.name, { query, parameters }, context)) as Answer;
+      const answer = (await registry.execute(tool.name, { query, parameters }, context)) as Answer;
+      return answer.isError ? { error: answer.content![0]!.text } : answer;
     } catch (error) {
       return { error: (error as { code: string }).code, message: (error as Error).message };
     }

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { ToolRegistry } from '../../core/registry.ts';
-import { createTestCall } from '../../testing.ts';
+import { createServer } from '../../index.ts';
+import { createTestCall, createTestClient } from '../../testing.ts';
 import { databaseQueryTool } from './query-database.ts';
 import { sqlQueryTool, type SqlQueryOptions, type SqlQueryParts } from './query-sql.ts';
 import { openSql } from '../sql/open.ts';
@@ -180,8 +181,11 @@ test('a failure tells the model what to change, and the operator why', async () 
     expect.objectContaining({ cause: expect.objectContaining({ message: expect.stringContaining('nme') }) }),
   ]);
   expect(await failureOf('SELECT * FROM orders')).toEqual({
-    error: 'Table not allowed',
-    message: 'The query reads something else than it may. Only these tables can be read: users.',
+    content: [
+      { type: 'text', text: "Error: Table 'orders' not found" },
+      { type: 'text', text: expect.stringContaining('Only these tables can be read: users.') },
+    ],
+    isError: true,
   });
   expect(await failureOf("SELECT readfile('/etc/passwd')")).toMatchObject({
     error: 'Function not allowed',
@@ -281,6 +285,18 @@ test.each<[string, SqlQueryOptions]>([
   expect(() => sqlQueryTool(options, { folder })).toThrow(
     expect.objectContaining({ code: 'invalid_setup', message: expect.stringContaining(message) }),
   );
+});
+
+test('a table that is not there is told in the words of the document it follows (003-08)', async () => {
+  const registry = registryFor({ name: 'query_database' });
+  const { text: said, isError } = await createTestClient(createServer({ source: registry })).callTool(
+    'query_database',
+    { query: 'SELECT * FROM customers' },
+  );
+  expect({ said, isError }).toEqual({
+    said: expect.stringMatching(/^Error: Table 'customers' not found/),
+    isError: true,
+  });
 });
 
 test('the tool can have the name, title and description of the document it follows (003-03)', () => {

@@ -10,7 +10,13 @@ import { sharedPatience, toRecords, troubleOf, type SqlRows, type SqlValue } fro
 import type { TableColumns } from './table-columns.ts';
 import { sqlFailure } from '../sql/failure.ts';
 import { postgresFunctions, sqliteFunctions } from '../sql/query-functions.ts';
-import { describeTable, SqlRefusal, type AllowedTable, type SqlRules } from '../sql/query-rules.ts';
+import {
+  describeTable,
+  plainName,
+  SqlRefusal,
+  type AllowedTable,
+  type SqlRules,
+} from '../sql/query-rules.ts';
 
 /** What `query_sql` may read, and its limits. */
 export type SqlQueryOptions = z.input<typeof querySqlOptions>;
@@ -53,7 +59,7 @@ export function sqlQueryTool(options: SqlQueryOptions, parts: SqlQueryParts = {}
       const ask = { sql: query, values: parameters, maxRows, ...limits, signal };
       return toAnswer(await database.query(ask, rules));
     } catch (error) {
-      if (error instanceof SqlRefusal) return { error: error.error, message: error.message };
+      if (error instanceof SqlRefusal) return toRefusal(error, query, rules);
       // A cancelled call is no failure of the database, and neither is a bug of ours.
       if (!troubleOf(error)) throw error;
       parts.onFailure?.(error);
@@ -149,6 +155,31 @@ function describe(settings: Settings, rules: SqlRules, dialect: Dialect) {
     }),
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   } as const;
+}
+
+// A table that is not listed is as good as not there.
+function toRefusal({ error, message }: SqlRefusal, query: string, { tables }: SqlRules) {
+  const table = error === 'Table not allowed' ? missingTable(query, tables) : undefined;
+  if (table === undefined) return { error, message };
+  return {
+    content: [content.text(`Error: Table '${table}' not found`), content.text(message)],
+    isError: true,
+  };
+}
+
+// The first name after FROM or JOIN that is not listed, as it is written.
+function missingTable(query: string, tables: readonly AllowedTable[]): string | undefined {
+  const words = query.split(/[\s(),;]/).filter(Boolean);
+  const named = words.filter((_, at) => /^(?:from|join)$/i.test(words[at - 1] ?? ''));
+  const plain = named.map((word) =>
+    word
+      .replaceAll(/["`[\]]/g, '')
+      .split('.')
+      .at(-1)!,
+  );
+  return plain.find(
+    (name) => plainName.test(name) && !tables.some(({ table }) => table.toLowerCase() === name.toLowerCase()),
+  );
 }
 
 function toAnswer({ columns, rows, isCut }: SqlRows) {
