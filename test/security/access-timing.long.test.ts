@@ -14,7 +14,7 @@ import { createAccess } from '../../src/stages/access/authorize.ts';
 const SAMPLES = 10_000;
 const WARM_UP = 1_500;
 const SIGNIFICANT = 4.5;
-const ATTEMPTS = 3;
+const ATTEMPTS = 5;
 const caller = { ...localCaller };
 // Hers are asked for by him.
 const owner = { ...localCaller, id: 'ada' };

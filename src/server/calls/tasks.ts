@@ -52,7 +52,9 @@ export class Tasks {
   /** A caller's task; a foreign, expired or invented id gives the same answer. */
   async find(id: string, caller: Caller): Promise<TaskRecord> {
     const record = await this.#records.get(id);
-    if (record?.owner === ownerOf(caller)) return record;
+    // Compared in any case: how long the answer takes must not tell a foreign task from none.
+    const owner = record ? record.owner : NOBODY;
+    if (owner === ownerOf(caller)) return record!;
     throw new ToolcribError('unknown_task', 'There is no such task.');
   }
 
@@ -80,6 +82,9 @@ export class Tasks {
     this.onChange(changed);
   }
 }
+
+// As long as the owner of a task usually is, and the owner of none.
+const NOBODY = ':nobody/nobody';
 
 interface TaskControls {
   readonly cancellation: Cancellation;
