@@ -111,3 +111,8 @@ test('a resource without text or bytes becomes a link that every client can read
   const whole = { type: 'resource', resource: { ...resource, text: '' } };
   expect(toResult(whole)).toEqual({ kind: 'done', content: [whole] });
 });
+
+test('a resource block without a resource is handed on as it is', () => {
+  const blocks = [{ type: 'resource' }];
+  expect(toResult({ content: blocks })).toEqual({ kind: 'done', content: blocks });
+});

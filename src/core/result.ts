@@ -1,4 +1,4 @@
-import { isContentBlock, type ContentBlock } from './content.ts';
+import { isContentBlock, type ContentBlock, type ResourceBlock } from './content.ts';
 import type { Question } from './question.ts';
 
 /** How a call ended. */
@@ -46,10 +46,10 @@ export function toResult(value: unknown, hasOutputSchema = false): Done | Failed
   if (typeof value === 'string' && !hasOutputSchema)
     return { kind: 'done', content: [{ type: 'text', text: value }] };
   if (typeof value !== 'object' || value === null) return { kind: 'done', data: value };
-  if (isContentBlock(value)) return { kind: 'done', content: [linked(value)] };
+  if (isContentBlock(value)) return { kind: 'done', content: withLinks([value]) };
   if (Array.isArray(value))
     return isBlockList(value) && value.length > 0
-      ? { kind: 'done', content: value.map(linked) }
+      ? { kind: 'done', content: withLinks(value) }
       : { kind: 'done', data: value };
   if (isFullResult(value)) return fromFullResult(value);
   return { kind: isErrorEnvelope(value) ? 'failed' : 'done', data: value };
@@ -70,7 +70,7 @@ function fromFullResult(value: FullResult): Done | Failed {
   const { content, structuredContent, isError, _meta, ...extra } = value;
   return {
     kind: isError === true ? 'failed' : 'done',
-    content: content.map(linked),
+    content: withLinks(content),
     ...(structuredContent !== undefined && { data: structuredContent }),
     ...(_meta && { meta: _meta }),
     ...(Object.keys(extra).length > 0 && { extra }),
@@ -78,10 +78,20 @@ function fromFullResult(value: FullResult): Done | Failed {
 }
 
 // A resource that carries nothing is meant as a link; sent as it is, strict clients would fail on it.
-function linked(block: ContentBlock): ContentBlock {
-  if (block.type !== 'resource' || 'text' in block.resource || 'blob' in block.resource) return block;
-  const { resource, ...rest } = block as { readonly resource: { readonly uri: string } } & typeof block;
-  return { name: resource.uri, ...rest, ...resource, type: 'resource_link' };
+function withLinks(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+  return blocks.some(isBodyless)
+    ? blocks.map((block) => (isBodyless(block) ? toLink(block) : block))
+    : blocks;
+}
+
+function isBodyless(block: ContentBlock): block is ResourceBlock {
+  // Authors without types may leave the resource out altogether.
+  const resource = block.type === 'resource' && (block.resource as object | undefined);
+  return !!resource && !('text' in resource) && !('blob' in resource);
+}
+
+function toLink({ resource, ...rest }: ResourceBlock): ContentBlock {
+  return { name: resource.uri, ...rest, ...(resource as { uri: string }), type: 'resource_link' };
 }
 
 // `{ error }` and `{ success: false }` are how many handlers report failure; a null error means there was none.

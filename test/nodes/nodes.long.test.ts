@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { nodeBinary, triedNodes } from './node-binary.ts';
 
 const root = join(import.meta.dirname, '../..');
-// The quick tests take just under five minutes on two cores of their own.
+// The quick tests take about three minutes on two cores of their own.
 const RUN_MS = 600_000;
 
 test.each(triedNodes)(
