@@ -24,6 +24,7 @@ const entries = {
   trace: 'src/trace.ts',
   'sign-in': 'src/sign-in.ts',
   gateway: 'src/gateway.ts',
+  host: 'src/host.ts',
   'store-worker': 'src/store/sqlite/worker.ts',
   'sql-child': 'src/tools/sql/child.ts',
   'transform-worker': 'src/tools/compute/transform-worker.ts',

@@ -71,7 +71,7 @@ export type { UpstreamFailure } from './core/authoring/upstream-failure.ts';
 export { ToolRegistry } from './core/registry.ts';
 export type { CallableSchema, RegistryOptions } from './core/registry.ts';
 export { merge } from './core/merge.ts';
-export type { MergedSource, NamedPlace, NameMap } from './core/merge.ts';
+export type { MergedSource, MergeOptions, NamedPlace, NameMap, PrefixRule } from './core/merge.ts';
 export { withStages } from './core/stage.ts';
 export type { Readable } from './core/expose-readings.ts';
 export type { Next, Stage } from './core/stage.ts';

@@ -26,7 +26,21 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   lint: ['base', 'schema', 'core'],
   client: ['base', 'schema', 'core', 'protocol', 'net', 'config'],
   server: ['base', 'core', 'protocol', 'observe'],
-  gateway: ['base', 'schema', 'core', 'config', 'auth', 'observe', 'store', 'stages', 'tools', 'server'],
+  host: ['base', 'schema', 'core', 'config', 'net', 'auth', 'observe', 'store', 'stages', 'client'],
+  gateway: [
+    'base',
+    'schema',
+    'core',
+    'config',
+    'auth',
+    'observe',
+    'store',
+    'stages',
+    'tools',
+    'server',
+    'net',
+    'client',
+  ],
 };
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...libraries,

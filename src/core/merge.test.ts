@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { localCaller } from './caller.ts';
-import { createNameMap, merge } from './merge.ts';
+import { merge } from './merge.ts';
 import { makeCall } from './make-call.ts';
 import { ToolRegistry } from './registry.ts';
 import { defineTool } from './tool.ts';
+import { Naming } from './tool-names.ts';
 
 const registry = (answer: string): ToolRegistry =>
   new ToolRegistry().registerTool(defineTool({ name: 'search', description: 'Searches.' }, () => answer));
@@ -33,7 +34,7 @@ test('a name that was not listed yet is found', async () => {
 });
 
 test('every name leads back to what it stands for, however odd or long it is', () => {
-  const names = createNameMap();
+  const names = new Naming('always');
   const places = ['search', 'a.b', 'a_b', 'a/b', 'x'.repeat(100), `${'x'.repeat(99)}y`].map((name) => ({
     source: 'web',
     name,
@@ -49,4 +50,50 @@ test('every name leads back to what it stands for, however odd or long it is', (
 
 test('a label that would make names unclear is refused', () => {
   expect(() => merge({ a__b: registry('a') })).toThrow('cannot be the label of a source');
+});
+
+const tools = (...names: readonly string[]): ToolRegistry =>
+  new ToolRegistry().registerTool(
+    ...names.map((name) => defineTool({ name, description: 'Does it.' }, () => name)),
+  );
+const namesOf = async (merged: ReturnType<typeof merge>): Promise<readonly string[]> =>
+  (await merged.list(localCaller)).map(({ name }) => name);
+
+test('only names that are alike get the label in front, every one of them, whatever their case', async () => {
+  const merged = merge(
+    { a: tools('search', 'Sql'), b: tools('search', 'sql', 'only') },
+    { prefix: 'collisions' },
+  );
+  expect(await namesOf(merged)).toEqual(['a__Sql', 'a__search', 'b__search', 'b__sql', 'only']);
+});
+
+test('a name that was shown never leads to another source later', async () => {
+  const [a, b] = [tools('search'), tools('other')];
+  const merged = merge({ a, b }, { prefix: 'collisions' });
+  expect(await namesOf(merged)).toEqual(['other', 'search']);
+  a.remove('search');
+  b.registerTool(defineTool({ name: 'search', description: 'Does it.' }, () => 'b'));
+  expect(await namesOf(merged)).toEqual(['b__search', 'other']);
+  expect(merged.names.toPlace('search')).toEqual({ source: 'a', name: 'search' });
+  expect(await merged.find('search', localCaller)).toBeUndefined();
+});
+
+test('tools of this process keep their names, and without prefixes what is alike is refused', async () => {
+  const own = tools('search');
+  expect(await namesOf(merge({ a: tools('search') }, { prefix: 'collisions', own }))).toEqual([
+    'a__search',
+    'search',
+  ]);
+  await expect(namesOf(merge({ a: tools('search') }, { prefix: 'never', own }))).rejects.toThrow(
+    'Names are alike, and the prefix is "never": "search" of this process, "search" of a.',
+  );
+});
+
+test('C5 names that only look alike count as the same', () => {
+  const naming = new Naming('collisions');
+  const places = ['sql', 'SQL', 'ſql', 'ｓｑｌ'].map((name, index) => ({ source: `s${index}`, name }));
+  naming.assign(places);
+  const shown = places.map((place) => naming.toShown(place));
+  expect(shown.every((name) => /^s\d__[A-Za-z0-9_-]{1,61}$/.test(name))).toBe(true);
+  expect(new Set(shown.map((name) => name.toLowerCase())).size).toBe(4);
 });

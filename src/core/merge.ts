@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { ToolcribError } from '../base/errors.ts';
 import type { Call } from './call.ts';
 import type { Caller } from './caller.ts';
@@ -6,72 +5,52 @@ import type { Prompt } from './prompts/prompt.ts';
 import type { Result } from './result.ts';
 import type { Change, PromptFace, ResourceFace, ToolSource } from './source.ts';
 import { changeTool, type Tool } from './tool.ts';
+import { Naming, OWN, type NameMap, type NamedPlace, type PrefixRule } from './tool-names.ts';
 
-/** Where a name that is shown leads. */
-export interface NamedPlace {
-  /** The label of the source. */
-  readonly source: string;
-  /** What the source itself calls it. */
-  readonly name: string;
-}
-
-/** The names that merged sources are shown under; never parsed, always looked up. */
-export interface NameMap {
-  /** The name something of a source is shown under. */
-  toShown(place: NamedPlace): string;
-  /** Where a name that was shown leads. */
-  toPlace(shown: string): NamedPlace | undefined;
-}
+export type { NameMap, NamedPlace, PrefixRule } from './tool-names.ts';
 
 /** Several sources as one. */
 export interface MergedSource extends ToolSource {
   readonly names: NameMap;
 }
 
-// What every model API takes as the name of a tool.
-const MAX_LENGTH = 64;
-const SEPARATOR = '__';
-const HASH_LENGTH = 8;
+/** How sources are put together. */
+export interface MergeOptions {
+  /** When the label stands in front of a name; always unless set. */
+  readonly prefix?: PrefixRule;
+  /** Tools of this process, whose names stay as they are; others make way for them. */
+  readonly own?: ToolSource | undefined;
+}
 
-/** Makes one source of several: what each offers is shown under its label, and calls go where the name leads. */
-export function merge(sources: Readonly<Record<string, ToolSource>>): MergedSource {
+/** Makes one source of several: what each offers is shown under a name of its own, and calls go where it leads. */
+export function merge(
+  sources: Readonly<Record<string, ToolSource>>,
+  { prefix = 'always', own }: MergeOptions = {},
+): MergedSource {
   for (const label of Object.keys(sources)) checkLabel(label);
-  const names = createNameMap();
-  const parts = Object.entries(sources).map(([label, source]) => ({ label, source }));
-  const list = mergedList(parts, names);
+  const names = new Naming(prefix);
+  const promptNames = new Naming(prefix);
+  const all: Readonly<Record<string, ToolSource>> = { ...(own && { [OWN]: own }), ...sources };
+  const parts = Object.entries(all).map(([label, source]) => ({ label, source }));
+  const renamed = createRenaming();
+  const list = mergedList(parts, names, renamed);
   const find = async (name: string, caller: Caller): Promise<Tool | undefined> => {
     const place = names.toPlace(name) ?? (await placeAfterListing(name, names, () => list(caller)));
-    const tool = place && (await sources[place.source]?.find(place.name, caller));
-    return tool && changeTool(tool, { name });
+    const tool = place && (await all[place.source]?.find(place.name, caller));
+    return tool && renamed(tool, name);
   };
   return {
     names,
     list,
     find,
-    call: (call) => route(call, { sources, parts, names }),
+    call: (call) => route(call, { sources: all, parts, names, promptNames }),
     ...(parts.some(({ source }) => source.resources) && { resources: mergeResources(parts) }),
-    ...(parts.some(({ source }) => source.prompts) && { prompts: mergePrompts(parts, names) }),
+    ...(parts.some(({ source }) => source.prompts) && { prompts: mergePrompts(parts, promptNames) }),
     watch: (listener) => {
       const stops = parts.map(({ label, source }) =>
         source.watch?.((change) => listener(shownChange(change, label, names))),
       );
       return () => stops.forEach((stop) => stop?.());
-    },
-  };
-}
-
-/** Makes an empty map of names: the same place always gets the same name, and no two places share one. */
-export function createNameMap(): NameMap {
-  const places = new Map<string, NamedPlace>();
-  return {
-    toPlace: (shown) => places.get(shown),
-    toShown({ source, name }) {
-      const plain = `${source}${SEPARATOR}${name.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`;
-      const isFaithful = plain.length <= MAX_LENGTH && plain.endsWith(name);
-      const shown =
-        isFaithful && isFree(plain, { source, name }, places) ? plain : hashed(plain, { source, name });
-      places.set(shown, { source, name });
-      return shown;
     },
   };
 }
@@ -85,33 +64,38 @@ interface Route {
   readonly sources: Readonly<Record<string, ToolSource>>;
   readonly parts: readonly Part[];
   readonly names: NameMap;
+  readonly promptNames: NameMap;
 }
 
-function isFree(shown: string, place: NamedPlace, places: ReadonlyMap<string, NamedPlace>): boolean {
-  const taken = places.get(shown);
-  return !taken || (taken.source === place.source && taken.name === place.name);
-}
-
-// What is too long, or was changed to be allowed, ends with a digest of what it stands for.
-function hashed(plain: string, { source, name }: NamedPlace): string {
-  const digest = createHash('sha256')
-    .update(JSON.stringify([source, name]))
-    .digest('hex');
-  return `${plain.slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${digest.slice(0, HASH_LENGTH)}`;
+// The same copy each time, so that what is known of it need not be worked out again.
+function createRenaming(): (tool: Tool, name: string) => Tool {
+  const copies = new WeakMap<Tool, Tool>();
+  return (tool, name) => {
+    const known = copies.get(tool);
+    if (known?.name === name) return known;
+    const copy = changeTool(tool, { name });
+    copies.set(tool, copy);
+    return copy;
+  };
 }
 
 // The same array as long as every source gives the same.
-function mergedList(parts: readonly Part[], names: NameMap): (caller: Caller) => Promise<readonly Tool[]> {
+function mergedList(
+  parts: readonly Part[],
+  names: Naming,
+  renamed: (tool: Tool, name: string) => Tool,
+): (caller: Caller) => Promise<readonly Tool[]> {
   let last: { readonly lists: readonly (readonly Tool[])[]; readonly merged: readonly Tool[] } | undefined;
   return async (caller) => {
     const lists = await Promise.all(parts.map(async ({ source }) => source.list(caller)));
     if (last && lists.every((list, index) => list === last!.lists[index])) return last.merged;
+    const places = lists.flatMap((tools, index) =>
+      tools.map(({ name }) => ({ source: parts[index]!.label, name })),
+    );
+    names.assign(places);
     const merged = lists
-      .flatMap((tools, index) =>
-        tools.map((tool) =>
-          changeTool(tool, { name: names.toShown({ source: parts[index]!.label, name: tool.name }) }),
-        ),
-      )
+      .flat()
+      .map((tool, index) => renamed(tool, names.toShown(places[index]!)))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
     last = { lists, merged: Object.freeze(merged) };
     return merged;
@@ -127,7 +111,7 @@ async function placeAfterListing(
   return names.toPlace(name);
 }
 
-async function route(call: Call, { sources, parts, names }: Route): Promise<Result> {
+async function route(call: Call, { sources, parts, names, promptNames }: Route): Promise<Result> {
   if (call.kind === 'tool') {
     const place = names.toPlace(call.tool.name);
     const source = place && sources[place.source];
@@ -136,7 +120,7 @@ async function route(call: Call, { sources, parts, names }: Route): Promise<Resu
     return source.call({ ...call, tool });
   }
   if (call.kind === 'prompt') {
-    const place = names.toPlace(call.prompt.name);
+    const place = promptNames.toPlace(call.prompt.name);
     const source = place && sources[place.source];
     const prompt = place && (await source?.prompts?.find(place.name, call.caller));
     if (!source || !prompt) throw new ToolcribError('unknown_prompt', `Unknown prompt: ${call.prompt.name}`);
@@ -164,18 +148,19 @@ function mergeResources(parts: readonly Part[]): ResourceFace {
   };
 }
 
-function mergePrompts(parts: readonly Part[], names: NameMap): PromptFace {
+function mergePrompts(parts: readonly Part[], names: Naming): PromptFace {
   const list = async (caller: Caller): Promise<readonly Prompt[]> => {
     const lists = await Promise.all(
       parts.map(async ({ label, source }) => {
         const prompts = (await source.prompts?.list(caller)) ?? [];
-        return prompts.map((prompt) => ({
-          ...prompt,
-          name: names.toShown({ source: label, name: prompt.name }),
-        }));
+        return prompts.map((prompt) => ({ prompt, place: { source: label, name: prompt.name } }));
       }),
     );
-    return lists.flat().toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    const placed = lists.flat();
+    names.assign(placed.map(({ place }) => place));
+    return placed
+      .map(({ prompt, place }) => ({ ...prompt, name: names.toShown(place) }))
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
   };
   return { list, find: async (name, caller) => (await list(caller)).find((prompt) => prompt.name === name) };
 }

@@ -1,0 +1,33 @@
+// Models
+export { anthropicMessages } from './host/models/anthropic-messages.ts';
+export { openAiChat } from './host/models/openai-chat.ts';
+export { openAiResponses } from './host/models/openai-responses.ts';
+export type { EndpointLimits, EndpointOptions } from './host/models/endpoint.ts';
+export { scripted } from './host/models/scripted.ts';
+export type { ScriptedModel, ScriptedStep, ScriptedTurn } from './host/models/scripted.ts';
+export { createModel, resolveModel } from './host/models/create-model.ts';
+export type { CreateModelOptions, NamedModel, ResolvedModel } from './host/models/create-model.ts';
+export type * from './host/models/model.ts';
+
+// What models are told
+export { contentParts } from './host/models/content-parts.ts';
+export type { ContentOptions, ToldContent } from './host/models/content-parts.ts';
+export { readMoreTool, Spill } from './host/models/spill.ts';
+export { createToolBlock } from './host/models/tool-block.ts';
+export type { ToolBlock, ToolBlockOptions, ToolBlockView } from './host/models/tool-block.ts';
+export { estimateTokens } from './host/models/estimate-tokens.ts';
+
+// Tools in the words of other libraries
+export {
+  fromOpenAiToolCalls,
+  toOpenAiCallOutput,
+  toOpenAiResponsesTools,
+  toOpenAiToolMessage,
+  toOpenAiTools,
+} from './host/models/openai-tools.ts';
+export {
+  fromAnthropicToolUses,
+  toAnthropicToolResult,
+  toAnthropicTools,
+} from './host/models/anthropic-tools.ts';
+export { fromAiSdkTools, toAiSdkTools } from './host/models/ai-sdk.ts';

@@ -1,0 +1,80 @@
+import type { ModelTool, Part } from './model.ts';
+
+const CHUNK_CHARS = 50_000;
+const MAX_CHARS = 8_000_000;
+
+/** Holds what was too long for a model, so that it can read on; the oldest makes room. */
+export class Spill {
+  readonly #kept = new Map<string, string>();
+  readonly #maxChars: number;
+  #chars = 0;
+  #last = 0;
+
+  constructor({ maxChars = MAX_CHARS }: { readonly maxChars?: number } = {}) {
+    this.#maxChars = maxChars;
+  }
+
+  /** How many characters are held. */
+  get chars(): number {
+    return this.#chars;
+  }
+
+  /** Holds a text and returns its id; what is longer than everything that may be held is cut. */
+  keep(text: string): string {
+    const kept = text.slice(0, this.#maxChars);
+    const id = `more-${++this.#last}`;
+    this.#kept.set(id, kept);
+    this.#chars += kept.length;
+    for (const [oldest, { length }] of this.#kept) {
+      if (this.#chars <= this.#maxChars) break;
+      this.#kept.delete(oldest);
+      this.#chars -= length;
+    }
+    return id;
+  }
+
+  /** A piece of what is held, from a character on, and whether there is more. */
+  read(args: Readonly<Record<string, unknown>>): {
+    readonly content: readonly Part[];
+    readonly isError: boolean;
+  } {
+    const { id, from = 0 } = args;
+    const text = typeof id === 'string' ? this.#kept.get(id) : undefined;
+    if (text === undefined)
+      return told('Nothing is kept under this id any more; call the tool again.', 'failed');
+    if (typeof from !== 'number' || !Number.isInteger(from) || from < 0 || from >= text.length)
+      return told(`"from" must be a whole number from 0 to ${text.length - 1}.`, 'failed');
+    const end = cutAt(text, from + CHUNK_CHARS);
+    const rest =
+      end < text.length ? `\n[toolcrib: ${text.length - end} characters more, from ${end} on]` : '';
+    return told(text.slice(from, end) + rest, 'done');
+  }
+}
+
+/** The tool that reads on in what a `Spill` holds. */
+export const readMoreTool: ModelTool = {
+  name: 'read_more',
+  description: 'Reads on in a tool result that was too long to be shown whole.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      id: { type: 'string', description: 'The id that the shortened result gave.' },
+      from: { type: 'integer', minimum: 0, description: 'The character to begin with; 0 unless given.' },
+    },
+    required: ['id'],
+    additionalProperties: false,
+  },
+};
+
+/** Where text can be cut at about this place: at the end of a line if one is near, and never within a character. */
+export function cutAt(text: string, end: number): number {
+  if (end >= text.length) return text.length;
+  const line = text.lastIndexOf('\n', end - 1) + 1;
+  if (line > end - 1_000 && line > 0 && line > end * 0.9) return line;
+  const code = text.charCodeAt(end - 1);
+  return code >= 0xd800 && code < 0xdc00 ? end - 1 : end;
+}
+
+function told(text: string, how: 'done' | 'failed'): { content: readonly Part[]; isError: boolean } {
+  return { content: [{ type: 'text', text }], isError: how === 'failed' };
+}

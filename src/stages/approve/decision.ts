@@ -1,0 +1,36 @@
+import type { ToolAnnotations } from '../../core/tool.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
+
+/** A call that waits for a person, as it would be made. */
+export interface DecisionRequest {
+  /** The tool, by the name the model knows. */
+  readonly tool: string;
+  /** The server it belongs to, by the operator's name for it; `undefined` for a tool of this process. */
+  readonly server: string | undefined;
+  readonly description: string;
+  /** The arguments that would be sent: checked, with defaults filled in. */
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly hints: ToolAnnotations;
+  /** Whether the hints may be believed. */
+  readonly isTrusted: boolean;
+  /** The arguments of the last call of this tool that a person saw, to show what is different now. */
+  readonly previous: Readonly<Record<string, unknown>> | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** How far "always" reaches. */
+export type GrantScope = 'call' | 'tool' | 'server';
+
+/** What a person decided. */
+export type Decision =
+  | 'allow'
+  | 'deny'
+  /** The reason is told to the model. */
+  | { readonly kind: 'deny'; readonly reason: string }
+  /** Not asked again for this very call, this tool or this server; an hour unless set. */
+  | { readonly kind: 'allowAlways'; readonly scope: GrantScope; readonly minutes?: number }
+  /** Made with these arguments instead, which are checked again. */
+  | { readonly kind: 'edit'; readonly arguments: Readonly<Record<string, unknown>> };
+
+/** Asks a person about one call. */
+export type OnToolCall = (request: DecisionRequest) => Awaitable<Decision>;
