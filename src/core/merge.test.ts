@@ -14,6 +14,7 @@ test('two sources with the same tool are shown under their labels, and calls go 
   const tools = await merged.list(localCaller);
   expect(tools.map(({ name }) => name)).toEqual(['notes__search', 'web__search']);
   const tool = (await merged.find('web__search', localCaller))!;
+  expect(tool.place).toEqual({ source: 'web', name: 'search' });
   const call = makeCall({ kind: 'tool', tool, arguments: {} }, { caller: localCaller });
   expect(await merged.call(call)).toMatchObject({ content: [{ text: 'from the web' }] });
 });

@@ -37,7 +37,7 @@ export function merge(
   const find = async (name: string, caller: Caller): Promise<Tool | undefined> => {
     const place = names.toPlace(name) ?? (await placeAfterListing(name, names, () => list(caller)));
     const tool = place && (await all[place.source]?.find(place.name, caller));
-    return tool && renamed(tool, name);
+    return tool && renamed(tool, name, place);
   };
   return {
     names,
@@ -67,13 +67,16 @@ interface Route {
   readonly promptNames: NameMap;
 }
 
+type Renaming = (tool: Tool, name: string, place: NamedPlace) => Tool;
+
 // The same copy each time, so that what is known of it need not be worked out again.
-function createRenaming(): (tool: Tool, name: string) => Tool {
+function createRenaming(): Renaming {
   const copies = new WeakMap<Tool, Tool>();
-  return (tool, name) => {
+  return (tool, name, place) => {
+    if (place.source === OWN) return tool;
     const known = copies.get(tool);
     if (known?.name === name) return known;
-    const copy = changeTool(tool, { name });
+    const copy = changeTool(tool, { name, place });
     copies.set(tool, copy);
     return copy;
   };
@@ -83,7 +86,7 @@ function createRenaming(): (tool: Tool, name: string) => Tool {
 function mergedList(
   parts: readonly Part[],
   names: Naming,
-  renamed: (tool: Tool, name: string) => Tool,
+  renamed: Renaming,
 ): (caller: Caller) => Promise<readonly Tool[]> {
   let last: { readonly lists: readonly (readonly Tool[])[]; readonly merged: readonly Tool[] } | undefined;
   return async (caller) => {
@@ -95,7 +98,7 @@ function mergedList(
     names.assign(places);
     const merged = lists
       .flat()
-      .map((tool, index) => renamed(tool, names.toShown(places[index]!)))
+      .map((tool, index) => renamed(tool, names.toShown(places[index]!), places[index]!))
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
     last = { lists, merged: Object.freeze(merged) };
     return merged;

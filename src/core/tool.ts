@@ -11,6 +11,7 @@ import {
   type SchemaLike,
 } from '../schema/schema.ts';
 import type { Awaitable } from '../base/awaitable.ts';
+import type { NamedPlace } from './tool-names.ts';
 
 /** Hints about what a tool does; unknown keys are kept. */
 export interface ToolAnnotations {
@@ -75,8 +76,10 @@ export interface ListedTool extends ListedFields {
 export interface Tool<Input = Record<string, unknown>> extends ListedFields {
   /** Listed fields that this version does not know, such as `execution`, kept as they came. */
   readonly extraFields?: Readonly<Record<string, unknown>>;
-  /** The hints that are only a default, not the author's word. */
+  /** The hints that are only a default, or the word of somebody who is not trusted. */
   readonly assumedHints?: readonly Hint[];
+  /** Where a tool of merged sources comes from: the label of its source, and what that source calls it. */
+  readonly place?: NamedPlace;
   /** What a client must be able to do for this tool to work; others get an error that says so. */
   readonly requires?: readonly Requirement[];
   readonly authorize?: Authorize;
@@ -102,6 +105,7 @@ const FIELDS: Readonly<Record<Exclude<keyof Tool, 'handler'>, 'listed' | 'kept'>
   _meta: 'listed',
   extraFields: 'kept',
   assumedHints: 'kept',
+  place: 'kept',
   requires: 'kept',
   authorize: 'kept',
   cache: 'kept',
