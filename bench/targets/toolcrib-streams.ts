@@ -25,5 +25,6 @@ const server = createServer({
   source: registry,
   authenticate: ({ headers }) => callerNamed(String(headers['x-caller'])),
 });
-const http = await listen(server, { port: 0 });
+// Ten thousand streams, and the call that changes something.
+const http = await listen(server, { port: 0, maxConnections: 11_000 });
 announce(Number(new URL(http.url).port));
