@@ -9,6 +9,11 @@ export function andThen<T, U>(value: Awaitable<T>, use: (value: T) => Awaitable<
   return value instanceof Promise ? value.then(use) : use(value);
 }
 
+/** All of several values, synchronously if every one of them is already there. */
+export function allOf<T>(values: readonly Awaitable<T>[]): Awaitable<readonly T[]> {
+  return values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as readonly T[]);
+}
+
 /** Runs work that may fail now or later, and recovers from both. */
 export function orElse<T>(work: () => Awaitable<T>, recover: (error: unknown) => Awaitable<T>): Awaitable<T> {
   try {

@@ -31,7 +31,7 @@ export class Catalog {
       connection: peer.connection,
       clock: peer.clock,
       onNotice: (method, params) => this.#notice({ kind: 'notice', method, params }),
-      onGap: () => this.#invalidate(),
+      onGap: () => this.invalidate(),
     });
     peer.onNotice = (notice) => this.#notice(notice);
     peer.onRenewed = () => this.#renewed();
@@ -143,13 +143,14 @@ export class Catalog {
     this.#peer.listeners.tell('log', { level: level as ClientLogLevel, data, ...name });
   }
 
-  #invalidate(): void {
+  /** What was fetched is no longer good. */
+  invalidate(): void {
     for (const list of [this.tools, this.prompts, this.resources, this.templates]) list.invalidate();
   }
 
   // A new session knows nothing of what the old one followed.
   #renewed(): void {
-    this.#invalidate();
+    this.invalidate();
     this.#toolsChanged();
     for (const uri of this.#followed)
       this.#peer.connection.request('resources/subscribe', { uri }).catch((error: unknown) => {

@@ -113,6 +113,11 @@ export class Client implements ToolSource {
     return this.#catalog.prompts.get();
   }
 
+  /** Has every list fetched again when it is asked for next. */
+  refresh(): void {
+    this.#catalog.invalidate();
+  }
+
   /** Calls a tool: arguments are checked first, questions answered by the handlers, tasks followed to their end. */
   callTool(name: string, args: JsonObject = {}, options: RequestOptions = {}): PendingCall {
     return new PendingCall((resolve) => resolve(this.#calls.call(name, args, options)));

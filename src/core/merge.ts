@@ -1,13 +1,30 @@
+import { allOf, andThen, type Awaitable } from '../base/awaitable.ts';
 import { ToolcribError } from '../base/errors.ts';
+import { unknownTool } from './absent-tool.ts';
 import type { Call } from './call.ts';
 import type { Caller } from './caller.ts';
-import type { Prompt } from './prompts/prompt.ts';
+import { MergedLists } from './merging/merged-lists.ts';
+import {
+  mergePrompts,
+  mergeResources,
+  routeReading,
+  type Part,
+  type Readings,
+} from './merging/merge-readings.ts';
 import type { Result } from './result.ts';
-import type { Change, PromptFace, ResourceFace, ToolSource } from './source.ts';
+import type { Change, ToolSource } from './source.ts';
 import { changeTool, type Tool } from './tool.ts';
-import { Naming, OWN, type NameMap, type NamedPlace, type PrefixRule } from './tool-names.ts';
+import { addressStyle } from './merging/address-names.ts';
+import {
+  Naming,
+  OWN,
+  type NameMap,
+  type NamedPlace,
+  type PrefixRule,
+  type SourceNames,
+} from './tool-names.ts';
 
-export type { NameMap, NamedPlace, PrefixRule } from './tool-names.ts';
+export type { NameMap, NamedPlace, PrefixRule, SourceNames } from './tool-names.ts';
 
 /** Several sources as one. */
 export interface MergedSource extends ToolSource {
@@ -20,51 +37,66 @@ export interface MergeOptions {
   readonly prefix?: PrefixRule;
   /** Tools of this process, whose names stay as they are; others make way for them. */
   readonly own?: ToolSource | undefined;
+  /** What is different for single sources. */
+  readonly names?: Readonly<Record<string, SourceNames>>;
+  /** Told of what is left out because its name is taken and it takes no prefix; without it, that is an error. */
+  readonly onClash?: (left: NamedPlace) => void;
 }
 
 /** Makes one source of several: what each offers is shown under a name of its own, and calls go where it leads. */
 export function merge(
   sources: Readonly<Record<string, ToolSource>>,
-  { prefix = 'always', own }: MergeOptions = {},
+  { prefix = 'always', own, names: named = {}, onClash }: MergeOptions = {},
 ): MergedSource {
-  for (const label of Object.keys(sources)) checkLabel(label);
-  const names = new Naming(prefix);
-  const promptNames = new Naming(prefix);
-  const all: Readonly<Record<string, ToolSource>> = { ...(own && { [OWN]: own }), ...sources };
-  const parts = Object.entries(all).map(([label, source]) => ({ label, source }));
+  for (const label of Object.keys(sources)) checkLabel(named[label]?.label ?? label);
+  const options = { prefix, sources: named, ...(onClash && { onClash }) };
+  const names = new Naming(options);
+  const parts: readonly Part[] = Object.entries({ ...(own && { [OWN]: own }), ...sources }).map(
+    ([label, source]) => ({ label, source }),
+  );
+  const all: ReadonlyMap<string, ToolSource> = new Map(parts.map(({ label, source }) => [label, source]));
+  const readings: Readings = {
+    parts,
+    sources: all,
+    // Without their names in front of them, so that one rename does not change several things.
+    prompts: new Naming({ ...options, sources: withoutRenames(named) }),
+    addresses: new Naming({
+      ...options,
+      prefix: 'collisions',
+      sources: labelsOf(named),
+      style: addressStyle,
+    }),
+  };
   const renamed = createRenaming();
   const list = mergedList(parts, names, renamed);
-  const find = async (name: string, caller: Caller): Promise<Tool | undefined> => {
-    const place = names.toPlace(name) ?? (await placeAfterListing(name, names, () => list(caller)));
-    const tool = place && (await all[place.source]?.find(place.name, caller));
-    return tool && renamed(tool, name, place);
+  const findAt = (place: NamedPlace, caller: Caller, name: string): Awaitable<Tool | undefined> =>
+    andThen(all.get(place.source)?.find(place.name, caller), (tool) => tool && renamed(tool, name, place));
+  const find = (name: string, caller: Caller): Awaitable<Tool | undefined> => {
+    const place = names.toPlace(name);
+    if (place) return findAt(place, caller, name);
+    return andThen(list(caller), () => {
+      const found = names.toPlace(name);
+      return found && findAt(found, caller, name);
+    });
   };
   return {
     names,
     list,
     find,
-    call: (call) => route(call, { sources: all, parts, names, promptNames }),
-    ...(parts.some(({ source }) => source.resources) && { resources: mergeResources(parts) }),
-    ...(parts.some(({ source }) => source.prompts) && { prompts: mergePrompts(parts, promptNames) }),
+    call: (call) => (call.kind === 'tool' ? routeTool(call, all) : routeReading(call, readings)),
+    get resources() {
+      return (readings.resources ??= mergeResources(readings));
+    },
+    get prompts() {
+      return (readings.promptFace ??= mergePrompts(readings));
+    },
     watch: (listener) => {
       const stops = parts.map(({ label, source }) =>
-        source.watch?.((change) => listener(shownChange(change, label, names))),
+        source.watch?.((change) => listener(shownChange(change, label, { names, readings }))),
       );
       return () => stops.forEach((stop) => stop?.());
     },
   };
-}
-
-interface Part {
-  readonly label: string;
-  readonly source: ToolSource;
-}
-
-interface Route {
-  readonly sources: Readonly<Record<string, ToolSource>>;
-  readonly parts: readonly Part[];
-  readonly names: NameMap;
-  readonly promptNames: NameMap;
 }
 
 type Renaming = (tool: Tool, name: string, place: NamedPlace) => Tool;
@@ -82,98 +114,69 @@ function createRenaming(): Renaming {
   };
 }
 
-// The same array as long as every source gives the same.
 function mergedList(
   parts: readonly Part[],
   names: Naming,
   renamed: Renaming,
-): (caller: Caller) => Promise<readonly Tool[]> {
-  let last: { readonly lists: readonly (readonly Tool[])[]; readonly merged: readonly Tool[] } | undefined;
-  return async (caller) => {
-    const lists = await Promise.all(parts.map(async ({ source }) => source.list(caller)));
-    if (last && lists.every((list, index) => list === last!.lists[index])) return last.merged;
+): (caller: Caller) => Awaitable<readonly Tool[]> {
+  const known = new MergedLists<Tool>();
+  const put = (lists: readonly (readonly Tool[])[]): readonly Tool[] => {
     const places = lists.flatMap((tools, index) =>
       tools.map(({ name }) => ({ source: parts[index]!.label, name })),
     );
-    names.assign(places);
-    const merged = lists
+    const shown = names.assign(places);
+    return lists
       .flat()
-      .map((tool, index) => renamed(tool, names.toShown(places[index]!), places[index]!))
+      .flatMap((tool, index) =>
+        shown[index] === undefined ? [] : renamed(tool, shown[index], places[index]!),
+      )
       .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-    last = { lists, merged: Object.freeze(merged) };
-    return merged;
   };
+  return (caller) =>
+    andThen(allOf(parts.map(({ source }) => source.list(caller))), (lists) => known.of(lists, put));
 }
 
-async function placeAfterListing(
-  name: string,
-  names: NameMap,
-  list: () => Promise<unknown>,
-): Promise<NamedPlace | undefined> {
-  await list();
-  return names.toPlace(name);
-}
-
-async function route(call: Call, { sources, parts, names, promptNames }: Route): Promise<Result> {
-  if (call.kind === 'tool') {
-    const place = names.toPlace(call.tool.name);
-    const source = place && sources[place.source];
-    const tool = place && (await source?.find(place.name, call.caller));
-    if (!source || !tool) throw new ToolcribError('unknown_tool', `Unknown tool: ${call.tool.name}`);
+function routeTool(
+  call: Extract<Call, { kind: 'tool' }>,
+  sources: ReadonlyMap<string, ToolSource>,
+): Awaitable<Result> {
+  const { place, name } = call.tool;
+  const source = sources.get(place?.source ?? OWN);
+  if (!source) throw unknownTool(name);
+  if (!place) return source.call(call);
+  return andThen(source.find(place.name, call.caller), (tool) => {
+    if (!tool) throw unknownTool(name);
     return source.call({ ...call, tool });
-  }
-  if (call.kind === 'prompt') {
-    const place = promptNames.toPlace(call.prompt.name);
-    const source = place && sources[place.source];
-    const prompt = place && (await source?.prompts?.find(place.name, call.caller));
-    if (!source || !prompt) throw new ToolcribError('unknown_prompt', `Unknown prompt: ${call.prompt.name}`);
-    return source.call({ ...call, prompt });
-  }
-  const uri = call.kind === 'resource' ? call.uri : undefined;
-  for (const { source } of parts)
-    if (uri !== undefined && (await source.resources?.find(uri, call.caller))) return source.call(call);
-  throw new ToolcribError('unknown_resource', 'There is no such resource.');
+  });
 }
 
-function mergeResources(parts: readonly Part[]): ResourceFace {
-  const faces = parts.flatMap(({ source }) => source.resources ?? []);
-  return {
-    list: async (caller) => (await Promise.all(faces.map(async (face) => face.list(caller)))).flat(),
-    templates: async (caller) =>
-      (await Promise.all(faces.map(async (face) => face.templates(caller)))).flat(),
-    find: async (uri, caller) => {
-      for (const face of faces) {
-        const found = await face.find(uri, caller);
-        if (found) return found;
-      }
-      return undefined;
-    },
-  };
-}
-
-function mergePrompts(parts: readonly Part[], names: Naming): PromptFace {
-  const list = async (caller: Caller): Promise<readonly Prompt[]> => {
-    const lists = await Promise.all(
-      parts.map(async ({ label, source }) => {
-        const prompts = (await source.prompts?.list(caller)) ?? [];
-        return prompts.map((prompt) => ({ prompt, place: { source: label, name: prompt.name } }));
-      }),
-    );
-    const placed = lists.flat();
-    names.assign(placed.map(({ place }) => place));
-    return placed
-      .map(({ prompt, place }) => ({ ...prompt, name: names.toShown(place) }))
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  };
-  return { list, find: async (name, caller) => (await list(caller)).find((prompt) => prompt.name === name) };
-}
-
-function shownChange(change: Change, label: string, names: NameMap): Change {
+function shownChange(
+  change: Change,
+  label: string,
+  { names, readings }: { readonly names: NameMap; readonly readings: Readings },
+): Change {
+  if (change.kind === 'resource')
+    return { kind: 'resource', uri: readings.addresses.toShown({ source: label, name: change.uri }) };
   if (change.kind !== 'tools') return change;
   const shown = (list: readonly string[]): string[] =>
     list.map((name) => names.toShown({ source: label, name }));
   const { added, removed, modified } = change;
   return { kind: 'tools', added: shown(added), removed: shown(removed), modified: shown(modified) };
+}
+
+function withoutRenames(named: Readonly<Record<string, SourceNames>>): Record<string, SourceNames> {
+  return mapNames(named, ({ rename: _tools, ...rest }) => rest);
+}
+
+function labelsOf(named: Readonly<Record<string, SourceNames>>): Record<string, SourceNames> {
+  return mapNames(named, ({ label }) => (label === undefined ? {} : { label }));
+}
+
+function mapNames(
+  named: Readonly<Record<string, SourceNames>>,
+  change: (names: SourceNames) => SourceNames,
+): Record<string, SourceNames> {
+  return Object.fromEntries(Object.entries(named).map(([label, names]) => [label, change(names)]));
 }
 
 function checkLabel(label: string): void {

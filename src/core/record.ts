@@ -33,6 +33,8 @@ export class CallRecord {
   rule: string | undefined;
   /** The idempotency key to be taken, with the intent, before the tool runs; set by `idempotency`. */
   reservation: Reservation | undefined;
+  /** The account an upstream was called with; set by the gateway. */
+  account: string | undefined;
   /** Who agreed to the call, or how that was told; set by `approve`. */
   approval: string | undefined;
   /** The approval to be used up, with the intent, before the tool runs; set by `approve`. */

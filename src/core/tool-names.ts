@@ -20,6 +20,39 @@ export interface NameMap {
 /** When the label of its source stands in front of a name: where names are alike, always or never. */
 export type PrefixRule = 'collisions' | 'always' | 'never';
 
+/** How the names of one source differ from those of the others. */
+export interface SourceNames {
+  readonly prefix?: PrefixRule;
+  /** What stands in front instead of the source's own label. */
+  readonly label?: string;
+  /** Other names for some of what it offers, by what it calls them itself. */
+  readonly rename?: Readonly<Record<string, string>>;
+}
+
+/** How names are given. */
+export interface NamingOptions {
+  readonly prefix: PrefixRule;
+  /** By the label of the source. */
+  readonly sources?: Readonly<Record<string, SourceNames>>;
+  /** What is named; tools unless set. */
+  readonly style?: NameStyle;
+  /** Told of what is left out because its name is taken and it takes no prefix; without it, that is an error. */
+  readonly onClash?: (left: NamedPlace) => void;
+}
+
+/** How one kind of name is written. */
+export interface NameStyle {
+  /** What two names must not share. */
+  lookOf(name: string): string;
+  /** The name as it may be shown. */
+  plain(name: string): string;
+  prefixed(label: string, name: string): string;
+  /** Whether a name can be shown like this, and still stands for the one it was made of. */
+  isFaithful(shown: string, name: string): boolean;
+  /** A name that nothing else has. */
+  unique(shown: string, place: NamedPlace): string;
+}
+
 /** The label of the source whose names are never changed for those of others. */
 export const OWN = '';
 
@@ -35,28 +68,32 @@ const MAX_FORMER = 10_000;
  * what it stood for, or nothing.
  */
 export class Naming implements NameMap {
-  readonly #rule: PrefixRule;
+  readonly #options: NamingOptions;
+  readonly #style: NameStyle;
   readonly #places = new Map<string, NamedPlace>();
   readonly #shown = new Map<string, string>();
   /** By what a name looks like: the place that has it. */
   readonly #looks = new Map<string, NamedPlace>();
 
-  constructor(rule: PrefixRule) {
-    this.#rule = rule;
+  constructor(options: PrefixRule | NamingOptions) {
+    this.#options = typeof options === 'string' ? { prefix: options } : options;
+    this.#style = this.#options.style ?? toolStyle;
   }
 
-  /** Names everything that is listed now, so that no two names look alike. */
-  assign(places: readonly NamedPlace[]): void {
+  /** Names everything that is listed now, so that no two names look alike; `undefined` for what is left out. */
+  assign(places: readonly NamedPlace[]): readonly (string | undefined)[] {
     this.#forgetFormer(places.length);
-    if (this.#rule === 'always') return;
     const alike = new Map<string, NamedPlace[]>();
     for (const place of places) {
-      const look = lookOf(place.name);
+      if (this.#ruleOf(place) === 'always') continue;
+      const look = this.#style.lookOf(this.#wishOf(place));
       const group = alike.get(look);
       if (group) group.push(place);
       else alike.set(look, [place]);
     }
-    for (const group of alike.values()) this.#assignAlike(group);
+    const left = new Set<NamedPlace>();
+    for (const group of alike.values()) if (group.length > 1) this.#assignAlike(group, left);
+    return places.map((place) => (left.has(place) ? undefined : this.toShown(place)));
   }
 
   toPlace(shown: string): NamedPlace | undefined {
@@ -66,42 +103,70 @@ export class Naming implements NameMap {
   toShown(place: NamedPlace): string {
     const known = this.#shown.get(keyOf(place));
     if (known !== undefined) return known;
-    return this.#take(place, this.#rule === 'always' && place.source !== OWN ? 'prefixed' : 'plain');
+    return this.#take(place, this.#ruleOf(place) === 'always' ? 'prefixed' : 'plain');
   }
 
-  #assignAlike(group: readonly NamedPlace[]): void {
-    const first = group[0]!;
-    if (group.length === 1) {
-      this.toShown(first);
-      return;
+  /** What stands in front of the names of a source. */
+  labelOf(source: string): string {
+    return this.#options.sources?.[source]?.label ?? source;
+  }
+
+  #ruleOf({ source }: NamedPlace): PrefixRule {
+    if (source === OWN) return 'never';
+    return this.#options.sources?.[source]?.prefix ?? this.#options.prefix;
+  }
+
+  // The name a place would have if it were alone.
+  #wishOf({ source, name }: NamedPlace): string {
+    const names = this.#options.sources?.[source]?.rename;
+    return names && Object.hasOwn(names, name) ? names[name]! : name;
+  }
+
+  // Names of this process stay; others make way, or are left out where they may not change.
+  #assignAlike(group: readonly NamedPlace[], left: Set<NamedPlace>): void {
+    const fixed = group.filter((place) => this.#ruleOf(place) === 'never');
+    const look = this.#style.lookOf(this.#wishOf(group[0]!));
+    const holder =
+      fixed.find(({ source }) => source === OWN) ??
+      fixed.find((place) => isSame(this.#looks.get(look), place)) ??
+      fixed[0];
+    if (fixed.length > 1 && !this.#options.onClash) throw collision(group);
+    for (const place of fixed) {
+      if (place === holder || place.source === OWN) continue;
+      left.add(place);
+      this.#options.onClash?.(place);
     }
-    if (this.#rule === 'never') throw collision(group);
+    if (holder) this.toShown(holder);
     for (const place of group) {
+      if (this.#ruleOf(place) !== 'collisions') continue;
       const shown = this.#shown.get(keyOf(place));
-      const isPlain = shown === place.name;
-      if (place.source === OWN) this.toShown(place);
-      else if (shown === undefined || isPlain) this.#take(place, 'prefixed');
+      if (shown === undefined || shown === this.#wishOf(place)) this.#take(place, 'prefixed');
     }
   }
 
   #take(place: NamedPlace, form: 'plain' | 'prefixed'): string {
     const { source, name } = place;
-    const safe = name.replaceAll(/[^A-Za-z0-9_-]/g, '_');
-    const plain = form === 'plain' ? safe : `${source}${SEPARATOR}${safe}`;
-    const isFaithful = plain.length <= MAX_LENGTH && plain !== '' && safe === name;
-    let shown = isFaithful && this.#isFree(plain, place) ? plain : undefined;
-    if (shown === undefined && form === 'plain' && source !== OWN && this.#rule === 'collisions')
-      return this.#take(place, 'prefixed');
-    shown ??= hashed(plain, place);
+    const shown = source === OWN ? name : this.#choose(place, form);
     this.#places.set(shown, place);
-    this.#looks.set(lookOf(shown), place);
+    this.#looks.set(this.#style.lookOf(shown), place);
     this.#shown.set(keyOf(place), shown);
     return shown;
   }
 
+  #choose(place: NamedPlace, form: 'plain' | 'prefixed'): string {
+    const wish = this.#wishOf(place);
+    const shown =
+      form === 'plain'
+        ? this.#style.plain(wish)
+        : this.#style.prefixed(this.labelOf(place.source), this.#style.plain(wish));
+    if (this.#style.isFaithful(shown, wish) && this.#isFree(shown, place)) return shown;
+    if (form === 'plain' && this.#ruleOf(place) === 'collisions') return this.#choose(place, 'prefixed');
+    return this.#style.unique(shown, place);
+  }
+
   #isFree(shown: string, place: NamedPlace): boolean {
-    const taken = this.#looks.get(lookOf(shown));
-    return !taken || (taken.source === place.source && taken.name === place.name);
+    const taken = this.#looks.get(this.#style.lookOf(shown));
+    return !taken || isSame(taken, place);
   }
 
   // A server that invents names without end must not fill the memory.
@@ -113,6 +178,16 @@ export class Naming implements NameMap {
   }
 }
 
+/** Names that every model API takes. */
+export const toolStyle: NameStyle = {
+  lookOf,
+  plain: (name) => name.replaceAll(/[^A-Za-z0-9_-]/g, '_'),
+  prefixed: (label, name) => `${label}${SEPARATOR}${name}`,
+  isFaithful: (shown, name) => shown.length <= MAX_LENGTH && shown !== '' && shown.endsWith(name),
+  // What is too long, or was changed to be allowed, ends with a digest of what it stands for.
+  unique: (shown, place) => `${shown.slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hashOf(place)}`,
+};
+
 /** What a name looks like to a reader in a hurry: without case, and without other forms of the same letters. */
 export function lookOf(name: string): string {
   // oxlint-disable-next-line no-control-regex -- ASCII is what it means.
@@ -120,16 +195,18 @@ export function lookOf(name: string): string {
   return name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
 }
 
+/** A short digest of a place. */
+export function hashOf({ source, name }: NamedPlace): string {
+  const digest = createHash('sha256').update(JSON.stringify([source, name]));
+  return digest.digest('hex').slice(0, HASH_LENGTH);
+}
+
 function keyOf({ source, name }: NamedPlace): string {
   return `${source}\n${name}`;
 }
 
-// What is too long, or was changed to be allowed, ends with a digest of what it stands for.
-function hashed(plain: string, { source, name }: NamedPlace): string {
-  const digest = createHash('sha256')
-    .update(JSON.stringify([source, name]))
-    .digest('hex');
-  return `${plain.slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${digest.slice(0, HASH_LENGTH)}`;
+function isSame(one: NamedPlace | undefined, other: NamedPlace): boolean {
+  return one?.source === other.source && one.name === other.name;
 }
 
 function collision(group: readonly NamedPlace[]): ToolcribError {

@@ -267,6 +267,17 @@ function isListedField(field: string): boolean {
   return LISTED_FIELDS.some((known) => known === field);
 }
 
+/** The name that rules, limits and the record use: `server.tool` for a tool of another server, else its own name. */
+export function governedName({
+  name,
+  place,
+}: {
+  readonly name: string;
+  readonly place?: NamedPlace;
+}): string {
+  return place ? `${place.source}.${place.name}` : name;
+}
+
 /** The name to show to people: the title, else the annotation's title, else the name. */
 export function displayName(tool: Pick<Tool, 'name' | 'title' | 'annotations'>): string {
   return tool.title ?? tool.annotations?.title ?? tool.name;

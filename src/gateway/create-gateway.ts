@@ -81,6 +81,7 @@ export async function createGateway(loaded: LoadedConfig, options: GatewayOption
   } catch (error) {
     first?.authentication?.signIn.close();
     await first?.close();
+    await lasting.close();
     await opened.store.close();
     throw error;
   }
@@ -248,6 +249,7 @@ class RunningGateway implements Gateway {
     await this.note('stop');
     await new Promise((resolve) => setImmediate(resolve));
     await Promise.all(all.map((generation) => generation.close()));
+    await this.#lasting.close();
     await this.#lasting.store.close();
   }
 

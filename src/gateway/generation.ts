@@ -8,6 +8,7 @@ import { createStandardStages, type StandardStages } from './standard-stages.ts'
 import type { LoadedConfig } from './settings/load-config.ts';
 import type { ModuleTools } from './modules/tools.ts';
 import { createReadyTools } from './ready-tools.ts';
+import type { ServedUpstreams } from './upstreams/upstreams.ts';
 import { createAuthentication, type Authentication } from './authentication.ts';
 
 /** Everything made from one reading of the configuration; replaced as a whole. */
@@ -61,9 +62,11 @@ export async function createGeneration(
   };
   const ready = await createReadyTools({ loaded, version, source, log: lasting.log });
   let modules: ModuleTools | undefined;
+  let upstreams: ServedUpstreams | undefined;
   let authentication: Authentication | undefined;
   const stopWatching = async (): Promise<void> => modules?.close();
   const close = async (): Promise<void> => {
+    upstreams?.release();
     await Promise.all([stopWatching(), ready.close()]);
   };
   try {
@@ -75,9 +78,10 @@ export async function createGeneration(
       ? before.authentication
       : await createAuthentication(config, { ...lasting, identities: lasting.store.identities });
     signal?.throwIfAborted();
+    if (config.mcpServers) upstreams = (await lasting.upstreams()).serve(config, registry, version);
     // Last, because it changes state that outlives generations.
     const stages = await createStandardStages(config, lasting, access);
-    behind = withStages(registry, stages.inOrder);
+    behind = withStages(upstreams?.source ?? registry, stages.inOrder);
     return {
       loaded,
       registry,

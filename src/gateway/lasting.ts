@@ -10,6 +10,7 @@ import { RunningKeys } from '../stages/idempotency.ts';
 import { ResultCache } from '../stages/cache/result-cache.ts';
 import { Slots } from '../stages/limits/slots.ts';
 import type { OpenedStore } from './open-store.ts';
+import type { Upstreams } from './upstreams/upstreams.ts';
 
 /** State that survives a reload: counts, limits and cached results. */
 export interface Lasting extends OpenedStore {
@@ -24,11 +25,20 @@ export interface Lasting extends OpenedStore {
   readonly breakers: Breakers;
   readonly results: ResultCache;
   readonly running: RunningKeys;
+  /** The other servers, once there are any. */
+  upstreams(): Promise<Upstreams>;
+  /** Closes what needs closing. */
+  close(): Promise<void>;
 }
 
 /** Makes the state that survives reloads. */
 export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Lasting {
   const accounts = new Accounts();
+  let upstreams: Promise<Upstreams> | undefined;
+  const loadUpstreams = async (): Promise<Upstreams> => {
+    const { Upstreams: Kept } = await import('./upstreams/upstreams.ts');
+    return new Kept({ clock: systemClock, log, live });
+  };
   return {
     ...opened,
     clock: systemClock,
@@ -41,5 +51,7 @@ export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Las
     breakers: new Breakers(),
     results: new ResultCache(),
     running: new RunningKeys(),
+    upstreams: () => (upstreams ??= loadUpstreams()),
+    close: async () => (await upstreams)?.close(),
   };
 }

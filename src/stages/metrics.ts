@@ -6,6 +6,7 @@ import { ToolcribError } from '../base/errors.ts';
 import type { Result } from '../core/result.ts';
 import type { Awaitable } from '../base/awaitable.ts';
 import type { Next, Stage } from '../core/stage.ts';
+import { governedName } from '../core/tool.ts';
 import type { Counter, Gauge, Histogram, Metrics, Series } from '../observe/metrics.ts';
 
 /** The options of the `metrics` stage. */
@@ -38,7 +39,7 @@ export function metrics(options: z.input<typeof metricsOptions>, parts: MetricsP
       // A name made up by a caller must not become a label: each would be a series that is kept for good.
       const tally = absentTools.has(tool)
         ? (unknown ??= meter.toolMeter('(unknown)'))
-        : meter.toolMeter(tool.name);
+        : meter.toolMeter(governedName(tool));
       return (call) => meter.measure(tally, next, call);
     },
     wrapReading(next) {

@@ -8,6 +8,8 @@ export interface StdioClientOptions extends ClientOptions {
   readonly folder?: string;
   /** Variables to add to the few it gets anyway. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Told of what it writes to its error output. */
+  readonly onErrorText?: (text: string) => void;
 }
 
 const MAX_ERROR_BYTES = 65_536;
@@ -20,13 +22,14 @@ export async function connectStdio(
   args: readonly string[] = [],
   options: StdioClientOptions = {},
 ): Promise<Client> {
-  const { folder, env } = options;
+  const { folder, env, onErrorText } = options;
   const plan = {
     command,
     args,
     folder,
     env: { ...ownEnvironment(), ...env },
     maxErrorBytes: MAX_ERROR_BYTES,
+    onErrorText,
   };
   const connectMs = options.timeouts?.connectMs ?? 30_000;
   const client = new Client({

@@ -1,6 +1,7 @@
 import type { Call } from '../call.ts';
 import type { Deadlines } from '../../base/deadlines.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { governedName } from '../tool.ts';
 import type { Stage } from '../stage.ts';
 
 /** How long calls may take. */
@@ -18,7 +19,7 @@ export function limitTime({ msFor, deadlines }: TimeLimits): Stage {
   return {
     name: 'timeout',
     wrap(tool, next) {
-      const ms = msFor(tool.name);
+      const ms = msFor(governedName(tool));
       return (call) => {
         // Stopped while the stages before this one waited for something.
         if (call.cancellation.reason) throw call.cancellation.reason;

@@ -4,6 +4,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import type { Issue } from '../../schema/schema.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import { checkToolName, type Icon } from '../tool.ts';
+import type { NamedPlace } from '../tool-names.ts';
 import { describeIssues } from '../../schema/validator.ts';
 
 const MAX_NAME_LENGTH = 64;
@@ -58,19 +59,21 @@ export interface Prompt {
   readonly arguments: Readonly<Record<string, PromptArgument>>;
   readonly icons?: readonly Icon[];
   readonly _meta?: Readonly<Record<string, unknown>>;
+  /** Where it comes from, in merged sources: the label of its source, and what that source calls it. */
+  readonly place?: NamedPlace;
   get(args: Readonly<Record<string, string>>, context: ToolContext): Awaitable<PromptValue>;
 }
 
 /** What an author writes down about a prompt. */
 export interface PromptDefinition<A extends Prompt['arguments'] = Prompt['arguments']> extends Omit<
   Prompt,
-  'get' | 'arguments'
+  'get' | 'arguments' | 'place'
 > {
   readonly arguments?: A & Prompt['arguments'];
 }
 
 /** A prompt as `prompts/list` shows it. */
-export interface ListedPrompt extends Omit<Prompt, 'get' | 'arguments'> {
+export interface ListedPrompt extends Omit<Prompt, 'get' | 'arguments' | 'place'> {
   readonly arguments: readonly (Omit<PromptArgument, 'complete'> & { readonly name: string })[];
 }
 

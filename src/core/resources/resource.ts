@@ -4,6 +4,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import type { Complete } from '../prompts/prompt.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import type { Icon } from '../tool.ts';
+import type { NamedPlace } from '../tool-names.ts';
 import { parseUriTemplate, type UriTemplate } from './uri-template.ts';
 
 interface Described {
@@ -14,6 +15,8 @@ interface Described {
   readonly annotations?: ContentAnnotations;
   readonly icons?: readonly Icon[];
   readonly _meta?: Readonly<Record<string, unknown>>;
+  /** Where it comes from, in merged sources: the label of its source, and its address there. */
+  readonly place?: NamedPlace;
 }
 
 /** One piece of what a read returned; without a URI or a type of its own it has those of the resource. */
@@ -43,10 +46,10 @@ export interface ResourceTemplate extends Described {
 }
 
 /** A resource as `resources/list` shows it. */
-export type ListedResource = Omit<Resource, 'read'>;
+export type ListedResource = Omit<Resource, 'read' | 'place'>;
 
 /** A template as `resources/templates/list` shows it. */
-export type ListedTemplate = Omit<ResourceTemplate, 'read' | 'template' | 'complete'>;
+export type ListedTemplate = Omit<ResourceTemplate, 'read' | 'template' | 'complete' | 'place'>;
 
 type Written<T> = Omit<T, 'annotations'> & { readonly annotations?: AnnotationInput };
 

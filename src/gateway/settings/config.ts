@@ -5,7 +5,8 @@ import { authSection, issuersOf } from './auth.ts';
 import { logSection, serverSection, storeSection } from './server.ts';
 import { stagesSection } from './stages.ts';
 import { toolsSection } from './tools.ts';
-import { serversSection } from '../../config/servers.ts';
+import { upstreamsSection } from '../../config/servers.ts';
+import { upstreamSettings } from './upstreams.ts';
 import type { Path } from '../../config/yaml-text.ts';
 
 /**
@@ -16,11 +17,10 @@ export const configSchema = z.strictObject({
   server: serverSection.prefault({}).describe('How the server presents itself and where it listens.'),
   store: storeSection.prefault({}).describe('Where everything that lasts is kept.'),
   tools: toolsSection.prefault({}).describe('Which tools there are.'),
-  mcpServers: serversSection
+  mcpServers: upstreamsSection
     .exactOptional()
-    .describe(
-      'Other servers by name. They are declared here for clients; `toolcrib serve` does not serve them yet.',
-    ),
+    .describe('Other servers by name: what they offer is served under the rules of this file.'),
+  upstreams: upstreamSettings.prefault({}).describe('What all of those servers have in common.'),
   auth: authSection
     .exactOptional()
     .describe('Who may call. Left out, the server is open to this machine and to nobody else.'),
@@ -52,14 +52,7 @@ export function conflictsIn(config: Config): Conflict[] {
   const conflicts = config.auth
     ? [...conflictsOfGuarded(config, config.auth), ...conflictsOfIssuers(config.auth)]
     : conflictsOfOpen(config);
-  return [...conflicts, ...conflictsOfApproval(config), ...conflictsOfServers(config)];
-}
-
-function conflictsOfServers({ mcpServers }: Config): Conflict[] {
-  if (!mcpServers) return [];
-  const message = 'The tools of other servers cannot be served yet.';
-  const remedy = 'Leave this out here, and connect to them with connectMcpServer.';
-  return [{ path: ['mcpServers'], message, remedy, severity: 'error' }];
+  return [...conflicts, ...conflictsOfApproval(config)];
 }
 
 function conflictsOfIssuers(auth: NonNullable<Config['auth']>): Conflict[] {

@@ -7,6 +7,7 @@ import { concealValues, TELLING, expand } from '../../config/expand.ts';
 import { configSchema, conflictsIn, type Config } from './config.ts';
 import { describeIssue, valueAt, type Finding } from '../../config/describe-issue.ts';
 import { fileConflicts } from './file-conflicts.ts';
+import { upstreamConflicts } from './upstream-conflicts.ts';
 import { YamlText, type About, type Path } from '../../config/yaml-text.ts';
 
 /** A configuration that was read and is valid. */
@@ -191,6 +192,7 @@ class ConfigText {
     const isWritten = (path: Path): boolean => this.#yaml.scalarAt(path) !== undefined;
     const problems = [
       ...conflictsIn(config),
+      ...upstreamConflicts(config),
       ...fileConflicts({ config, folder, sources: this.#sources, isWritten }),
     ]
       .filter(({ path }) => this.#leftOut.size === 0 || this.#isNeeded(path))

@@ -85,7 +85,8 @@ interface Shape {
 
 function section(name: string, shape: Shape): string {
   const title = shape.items ? `\`${name}\`, a list` : `\`${name}\``;
-  return [`### ${title}`, '', shape.description, '', ...table(rowsOf(shape.items ?? shape))].join('\n');
+  const rows = [...rowsOf(shape.items ?? shape), ...entryRows(shape)];
+  return [`### ${title}`, '', shape.description, '', ...table(rows)].join('\n');
 }
 
 function stageSections({ properties = {}, description }: Shape): string {
@@ -115,6 +116,13 @@ function rowsOf(shape: Shape, prefix = ''): string[] {
       ...rowsOf(oneOf(inner), `${prefix}${name}.`),
     ];
   });
+}
+
+// What is kept by name has entries of one or of several kinds; a key they share has one row.
+function entryRows({ additionalProperties }: Shape): string[] {
+  if (typeof additionalProperties !== 'object') return [];
+  const kinds = additionalProperties.anyOf ?? [additionalProperties];
+  return [...new Set(kinds.flatMap((kind) => rowsOf(kind, '<name>.')))];
 }
 
 // If one entry or a list of them is possible, the keys of both are the same.

@@ -15,6 +15,8 @@ export interface ChildPlan {
   readonly env: Readonly<Record<string, string>>;
   /** How much of the end of its error output is kept. */
   readonly maxErrorBytes: number;
+  /** Told of its error output. */
+  readonly onErrorText?: ((text: string) => void) | undefined;
 }
 
 /** A program that runs until it is closed or ends by itself. */
@@ -44,7 +46,7 @@ export function startChild(plan: ChildPlan): Child {
   const stdout = process.stdout as unknown as Readable;
   // Stream errors are ignored: a program that is gone is noticed by its end.
   for (const stream of [stdin, stdout, process.stderr]) stream?.on('error', () => {});
-  const errors = keepEnd(process.stderr as unknown as Readable, plan.maxErrorBytes);
+  const errors = keepEnd(process.stderr as unknown as Readable, plan);
   const forget = pid === undefined ? undefined : endWithThisProcess(pid);
   const ended = endOf(process).finally(() => forget?.());
   let closing: Promise<void> | undefined;
@@ -71,9 +73,10 @@ async function endOf(process: ReturnType<typeof spawn>): Promise<string> {
   }
 }
 
-function keepEnd(stream: Readable, limit: number): () => string {
+function keepEnd(stream: Readable, { maxErrorBytes: limit, onErrorText }: ChildPlan): () => string {
   let kept = Buffer.alloc(0);
   stream?.on('data', (chunk: Buffer) => {
+    onErrorText?.(chunk.toString('utf8'));
     kept = Buffer.concat([kept, chunk.subarray(-limit)]).subarray(-limit);
   });
   return () => kept.toString('utf8');

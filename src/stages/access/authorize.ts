@@ -6,9 +6,10 @@ import type { Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { unknownTarget, type Readable } from '../../core/expose-readings.ts';
 import { unknownPrompt } from '../../core/prompts/prompt.ts';
-import { resourceNotFound } from '../../core/resources/resource.ts';
+import { theirAddress } from '../../core/merging/address-names.ts';
+import { resourceNotFound, type ResourceTemplate } from '../../core/resources/resource.ts';
 import type { Next, Stage } from '../../core/stage.ts';
-import type { Tool } from '../../core/tool.ts';
+import { governedName, type Tool } from '../../core/tool.ts';
 import { checkAccess, type AccessComplaint } from './check.ts';
 import { callerScope, createConditions, type AccessCondition, type ConditionScope } from './condition.ts';
 import { createPolicy, type AccessPolicy, type Verdict } from './policy.ts';
@@ -105,9 +106,14 @@ function targetVerdict(policy: AccessPolicy, caller: Caller, { target, address }
   if (!verdict.isListed || address === undefined || !('uriTemplate' in target)) return verdict;
   const decoded = decode(address);
   if (/(^|[/\\])\.\.?([/\\?#]|$)/.test(decoded)) return { ...verdict, isListed: false, note: 'access' };
-  const plain = policy.address(address, caller);
+  const plain = policy.address(ruledAddress(address, target), caller);
   if (!plain.isListed || decoded === address) return plain;
-  return policy.address(decoded, caller);
+  return policy.address(ruledAddress(decoded, target), caller);
+}
+
+// Rules name the upstream and its own address, whatever address it is shown under.
+function ruledAddress(address: string, { uriTemplate, place }: ResourceTemplate): string {
+  return place ? `${place.source}.${theirAddress(address, uriTemplate, place.name)}` : address;
 }
 
 function decode(uri: string): string {
@@ -134,8 +140,15 @@ function authorizeArguments(policy: AccessPolicy, conditions: Conditions): Stage
   return {
     name: 'authorizeArguments',
     wrap(tool, next) {
-      if (absentTools.has(tool) || !conditional.some(({ covers }) => covers.tools(tool.name))) return next;
-      const access: ToolAccess = { policy, conditions, tool, shown: new Map([['name', tool.name]]), next };
+      if (absentTools.has(tool) || !conditional.some(({ covers }) => covers.tools(governedName(tool))))
+        return next;
+      const access: ToolAccess = {
+        policy,
+        conditions,
+        tool,
+        shown: new Map([['name', governedName(tool)]]),
+        next,
+      };
       return (call) => decideCall(call, access);
     },
   };

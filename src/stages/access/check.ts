@@ -1,4 +1,4 @@
-import type { Tool } from '../../core/tool.ts';
+import { governedName, type Tool } from '../../core/tool.ts';
 import type { AccessCondition } from './condition.ts';
 import type { CompiledRule } from './rules.ts';
 import { asTruth, canHaveField, type FieldStep } from './reachable-field.ts';
@@ -22,7 +22,7 @@ export function checkAccess(
   tools: readonly Tool[],
 ): AccessComplaint[] {
   return rules.flatMap((rule) => {
-    const covered = tools.filter(({ name }) => rule.covers.tools(name));
+    const covered = tools.filter((tool) => rule.covers.tools(governedName(tool)));
     const condition = conditions.get(rule);
     return [
       ...(rule.namesTools && covered.length === 0 ? [matchesNothing(rule)] : []),

@@ -1,7 +1,7 @@
 import type { Caller } from '../../core/caller.ts';
 import { CallerMemory } from '../../core/caller-memory.ts';
 import type { Readable } from '../../core/expose-readings.ts';
-import type { Tool } from '../../core/tool.ts';
+import { governedName, type Tool } from '../../core/tool.ts';
 import type { AccessKind, CompiledRule } from './rules.ts';
 
 /** What the rules say about a target by its name alone. */
@@ -59,6 +59,7 @@ export function createPolicy(rules: readonly CompiledRule[]): AccessPolicy {
 }
 
 function nameOf(target: Tool | Readable): string {
+  if (target.place) return governedName(target);
   if ('uri' in target) return target.uri;
   return 'uriTemplate' in target ? target.uriTemplate : target.name;
 }

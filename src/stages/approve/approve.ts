@@ -13,7 +13,7 @@ import { compileGlob } from '../../base/glob.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Result } from '../../core/result.ts';
 import type { Stage } from '../../core/stage.ts';
-import type { Tool } from '../../core/tool.ts';
+import { governedName, type Tool } from '../../core/tool.ts';
 import { OperatorQuestion, type ApproveParts } from './ask-operator.ts';
 
 /** Which tools need a confirmation, and how it is given. */
@@ -51,7 +51,7 @@ export function approve(options: z.input<typeof approveOptions> = {}, parts?: Ap
   const fits = tools.map(compileGlob);
   const needsAsking = (tool: Tool): boolean =>
     !isAbsent(tool) &&
-    ((when.includes('destructive') && mayDestroy(tool)) || fits.some((fit) => fit(tool.name)));
+    ((when.includes('destructive') && mayDestroy(tool)) || fits.some((fit) => fit(governedName(tool))));
   return {
     name: 'approve',
     // The person is asked out of band, so nothing changes for callers.

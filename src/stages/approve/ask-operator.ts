@@ -6,7 +6,7 @@ import { ownerOf } from '../../core/caller.ts';
 import { definitionDigest } from '../../core/definition-digest.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Next } from '../../core/stage.ts';
-import { isDeclaredReadOnly, type Tool } from '../../core/tool.ts';
+import { governedName, isDeclaredReadOnly, type Tool } from '../../core/tool.ts';
 import { jsonDigest } from '../json-digest.ts';
 
 /** What asking a person needs. */
@@ -84,10 +84,10 @@ export class OperatorQuestion {
     const createdAt = this.#parts.clock.now();
     return {
       owner: ownerOf(caller),
-      subject: digest([tool.name, definitionDigest(tool), fingerprint]),
+      subject: digest([governedName(tool), definitionDigest(tool), fingerprint]),
       tenant: caller.tenant.id,
       caller: caller.id,
-      tool: tool.name,
+      tool: governedName(tool),
       arguments: text,
       createdAt,
       expiresAt: createdAt + this.#waitMs,

@@ -42,7 +42,9 @@ export function circuitBreak(
     name: 'circuitBreak',
     wrap(tool, next) {
       if (absentTools.has(tool)) return next;
-      const gate = new BreakerGate(breakers.of(tool.name), settings, { name: tool.name, clock });
+      // An upstream is down with all of its tools.
+      const name = tool.place?.source ?? tool.name;
+      const gate = new BreakerGate(breakers.of(tool.place ? `${name}.*` : name), settings, { name, clock });
       return (call) => {
         const isProbe = gate.admit(call);
         let work: Awaitable<Result>;

@@ -8,6 +8,7 @@ import { compileGlobTable } from '../../base/glob.ts';
 import type { Result } from '../../core/result.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import type { Next, Stage } from '../../core/stage.ts';
+import { governedName } from '../../core/tool.ts';
 import { Slots, type Claim, type SlotLimits } from './slots.ts';
 
 const count = z.int().min(1);
@@ -50,7 +51,7 @@ export function concurrency(
     name: 'concurrency',
     wrap(tool, next) {
       if (absentTools.has(tool)) return next;
-      const { name } = tool;
+      const name = governedName(tool);
       const most = mostOf(name);
       const limits = most === undefined ? everywhere : { ...everywhere, tool: { name, most } };
       return (call) => enter(call, next, { admission, limits });

@@ -7,7 +7,7 @@ import { compileGlobTable } from '../../base/glob.ts';
 import { rateOf, tooMany } from '../../base/rate.ts';
 import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import type { Stage } from '../../core/stage.ts';
-import { isDeclaredReadOnly } from '../../core/tool.ts';
+import { governedName, isDeclaredReadOnly } from '../../core/tool.ts';
 import type { Quotas } from '../../store/store.ts';
 import { Buckets, type Rates } from './buckets.ts';
 import { DayQuotas } from './day-quotas.ts';
@@ -65,13 +65,14 @@ export function rateLimit(options: z.input<typeof rateLimitOptions> = {}, parts:
   return {
     name: 'rateLimit',
     wrap(tool, next) {
-      const perTool = absentTools.has(tool) ? undefined : rateOfTool(tool.name);
+      const name = governedName(tool);
+      const perTool = absentTools.has(tool) ? undefined : rateOfTool(name);
       const rates: Rates =
         perTool === undefined
           ? everywhere
           : {
               ...everywhere,
-              tool: { name: tool.name, ...rateOf(perTool, Math.min(perTool, limits.burst ?? perTool)) },
+              tool: { name, ...rateOf(perTool, Math.min(perTool, limits.burst ?? perTool)) },
             };
       const changesNothing = isDeclaredReadOnly(tool);
       const target: Target = { own: `calls of ${tool.name}`, all: 'calls', changesNothing };

@@ -9,7 +9,9 @@ import { definitionDigest } from '../../core/definition-digest.ts';
 import type { ErrorCode } from '../../base/errors.ts';
 import { escapeUnseen } from '../../base/escape-unseen.ts';
 import { parseJson } from '../../base/parse-json.ts';
+import type { Readable } from '../../core/expose-readings.ts';
 import type { Refusal } from '../../core/record.ts';
+import { governedName } from '../../core/tool.ts';
 
 const MAX_PREVIEW = 4_096;
 const MAX_NAME = 200;
@@ -149,14 +151,14 @@ export class RowWriter {
       case 'tool': {
         const { tool } = call;
         const definition = absentTools.has(tool) ? '' : `,"definition":"${definitionDigest(tool)}"`;
-        return `,"tool":${this.#name(tool.name)}${definition}`;
+        return `,"tool":${this.#name(governedName(tool))}${definition}`;
       }
       case 'resource':
-        return `,"resource":${this.#name(call.resource.name)}`;
+        return `,"resource":${this.#name(ruledName(call.resource))}`;
       case 'prompt':
-        return `,"prompt":${this.#name(call.prompt.name)}`;
+        return `,"prompt":${this.#name(governedName(call.prompt))}`;
       case 'completion':
-        return `,"completion":${this.#name(call.target.name)}`;
+        return `,"completion":${this.#name(ruledName(call.target))}`;
     }
   }
 
@@ -199,6 +201,11 @@ export function chainOf({ tenant }: Caller): string {
   return chainOfTenant(tenant.id);
 }
 
+// An address is in the row beside the name.
+function ruledName({ name, place }: Readable): string {
+  return place ? `${place.source}.${name}` : name;
+}
+
 function targetOf(call: Exclude<Call, CompletionCall>): object {
   switch (call.kind) {
     case 'tool':
@@ -221,7 +228,8 @@ function endOf({ record }: Call, { outcome, ms }: Ending): string {
   const decision = record.hasIntent ? '' : `,"decision":"${isAllowed ? 'allowed' : 'refused'}"`;
   const from = record.answeredFrom === undefined ? '' : `,"from":"${record.answeredFrom}"`;
   const bytes = record.bytes === undefined ? '' : `,"bytes":${record.bytes}`;
-  return `${decision},"outcome":"${outcome}"${from},"ms":${Math.round(ms * 1000) / 1000}${bytes}`;
+  const account = record.account === undefined ? '' : `,"account":${toText(record.account)}`;
+  return `${decision},"outcome":"${outcome}"${from}${account},"ms":${Math.round(ms * 1000) / 1000}${bytes}`;
 }
 
 // Most arguments have their keys in order already, so their JSON is canonical.

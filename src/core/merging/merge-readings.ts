@@ -1,0 +1,216 @@
+import { allOf, andThen, type Awaitable } from '../../base/awaitable.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { theirAddress, withoutLabel } from './address-names.ts';
+import type { Reading, ResourceCall } from '../call.ts';
+import type { Caller } from '../caller.ts';
+import type { Readable } from '../expose-readings.ts';
+import { MergedLists } from './merged-lists.ts';
+import { unknownPrompt, type Prompt } from '../prompts/prompt.ts';
+import { resourceNotFound, type Resource, type ResourceTemplate } from '../resources/resource.ts';
+import { parseUriTemplate } from '../resources/uri-template.ts';
+import type { Result } from '../result.ts';
+import type { FoundResource, PromptFace, ResourceFace, ToolSource } from '../source.ts';
+import { OWN, type Naming, type NamedPlace } from '../tool-names.ts';
+
+/** One of several sources. */
+export interface Part {
+  readonly label: string;
+  readonly source: ToolSource;
+}
+
+/** The resources and prompts of several sources, and the names they are shown under. */
+export interface Readings {
+  readonly parts: readonly Part[];
+  readonly sources: ReadonlyMap<string, ToolSource>;
+  readonly prompts: Naming;
+  readonly addresses: Naming;
+  resources?: ResourceFace | undefined;
+  promptFace?: PromptFace | undefined;
+}
+
+/** The resources of all sources: addresses that are alike get the label of their source. */
+export function mergeResources({ parts, sources, addresses }: Readings): ResourceFace | undefined {
+  if (!parts.some(({ source }) => source.resources)) return undefined;
+  const place = createPlacing();
+  const lists = new MergedLists<Resource>();
+  const templateLists = new MergedLists<ResourceTemplate>();
+  const placed = <T extends Resource | ResourceTemplate>(items: readonly (readonly T[])[]): readonly T[] => {
+    const places = items.flatMap((list, index) =>
+      list.map((item) => ({ source: parts[index]!.label, name: addressOf(item) })),
+    );
+    const shown = addresses.assign(places);
+    const all = items.flat().map((item, index) => place(item, places[index]!, shown[index]!));
+    return all.toSorted((a, b) => (addressOf(a) < addressOf(b) ? -1 : 1));
+  };
+  const findIn = (
+    label: string,
+    { uri, caller }: { readonly uri: string; readonly caller: Caller },
+  ): Awaitable<FoundResource | undefined> =>
+    andThen(sources.get(label)?.resources?.find(uri, caller), (found) => {
+      if (!found) return undefined;
+      const { resource, variables } = found;
+      const at = { source: label, name: addressOf(resource) };
+      return { resource: place(resource, at, addresses.toShown(at)), variables };
+    });
+  return {
+    list: (caller) =>
+      andThen(allOf(parts.map(({ source }) => source.resources?.list(caller) ?? NONE)), (all) =>
+        lists.of(all, placed),
+      ),
+    templates: (caller) =>
+      andThen(allOf(parts.map(({ source }) => source.resources?.templates(caller) ?? NONE)), (all) =>
+        templateLists.of(all, placed),
+      ),
+    find: async (uri, caller) => {
+      const known = addresses.toPlace(uri);
+      const direct = known && (await findIn(known.source, { uri: known.name, caller }));
+      if (direct) return direct;
+      for (const { label } of parts) {
+        const found = await findIn(label, { uri, caller });
+        if (found) return found;
+      }
+      for (const { label } of parts) {
+        const plain = label === OWN ? undefined : withoutLabel(uri, addresses.labelOf(label));
+        const found = plain === undefined ? undefined : await findIn(label, { uri: plain, caller });
+        if (found) return found;
+      }
+      return undefined;
+    },
+  };
+}
+
+/** The prompts of all sources: names that are alike get the label of their source. */
+export function mergePrompts({ parts, sources, prompts }: Readings): PromptFace | undefined {
+  if (!parts.some(({ source }) => source.prompts)) return undefined;
+  const place = createPlacing();
+  const lists = new MergedLists<Prompt>();
+  const put = (all: readonly (readonly Prompt[])[]): readonly Prompt[] => {
+    const places = all.flatMap((list, index) =>
+      list.map(({ name }) => ({ source: parts[index]!.label, name })),
+    );
+    const shown = prompts.assign(places);
+    return all
+      .flat()
+      .flatMap((prompt, index) =>
+        shown[index] === undefined ? [] : place(prompt, places[index]!, shown[index]),
+      )
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  };
+  const list = (caller: Caller): Awaitable<readonly Prompt[]> =>
+    andThen(allOf(parts.map(({ source }) => source.prompts?.list(caller) ?? NONE)), (all) =>
+      lists.of(all, put),
+    );
+  const findAt = (at: NamedPlace | undefined, name: string, caller: Caller): Awaitable<Prompt | undefined> =>
+    andThen(
+      at && sources.get(at.source)?.prompts?.find(at.name, caller),
+      (prompt) => prompt && place(prompt, at!, name),
+    );
+  return {
+    list,
+    find: (name, caller) => {
+      const at = prompts.toPlace(name);
+      if (at) return findAt(at, name, caller);
+      return andThen(list(caller), () => findAt(prompts.toPlace(name), name, caller));
+    },
+  };
+}
+
+/** Passes a reading on to the source of what it is of, in that source's own words. */
+export function routeReading(call: Reading, readings: Readings): Awaitable<Result> {
+  const target = targetOf(call);
+  const { place } = target;
+  const source = readings.sources.get(place?.source ?? OWN);
+  if (!source) throw unknownOf(call);
+  if (!place) return source.call(call);
+  switch (call.kind) {
+    case 'prompt':
+      return andThen(source.prompts?.find(place.name, call.caller), (prompt) => {
+        if (!prompt) throw unknownOf(call);
+        return source.call({ ...call, prompt });
+      });
+    case 'completion':
+      return source.call({ ...call, target: theirs(call.target) });
+    case 'resource': {
+      const uri = askedAddress(call);
+      const asked = source.call({ ...call, uri, resource: theirs(call.resource) });
+      return uri === call.uri ? asked : andThen(asked, (result) => withAddress(result, uri, call.uri));
+    }
+  }
+}
+
+function askedAddress({ resource, uri }: ResourceCall): string {
+  const { place } = resource;
+  if (!place) return uri;
+  return 'uriTemplate' in resource ? theirAddress(uri, resource.uriTemplate, place.name) : place.name;
+}
+
+// The contents are named by the address that was asked for.
+function withAddress(result: Result, from: string, to: string): Result {
+  if (result.kind !== 'done') return result;
+  const data = result.data as { readonly contents?: readonly { readonly uri?: string }[] } | undefined;
+  if (!Array.isArray(data?.contents)) return result;
+  const contents = (data.contents as readonly { readonly uri?: string }[]).map((piece) =>
+    piece.uri === from ? { ...piece, uri: to } : piece,
+  );
+  return { ...result, data: { ...data, contents } };
+}
+
+type Placing = <T extends Readable>(item: T, place: NamedPlace, shown: string) => T;
+
+// The same copy each time, so that views and encoded pages are kept.
+function createPlacing(): Placing {
+  const copies = new WeakMap<Readable, Readable>();
+  return <T extends Readable>(item: T, place: NamedPlace, shown: string): T => {
+    if (place.source === OWN) return item;
+    const known = copies.get(item);
+    if (known && shownOf(known) === shown) return known as T;
+    const copy = { ...item, ...naming(item, shown), place };
+    copies.set(item, copy);
+    originals.set(copy, item);
+    return copy;
+  };
+}
+
+const originals = new WeakMap<Readable, Readable>();
+
+function theirs<T extends Readable>(item: T): T {
+  return (originals.get(item) as T | undefined) ?? item;
+}
+
+function naming(item: Readable, shown: string): Partial<Resource & ResourceTemplate & Prompt> {
+  if ('uri' in item) return { uri: shown };
+  if (!('uriTemplate' in item)) return { name: shown };
+  return item.uriTemplate === shown ? {} : { uriTemplate: shown, template: parseUriTemplate(shown) };
+}
+
+function shownOf(item: Readable): string {
+  return 'arguments' in item ? item.name : addressOf(item);
+}
+
+function addressOf(item: Resource | ResourceTemplate): string {
+  return 'uri' in item ? item.uri : item.uriTemplate;
+}
+
+function targetOf(call: Reading): Readable {
+  switch (call.kind) {
+    case 'resource':
+      return call.resource;
+    case 'prompt':
+      return call.prompt;
+    case 'completion':
+      return call.target;
+  }
+}
+
+function unknownOf(call: Reading): ToolcribError {
+  switch (call.kind) {
+    case 'resource':
+      return resourceNotFound(call.uri);
+    case 'prompt':
+      return unknownPrompt(call.prompt.name);
+    case 'completion':
+      return new ToolcribError('invalid_params', 'There is nothing to complete.');
+  }
+}
+
+const NONE: readonly never[] = Object.freeze([]);

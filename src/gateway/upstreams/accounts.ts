@@ -1,0 +1,57 @@
+import type { UpstreamEntry } from '../../config/servers.ts';
+
+/** What a gateway signs in to an upstream with, for some callers. */
+export interface Account {
+  /** The same for callers who share it, and different for all others. */
+  readonly key: string;
+  /** What the record calls it; `undefined` where there is no credential. */
+  readonly name: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** The account that is used for a tenant; `undefined` for a tenant that has none. */
+export interface Accounts {
+  (tenant: string): Account | undefined;
+  readonly all: readonly Account[];
+}
+
+/** Makes the one resolver of accounts, for lists and calls alike. */
+export function createAccounts(name: string, { credential }: UpstreamEntry): Accounts {
+  if (!credential || !('byTenant' in credential)) {
+    const account = credential ? toAccount(credential, '', name) : NOBODY;
+    return Object.assign(() => account, { all: [account] });
+  }
+  const named: Readonly<Record<string, Credential>> = credential.byTenant;
+  const byTenant = new Map(
+    Object.entries(named).map(([tenant, one]) => [tenant, toAccount(one, tenant, tenant)]),
+  );
+  return Object.assign((tenant: string) => byTenant.get(tenant), { all: [...byTenant.values()] });
+}
+
+/** Every secret of an entry, so that none of them is shown. */
+export function secretsOf({ credential }: UpstreamEntry): string[] {
+  if (!credential) return [];
+  const all: readonly Credential[] =
+    'byTenant' in credential ? Object.values<Credential>(credential.byTenant) : [credential];
+  return all.flatMap((one) => {
+    if ('env' in one) return Object.values(one.env);
+    return [...Object.values(one.headers), ...(one.bearer === undefined ? [] : [one.bearer])];
+  });
+}
+
+type Credential = Exclude<NonNullable<UpstreamEntry['credential']>, { readonly byTenant: unknown }>;
+
+const NOBODY: Account = { key: '', name: undefined, headers: {}, env: {} };
+
+function toAccount(credential: Credential, key: string, name: string): Account {
+  const { account = name } = credential;
+  if ('env' in credential) return { key, name: account, headers: {}, env: credential.env };
+  const { bearer, headers } = credential;
+  return {
+    key,
+    name: account,
+    headers: { ...headers, ...(bearer !== undefined && { authorization: `Bearer ${bearer}` }) },
+    env: {},
+  };
+}

@@ -1,0 +1,251 @@
+import type { Client } from '../../client/client.ts';
+import { andThen, type Awaitable } from '../../base/awaitable.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { endsWithin } from '../../base/within.ts';
+import { definitionDigest, readingDigest } from '../../core/definition-digest.ts';
+import { localCaller } from '../../core/caller.ts';
+import type { Prompt } from '../../core/prompts/prompt.ts';
+import type { Resource, ResourceTemplate } from '../../core/resources/resource.ts';
+import type { Change } from '../../core/source.ts';
+import type { Tool } from '../../core/tool.ts';
+import { checkSchema } from '../../schema/check.ts';
+import { requireObjectRoot } from '../../schema/schema.ts';
+import type { Line } from './pool.ts';
+
+/** What an upstream lists, as it lists it. */
+export interface UpstreamLists {
+  readonly tools: readonly Tool[];
+  readonly prompts: readonly Prompt[];
+  readonly resources: readonly Resource[];
+  readonly templates: readonly ResourceTemplate[];
+}
+
+/** What a catalog is made with. */
+export interface CatalogParts {
+  readonly line: () => Line;
+  readonly clock: Clock;
+  readonly relistMs: () => number;
+  readonly firstListMs: () => number;
+  onChange(change: Change): void;
+  onWarning(text: string): void;
+}
+
+// What one upstream may fill the lists of a gateway with.
+const MAX_ENTRIES = 2_000;
+const NOTHING: UpstreamLists = Object.freeze({
+  tools: Object.freeze([]),
+  prompts: Object.freeze([]),
+  resources: Object.freeze([]),
+  templates: Object.freeze([]),
+});
+
+/** What an upstream offers with one account: kept while it is down, and fetched again when it may have changed. */
+export class Catalog {
+  readonly #parts: CatalogParts;
+  #lists = NOTHING;
+  #listedAt: number | undefined;
+  #triedAt: number | undefined;
+  #loading: Promise<void> | undefined;
+  #isOutdated = false;
+  #isChanged = false;
+  readonly #warned = new Set<string>();
+  /** Whether the upstream keeps a session with each of its clients. */
+  era: 'modern' | 'legacy' | undefined;
+  /** Why the lists could not be fetched the last time. */
+  failure: unknown;
+
+  constructor(parts: CatalogParts) {
+    this.#parts = parts;
+  }
+
+  /** What is known. */
+  get lists(): UpstreamLists {
+    return this.#lists;
+  }
+
+  /** Whether what is known may be wrong, because the upstream could not be asked. */
+  get isDegraded(): boolean {
+    return this.failure !== undefined;
+  }
+
+  /** Whether the upstream was ever listed. */
+  get isListed(): boolean {
+    return this.#listedAt !== undefined;
+  }
+
+  /** What is known, after the first time at once; then it is fetched anew beside it where it is old. */
+  get(): Awaitable<UpstreamLists> {
+    if (this.#listedAt !== undefined && !this.#isOutdated) {
+      if (this.#isOld() || this.#mayRetry()) void this.#load();
+      return this.#lists;
+    }
+    // Only the first attempt is waited for; an upstream that is down delays nobody.
+    if (this.isDegraded) {
+      if (this.#mayRetry()) void this.#load();
+      return this.#lists;
+    }
+    return this.#wait(this.#load());
+  }
+
+  /** The lists are no longer good: nobody gets an old definition once this was told. */
+  outdate(): void {
+    this.#isOutdated = true;
+    this.#isChanged = true;
+    if (this.#loading === undefined) void this.#load();
+  }
+
+  /** Fetches the lists again where that is due. */
+  sweep(): void {
+    if (this.#isOld() && this.#parts.line().client) void this.#load();
+  }
+
+  #mayRetry(): boolean {
+    return this.isDegraded && this.#parts.line().pauseMs === 0;
+  }
+
+  #isOld(): boolean {
+    const last = Math.max(this.#listedAt ?? -Infinity, this.#triedAt ?? -Infinity);
+    return this.#parts.clock.ticks() - last >= this.#parts.relistMs();
+  }
+
+  async #wait(loading: Promise<void>): Promise<UpstreamLists> {
+    await endsWithin(this.#parts.firstListMs(), loading);
+    return this.#lists;
+  }
+
+  #load(): Promise<void> {
+    return (this.#loading ??= this.#fetch().finally(() => (this.#loading = undefined)));
+  }
+
+  async #fetch(): Promise<void> {
+    this.#triedAt = this.#parts.clock.ticks();
+    try {
+      do {
+        this.#isChanged = false;
+        await this.#parts.line().use((client) => this.#read(client));
+        // Another change may have been told meanwhile.
+      } while (this.#isChanged as boolean);
+      this.#isOutdated = false;
+      this.failure = undefined;
+      this.#listedAt = this.#parts.clock.ticks();
+    } catch (error) {
+      this.failure = error;
+      // What was known is served again: without the upstream there is nothing better.
+      this.#isOutdated = false;
+    }
+  }
+
+  async #read(client: Client): Promise<void> {
+    this.era = client.server.era;
+    client.refresh();
+    const { resources, prompts } = client;
+    const tools = await client.list();
+    const [listedPrompts, listed, templates] = await Promise.all([
+      prompts ? this.#orNone('prompts', prompts.list(localCaller)) : NOTHING.prompts,
+      resources ? this.#orNone('resources', resources.list(localCaller)) : NOTHING.resources,
+      resources ? this.#orNone('resource templates', resources.templates(localCaller)) : NOTHING.templates,
+    ]);
+    this.#put({
+      tools: this.#usable(tools),
+      prompts: this.#capped('prompts', listedPrompts),
+      resources: this.#capped('resources', listed),
+      templates: this.#capped('resource templates', templates),
+    });
+  }
+
+  // Prompts and resources that cannot be listed take nothing away from the tools.
+  async #orNone<T>(what: string, work: Awaitable<readonly T[]>): Promise<readonly T[]> {
+    try {
+      return await work;
+    } catch (error) {
+      if (!(error instanceof ToolcribError)) throw error;
+      this.#warn(`Its ${what} could not be listed.`);
+      return [];
+    }
+  }
+
+  // A schema that cannot be checked safely would be checked with every call.
+  #usable(tools: readonly Tool[]): readonly Tool[] {
+    return this.#capped('tools', tools).filter(({ name, inputSchema, outputSchema }) => {
+      try {
+        requireObjectRoot(inputSchema);
+        checkSchema(inputSchema, 'input');
+        if (outputSchema) checkSchema(outputSchema, 'output');
+        return true;
+      } catch (error) {
+        if (!(error instanceof ToolcribError)) throw error;
+        this.#warn(`The tool ${JSON.stringify(name.slice(0, 100))} is left out: ${error.message}`);
+        return false;
+      }
+    });
+  }
+
+  #capped<T>(what: string, items: readonly T[]): readonly T[] {
+    if (items.length <= MAX_ENTRIES) return items;
+    this.#warn(`It lists ${items.length} ${what}; only the first ${MAX_ENTRIES} are used.`);
+    return items.slice(0, MAX_ENTRIES);
+  }
+
+  #warn(text: string): void {
+    if (this.#warned.has(text) || this.#warned.size >= MAX_ENTRIES) return;
+    this.#warned.add(text);
+    this.#parts.onWarning(text);
+  }
+
+  #put(next: UpstreamLists): void {
+    const before = this.#lists;
+    const tools = keepSame(before.tools, next.tools, (tool) => [tool.name, definitionDigest(tool)]);
+    const prompts = keepSame(before.prompts, next.prompts, (one) => [one.name, readingDigest(one)]);
+    const resources = keepSame(before.resources, next.resources, (one) => [one.uri, readingDigest(one)]);
+    const templates = keepSame(before.templates, next.templates, (one) => [
+      one.uriTemplate,
+      readingDigest(one),
+    ]);
+    this.#lists = { tools, prompts, resources, templates };
+    this.#listedAt ??= this.#parts.clock.ticks();
+    if (tools !== before.tools) this.#parts.onChange(changeOf(before.tools, tools));
+    if (prompts !== before.prompts) this.#parts.onChange({ kind: 'prompts' });
+    if (resources !== before.resources || templates !== before.templates)
+      this.#parts.onChange({ kind: 'resources' });
+  }
+}
+
+/** What is ready at once, or after the first list. */
+export function listsOf(catalog: Catalog | undefined): Awaitable<UpstreamLists> {
+  return andThen(catalog?.get(), (lists) => lists ?? NOTHING);
+}
+
+// What did not change stays the same thing, in the same array: views, checks and encoded pages are kept with it.
+function keepSame<T>(
+  before: readonly T[],
+  next: readonly T[],
+  markOf: (item: T) => [key: string, mark: string],
+): readonly T[] {
+  const known = new Map(
+    before.map((item) => {
+      const [key, mark] = markOf(item);
+      return [key, { item, mark }];
+    }),
+  );
+  const kept = next.map((item) => {
+    const [key, mark] = markOf(item);
+    const old = known.get(key);
+    return old?.mark === mark ? old.item : item;
+  });
+  const isSame = kept.length === before.length && kept.every((item, index) => item === before[index]);
+  return isSame ? before : Object.freeze(kept);
+}
+
+function changeOf(before: readonly Tool[], after: readonly Tool[]): Change {
+  const old = new Map(before.map((tool) => [tool.name, tool]));
+  const now = new Map(after.map((tool) => [tool.name, tool]));
+  return {
+    kind: 'tools',
+    added: [...now.keys()].filter((name) => !old.has(name)),
+    removed: [...old.keys()].filter((name) => !now.has(name)),
+    modified: [...now]
+      .filter(([name, tool]) => old.has(name) && old.get(name) !== tool)
+      .map(([name]) => name),
+  };
+}

@@ -1,0 +1,274 @@
+import type { Client } from '../../client/client.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ToolcribError } from '../../base/errors.ts';
+
+/** How many connections there may be. */
+export interface PoolLimits {
+  readonly maxConnections: number;
+  readonly maxPerTenant: number;
+}
+
+/** What a connection is made with. */
+export interface LinePlan {
+  /** The upstream, for messages. */
+  readonly upstream: string;
+  /** The tenant it serves alone; `undefined` where callers of several share it. */
+  readonly tenant: string | undefined;
+  readonly idleMs: number;
+  readonly lifetimeMs: number;
+  open(): Promise<Client>;
+  /** Told when there is a connection, and when there is none any more, with the reason where that was not wanted. */
+  onOpened(client: Client): void;
+  onEnded(error: unknown): void;
+}
+
+const SWEEP_MS = 1_000;
+// Connecting to many upstreams at once would starve the calls.
+const MAX_OPENING = 16;
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 60_000;
+
+/** Every connection to every upstream, within limits; those that are not used or too old are closed by one timer. */
+export class Pool {
+  readonly #clock: Clock;
+  readonly #lines = new Set<Line>();
+  readonly #waiting: (() => void)[] = [];
+  readonly #closing = new Set<Promise<void>>();
+  #opening = 0;
+  #disarm: (() => void) | undefined;
+  #onSweep: () => void = () => {};
+  limits: PoolLimits;
+
+  constructor(clock: Clock, limits: PoolLimits) {
+    this.#clock = clock;
+    this.limits = limits;
+  }
+
+  /** How many connections are open or being opened. */
+  get size(): number {
+    return this.#lines.size;
+  }
+
+  /** Has something done each time the connections are looked at. */
+  set onSweep(work: () => void) {
+    this.#onSweep = work;
+  }
+
+  /** A connection that is opened when it is first used. */
+  line(plan: LinePlan): Line {
+    return new Line(plan, this, this.#clock);
+  }
+
+  /** Makes room for one more connection, or refuses it. */
+  admit(line: Line): void {
+    const { tenant } = line.plan;
+    const { maxConnections, maxPerTenant } = this.limits;
+    const ofTenant = tenant === undefined ? [] : [...this.#lines].filter((one) => one.plan.tenant === tenant);
+    if (tenant !== undefined && ofTenant.length >= maxPerTenant) this.#evict(ofTenant, line);
+    if (this.#lines.size >= maxConnections) this.#evict([...this.#lines], line);
+    this.#lines.add(line);
+    this.#arm();
+  }
+
+  /** Forgets a connection that ended. */
+  drop(line: Line, closing: Promise<void>): void {
+    this.#lines.delete(line);
+    const done = closing.catch(() => {}).finally(() => this.#closing.delete(done));
+    this.#closing.add(done);
+  }
+
+  /** Runs the work of opening a connection when it is its turn. */
+  async opening<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#opening >= MAX_OPENING) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    this.#opening++;
+    try {
+      return await work();
+    } finally {
+      this.#opening--;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  /** Closes every connection. */
+  async close(): Promise<void> {
+    this.#disarm?.();
+    this.#disarm = undefined;
+    for (const line of this.#lines) line.retire();
+    await Promise.all(this.#closing);
+  }
+
+  // The one that has been idle the longest makes room.
+  #evict(among: readonly Line[], wanted: Line): void {
+    const idle = among.filter((line) => line.isIdle);
+    const [oldest] = idle.toSorted((a, b) => a.usedAt - b.usedAt);
+    if (oldest) return oldest.retire();
+    const text = `${wanted.plan.upstream} has no free connection; try again in a moment.`;
+    throw new ToolcribError('busy', text, { data: { retryAfterMs: 1_000 } });
+  }
+
+  #arm(): void {
+    this.#disarm ??= this.#clock.after(SWEEP_MS, () => {
+      this.#disarm = undefined;
+      const now = this.#clock.ticks();
+      for (const line of this.#lines) line.sweep(now);
+      this.#onSweep();
+      if (this.#lines.size > 0) this.#arm();
+    });
+  }
+}
+
+/** One connection to one upstream: opened when it is needed, again after it ended, and not too often. */
+export class Line {
+  readonly plan: LinePlan;
+  readonly #pool: Pool;
+  readonly #clock: Clock;
+  #client: Client | undefined;
+  #opening: Promise<Client> | undefined;
+  #openedAt = 0;
+  #dueAt = Infinity;
+  #users = 0;
+  #failures = 0;
+  #retryAt = -Infinity;
+  #isRetired = false;
+  usedAt = 0;
+
+  constructor(plan: LinePlan, pool: Pool, clock: Clock) {
+    this.plan = plan;
+    this.#pool = pool;
+    this.#clock = clock;
+  }
+
+  /** What it is connected with now. */
+  get client(): Client | undefined {
+    return this.#client;
+  }
+
+  /** Whether it will never connect again. */
+  get isRetired(): boolean {
+    return this.#isRetired;
+  }
+
+  /** Whether it is closed, and nothing is to be remembered of it. */
+  get isOver(): boolean {
+    return this.#users === 0 && this.#client === undefined && (this.#isRetired || this.pauseMs === 0);
+  }
+
+  /** Whether it is open and nobody uses it. */
+  get isIdle(): boolean {
+    return this.#users === 0 && this.#client !== undefined;
+  }
+
+  /** How long it is not tried again after it failed. */
+  get pauseMs(): number {
+    return Math.max(0, this.#retryAt - this.#clock.ticks());
+  }
+
+  /** Uses the connection, which stays open at least that long. */
+  use<T>(work: (client: Client) => Awaitable<T>): Awaitable<T> {
+    this.#users++;
+    const client = this.#client;
+    // Without a promise of its own where it is open already: every call comes through here.
+    if (!client) return this.#useWhenOpen(work);
+    let result: Awaitable<T>;
+    try {
+      result = work(client);
+    } catch (error) {
+      this.#leave();
+      throw error;
+    }
+    if (!(result instanceof Promise)) {
+      this.#leave();
+      return result;
+    }
+    return result.finally(() => this.#leave());
+  }
+
+  /** Notes that the upstream answered, so that the next failure is the first one. */
+  noteAnswer(): void {
+    this.#failures = 0;
+  }
+
+  /** Closes it where it was not used for long, or is too old. */
+  sweep(now: number): void {
+    if (!this.#client || this.#users > 0) return;
+    if (now - this.usedAt >= this.plan.idleMs || now >= this.#dueAt) this.#end(undefined);
+  }
+
+  /** Closes it after its last use, for good. */
+  retire(): void {
+    this.#isRetired = true;
+    if (this.#users === 0) this.#end(undefined);
+  }
+
+  async #useWhenOpen<T>(work: (client: Client) => Awaitable<T>): Promise<T> {
+    try {
+      return await work(await (this.#opening ??= this.#open()));
+    } finally {
+      this.#leave();
+    }
+  }
+
+  #leave(): void {
+    this.#users--;
+    this.usedAt = this.#clock.ticks();
+    if (this.#users === 0 && (this.#isRetired || this.usedAt >= this.#dueAt)) this.#end(undefined);
+  }
+
+  async #open(): Promise<Client> {
+    const { plan } = this;
+    try {
+      const waitMs = this.pauseMs;
+      if (waitMs > 0) throw notAnswering(plan.upstream, waitMs);
+      this.#pool.admit(this);
+    } catch (error) {
+      this.#opening = undefined;
+      throw error;
+    }
+    try {
+      const client = await this.#pool.opening(() => plan.open());
+      this.#client = client;
+      this.#openedAt = this.usedAt = this.#clock.ticks();
+      // Spread over time, so that connections opened together are not replaced together.
+      this.#dueAt = this.#openedAt + plan.lifetimeMs * (0.9 + 0.2 * Math.random());
+      client.on('state', ({ kind }) => {
+        if (kind === 'failed' && this.#client === client) this.#fail(client.state);
+      });
+      plan.onOpened(client);
+      return client;
+    } catch (error) {
+      this.#fail(error);
+      throw error;
+    } finally {
+      this.#opening = undefined;
+    }
+  }
+
+  #fail(reason: unknown): void {
+    this.#failures++;
+    // The first time at once; then each pause is twice as long, give or take, so that not all come back together.
+    const pauseMs =
+      this.#failures === 1 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#failures - 2));
+    this.#retryAt = this.#clock.ticks() + pauseMs * (0.5 + Math.random() / 2);
+    this.#end(reason);
+  }
+
+  #end(reason: unknown): void {
+    const client = this.#client;
+    this.#client = undefined;
+    this.#pool.drop(this, client?.close() ?? Promise.resolve());
+    this.plan.onEnded(reason);
+  }
+}
+
+/** The answer while an upstream is not tried again. */
+export function notAnswering(upstream: string, waitMs: number): ToolcribError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new ToolcribError(
+    'upstream_unavailable',
+    `${upstream} is not answering; try again in ${seconds} s.`,
+    {
+      data: { retryAfterMs: Math.ceil(waitMs) },
+    },
+  );
+}

@@ -1,0 +1,78 @@
+import { andThen, type Awaitable } from '../../base/awaitable.ts';
+import { compileGlob } from '../../base/glob.ts';
+import type { UpstreamEntry } from '../../config/servers.ts';
+import type { Caller } from '../../core/caller.ts';
+import type { FoundResource, ToolSource } from '../../core/source.ts';
+import { changeTool, type Hint, type Tool } from '../../core/tool.ts';
+import { listsOf, type UpstreamLists } from './catalog.ts';
+import type { Upstream } from './upstream.ts';
+
+const ALL_HINTS: readonly Hint[] = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
+
+/** An upstream as a source: what the operator lets through of it, in the operator's words. */
+export function upstreamSource(upstream: Upstream, entry: UpstreamEntry): ToolSource {
+  const present = createPresenting(entry);
+  const listsFor = (caller: Caller): Awaitable<UpstreamLists> => listsOf(upstream.catalogOf(caller));
+  return {
+    list: (caller) => andThen(listsFor(caller), ({ tools }) => present(tools).list),
+    find: (name, caller) => andThen(listsFor(caller), ({ tools }) => present(tools).byName.get(name)),
+    call: (call) => upstream.call(call),
+    watch: (listener) => upstream.watch(listener),
+    resources: {
+      list: (caller) => andThen(listsFor(caller), ({ resources }) => resources),
+      templates: (caller) => andThen(listsFor(caller), ({ templates }) => templates),
+      find: (uri, caller) => andThen(listsFor(caller), (lists) => findResource(uri, lists)),
+    },
+    prompts: {
+      list: (caller) => andThen(listsFor(caller), ({ prompts }) => prompts),
+      find: (name, caller) =>
+        andThen(listsFor(caller), ({ prompts }) => prompts.find((prompt) => prompt.name === name)),
+    },
+  };
+}
+
+interface Presented {
+  readonly list: readonly Tool[];
+  readonly byName: ReadonlyMap<string, Tool>;
+}
+
+function createPresenting(entry: UpstreamEntry): (tools: readonly Tool[]) => Presented {
+  const known = new WeakMap<readonly Tool[], Presented>();
+  const shown = new WeakMap<Tool, Tool>();
+  const isLetThrough = createFilter(entry);
+  const show = (tool: Tool): Tool => {
+    let made = shown.get(tool);
+    if (!made) shown.set(tool, (made = governed(tool, entry)));
+    return made;
+  };
+  return (tools) => {
+    let presented = known.get(tools);
+    if (!presented) {
+      const list = Object.freeze(tools.filter(({ name }) => isLetThrough(name)).map(show));
+      presented = { list, byName: new Map(list.map((tool) => [tool.name, tool])) };
+      known.set(tools, presented);
+    }
+    return presented;
+  };
+}
+
+function createFilter({ tools, deny }: UpstreamEntry): (name: string) => boolean {
+  const allowed = (tools === '*' ? ['*'] : tools).map(compileGlob);
+  const denied = deny.map(compileGlob);
+  return (name) => allowed.some((fits) => fits(name)) && !denied.some((fits) => fits(name));
+}
+
+function governed(tool: Tool, { trust, describe }: UpstreamEntry): Tool {
+  const description = Object.hasOwn(describe, tool.name) ? describe[tool.name]! : tool.description;
+  return changeTool(tool, { description, ...(trust === 'untrusted' && { assumedHints: ALL_HINTS }) });
+}
+
+function findResource(uri: string, { resources, templates }: UpstreamLists): FoundResource | undefined {
+  const resource = resources.find((one) => one.uri === uri);
+  if (resource) return { resource, variables: {} };
+  for (const template of templates) {
+    const variables = template.template.match(uri);
+    if (variables) return { resource: template, variables };
+  }
+  return undefined;
+}

@@ -1,0 +1,231 @@
+import type { Client } from '../../client/client.ts';
+import type { Awaitable } from '../../base/awaitable.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
+import type { Clock } from '../../base/clock.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import type { UpstreamEntry } from '../../config/servers.ts';
+import { unknownTool } from '../../core/absent-tool.ts';
+import type { Call } from '../../core/call.ts';
+import { ownerOf, type Caller } from '../../core/caller.ts';
+import type { Result } from '../../core/result.ts';
+import type { Change } from '../../core/source.ts';
+import type { Log } from '../../observe/log.ts';
+import type { UpstreamSettings } from '../settings/upstreams.ts';
+import { createAccounts, type Account, type Accounts } from './accounts.ts';
+import { Catalog } from './catalog.ts';
+import { Gate } from './gate.ts';
+import type { Line, Pool } from './pool.ts';
+import { upstreamFailure } from './upstream-failure.ts';
+
+/** What an upstream is made with. */
+export interface UpstreamParts {
+  readonly name: string;
+  readonly entry: UpstreamEntry;
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly version: string;
+  readonly settings: () => UpstreamSettings;
+}
+
+/** How an upstream stands. */
+export interface UpstreamState {
+  readonly name: string;
+  readonly transport: 'http' | 'sse' | 'stdio';
+  /** `unused` until it is first needed, `idle` while it is known and not connected. */
+  readonly state: 'unused' | 'connected' | 'idle' | 'degraded';
+  readonly revision: string | undefined;
+  readonly connections: number;
+  readonly tools: number;
+  readonly reason: string | undefined;
+  readonly remedy: string | undefined;
+}
+
+/** One server behind the gateway: its connections, what it offers, how it stands. Nothing happens before its use. */
+export class Upstream {
+  readonly name: string;
+  readonly entry: UpstreamEntry;
+  readonly #parts: UpstreamParts;
+  readonly #accounts: Accounts;
+  readonly #catalogs = new Map<string, Catalog>();
+  readonly #lines = new Map<string, Line>();
+  readonly #gate: Gate;
+  readonly #listeners = new Set<(change: Change) => void>();
+  #revision: string | undefined;
+  #isClosed = false;
+
+  constructor(parts: UpstreamParts) {
+    this.#parts = parts;
+    this.name = parts.name;
+    this.entry = parts.entry;
+    this.#accounts = createAccounts(parts.name, parts.entry);
+    this.#gate = new Gate(parts.entry.parallel, parts.name);
+  }
+
+  /** What it offers to the tenant of a caller; `undefined` where that tenant has no account. */
+  catalogOf({ tenant }: Caller): Catalog | undefined {
+    const account = this.#accounts(tenant.id);
+    return account && this.#catalog(account);
+  }
+
+  /** Passes a call on, in the words of the upstream, over a connection that is the caller's to use. */
+  call(call: Call): Awaitable<Result> {
+    const account = this.#accounts(call.caller.tenant.id);
+    if (!account) throw unknownTool(call.kind === 'tool' ? call.tool.name : '');
+    call.record.account = account.name;
+    const entered = this.#gate.enter(call.cancellation);
+    return entered instanceof Promise
+      ? entered.then(() => this.#run(call, account))
+      : this.#run(call, account);
+  }
+
+  /** Tells of changes of what it offers, to any account, until the returned function is called. */
+  watch(listener: (change: Change) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** How it stands. */
+  get state(): UpstreamState {
+    const { entry, name } = this;
+    const catalogs = [...this.#catalogs.values()];
+    const failed = catalogs.find(({ isDegraded }) => isDegraded);
+    const connections = [...this.#lines.values()].filter(({ client }) => client).length;
+    const isKnown = catalogs.some(({ isListed }) => isListed);
+    return {
+      name,
+      transport: 'command' in entry ? 'stdio' : entry.type === 'sse' ? 'sse' : 'http',
+      state: failed ? 'degraded' : connections > 0 ? 'connected' : isKnown ? 'idle' : 'unused',
+      revision: this.#revision,
+      connections,
+      tools: Math.max(0, ...catalogs.map(({ lists }) => lists.tools.length)),
+      ...(failed ? explain(failed.failure) : { reason: undefined, remedy: undefined }),
+    };
+  }
+
+  /** Fetches lists that are due, and forgets connections that ended. */
+  sweep(): void {
+    for (const [key, line] of this.#lines) if (line.isOver) this.#lines.delete(key);
+    for (const catalog of this.#catalogs.values()) catalog.sweep();
+  }
+
+  /** Connects ahead of the first use, with every account there is. */
+  warm(): void {
+    for (const account of this.#accounts.all) void this.#catalog(account).get();
+  }
+
+  /** Closes its connections, each after its last call. */
+  close(): void {
+    this.#isClosed = true;
+    for (const line of this.#lines.values()) line.retire();
+    this.#listeners.clear();
+  }
+
+  async #run(call: Call, account: Account): Promise<Result> {
+    try {
+      const line = this.#lineOf(call, account);
+      const result = await line.use((client) => client.call(call));
+      line.noteAnswer();
+      return result;
+    } catch (error) {
+      throw upstreamFailure(error, this.name);
+    } finally {
+      this.#gate.leave();
+    }
+  }
+
+  // Only what keeps nothing of its callers is shared between them.
+  #lineOf(call: Call, account: Account): Line {
+    if (this.#catalog(account).era === 'modern') return this.#line(account, undefined);
+    const profile = canonicalJson(call.client.capabilities);
+    return this.#line(account, { caller: call.caller, profile });
+  }
+
+  #catalog(account: Account): Catalog {
+    let catalog = this.#catalogs.get(account.key);
+    if (!catalog) {
+      const { clock, settings } = this.#parts;
+      catalog = new Catalog({
+        line: () => this.#line(account, undefined),
+        clock,
+        relistMs: () => settings().relistSeconds * 1000,
+        firstListMs: () => settings().firstListSeconds * 1000,
+        onChange: (change) => {
+          for (const listener of this.#listeners) listener(change);
+        },
+        onWarning: (text) => this.#warn(text),
+      });
+      this.#catalogs.set(account.key, catalog);
+    }
+    return catalog;
+  }
+
+  #line(account: Account, own: { readonly caller: Caller; readonly profile: string } | undefined): Line {
+    if (this.#isClosed) throw new ToolcribError('upstream_unavailable', `${this.name} is no longer served.`);
+    const key = JSON.stringify([account.key, ...(own ? [ownerOf(own.caller), own.profile] : [])]);
+    let line = this.#lines.get(key);
+    if (!line || line.isRetired) {
+      const { entry, name } = this;
+      line = this.#parts.pool.line({
+        upstream: name,
+        tenant: own?.caller.tenant.id,
+        idleMs: entry.warm && !own ? Infinity : entry.idleSeconds * 1000,
+        lifetimeMs: entry.lifetimeSeconds * 1000,
+        open: () => this.#open(account),
+        onOpened: (client) => this.#opened(client, account),
+        onEnded: (error) => this.#ended(error),
+      });
+      this.#lines.set(key, line);
+    }
+    return line;
+  }
+
+  async #open(account: Account): Promise<Client> {
+    const { entry, version } = this.#parts;
+    // Loaded with the first connection: a gateway without upstreams in use pays nothing for them.
+    const { openClient } = await import('./open-client.ts');
+    return openClient({ entry, account, version, onErrorText: (text) => this.#said(text) });
+  }
+
+  #opened(client: Client, account: Account): void {
+    this.#revision = client.server.protocolVersion;
+    const catalog = this.#catalog(account);
+    client.on('toolsChanged', () => catalog.outdate());
+    client.on('promptsChanged', () => catalog.outdate());
+    client.on('resourcesChanged', () => catalog.outdate());
+    client.on('resourceUpdated', ({ uri }) => {
+      for (const listener of this.#listeners) listener({ kind: 'resource', uri });
+    });
+    client.on('warning', (text) => this.#warn(text));
+  }
+
+  #ended(error: unknown): void {
+    if (error === undefined) return;
+    this.#parts.log('warn', `The connection to ${this.name} failed.`, { upstream: this.name, cause: error });
+  }
+
+  #warn(text: string): void {
+    this.#parts.log('warn', `${this.name}: ${text}`, { upstream: this.name });
+  }
+
+  #said(text: string): void {
+    this.#parts.log('info', `${this.name} wrote to its error output.`, { upstream: this.name, text });
+  }
+}
+
+function explain(error: unknown): Pick<UpstreamState, 'reason' | 'remedy'> {
+  const reason = error instanceof Error ? error.message : String(error);
+  const code = error instanceof ToolcribError ? error.code : undefined;
+  return {
+    reason,
+    remedy: REMEDIES[code ?? ''] ?? 'See whether it is running, and its entry in mcpServers.',
+  };
+}
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  needs_sign_in: 'Give it a credential: mcpServers.<name>.credential.',
+  refused: 'Give it a credential that may use it: mcpServers.<name>.credential.',
+  timed_out: 'See whether it is running, or allow it more time: connectSeconds.',
+  unsupported_version: 'Update it, or set the protocol it speaks.',
+  invalid_answer: 'See whether the address is that of an MCP server.',
+};

@@ -1,0 +1,125 @@
+import type { Clock } from '../../base/clock.ts';
+import { digest } from '../../base/digest.ts';
+import type { UpstreamEntry } from '../../config/servers.ts';
+import { merge } from '../../core/merge.ts';
+import type { SourceNames } from '../../core/tool-names.ts';
+import type { ToolSource } from '../../core/source.ts';
+import type { Log } from '../../observe/log.ts';
+import type { Secrets } from '../../observe/secrets.ts';
+import type { Config } from '../settings/config.ts';
+import type { UpstreamSettings } from '../settings/upstreams.ts';
+import { secretsOf } from './accounts.ts';
+import { Pool } from './pool.ts';
+import { upstreamSource } from './upstream-source.ts';
+import { Upstream, type UpstreamState } from './upstream.ts';
+
+/** What upstreams are kept with. */
+export interface UpstreamsParts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly live: Secrets;
+}
+
+/** The upstreams of one reading of the configuration, put together with the tools of this process. */
+export interface ServedUpstreams {
+  readonly source: ToolSource;
+  /** Lets go of upstreams that no other reading has. */
+  release(): void;
+}
+
+/** All upstreams of a gateway: those whose entry stays the same in a reload keep their connections. */
+export class Upstreams {
+  readonly #parts: UpstreamsParts;
+  readonly #kept = new Map<string, { readonly upstream: Upstream; users: number }>();
+  #pool: Pool | undefined;
+  #settings: UpstreamSettings | undefined;
+
+  constructor(parts: UpstreamsParts) {
+    this.#parts = parts;
+  }
+
+  /** How each of them stands. */
+  get states(): readonly UpstreamState[] {
+    return Array.from(this.#kept.values(), ({ upstream }) => upstream.state);
+  }
+
+  /** Puts the upstreams of a configuration beside the tools of this process. */
+  serve({ mcpServers = {}, upstreams: settings }: Config, own: ToolSource, version: string): ServedUpstreams {
+    this.#settings = settings;
+    this.#pool ??= this.#createPool(settings);
+    this.#pool.limits = settings;
+    const entries = Object.entries(mcpServers).filter(([, { disabled }]) => !disabled);
+    const keys: string[] = [];
+    const sources: Record<string, ToolSource> = {};
+    const names: Record<string, SourceNames> = {};
+    for (const [name, entry] of entries) {
+      for (const secret of secretsOf(entry)) this.#parts.live.add(secret);
+      const key = digest([name, connectionOf(entry)]);
+      keys.push(key);
+      const upstream = this.#keep(key, { name, entry, version });
+      sources[name] = upstreamSource(upstream, entry);
+      const { prefix, label, rename } = entry;
+      names[name] = { prefix, rename, ...(label !== undefined && { label }) };
+    }
+    const source = merge(sources, {
+      prefix: 'collisions',
+      own,
+      names,
+      onClash: ({ source: upstream, name }) =>
+        this.#parts.log('warn', `${upstream}.${name} is left out: its name is taken, and it has no prefix.`),
+    });
+    return { source, release: () => keys.splice(0).forEach((key) => this.#release(key)) };
+  }
+
+  /** Closes every connection. */
+  async close(): Promise<void> {
+    for (const { upstream } of this.#kept.values()) upstream.close();
+    this.#kept.clear();
+    await this.#pool?.close();
+  }
+
+  #createPool(settings: UpstreamSettings): Pool {
+    const pool = new Pool(this.#parts.clock, settings);
+    pool.onSweep = () => {
+      for (const { upstream } of this.#kept.values()) upstream.sweep();
+    };
+    return pool;
+  }
+
+  #keep(
+    key: string,
+    about: { readonly name: string; readonly entry: UpstreamEntry; readonly version: string },
+  ): Upstream {
+    let kept = this.#kept.get(key);
+    if (!kept) {
+      const { clock, log } = this.#parts;
+      const parts = { ...about, clock, log, pool: this.#pool!, settings: () => this.#settings! };
+      this.#kept.set(key, (kept = { upstream: new Upstream(parts), users: 0 }));
+      if (about.entry.warm) kept.upstream.warm();
+    }
+    kept.users++;
+    return kept.upstream;
+  }
+
+  #release(key: string): void {
+    const kept = this.#kept.get(key);
+    if (!kept || --kept.users > 0) return;
+    this.#kept.delete(key);
+    kept.upstream.close();
+  }
+}
+
+// What an entry says about how it is shown does not touch its connections.
+function connectionOf(entry: UpstreamEntry): unknown {
+  const {
+    tools: _tools,
+    deny: _deny,
+    rename: _rename,
+    describe: _describe,
+    prefix: _prefix,
+    label: _label,
+    trust: _trust,
+    ...connection
+  } = entry;
+  return connection;
+}

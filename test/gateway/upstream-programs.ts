@@ -1,0 +1,10 @@
+import { fileURLToPath } from 'node:url';
+import type { ConfigInput } from '../../src/gateway.ts';
+
+type Entry = NonNullable<ConfigInput['mcpServers']>[string];
+
+/** An entry for the program of the client's tests, which has a tool for each kind of behaviour. */
+export function workbench(more: object = {}): Entry {
+  const script = fileURLToPath(new URL('../client/fixtures/workbench.mjs', import.meta.url));
+  return { command: process.execPath, args: [script, 'stdio'], ...more };
+}
