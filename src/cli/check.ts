@@ -74,7 +74,9 @@ async function checkLoaded(loaded: LoadedConfig, { connect }: CheckFlags): Promi
       ...modules.problems
         .filter(({ conflicts }) => !conflicts)
         .map((problem) => aboutModule(loaded, problem)),
-      ...(access?.check(registry.list()) ?? []).map((complaint) => aboutRule(loaded, complaint)),
+      ...(access?.check(registry.list(), Object.keys(config.mcpServers ?? {})) ?? []).map((complaint) =>
+        aboutRule(loaded, complaint),
+      ),
       ...(connect ? await connections(loaded) : []),
     ];
     return { complaints, summary: summaryOf(registry, modules.files.length, config.access?.length) };

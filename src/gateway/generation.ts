@@ -133,7 +133,8 @@ async function createRules(
 ): Promise<Access | undefined> {
   if (!config.access && !config.auth) return undefined;
   const access = await createAccess(config.access ?? []);
-  const wrong = access.check(registry.list()).filter(({ severity }) => severity === 'error');
+  const upstreams = Object.keys(config.mcpServers ?? {});
+  const wrong = access.check(registry.list(), upstreams).filter(({ severity }) => severity === 'error');
   if (wrong.length === 0) return access;
   throw complaintError(
     wrong.map(({ rule, path, message, remedy }) =>

@@ -8,3 +8,9 @@ export function workbench(more: object = {}): Entry {
   const script = fileURLToPath(new URL('../client/fixtures/workbench.mjs', import.meta.url));
   return { command: process.execPath, args: [script, 'stdio'], ...more };
 }
+
+/** An entry for one of the small servers in `fixtures`, which need nothing but Node.js. */
+export function scripted(name: string, more: object = {}): Entry {
+  const script = fileURLToPath(new URL(`fixtures/${name}.mjs`, import.meta.url));
+  return { command: process.execPath, args: [script], ...more };
+}

@@ -29,7 +29,7 @@ export interface Access {
   /** Evaluates conditions; must come after the arguments are checked and defaults filled in. */
   readonly byCondition: Stage;
   /** Problems of the rules, given the tools; rules with an error must not be used. */
-  check(tools: readonly Tool[]): AccessComplaint[];
+  check(tools: readonly Tool[], upstreams?: readonly string[]): AccessComplaint[];
 }
 
 /** Makes the stages that let callers see and call only what the rules allow. */
@@ -44,7 +44,7 @@ export async function createAccess(
   return {
     byName: authorizeByName(policy),
     byCondition: authorizeArguments(policy, conditions),
-    check: (tools) => checkAccess(compiled, conditions, tools),
+    check: (tools, upstreams = []) => checkAccess(compiled, conditions, { tools, upstreams }),
   };
 }
 

@@ -15,18 +15,27 @@ export interface AccessComplaint {
   readonly remedy: string;
 }
 
+/** What is known of the tools that rules are about. */
+export interface KnownTools {
+  readonly tools: readonly Tool[];
+  /** Other servers whose tools are served too. */
+  readonly upstreams?: readonly string[];
+}
+
 /** Checks the rules against the tools that exist. */
 export function checkAccess(
   rules: readonly CompiledRule[],
   conditions: ReadonlyMap<CompiledRule, AccessCondition>,
-  tools: readonly Tool[],
+  { tools, upstreams = [] }: KnownTools,
 ): AccessComplaint[] {
   return rules.flatMap((rule) => {
+    // What those upstreams offer is not known before they are asked.
+    const isOpen = upstreams.some((upstream) => rule.mayCover(upstream));
     const covered = tools.filter((tool) => rule.covers.tools(governedName(tool)));
     const condition = conditions.get(rule);
     return [
-      ...(rule.namesTools && covered.length === 0 ? [matchesNothing(rule)] : []),
-      ...(condition ? checkCondition(rule, condition, covered) : []),
+      ...(rule.namesTools && covered.length === 0 && !isOpen ? [matchesNothing(rule)] : []),
+      ...(condition ? checkCondition(rule, condition, isOpen ? [] : covered) : []),
     ];
   });
 }

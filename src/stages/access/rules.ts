@@ -66,6 +66,8 @@ export interface CompiledRule {
   readonly namesTools: boolean;
   readonly appliesTo: (caller: Caller) => boolean;
   readonly covers: Readonly<Record<AccessKind, (name: string) => boolean>>;
+  /** Whether it could cover some tool of an upstream, whatever tools that has. */
+  readonly mayCover: (upstream: string) => boolean;
 }
 
 /** Compiles a rule. */
@@ -90,7 +92,15 @@ export function compileRule(rule: z.output<typeof accessRule>, index: number): C
       prompts: anyOf(rule.prompts),
       resources: anyOf(rule.resources),
     },
+    mayCover: (upstream) => rule.tools.some((pattern) => mayStartWith(pattern, `${upstream}.`)),
   };
+}
+
+function mayStartWith(pattern: string, start: string): boolean {
+  const star = pattern.indexOf('*');
+  if (star < 0) return pattern.startsWith(start);
+  const fixed = pattern.slice(0, star);
+  return fixed.startsWith(start) || start.startsWith(fixed);
 }
 
 function anyOf(globs: readonly string[]): (name: string) => boolean {
