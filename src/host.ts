@@ -1,3 +1,22 @@
+// Agents
+export { createAgent, type CreateAgentOptions } from './host/create-agent.ts';
+export type * from './host/agent.ts';
+export type * from './host/agent-config.ts';
+export { errorOf } from './host/tools/agent-calls.ts';
+export { agentTool } from './host/tools/agent-tool.ts';
+export type { AgentToolOptions, AskedAgent, RunAgentTool } from './host/tools/agent-tool.ts';
+export { filterTools } from './host/tools/filter-tools.ts';
+export { hostStages } from './host/tools/host-stages.ts';
+export type { HostStageOptions, HostStageParts, HostStages } from './host/tools/host-stages.ts';
+
+// Who decides
+export type { Decision, DecisionRequest, GrantScope, OnToolCall } from './stages/approve/decision.ts';
+export { Grants, type Grant, type GrantRequest } from './stages/approve/grants.ts';
+export type { Verdict } from './stages/approve/safety-mode.ts';
+
+// The record
+export { openFileJournal, type FileJournal } from './store/journal/file-journal.ts';
+
 // Models
 export { anthropicMessages } from './host/models/anthropic-messages.ts';
 export { openAiChat } from './host/models/openai-chat.ts';

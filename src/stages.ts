@@ -1,4 +1,13 @@
 export { approve, approveOptions } from './stages/approve/approve.ts';
+export { decide, decideOptions, type DecideParts } from './stages/approve/decide.ts';
+export type {
+  Decision,
+  DecisionRequest,
+  GrantScope,
+  OnToolCall,
+  SafetyMode,
+} from './stages/approve/decision.ts';
+export { Grants, type Grant, type GrantRequest } from './stages/approve/grants.ts';
 export type { ApproveParts } from './stages/approve/ask-operator.ts';
 export type { Approval, ApprovalDecision, ApprovalRequest, Approvals } from './core/memory/approval.ts';
 export { audit, auditOptions, type AuditParts, type AuditStage } from './stages/record/audit.ts';

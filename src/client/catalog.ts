@@ -32,6 +32,7 @@ export class Catalog {
       clock: peer.clock,
       onNotice: (method, params) => this.#notice({ kind: 'notice', method, params }),
       onGap: () => this.invalidate(),
+      onOpen: () => void this.#catchUp(),
     });
     peer.onNotice = (notice) => this.#notice(notice);
     peer.onRenewed = () => this.#renewed();
@@ -121,6 +122,20 @@ export class Catalog {
     if (options.refreshLists === false) return listeners.tell('toolsChanged', undefined);
     this.#isChanged = true;
     if (!this.#isReloading) void this.#reload();
+  }
+
+  // A change between the first list and the stream that tells of changes would never be heard of.
+  async #catchUp(): Promise<void> {
+    const { listeners, options } = this.#peer;
+    const before = this.tools.latest;
+    if (!before || !listeners.has('toolsChanged') || options.refreshLists === false) return;
+    this.tools.invalidate();
+    await this.tools.load().then(
+      (tools) => {
+        if (JSON.stringify(tools) !== JSON.stringify(before)) listeners.tell('toolsChanged', tools);
+      },
+      (error: unknown) => this.#peer.warn(`The list could not be loaded again: ${String(error)}`),
+    );
   }
 
   // One after the other: a server that tells of changes without end must not have as many requests under way.

@@ -82,8 +82,16 @@ export class Client implements ToolSource {
   }
 
   /** Comes to an agreement with the server; called once, by `connect`. */
-  open(): Promise<void> {
-    return this.#peer.open();
+  async open(): Promise<void> {
+    const { signal } = this.#peer.options;
+    const stop = (): void => void this.close();
+    if (signal?.aborted) stop();
+    signal?.addEventListener('abort', stop, { once: true });
+    try {
+      await this.#peer.open();
+    } finally {
+      signal?.removeEventListener('abort', stop);
+    }
   }
 
   /** Tells of an event until the returned function is called. */

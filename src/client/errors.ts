@@ -128,6 +128,27 @@ export function toToolError(error: unknown, tool: string): unknown {
   return error;
 }
 
+/** A failed call of an agent in the same classes, by its code; anything else unchanged. */
+export function toThrownError(error: unknown, tool: string): unknown {
+  if (!(error instanceof ToolcribError) || error.name !== 'ToolcribError') return error;
+  const { message, data } = error;
+  const details = { cause: error, ...(data && { data }) };
+  switch (error.code) {
+    case 'unknown_tool':
+      return new ToolNotFound(tool, details);
+    case 'invalid_arguments':
+      return new InvalidArguments(message, details);
+    case 'refused':
+      return new PermissionDenied(message, details);
+    case 'timed_out':
+      return new ToolTimeout(message, details);
+    case 'cancelled':
+      return new Cancelled(details);
+    default:
+      return error;
+  }
+}
+
 // The newest texts say -32602 with a reason; others use "no such method", or a number of their own.
 function isNotFound({ number, message, data }: RemoteError): boolean {
   if (number === -32003 || number === -32601) return true;

@@ -77,6 +77,8 @@ export interface ClientOptions {
   readonly refreshLists?: boolean;
   /** Told of every message in both directions; for recordings. */
   readonly onMessage?: OnMessage;
+  /** Ends the attempt to connect; of no effect once there is a connection. */
+  readonly signal?: AbortSignal;
   readonly clock?: Clock;
 }
 

@@ -11,6 +11,8 @@ export interface SubscriptionParts {
   onNotice(method: string, params: JsonObject): void;
   /** Changes may have been missed: what was fetched is no longer good. */
   onGap(): void;
+  /** Changes are told from now on; those until now may have been missed. */
+  onOpen(): void;
 }
 
 /** One of the lists that a server tells the changes of. */
@@ -78,6 +80,7 @@ export class Subscriptions {
         isAcknowledged = true;
         this.isOpen = true;
         this.#failures = 0;
+        this.#parts.onOpen();
       } else if (isAcknowledged && isWanted(method)) this.#parts.onNotice(method, params);
     };
     const notifications = {

@@ -1,5 +1,8 @@
 import type { ServerEntry } from '../config/servers.ts';
 import type { JsonSchema } from '../schema/schema.ts';
+import type { SafetyMode } from '../stages/approve/decision.ts';
+
+export type { SafetyMode } from '../stages/approve/decision.ts';
 
 /** Which names are granted: patterns with `*`, and those that are taken away again; a denial always wins. */
 export interface NameRule {
@@ -18,15 +21,12 @@ export interface AgentServer {
   readonly parallel: 'read-only' | 'all' | 'none';
   /** Whether the model sees its definitions at once, or only their names until it asks. */
   readonly load: 'always' | 'defer' | 'auto';
-  /** The pause before a connection that failed is tried again. */
+  /** The pause before a connection that failed several times is tried again; 0 means it is not. */
   readonly retryMs: number;
 }
 
 /** How the tools of several servers are named: with the server's name in front on collisions, always or never. */
 export type Prefix = 'collisions' | 'always' | 'never';
-
-/** How freely tools run. A file can only make it stricter. */
-export type SafetyMode = 'strict' | 'balanced' | 'restricted' | 'autonomous';
 
 /** Bounds of one run, shared with the agents it asks; `undefined` means no bound. */
 export interface AgentLimits {

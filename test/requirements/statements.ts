@@ -247,34 +247,14 @@ export const documents: readonly {
 /** Requirements that nothing does yet, with what is missing. A test that proves one takes it off this list. */
 export const notYet: Readonly<Record<string, string>> = {
   '000-03': 'needs the host that runs a model',
-  '001-52': 'needs the host that runs a model; on the server, the stage `approve` goes by the hints',
-  '002-03': 'needs the host that runs a model',
-  '002-04': 'needs the host that runs a model',
-  '002-23': 'needs the host that runs a model',
-  '002-24': 'needs the host that runs a model',
-  '002-27': 'needs the host that runs a model',
-  '003-13': 'needs the host that runs a model',
-  '003-14': 'needs the host that runs a model',
-  '003-15': 'needs the host that runs a model',
-  '003-16': 'needs the host that runs a model',
-  '003-17': 'needs the host that runs a model',
   '003-26': 'needs the host that runs a model',
   '003-27': 'needs the host that runs a model',
-  '003-30': 'needs the host that runs a model',
-  '003-31': 'needs the host that runs a model',
-  '003-32': 'needs the host that runs a model',
-  '004-03': 'each check is proven alone; no test shows all of them in one call',
-  '004-21': 'needs the host that runs a model',
-  '004-22': 'needs the host that runs a model',
-  '004-25': 'needs the host that runs a model',
 };
 
 /** Requirements that tests prove in part, with what is still missing. */
 export const inPart: Readonly<Record<string, string>> = {
   '001-58': 'there is a function for it; no example runs in a browser',
   '003-12': 'nothing puts a local server into a sandbox',
-  '003-20': 'the server limits; the host that runs a model does not exist yet',
-  '003-21': 'the server logs; the host that runs a model does not exist yet',
 };
 
 /** Requirements that are met in another way than the document says, with the reason. */

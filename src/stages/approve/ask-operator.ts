@@ -1,13 +1,11 @@
 import type { Approval, ApprovalRequest, Approvals } from '../../core/memory/approval.ts';
 import type { ToolCall } from '../../core/call.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
-import { digest } from '../../base/digest.ts';
 import { ownerOf } from '../../core/caller.ts';
-import { definitionDigest } from '../../core/definition-digest.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Next } from '../../core/stage.ts';
 import { governedName, isDeclaredReadOnly, type Tool } from '../../core/tool.ts';
-import { jsonDigest } from '../json-digest.ts';
+import { isAgreedTo, subjectOf } from './subject.ts';
 
 /** What asking a person needs. */
 export interface ApproveParts {
@@ -35,7 +33,7 @@ export class OperatorQuestion {
     return async (call) => {
       const { record } = call;
       // A call that an outer stage has confirmed is not asked again.
-      if (record.approval !== undefined && record.approval !== 'argument') return next(call);
+      if (isAgreedTo(record)) return next(call);
       const request = this.#requestOf(tool, call);
       // A call that resumes after a question was approved before; a read-only call can simply be asked for again.
       if (record.isResumed && !isReading) {
@@ -74,9 +72,9 @@ export class OperatorQuestion {
         'invalid_arguments',
         `${tool.name} needs to be approved, so it takes no answers ahead of its questions: call it without inputResponses.`,
       );
-    const fingerprint = jsonDigest(args);
-    const text = fingerprint === undefined ? '' : JSON.stringify(args);
-    if (fingerprint === undefined || text.length > MAX_ARGUMENTS)
+    const subject = subjectOf(tool, args);
+    const text = subject === undefined ? '' : JSON.stringify(args);
+    if (subject === undefined || text.length > MAX_ARGUMENTS)
       throw new ToolcribError(
         'invalid_arguments',
         `${tool.name} needs to be approved, and these arguments cannot be shown to a person: send at most ${MAX_ARGUMENTS} characters of plain JSON.`,
@@ -84,7 +82,7 @@ export class OperatorQuestion {
     const createdAt = this.#parts.clock.now();
     return {
       owner: ownerOf(caller),
-      subject: digest([governedName(tool), definitionDigest(tool), fingerprint]),
+      subject,
       tenant: caller.tenant.id,
       caller: caller.id,
       tool: governedName(tool),

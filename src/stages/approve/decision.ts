@@ -1,8 +1,16 @@
 import type { ToolAnnotations } from '../../core/tool.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 
+/**
+ * How freely tools run: `strict` asks before every call, `balanced` before every call that is not proven to be
+ * read-only, `restricted` refuses those instead of asking, and `autonomous` asks nothing.
+ */
+export type SafetyMode = 'strict' | 'balanced' | 'restricted' | 'autonomous';
+
 /** A call that waits for a person, as it would be made. */
 export interface DecisionRequest {
+  /** Names the call in the record. */
+  readonly id: string;
   /** The tool, by the name the model knows. */
   readonly tool: string;
   /** The server it belongs to, by the operator's name for it; `undefined` for a tool of this process. */
@@ -15,6 +23,9 @@ export interface DecisionRequest {
   readonly isTrusted: boolean;
   /** The arguments of the last call of this tool that a person saw, to show what is different now. */
   readonly previous: Readonly<Record<string, unknown>> | undefined;
+  /** The tools that "always" for the server would cover. */
+  readonly serverTools: readonly string[];
+  /** Aborted when the answer is no longer wanted. */
   readonly signal: AbortSignal;
 }
 

@@ -1,0 +1,292 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { ToolcribError } from '../../base/errors.ts';
+import { absentTool } from '../../core/absent-tool.ts';
+import { validateInput } from '../../core/essentials/validate.ts';
+import type { Result } from '../../core/result.ts';
+import { withStages } from '../../core/stage.ts';
+import { changeTool, defineTool, type Hint, type Tool, type ToolAnnotations } from '../../core/tool.ts';
+import { createFakeClock, createTestCall, recordingSource } from '../../testing.ts';
+import { decide, type decideOptions } from './decide.ts';
+import type { Decision, DecisionRequest, SafetyMode } from './decision.ts';
+import { Grants } from './grants.ts';
+
+const HINTS: readonly Hint[] = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
+
+function toolOf(name: string, annotations: ToolAnnotations = {}, more: Partial<Tool> = {}): Tool {
+  const input = z.strictObject({ id: z.string(), many: z.number().default(1) });
+  const tool = defineTool({ name, description: `Does ${name}.`, input, annotations }, () => 'did it');
+  return changeTool(tool, { place: { source: 'shop', name }, ...more });
+}
+
+const buy = toolOf('buy');
+const look = toolOf('look', { readOnlyHint: true });
+const feigned = toolOf('feigned', { readOnlyHint: true }, { assumedHints: HINTS });
+
+type Answer = Decision | undefined | ((request: DecisionRequest) => Decision | Promise<Decision>);
+
+/** A line with a person who gives these answers in turn, and what the person was asked and the tool was called with. */
+function lineOf(
+  answers: readonly Answer[],
+  options: z.input<typeof decideOptions> = {},
+  tools: readonly Tool[] = [buy, look, feigned],
+) {
+  const clock = createFakeClock();
+  const grants = new Grants(clock);
+  const asked: DecisionRequest[] = [];
+  const inside = recordingSource(...tools);
+  const onToolCall = (request: DecisionRequest): Decision | Promise<Decision> => {
+    const answer = answers[asked.push(request) - 1];
+    return typeof answer === 'function' ? answer(request) : (answer as Decision);
+  };
+  const parts = { onToolCall, grants, clock, toolsOf: () => tools };
+  const source = withStages(inside, [validateInput, decide(options, parts)]);
+  return {
+    clock,
+    grants,
+    asked,
+    ran: () => inside.calls.map((call) => 'arguments' in call && call.arguments),
+    call: async (tool: Tool, args: Record<string, unknown> = { id: 'a' }): Promise<Result> =>
+      source.call(createTestCall(tool, { arguments: args })),
+    start: (tool: Tool, args: Record<string, unknown> = { id: 'a' }) => {
+      const call = createTestCall(tool, { arguments: args });
+      return { call, ended: Promise.resolve(source.call(call)) };
+    },
+  };
+}
+
+test('a person is shown the final arguments, the server and the hints before a call (002-24, 004-21)', async () => {
+  const { asked, call, ran } = lineOf(['allow']);
+  await call(buy, { id: 'a' });
+  expect(asked).toMatchObject([
+    {
+      tool: 'buy',
+      server: 'shop',
+      description: 'Does buy.',
+      arguments: { id: 'a', many: 1 },
+      hints: {},
+      isTrusted: true,
+      previous: undefined,
+      serverTools: ['buy', 'feigned', 'look'],
+    },
+  ]);
+  expect(ran()).toEqual([{ id: 'a', many: 1 }]);
+});
+
+test('a person can deny a call: the tool does not run, and the model is told so, with the reason (002-04)', async () => {
+  const { call, ran } = lineOf(['deny', { kind: 'deny', reason: 'Too dear.' }]);
+  await expect(call(buy)).rejects.toMatchObject({
+    code: 'refused',
+    message: expect.stringContaining('denied this call of buy.') as string,
+  });
+  await expect(call(buy)).rejects.toThrow('and says: "Too dear.".');
+  expect(ran()).toEqual([]);
+});
+
+const modes: readonly [SafetyMode, Record<'look' | 'feigned' | 'buy', 'runs' | 'asks' | 'refused'>][] = [
+  ['strict', { look: 'asks', feigned: 'asks', buy: 'asks' }],
+  ['balanced', { look: 'runs', feigned: 'asks', buy: 'asks' }],
+  ['restricted', { look: 'runs', feigned: 'refused', buy: 'refused' }],
+  ['autonomous', { look: 'runs', feigned: 'runs', buy: 'runs' }],
+];
+
+for (const [mode, expected] of modes)
+  test(`in the mode ${mode} hints count only where they can be believed (001-52, 002-23, 003-13, 003-17, 004-22)`, async () => {
+    for (const tool of [look, feigned, buy]) {
+      const { call, asked, ran } = lineOf(['allow'], { modes: [mode] });
+      const refusal = await call(tool).then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      const seen = refusal ? 'refused' : asked.length > 0 ? 'asks' : 'runs';
+      expect([tool.name, seen]).toEqual([tool.name, expected[tool.name as 'look']]);
+      expect(ran()).toHaveLength(refusal ? 0 : 1);
+      if (refusal) expect(refusal).toMatchObject({ code: 'refused', message: /read-only/ });
+    }
+  });
+
+test('of several modes the strictest counts for each call', async () => {
+  const { call, asked } = lineOf(['allow', 'allow'], { modes: ['autonomous', 'strict', 'restricted'] });
+  await call(look);
+  expect(asked).toHaveLength(1);
+  await expect(call(buy)).rejects.toMatchObject({ code: 'refused' });
+});
+
+test('where nobody can be asked, what needs a person is refused (003-14)', async () => {
+  const inside = recordingSource(buy);
+  const source = withStages(inside, [decide()]);
+  await expect(source.call(createTestCall(buy, { arguments: { id: 'a' } }))).rejects.toMatchObject({
+    code: 'refused',
+    message: expect.stringContaining('nobody can be asked here') as string,
+  });
+  expect(inside.calls).toEqual([]);
+});
+
+test.each([undefined, null, true, 'yes', {}, { kind: 'allowAlways' }, { kind: 'edit' }, { kind: 'maybe' }])(
+  'the answer %j is no yes (003-14)',
+  async (answer) => {
+    const { call, ran } = lineOf([answer as Decision]);
+    await expect(call(buy)).rejects.toMatchObject({ code: 'refused' });
+    expect(ran()).toEqual([]);
+  },
+);
+
+test('a person who cannot be asked, or who does not answer in time, has not agreed', async () => {
+  const hang = (): Promise<Decision> => new Promise(() => {});
+  const broken = (): never => {
+    throw new Error('secret detail');
+  };
+  const line = lineOf([hang, broken], { waitSeconds: 60 });
+  const { ended } = line.start(buy);
+  await settle();
+  const { signal } = line.asked[0]!;
+  line.clock.advance(59_999);
+  expect(signal.aborted).toBe(false);
+  line.clock.advance(1);
+  await expect(ended).rejects.toMatchObject({ code: 'approval_required', message: /within 60 s/ });
+  expect(signal.aborted).toBe(true);
+  await expect(line.call(buy)).rejects.toThrow('Nothing was done: nobody could be asked about buy.');
+  expect(line.ran()).toEqual([]);
+});
+
+test('a call that is cancelled while a person thinks does not run, whatever is answered', async () => {
+  let answer = (_decision: Decision): void => {};
+  const line = lineOf([() => new Promise<Decision>((resolve) => (answer = resolve))]);
+  const { call, ended } = line.start(buy);
+  await settle();
+  call.cancellation.abort(new ToolcribError('cancelled', 'Enough.'));
+  await expect(ended).rejects.toMatchObject({ code: 'cancelled' });
+  expect(line.asked[0]!.signal.aborted).toBe(true);
+  answer('allow');
+  await settle();
+  expect(line.ran()).toEqual([]);
+});
+
+test('a person may change the arguments: they are checked again, and the model is told', async () => {
+  const line = lineOf([
+    { kind: 'edit', arguments: { id: 'b' } },
+    { kind: 'edit', arguments: { id: 7 } },
+  ]);
+  expect(await line.call(buy, { id: 'a', many: 5 })).toMatchObject({
+    kind: 'done',
+    content: [
+      expect.anything(),
+      { type: 'text', text: '[a person changed the arguments to {"id":"b","many":1}]' },
+    ],
+  });
+  await expect(line.call(buy)).rejects.toMatchObject({ code: 'invalid_arguments' });
+  expect(line.ran()).toEqual([{ id: 'b', many: 1 }]);
+});
+
+test("changed arguments go past the tool's own decision too", async () => {
+  const guarded = toolOf('guarded', {}, { authorize: ({ id }) => id === 'a' || 'Only a.' });
+  const line = lineOf([{ kind: 'edit', arguments: { id: 'b' } }], {}, [guarded]);
+  await expect(line.call(guarded)).rejects.toThrow('Only a.');
+  expect(line.ran()).toEqual([]);
+});
+
+test('what is shown cannot be changed into something that nobody checked', async () => {
+  const line = lineOf([
+    (request) => {
+      (request.arguments as { id: string }).id = 'changed';
+      return 'allow';
+    },
+  ]);
+  await line.call(buy);
+  expect(line.ran()).toEqual([{ id: 'a', many: 1 }]);
+});
+
+test('on a repeat, the arguments of the last call are shown as well', async () => {
+  const line = lineOf(['allow', 'allow']);
+  await line.call(buy, { id: 'a' });
+  await line.call(buy, { id: 'b' });
+  expect(line.asked[1]).toMatchObject({ arguments: { id: 'b' }, previous: { id: 'a', many: 1 } });
+});
+
+test('a person is asked one thing at a time, and not about what was granted meanwhile', async () => {
+  let answer = (_decision: Decision): void => {};
+  const line = lineOf([() => new Promise<Decision>((resolve) => (answer = resolve)), 'deny']);
+  const calls = [line.start(buy, { id: 'a' }), line.start(buy, { id: 'b' }), line.start(feigned)];
+  await settle();
+  expect(line.asked).toHaveLength(1);
+  answer({ kind: 'allowAlways', scope: 'tool' });
+  expect(await calls[0]!.ended).toMatchObject({ kind: 'done' });
+  expect(await calls[1]!.ended).toMatchObject({ kind: 'done' });
+  await expect(calls[2]!.ended).rejects.toMatchObject({ code: 'refused' });
+  expect(line.asked.map(({ tool }) => tool)).toEqual(['buy', 'feigned']);
+});
+
+test('"always" for a call, a tool or a server is asked once, and reaches no further (003-14)', async () => {
+  const other = toolOf('other');
+  const tools = [buy, other];
+  const rows: readonly ['call' | 'tool' | 'server', number][] = [
+    ['call', 3],
+    ['tool', 2],
+    ['server', 1],
+  ];
+  for (const [scope, questions] of rows) {
+    const line = lineOf([{ kind: 'allowAlways', scope }, 'allow', 'allow', 'allow'], {}, tools);
+    await line.call(buy, { id: 'a' });
+    await line.call(buy, { id: 'a' });
+    await line.call(buy, { id: 'b' });
+    await line.call(other, { id: 'a' });
+    expect([scope, line.asked.length]).toEqual([scope, questions]);
+  }
+});
+
+test('what is granted can be listed and revoked, and ends with its time, an hour unless set', async () => {
+  const grant: Decision = { kind: 'allowAlways', scope: 'tool' };
+  const line = lineOf([grant, grant, { ...grant, minutes: 5 }, 'deny']);
+  await line.call(buy);
+  const [first] = line.grants.list();
+  expect(first).toMatchObject({ scope: 'tool', server: 'shop', tools: ['buy'] });
+  expect(first!.expiresAt - first!.grantedAt).toBe(3_600_000);
+  expect(line.grants.revoke(first!.id)).toBe(true);
+  await line.call(buy);
+  expect(line.asked).toHaveLength(2);
+  line.clock.advance(3_600_000);
+  await line.call(buy);
+  expect(line.asked).toHaveLength(3);
+  line.clock.advance(300_000);
+  await expect(line.call(buy)).rejects.toMatchObject({ code: 'refused' });
+  expect(line.grants.list()).toEqual([]);
+});
+
+test('a grant ends with the definition it was given for, also for the tool of a granted server', async () => {
+  for (const scope of ['call', 'tool', 'server'] as const) {
+    const line = lineOf([{ kind: 'allowAlways', scope }, 'deny', 'deny']);
+    await line.call(buy);
+    const changed = changeTool(buy, { description: 'Does buy, and tells everybody.' });
+    await expect(line.call(changed)).rejects.toMatchObject({ code: 'refused' });
+    await expect(line.call(buy)).rejects.toMatchObject({ code: 'refused' });
+  }
+});
+
+test('a tool that a granted server lists later is asked about', async () => {
+  const tools = [buy];
+  const line = lineOf([{ kind: 'allowAlways', scope: 'server' }, 'deny'], {}, tools);
+  await line.call(buy);
+  await expect(line.call(toolOf('new'))).rejects.toMatchObject({ code: 'refused' });
+});
+
+test('what one caller was granted is of no use to another', async () => {
+  const line = lineOf([{ kind: 'allowAlways', scope: 'server' }, 'deny']);
+  await line.call(buy);
+  const [grant] = line.grants.list();
+  expect(line.grants.find(`${grant!.owner}2`, buy, { id: 'a', many: 1 })).toBeUndefined();
+});
+
+test('nobody is asked about a tool that is not there, nor about what was agreed to further out', async () => {
+  const line = lineOf([]);
+  await expect(line.call(absentTool('none'))).rejects.toMatchObject({ code: 'unknown_tool' });
+  const { call } = { call: createTestCall(buy, { arguments: { id: 'a' } }) };
+  call.record.approval = 'apr_1';
+  const source = withStages(recordingSource(buy), [decide({ modes: ['restricted'] })]);
+  expect(await source.call(call)).toMatchObject({ kind: 'done' });
+  expect(line.asked).toEqual([]);
+});
+
+// Lets everything run that only waits for a turn.
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 12; turn++) await Promise.resolve();
+}
