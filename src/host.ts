@@ -17,6 +17,12 @@ export type { Verdict } from './stages/approve/safety-mode.ts';
 // The record
 export { openFileJournal, type FileJournal } from './store/journal/file-journal.ts';
 
+// Agents in files
+export { loadAgentConfig, readAgentFile } from './host/files/load-agent-config.ts';
+export type { AgentReading, LoadAgentOptions } from './host/files/load-agent-config.ts';
+export type { AgentInput } from './host/files/agent-schema.ts';
+export { describeGrants } from './host/files/describe-grants.ts';
+
 // Models
 export { anthropicMessages } from './host/models/anthropic-messages.ts';
 export { openAiChat } from './host/models/openai-chat.ts';

@@ -76,7 +76,7 @@ function describeUnion(
 ): Finding[] {
   const { path } = issue;
   const fitting = issue.errors.filter((issues) => !issues.some(isOfAnotherKind));
-  const [closest] = fitting.toSorted((a, b) => a.length - b.length);
+  const [closest] = fitting.toSorted((a, b) => wrongIn(a) - wrongIn(b));
   if (closest)
     return closest.flatMap((inner) =>
       describeIssue({ ...inner, path: [...path, ...inner.path] }, schema, value),
@@ -89,6 +89,10 @@ function describeUnion(
   const inner = issue.errors.flat()[0];
   if (!inner) return [{ path, message: 'is not accepted here' }];
   return describeIssue({ ...inner, path: [...path, ...inner.path] }, schema, value);
+}
+
+function wrongIn(issues: readonly Issue[]): number {
+  return issues.reduce((sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1), 0);
 }
 
 function isOfAnotherKind({ code, path }: Issue): boolean {

@@ -3,7 +3,9 @@ import { z } from 'zod';
 const NAME_RULE = 'must be up to 32 letters, digits, "-" and single "_"';
 
 const names = z.record(z.string(), z.string());
-const label = z
+
+/** What a server may be called. */
+export const serverName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/, NAME_RULE)
   .refine((name) => !name.includes('__'), NAME_RULE);
@@ -38,10 +40,16 @@ const local = {
   cwd: z.string().exactOptional().describe('The folder it runs in.'),
 };
 
-const server = z.union([z.strictObject({ ...remote, ...shared }), z.strictObject({ ...local, ...shared })]);
+/** A server at an address. */
+export const remoteServer = z.strictObject({ ...remote, ...shared });
+
+/** A server that is a program to start. */
+export const localServer = z.strictObject({ ...local, ...shared });
+
+const server = z.union([remoteServer, localServer]);
 
 /** Other servers by name, in the form that most MCP programs know: the one declaration for every file that has them. */
-export const serversSection = z.record(label, server);
+export const serversSection = z.record(serverName, server);
 
 /** One server of `mcpServers`, with every default filled in. */
 export type ServerEntry = z.output<typeof server>;
@@ -90,7 +98,7 @@ const governed = {
     .describe(
       'When its name stands in front of tool and prompt names: where names are alike, always or never.',
     ),
-  label: label
+  label: serverName
     .exactOptional()
     .describe('What stands there instead of its name; short, since models read it.'),
   trust: z
@@ -167,7 +175,7 @@ const upstream = z.union([
 ]);
 
 /** The same for a gateway, which serves what they offer under its own rules. */
-export const upstreamsSection = z.record(label, upstream);
+export const upstreamsSection = z.record(serverName, upstream);
 
 /** One server behind a gateway, with every default filled in. */
 export type UpstreamEntry = z.output<typeof upstream>;

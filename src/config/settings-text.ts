@@ -16,6 +16,8 @@ export interface SettingsOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The sections that are needed, all unless set: any other is left out if a variable or file it needs is missing. */
   readonly sections?: readonly PropertyKey[];
+  /** Leaves every `${...}` as it is written. */
+  readonly isLiteral?: boolean;
 }
 
 /** Settings that are valid, or why they are not, in the order of the file. */
@@ -61,11 +63,11 @@ export class SettingsText {
     return this.#leftOut.size > 0;
   }
 
-  /** Reads the file by its declaration. */
-  read<T extends z.ZodType>(schema: T): CheckedSettings<z.output<T>> {
+  /** Reads the file by its declaration, which may depend on what it holds. */
+  read<T extends z.ZodType>(declaration: T | ((value: unknown) => T)): CheckedSettings<z.output<T>> {
     const unread = this.#yaml.problems();
     if (unread.length > 0) return { complaints: inOrder(unread) };
-    const unset = this.#expand();
+    const unset = this.#options.isLiteral ? [] : this.#expand();
     if (unset.length > 0) return { complaints: inOrder(unset) };
     let value: unknown;
     try {
@@ -75,7 +77,7 @@ export class SettingsText {
       const message = 'The aliases of this file expand to too much; write it out.';
       return { complaints: [this.#yaml.complain([], { message })] };
     }
-    return this.#check(schema, value);
+    return this.#check(typeof declaration === 'function' ? declaration(value) : declaration, value);
   }
 
   /** Whether a place belongs to a section that is needed. */

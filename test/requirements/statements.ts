@@ -247,8 +247,6 @@ export const documents: readonly {
 /** Requirements that nothing does yet, with what is missing. A test that proves one takes it off this list. */
 export const notYet: Readonly<Record<string, string>> = {
   '000-03': 'needs the host that runs a model',
-  '003-26': 'needs the host that runs a model',
-  '003-27': 'needs the host that runs a model',
 };
 
 /** Requirements that tests prove in part, with what is still missing. */

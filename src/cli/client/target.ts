@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import type { ClientOptions, HttpOptions } from '../../client/options.ts';
+import type { Target } from '../../config/foreign-entry.ts';
 import { concealInComplaints } from '../complain.ts';
 import { credentialsFolder } from '../servers/places.ts';
 import { KEY_VARIABLE } from '../connect/entries.ts';
@@ -27,25 +28,7 @@ export interface ServerFlags {
   readonly yes?: boolean;
 }
 
-/** A server at an address. */
-export interface UrlTarget {
-  readonly kind: 'url';
-  readonly url: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly transport?: 'sse';
-}
-
-/** A server that is a program to start. */
-export interface CommandTarget {
-  readonly kind: 'command';
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  readonly folder?: string;
-}
-
-/** Where a server is. */
-export type Target = UrlTarget | CommandTarget;
+export type { CommandTarget, Target, UrlTarget } from '../../config/foreign-entry.ts';
 
 /** What of a command line says which server is meant. */
 export interface Meant {

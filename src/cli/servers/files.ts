@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { complaintError } from '../../config/complaint.ts';
+import { readEntry, type ReadEntry } from '../../config/foreign-entry.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { withoutComments } from './json-with-comments.ts';
 import { homeFolder, settingsFolder } from './places.ts';
-import { readEntry, type ReadEntry } from './entry.ts';
 
 /** Where servers may be named. */
 export interface ServerFile {

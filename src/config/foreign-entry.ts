@@ -1,9 +1,28 @@
 import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { resolve } from 'node:path';
-import { isObject } from '../../base/json.ts';
-import { expand } from '../../config/expand.ts';
-import { homeFolder } from './places.ts';
-import type { CommandTarget, Target, UrlTarget } from '../client/target.ts';
+import { isObject } from '../base/json.ts';
+import { expand } from './expand.ts';
+
+/** A server at an address. */
+export interface UrlTarget {
+  readonly kind: 'url';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly transport?: 'sse';
+}
+
+/** A server that is a program to start. */
+export interface CommandTarget {
+  readonly kind: 'command';
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly folder?: string;
+}
+
+/** Where a server is. */
+export type Target = UrlTarget | CommandTarget;
 
 /** A server in a file, as it is written there. */
 export interface WrittenEntry {
@@ -12,6 +31,8 @@ export interface WrittenEntry {
   readonly folder: string;
   /** Whether `${file:PATH}` is filled in; only our own file has it. */
   readonly readsFiles: boolean;
+  /** Where variables come from; the environment of this process unless set. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
 }
 
 /** What an entry means: where the server is, or why it cannot be used. */
@@ -71,10 +92,12 @@ class Filling {
   readonly secrets: string[] = [];
   readonly problems: string[] = [];
   readonly #readsFiles: boolean;
+  readonly #env: Readonly<Record<string, string | undefined>>;
 
-  constructor({ folder, readsFiles }: WrittenEntry) {
+  constructor({ folder, readsFiles, env = process.env }: WrittenEntry) {
     this.folder = folder;
     this.#readsFiles = readsFiles;
+    this.#env = env;
   }
 
   text(text: string): string {
@@ -85,12 +108,12 @@ class Filling {
       );
       return '';
     }
-    const home = homeFolder();
+    const home = this.#env['HOME'] ?? homedir();
     const usual = text
       .replaceAll(/\$\{(?:workspaceFolder|workspaceRoot)\}/g, () => this.folder.replaceAll('${', '$${'))
       .replaceAll('${userHome}', () => home.replaceAll('${', '$${'))
       .replaceAll(
-        /\$\{env:(\w+)\}|(?<![$\w])\{env:(\w+)\}/g,
+        /\$\{env[:.](\w+)\}|(?<![$\w])\{env:(\w+)\}/g,
         (_, own, other) => `\${${String(own ?? other)}}`,
       );
     const {
@@ -98,7 +121,7 @@ class Filling {
       secrets,
       problems,
     } = expand(usual, {
-      env: process.env,
+      env: this.#env,
       readSecret: (path) => this.#readFile(path),
     });
     this.secrets.push(...secrets);
