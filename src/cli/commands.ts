@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { ToolcribError } from '../base/errors.ts';
+import { declareAgentCommands } from './agents/declare.ts';
 import type { DecideFlags, ListApprovalsFlags } from './approvals.ts';
 import type { RowFlags } from './audit.ts';
 import type { CheckFlags } from './check.ts';
@@ -70,6 +71,7 @@ program
   .option('--does <sentence>', 'for the model: what the tool does')
   .option('--returns <sentence>', 'for the model: what it returns')
   .option('--when <sentence>', 'for the model: when to use it')
+  .option('--agent', 'write an agent, agent.yaml, instead of a project')
   .option('--yes', 'ask nothing')
   .option('--force', 'overwrite files that are there')
   .action(async (folder: string, flags: InitFlags) => (await import('./init/init.ts')).init(folder, flags));
@@ -193,6 +195,7 @@ withConfig(audit.command('verify'))
   .action(async (flags: DeploymentFlags) => (await import('./audit.ts')).verifyAudit(flags));
 
 declareClientCommands(program);
+declareAgentCommands(program);
 pointToHelp(program, 'toolcrib');
 
 // Points to the help of a mistyped command.

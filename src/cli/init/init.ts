@@ -1,5 +1,6 @@
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
+import { AGENT_FILE, agentFile } from './agent-file.ts';
 import { projectFiles, type ProjectPlan } from './files.ts';
 import { complaintAboutName, nameAfter } from './name.ts';
 import { askQuestions } from './questions.ts';
@@ -19,6 +20,8 @@ export interface InitFlags {
   readonly yes?: boolean;
   /** Whether to overwrite existing files. */
   readonly force?: boolean;
+  /** Whether to write an agent instead of a project. */
+  readonly agent?: boolean;
 }
 
 /** `toolcrib init`: creates a project with a first tool, its test and a configuration. */
@@ -27,6 +30,10 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
   if (complaint !== undefined) throw new ToolcribError('invalid_setup', `--name: ${complaint}`);
   const wrong = flags.tool === undefined ? undefined : complaintAboutTool(flags.tool);
   if (wrong !== undefined) throw new ToolcribError('invalid_setup', `--tool: ${wrong}`);
+  if (flags.agent) {
+    writeAgent(folder, flags);
+    return;
+  }
   const standard = standardPlan(folder, flags);
   // Before any questions, so that nobody answers them in vain.
   if (!flags.force) refuseExisting(folder, projectFiles(standard).keys());
@@ -40,6 +47,15 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
   if (!flags.force) refuseExisting(folder, files.keys());
   writeFiles(folder, files, { overwrite: flags.force ?? false });
   process.stdout.write(farewell(folder, [...files.keys()]));
+}
+
+function writeAgent(folder: string, { name = nameAfter(folder), force = false }: InitFlags): void {
+  const files = new Map([[AGENT_FILE, agentFile(name)]]);
+  if (!force) refuseExisting(folder, files.keys());
+  writeFiles(folder, files, { overwrite: force });
+  const path = quotedForShell(join(folder, AGENT_FILE));
+  const steps = [`toolcrib agents show ${path}`, `toolcrib run ${path} "What time is it in Lisbon?"`];
+  process.stdout.write(`Written: ${path}\nNext:\n${steps.map((step) => `  ${step}\n`).join('')}`);
 }
 
 function knownFrom({ name, template, tool, language, does, returns, when }: InitFlags): Partial<ProjectPlan> {

@@ -1,0 +1,161 @@
+import { execFile } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { loadAgentConfig } from '../../src/host/files/load-agent-config.ts';
+import { cli } from '../behaviour/child.ts';
+import type { Run } from '../behaviour/run-command-line.ts';
+
+interface Home {
+  readonly project: string;
+  readonly run: (...args: readonly string[]) => Promise<Run>;
+}
+
+// A project and a home folder of their own, so that no agent of this machine is found.
+function home(files: Readonly<Record<string, string>>): Home {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'toolcrib-agents-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const project = join(folder, 'project');
+  mkdirSync(project);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  const env = { PATH: process.env['PATH'], HOME: join(folder, 'home'), TOKEN: 'canary-secret' };
+  const run = (...args: readonly string[]): Promise<Run> =>
+    new Promise((resolve) => {
+      const child = execFile(
+        process.execPath,
+        [cli, ...args],
+        { cwd: project, env, timeout: 30_000 },
+        (_, output, complaints) => resolve({ code: child.exitCode, output, complaints }),
+      );
+      child.stdin?.end();
+    });
+  return { project, run };
+}
+
+const claude = [
+  '---',
+  'name: triage',
+  'description: Sorts issues.',
+  'tools: mcp__github__get_*, Read',
+  'permissionMode: bypassPermissions',
+  'color: red',
+  '---',
+  'Sort.',
+].join('\n');
+const servers = JSON.stringify({
+  mcpServers: { github: { url: 'https://g.example/mcp', headers: { Authorization: 'Bearer ${TOKEN}' } } },
+});
+const files = {
+  'project/.mcp.json': servers,
+  'project/.claude/agents/triage.md': claude,
+  'project/agent.yaml':
+    'name: mine\nmcpServers: { shop: { command: shop, tools: "*", env: { KEY: "${TOKEN}" } } }\n',
+  'project/.opencode/agents/bad.md': '---\ntools: 5\n---\n',
+  'project/team.agent.yaml': 'agents: { writer: {}, triage: {} }\n',
+  'project/code.agent.ts': 'globalThis.process.stdout.write("it ran"); export default {};\n',
+  'home/.claude/agents/README.md': '# How these are written\n',
+  'home/.claude/agents/deep/own.md': '---\nname: own\n---\nMine.\n',
+};
+
+test('agents list shows the agents of all usual places, and which of them cannot be used', async () => {
+  const { run } = home(files);
+  const { code, output } = await run('agents', 'list', '--json');
+  const { agents } = JSON.parse(output) as { agents: Record<string, unknown>[] };
+  expect(code).toBe(0);
+  expect(agents.map(({ name, state, owner }) => [name, owner, state])).toEqual([
+    ['own', 'user', expect.stringContaining('ready')],
+    ['mine', 'project', 'ready, asks first'],
+    ['code', 'project', 'a module: read when it is used'],
+    ['writer', 'project', 'ready'],
+    ['triage', 'project', 'ready'],
+    ['triage', 'project', 'hidden by the one above'],
+    ['bad', 'project', 'unusable: 2:8: tools must be text, a list or a group of keys, not a number.'],
+  ]);
+  expect(agents.find(({ name }) => name === 'writer')).toMatchObject({ file: 'team.agent.yaml#writer' });
+  expect((await run('agents', 'list', 'agent.yaml')).output).toMatch(
+    /^AGENT .*\nmine +Toolcrib +ready, asks first +shop +agent.yaml\n$/,
+  );
+});
+
+test('agents show explains an agent, and what of its file has no effect', async () => {
+  const { run } = home(files);
+  const file = '.claude/agents/triage.md';
+  expect((await run('agents', 'show', file)).output).toBe(
+    [
+      'triage: Sorts issues.',
+      `File: ${file}`,
+      'Model: left open; say which with --model',
+      'Instructions: 5 characters, about 2 tokens',
+      'Limits: 50 turns',
+      'triage (Claude Code) may use:',
+      '  github: tool get_* (at g.example)',
+      'Note: permissionMode: not honoured. Only whoever runs the agent decides what is allowed without asking.',
+      'Note: Read: no tool of a known server; tools of other programs do not exist here.',
+      'Not read here: color (--explain shows their values)',
+      '',
+    ].join('\n'),
+  );
+  expect((await run('agents', 'show', file, '--explain')).output).toContain('  color: "red"\n');
+});
+
+test('agents show finds an agent by its name, and never shows a value of the environment', async () => {
+  const { run } = home(files);
+  const { output } = await run('agents', 'show', 'mine', '--json');
+  expect(JSON.parse(output)).toMatchObject({
+    name: 'mine',
+    servers: { shop: { entry: { env: { KEY: '${...}' } } } },
+  });
+  expect(output).not.toContain('canary');
+  const team = await run('agents', 'show', 'team.agent.yaml');
+  expect(team).toMatchObject({
+    code: 1,
+    output: '',
+    complaints: expect.stringContaining('several agents: writer, triage'),
+  });
+});
+
+test('agents show says what is wrong with a file, and which agents there are', async () => {
+  const { run } = home(files);
+  const bad = await run('agents', 'show', 'bad');
+  expect(bad).toMatchObject({
+    code: 1,
+    complaints: expect.stringContaining('.opencode/agents/bad.md:2:8: tools must be'),
+  });
+  const none = await run('agents', 'show', 'nobody');
+  expect(none).toMatchObject({
+    code: 1,
+    complaints: expect.stringContaining('there are: own, mine, code, writer, triage, bad.'),
+  });
+});
+
+test('a module is run only when that was agreed to', async () => {
+  const { run } = home(files);
+  const refused = await run('agents', 'show', 'code');
+  expect(refused).toMatchObject({ code: 1, output: '', complaints: expect.stringContaining('--yes') });
+  expect((await run('agents', 'show', 'code', '--yes')).output).toContain('it ran');
+});
+
+test('init --agent writes an agent that can be used as it is, and never overwrites one unasked', async () => {
+  const { run, project } = home({});
+  expect((await run('init', '--agent', '--name', 'helper')).output).toContain(
+    'toolcrib agents show agent.yaml',
+  );
+  const config = await loadAgentConfig(join(project, 'agent.yaml'));
+  expect(config).toMatchObject({ name: 'helper', servers: { clock: { tools: { allow: ['get_time'] } } } });
+  const again = await run('init', '--agent');
+  expect(again).toMatchObject({ code: 1, complaints: expect.stringContaining('agent.yaml; use --force') });
+  expect(readFileSync(join(project, 'agent.yaml'), 'utf8')).toContain('name: "helper"');
+  expect(existsSync(join(project, 'package.json'))).toBe(false);
+});
