@@ -12,7 +12,7 @@ export function spanMs(span: number | string): number {
   return Number(amount) * UNITS[unit]!;
 }
 
-function isUsual(span: string): boolean {
+function isUsual(span: number | string): boolean {
   return spanMs(span) > 0 && spanMs(span) <= MAX_SECONDS * 1_000;
 }
 
@@ -34,28 +34,22 @@ function granted(what: string) {
 /** Names of tools, resources or prompts, as they may be written. */
 export type Granted = z.output<typeof grantRule>;
 
-const span = z
-  .union([
-    z
-      .number()
-      .refine(
-        (seconds) => seconds > 0 && seconds <= MAX_SECONDS,
-        'is in seconds, up to 3600; write 30 or 500ms',
-      ),
-    z.string().refine(isUsual, 'must be a span such as 30s or 500ms, up to 60m'),
-  ])
-  .exactOptional();
+function span(meaning: string) {
+  return z
+    .union([
+      z.number().refine((seconds) => isUsual(seconds), 'is in seconds, up to 3600; write 30 or 500ms'),
+      z.string().refine((text) => isUsual(text), 'must be a span such as 30s or 500ms, up to 60m'),
+    ])
+    .exactOptional()
+    .describe(meaning);
+}
 
 const use = {
   tools: granted('tools'),
   resources: granted('resources'),
   prompts: granted('prompts'),
-  timeout: span.describe(
-    'How long a call may take: seconds, or a span such as `500ms`; 60 seconds unless set.',
-  ),
-  retryInterval: span.describe(
-    'The pause before a connection that failed is tried again; 1 second unless set.',
-  ),
+  timeout: span('How long a call may take: seconds, or a span such as `500ms`; 60 seconds unless set.'),
+  retryInterval: span('The pause before a connection that failed is tried again; 1 second unless set.'),
   trust: z
     .enum(['trusted', 'untrusted'])
     .default('untrusted')
