@@ -34,7 +34,7 @@ function granted(what: string) {
 /** Names of tools, resources or prompts, as they may be written. */
 export type Granted = z.output<typeof grantRule>;
 
-function span(meaning: string) {
+function spanOf(meaning: string) {
   return z
     .union([
       z.number().refine((seconds) => isUsual(seconds), 'is in seconds, up to 3600; write 30 or 500ms'),
@@ -48,8 +48,8 @@ const use = {
   tools: granted('tools'),
   resources: granted('resources'),
   prompts: granted('prompts'),
-  timeout: span('How long a call may take: seconds, or a span such as `500ms`; 60 seconds unless set.'),
-  retryInterval: span('The pause before a connection that failed is tried again; 1 second unless set.'),
+  timeout: spanOf('How long a call may take: seconds, or a span such as `500ms`; 60 seconds unless set.'),
+  retryInterval: spanOf('The pause before a connection that failed is tried again; 1 second unless set.'),
   trust: z
     .enum(['trusted', 'untrusted'])
     .default('untrusted')
