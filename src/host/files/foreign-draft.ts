@@ -51,7 +51,7 @@ export interface ForeignDraft {
   /** Names of tools as written; `undefined` where the file leaves them out, which means all. */
   readonly tools: readonly string[] | undefined;
   readonly deniedTools: readonly string[];
-  /** Whether servers that are known count where the file names none itself. */
+  /** Whether servers that are known count: all where the file names none itself, else those its tools name. */
   readonly inherits: boolean;
   readonly turns?: number | undefined;
   readonly seconds?: number | undefined;
@@ -73,6 +73,8 @@ export const FORMAT_NAMES: Readonly<Record<AgentFormat, string>> = {
   'amazon-q': 'Amazon Q and Kiro',
 };
 
+// Patterns for tools of any server, such as `*`, `mcp__*` and `@*`.
+const ANY_SERVER = /^(?:@|mcp_{1,2})?\*/;
 const DEFAULT_TURNS = 50;
 const MAX_TURNS = 1_000;
 const ALL: NameRule = { allow: ['*'], deny: [] };
@@ -135,11 +137,9 @@ function candidatesOf(
 ): ForeignServer[] {
   const own = new Set(servers.map(({ name }) => name));
   const others = Object.keys(context.servers).filter((name) => !own.has(name));
-  const isMeant = (name: string): boolean =>
-    (servers.length === 0 && inherits) ||
-    (tools ?? []).some(
-      (tool) => !/^(?:@|mcp_{1,2})?\*/.test(tool) && patternsOf(tool, format, [name]).size > 0,
-    );
+  const isNamed = (name: string): boolean =>
+    (tools ?? []).some((tool) => !ANY_SERVER.test(tool) && patternsOf(tool, format, [name]).size > 0);
+  const isMeant = (name: string): boolean => inherits && (servers.length === 0 || isNamed(name));
   const borrowed = others.filter(isMeant).map((name) => ({ name, path: [], entry: undefined }));
   return [...servers, ...borrowed];
 }
