@@ -159,3 +159,31 @@ test('init --agent writes an agent that can be used as it is, and never overwrit
   expect(readFileSync(join(project, 'agent.yaml'), 'utf8')).toContain('name: "helper"');
   expect(existsSync(join(project, 'package.json'))).toBe(false);
 });
+
+test('agents tools connects, and says what the model can see and why; programs are started only when that was agreed to', async () => {
+  const server = { command: process.execPath, args: [cli, 'serve', '--stdio'], tools: ['get_time'] };
+  const { run } = home({
+    'project/agent.yaml': JSON.stringify({ name: 'clock', mcpServers: { local: server } }),
+  });
+  const refused = await run('agents', 'tools', 'clock');
+  expect(refused).toMatchObject({
+    code: 1,
+    output: '',
+    complaints: expect.stringContaining('starts local: '),
+  });
+  const { output, code } = await run('agents', 'tools', 'clock', '--yes');
+  expect({ code, output }).toEqual({
+    code: 0,
+    output: expect.stringMatching(/^clock: 1 tools, about \d+ tokens\./),
+  });
+  const json = JSON.parse((await run('agents', 'tools', 'clock', '--yes', '--json')).output) as {
+    readonly tokens: number;
+    readonly tools: readonly { readonly name: string; readonly shownAs?: string }[];
+  };
+  expect(json.tokens).toBeGreaterThan(20);
+  expect(json.tools.map(({ name, shownAs }) => [name, shownAs])).toEqual([
+    ['get_time', 'get_time'],
+    ['ping', undefined],
+    ['server_info', undefined],
+  ]);
+});

@@ -23,4 +23,13 @@ export function declareAgentCommands(program: Command): void {
     .option('--yes', 'do not ask before a module is run')
     .option('--json', 'print JSON, for other programs')
     .action(async (agent: string, flags: AgentFlags) => (await import('./show.ts')).showAgent(agent, flags));
+  agents
+    .command('tools')
+    .description('connect to the servers of an agent, and say what its model can see and why')
+    .argument('<agent>', AGENT)
+    .option('--yes', 'do not ask before programs are started or a module is run')
+    .option('--json', 'print JSON, for other programs')
+    .action(async (agent: string, flags: AgentFlags) =>
+      (await import('./tools.ts')).showAgentTools(agent, flags),
+    );
 }

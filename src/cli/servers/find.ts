@@ -62,13 +62,17 @@ async function confirm(
   target: Target,
   sent: readonly string[],
 ): Promise<void> {
-  const digest = digestOf(file, target, sent);
-  if ((await approvedDigests()).includes(digest)) return;
   const what =
     target.kind === 'url'
       ? `sends ${sent.join(' and ')} to ${printable(target.url)}`
       : `starts: ${wordsOf(target).map(printable).join(' ')}`;
   const shown = concealValues(`"${printable(name)}" of ${printable(file)} ${what}`, secrets);
+  await confirmOnce(shown, digestOf(file, target, sent));
+}
+
+/** Shows what would happen and asks whether to go on; once for each digest of what it depends on. */
+export async function confirmOnce(shown: string, digest: string): Promise<void> {
+  if ((await approvedDigests()).includes(digest)) return;
   process.stderr.write(`${shown}\n`);
   const answer = await ask('Go on, now and while it stays the same? [y/N] ');
   if (answer === undefined)
