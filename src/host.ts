@@ -1,3 +1,17 @@
+// Runs
+export { runAgent, streamAgent } from './host/loop/run-agent.ts';
+export { Conversation } from './host/loop/conversation.ts';
+export type { AskOptions, ConversationOptions, RunnableAgent, RunOptions } from './host/loop/run-options.ts';
+export type * from './host/loop/run-events.ts';
+export type { Price, PriceTable, RunLimits } from './host/loop/budget.ts';
+export type { AskableAgent, OpenedAgent } from './host/loop/ask-agent.ts';
+export type { OnSkill, SkillRequest } from './host/loop/skill-request.ts';
+export type { RunSpan, RunSpans } from './host/loop/run-spans.ts';
+export { recordRun } from './host/loop/record-run.ts';
+export type { RecordRunOptions, RunRecorder } from './host/loop/record-run.ts';
+export { readRecord, replay } from './host/loop/replay.ts';
+export type { ReadRecord } from './host/loop/replay.ts';
+
 // Agents
 export { createAgent, type CreateAgentOptions } from './host/create-agent.ts';
 export type * from './host/agent.ts';

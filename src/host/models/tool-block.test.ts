@@ -70,11 +70,11 @@ test('above the threshold definitions are held back, and their names are told in
   expect(first.tokens).toBeLessThan(200);
   expect(first.deferredTokens).toBeGreaterThan(1_000);
   expect(block.view(many).notice).toBeUndefined();
-  expect(JSON.stringify(block.search({ query: 'weather forecast' }).content)).toContain('tool_07');
+  expect(JSON.stringify(block.find({ query: 'weather forecast' }).content)).toContain('tool_07');
   expect(names(block, many)).toEqual(['search_tools', 'tool_07']);
-  block.search({ names: ['tool_02'] });
+  block.find({ names: ['tool_02'] });
   expect(names(block, many)).toEqual(['search_tools', 'tool_07', 'tool_02']);
-  expect(block.search({ query: 'zzzzzz' }).isError).toBe(true);
+  expect(block.find({ query: 'zzzzzz' }).isError).toBe(true);
 });
 
 test('what is shown stays shown: only new tools are held back', () => {

@@ -32,8 +32,10 @@ export interface ToolBlockView {
 export interface ToolBlock {
   /** What is offered from now on; to be asked for at the beginning of a turn. */
   view(tools: readonly AvailableTool[]): ToolBlockView;
+  /** Whether `search_tools` is offered. */
+  readonly hasSearch: boolean;
   /** Answers a call of `search_tools`; what is found is offered from the next turn on. */
-  search(args: Readonly<Record<string, unknown>>): {
+  find(args: Readonly<Record<string, unknown>>): {
     readonly content: readonly Part[];
     readonly isError: boolean;
   };
@@ -87,7 +89,11 @@ class Block implements ToolBlock {
     };
   }
 
-  search(args: Readonly<Record<string, unknown>>): { content: readonly Part[]; isError: boolean } {
+  get hasSearch(): boolean {
+    return this.#tools.includes(searchToolsTool);
+  }
+
+  find(args: Readonly<Record<string, unknown>>): { content: readonly Part[]; isError: boolean } {
     const held = [...this.#entries.values()].filter(({ isPresent, isDeferred }) => isPresent && isDeferred);
     const found = searchTools(
       held.map(({ tool }) => tool),

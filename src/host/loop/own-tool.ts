@@ -1,0 +1,26 @@
+import type { ModelTool, Part } from '../models/model.ts';
+
+/** What a model is told of a call. */
+export interface Told {
+  readonly content: readonly Part[];
+  readonly isError: boolean;
+}
+
+/** What a tool of the host is called with, beside its arguments. */
+export interface OwnCall {
+  readonly id: string;
+  readonly signal: AbortSignal;
+}
+
+/** A tool of the host itself, which no server has a part in. */
+export interface OwnTool {
+  readonly definition: ModelTool;
+  /** Whether other calls may run at the same time. */
+  readonly isHarmless: boolean;
+  call(args: Readonly<Record<string, unknown>>, call: OwnCall): Told | Promise<Told>;
+}
+
+/** A failure in words for the model. */
+export function toldFailure(text: string): Told {
+  return { content: [{ type: 'text', text }], isError: true };
+}
