@@ -79,6 +79,8 @@ export interface ErrorDetails {
   readonly incident?: string;
   /** The JSON-RPC number another server gave, where it is not the code's own. */
   readonly number?: number;
+  /** The whole error of another server, members of later revisions included. */
+  readonly remote?: Readonly<Record<string, unknown>>;
 }
 
 /** The one error class. Its message is sent to the reader and holds no path, stack, host or secret. */
@@ -89,6 +91,8 @@ export class ToolcribError extends Error {
   readonly incident: string | undefined;
   /** The JSON-RPC number another server gave; else it is the one of the code. */
   readonly number: number | undefined;
+  /** The whole error another server answered with; what is not of our own is sent on as it came. */
+  readonly remote: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, 'cause' in details ? { cause: details.cause } : undefined);
@@ -96,6 +100,7 @@ export class ToolcribError extends Error {
     this.data = details.data;
     this.incident = details.incident;
     this.number = details.number;
+    this.remote = details.remote;
   }
 }
 

@@ -10,6 +10,7 @@ import type { Received } from './exchange.ts';
 import type { ServerFacts } from './opening.ts';
 import type { RequestOptions } from './options.ts';
 import { Peer, type ClientEvents, type ClientSetup } from './peer.ts';
+import { Relay } from './relay/relay.ts';
 import { throughRounds } from './calls/rounds.ts';
 import { SourceFace } from './source-face.ts';
 import type { ConnectionState } from './state.ts';
@@ -58,7 +59,7 @@ export class Client implements ToolSource {
       checksResults: options.checkResults ?? 'warn',
       onWarning: (text) => peer.warn(text),
     });
-    this.#face = new SourceFace(this);
+    this.#face = new SourceFace(this, new Relay(peer, this.#calls));
   }
 
   /** How the connection stands, with reason and remedy where it does not work. */

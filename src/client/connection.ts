@@ -212,7 +212,7 @@ export class Connection implements Receiver, ExchangeKeeper {
     return false;
   }
 
-  #answer({ id, result, error }: Answer, bytes: Uint8Array, on: Exchange | undefined): void {
+  #answer({ id, result, error, hasLongNumbers }: Answer, bytes: Uint8Array, on: Exchange | undefined): void {
     const isOwn = on !== undefined && (id === on.outgoing.id || (error !== undefined && id === undefined));
     const exchange = on ? (isOwn ? on : undefined) : this.#pending.get(id);
     if (!exchange) {
@@ -222,7 +222,7 @@ export class Connection implements Receiver, ExchangeKeeper {
         );
       return;
     }
-    if (result) exchange.settle({ result, bytes });
+    if (result) exchange.settle({ result, bytes, hasLongNumbers });
     else if (this.#isOffered(error!, exchange)) this.#parts.transport.send(exchange);
     else exchange.fail(new RemoteError(error!));
   }

@@ -63,7 +63,7 @@ export class Cancelled extends ToolcribError {
 export class RemoteError extends ToolcribError {
   override readonly name = 'RemoteError';
   /** The whole error member, unknown fields included. */
-  readonly remote: JsonObject;
+  override readonly remote: JsonObject;
 
   constructor(remote: JsonObject) {
     const { code, message, data } = remote;
@@ -73,6 +73,7 @@ export class RemoteError extends ToolcribError {
     super(known ?? 'remote_error', text, {
       ...(number !== undefined && { number }),
       ...(isObject(data) && { data }),
+      remote,
     });
     this.remote = remote;
   }

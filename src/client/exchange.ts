@@ -6,6 +6,8 @@ export interface Received {
   readonly result: JsonObject;
   /** The whole message, as it came. */
   readonly bytes: Uint8Array;
+  /** Whether a number of the message has more digits than parsing keeps for sure. */
+  readonly hasLongNumbers?: boolean;
 }
 
 /** What is sent. */

@@ -1,3 +1,4 @@
+import { writeExact } from '../base/exact-json.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 
 /** The parts of a request besides its id and method. */
@@ -63,16 +64,4 @@ export function stringify(value: JsonObject): string {
     if (!(error instanceof TypeError) || !/BigInt/.test(error.message)) throw error;
     return writeExact(value) ?? 'null';
   }
-}
-
-function writeExact(value: unknown): string | undefined {
-  if (typeof value === 'bigint') return String(value);
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if ('toJSON' in value && typeof value.toJSON === 'function') return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((item) => writeExact(item) ?? 'null').join(',')}]`;
-  const members = Object.entries(value).flatMap(([key, member]) => {
-    const text = writeExact(member);
-    return text === undefined ? [] : [`${JSON.stringify(key)}:${text}`];
-  });
-  return `{${members.join(',')}}`;
 }

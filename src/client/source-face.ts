@@ -1,29 +1,34 @@
-import type { Awaitable } from '../base/awaitable.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import type { Call } from '../core/call.ts';
 import type { Complete, Prompt, PromptArgument } from '../core/prompts/prompt.ts';
 import type { Resource, ResourceTemplate } from '../core/resources/resource.ts';
 import { parseUriTemplate } from '../core/resources/uri-template.ts';
-import { toResult, type Result } from '../core/result.ts';
+import type { Result } from '../core/result.ts';
 import type { Change, FoundResource, PromptFace, ResourceFace } from '../core/source.ts';
 import { fromListed, type ListedTool, type Tool } from '../core/tool.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import type { Client } from './client.ts';
+import type { Relay } from './relay/relay.ts';
 
-// What the protocol of this connection put around a result is not part of it.
-const FRAME: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope', '_meta']);
+const SHOWN = ['name', 'title', 'description', 'icons', '_meta'];
+const RESOURCE = [...SHOWN, 'mimeType', 'annotations', 'uri', 'size'];
+const TEMPLATE = [...SHOWN, 'mimeType', 'annotations', 'uriTemplate'];
+const PROMPT = [...SHOWN, 'arguments'];
+const ARGUMENT = ['name', 'title', 'description', 'required'];
 
 /** What a connection offers, in the terms of a source: definitions as they came, calls that go to the server. */
 export class SourceFace {
   readonly resources: ResourceFace;
   readonly prompts: PromptFace;
   readonly #client: Client;
+  readonly #relay: Relay;
   #listed: readonly ListedTool[] | undefined;
   #tools: readonly Tool[] = [];
 
-  constructor(client: Client) {
+  constructor(client: Client, relay: Relay) {
     this.#client = client;
+    this.#relay = relay;
     this.resources = {
       list: async () => (await client.listResources()).flatMap((item) => this.#resource(item)),
       templates: async () => (await client.listResourceTemplates()).flatMap((item) => this.#template(item)),
@@ -54,29 +59,8 @@ export class SourceFace {
   }
 
   /** Passes a call on to the server. */
-  call(call: Call): Awaitable<Result> {
-    switch (call.kind) {
-      case 'tool':
-        return this.#callTool(call.tool.name, call);
-      case 'resource':
-        return this.#client.readResource(call.uri, { signal: call.cancellation.signal }).then(unframed);
-      case 'prompt':
-        return this.#client
-          .getPrompt(call.prompt.name, call.arguments, { signal: call.cancellation.signal })
-          .then(unframed);
-      case 'completion': {
-        const { target, argument, chosen } = call;
-        const asked = { argument: argument.name, value: argument.value };
-        return this.#client
-          .complete(
-            'uriTemplate' in target
-              ? { template: target.uriTemplate, ...asked }
-              : { prompt: target.name, ...asked },
-            chosen,
-          )
-          .then((completion) => ({ kind: 'done', data: { completion } }));
-      }
-    }
+  call(call: Call): Promise<Result> {
+    return this.#relay.call(call);
   }
 
   /** Tells of changes until the returned function is called. */
@@ -88,16 +72,6 @@ export class SourceFace {
       this.#client.on('resourceUpdated', ({ uri }) => listener({ kind: 'resource', uri })),
     ];
     return () => stops.forEach((stop) => stop());
-  }
-
-  async #callTool(name: string, call: Extract<Call, { kind: 'tool' }>): Promise<Result> {
-    const { report } = call.voice;
-    const received = await this.#client.callTool(name, call.arguments, {
-      signal: call.cancellation.signal,
-      ...(report && { onProgress: report }),
-    });
-    const { resultType: _kind, ...raw } = received.raw;
-    return toResult({ ...raw, content: received.content });
   }
 
   #tool(listed: ListedTool): Tool {
@@ -114,7 +88,8 @@ export class SourceFace {
   #resource(item: JsonObject): Resource[] {
     const { uri, name } = item;
     if (typeof uri !== 'string' || typeof name !== 'string') return [];
-    return [{ ...item, uri, name, read: (asked) => this.#read(asked) }];
+    const described = { ...knownOf(item, RESOURCE), ...othersOf(item, RESOURCE) };
+    return [{ ...described, uri, name, read: (asked) => this.#read(asked) }];
   }
 
   #template(item: JsonObject): ResourceTemplate[] {
@@ -130,7 +105,8 @@ export class SourceFace {
       );
       return [
         {
-          ...item,
+          ...knownOf(item, TEMPLATE),
+          ...othersOf(item, TEMPLATE),
           uriTemplate,
           name,
           template,
@@ -150,11 +126,13 @@ export class SourceFace {
     const described = (Array.isArray(args) ? args : [])
       .filter(isObject)
       .map((argument): [string, PromptArgument] => {
-        const { name: key, ...rest } = argument;
-        return [String(key), { ...rest, complete: this.#completer({ prompt: name, argument: String(key) }) }];
+        const { name: key, ...rest } = knownOf(argument, ARGUMENT);
+        const complete = this.#completer({ prompt: name, argument: String(key) });
+        return [String(key), { ...rest, ...othersOf(argument, ARGUMENT), complete }];
       });
     const get: Prompt['get'] = async (given) => (await this.#client.getPrompt(name, given)) as never;
-    return [{ ...item, name, arguments: Object.fromEntries(described), get }];
+    const shown = { ...knownOf(item, PROMPT), ...othersOf(item, PROMPT) };
+    return [{ ...shown, name, arguments: Object.fromEntries(described), get }];
   }
 
   async #findResource(uri: string): Promise<FoundResource | undefined> {
@@ -181,9 +159,14 @@ export class SourceFace {
   }
 }
 
-function unframed(result: JsonObject): Result {
-  const data = Object.entries(result).filter(([key]) => !FRAME.has(key));
-  return { kind: 'done', data: Object.fromEntries(data) };
+// What a definition holds besides its own members.
+function othersOf(item: JsonObject, known: readonly string[]): { extraFields?: JsonObject } {
+  const others = Object.entries(item).filter(([field]) => !known.includes(field));
+  return others.length > 0 ? { extraFields: Object.fromEntries(others) } : {};
+}
+
+function knownOf(item: JsonObject, known: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(item).filter(([field]) => known.includes(field)));
 }
 
 function changeOf(before: readonly ListedTool[], after: readonly ListedTool[]): Change {

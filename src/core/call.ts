@@ -1,5 +1,6 @@
 import type { Caller } from './caller.ts';
 import type { Cancellation } from '../base/cancellation.ts';
+import type { LongIntegers } from '../base/exact-json.ts';
 import type { ResourceLinkBlock } from './content.ts';
 import type { Interview } from './interview.ts';
 import type { Prompt } from './prompts/prompt.ts';
@@ -82,6 +83,16 @@ export interface ToolCall extends CallParts {
   readonly kind: 'tool';
   readonly tool: Tool;
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** Integers among the arguments that a number cannot hold, by their place. */
+  readonly longIntegers?: LongIntegers | undefined;
+}
+
+/** What tells the arguments of one call from those of another: long integers count as they were written. */
+export function givenOf({
+  arguments: args,
+  longIntegers,
+}: Pick<ToolCall, 'arguments' | 'longIntegers'>): unknown {
+  return longIntegers ? [args, longIntegers] : args;
 }
 
 /** A resource is read. */

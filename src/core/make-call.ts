@@ -39,12 +39,13 @@ export function makeCall<T extends CallTarget>(target: T, parts: GivenParts): Ca
     const all: CallParts = { caller, client, meta, cancellation, interview, voice, record };
     return { ...target, ...all } as Call as CallOf<T>;
   }
-  const { tool, arguments: args } = target;
+  const { tool, arguments: args, longIntegers } = target;
   // Written out: spreading costs more than everything else about a call of a tool.
   return {
     kind: 'tool',
     tool,
     arguments: args,
+    longIntegers,
     caller,
     client,
     meta,

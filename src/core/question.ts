@@ -8,6 +8,8 @@ export interface FormQuestion {
   readonly kind: 'form';
   readonly message: string;
   readonly schema: JsonSchema;
+  /** Fields this version does not know, kept as they came. */
+  readonly extra?: Readonly<Record<string, unknown>>;
 }
 
 /** A page for the user to visit, for what must not pass through the client. */
@@ -15,6 +17,8 @@ export interface UrlQuestion {
   readonly kind: 'url';
   readonly message: string;
   readonly url: string;
+  /** Fields this version does not know, kept as they came. */
+  readonly extra?: Readonly<Record<string, unknown>>;
 }
 
 /** A prompt for the client's model. */
@@ -26,6 +30,8 @@ export interface SampleQuestion {
 /** The folders the client works in. */
 export interface RootsQuestion {
   readonly kind: 'roots';
+  /** Fields this version does not know, kept as they came. */
+  readonly extra?: Readonly<Record<string, unknown>>;
 }
 
 /** How the user answered a form or a page. */

@@ -1,3 +1,4 @@
+import type { LongIntegers } from '../base/exact-json.ts';
 import { isContentBlock, type ContentBlock, type ResourceBlock } from './content.ts';
 import type { Question } from './question.ts';
 
@@ -12,6 +13,14 @@ interface Ending {
   readonly meta?: Readonly<Record<string, unknown>>;
   /** Fields this version does not know, kept as they came. */
   readonly extra?: Readonly<Record<string, unknown>>;
+  /** What is known of a result that another server made. */
+  readonly relayed?: Relayed;
+}
+
+/** What a result from another server has besides its values. */
+export interface Relayed {
+  /** Integers that a number cannot hold, by their place in the result. */
+  readonly longIntegers?: LongIntegers;
 }
 
 /** The tool did what it was asked. */
@@ -30,6 +39,8 @@ export interface NeedsInput {
   readonly questions: ReadonlyMap<string, Question>;
   /** Answers of earlier rounds, to be carried along. */
   readonly answers: ReadonlyMap<string, unknown>;
+  /** What another server, which asks, wants back with the answers. */
+  readonly state?: string;
 }
 
 /** A result that says only why the call failed. */
@@ -77,8 +88,8 @@ function fromFullResult(value: FullResult): Done | Failed {
   };
 }
 
-// A resource that carries nothing is meant as a link; sent as it is, strict clients would fail on it.
-function withLinks(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+/** The same blocks, where a resource that carries nothing is a link: sent as it is, strict clients would fail on it. */
+export function withLinks(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
   return blocks.some(isBodyless)
     ? blocks.map((block) => (isBodyless(block) ? toLink(block) : block))
     : blocks;

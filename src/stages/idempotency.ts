@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { nothing } from '../base/awaitable.ts';
-import type { ToolCall } from '../core/call.ts';
+import { givenOf, type ToolCall } from '../core/call.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { digest } from '../base/digest.ts';
 import { ownerOf } from '../core/caller.ts';
@@ -81,7 +81,7 @@ class Ledger {
   async run(call: ToolCall, key: string, { tool, next }: Wrapped): Promise<Result> {
     const { reservations, clock, running, keepMs } = this.#parts;
     const owner = ownerOf(call.caller);
-    const subject = subjectOf(tool, call.arguments);
+    const subject = subjectOf(tool, call);
     const id = `${owner} ${key}`;
     this.#refuseRunning(id, subject, tool);
     const found = await reservations.find(owner, key);
@@ -162,8 +162,8 @@ function readKey(tool: Tool, key: unknown): string {
   );
 }
 
-function subjectOf(tool: Tool, args: ToolCall['arguments']): string {
-  const given = jsonDigest(args);
+function subjectOf(tool: Tool, call: ToolCall): string {
+  const given = jsonDigest(givenOf(call));
   if (given !== undefined) return digest([tool.name, definitionDigest(tool), given]);
   throw new ToolcribError(
     'invalid_arguments',

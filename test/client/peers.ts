@@ -9,6 +9,7 @@ import {
   type HttpOptions,
   type ServerOptions,
   type Tool,
+  type ToolSource,
 } from '../../src/index.ts';
 import { listen } from '../../src/node.ts';
 
@@ -17,8 +18,15 @@ export async function serve(
   source: ToolRegistry | readonly Tool<never>[],
   options: Partial<ServerOptions> = {},
 ): Promise<string> {
-  const registry = source instanceof ToolRegistry ? source : new ToolRegistry().registerTool(...source);
-  const listening = await listen(createServer({ name: 'bench', source: registry, ...options }), { port: 0 });
+  return serveSource(
+    source instanceof ToolRegistry ? source : new ToolRegistry().registerTool(...source),
+    options,
+  );
+}
+
+/** Serves any source until the test ends, and returns its address. */
+export async function serveSource(source: ToolSource, options: Partial<ServerOptions> = {}): Promise<string> {
+  const listening = await listen(createServer({ name: 'bench', source, ...options }), { port: 0 });
   onTestFinished(() => listening.close());
   return listening.url;
 }

@@ -1,6 +1,8 @@
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { withLongIntegers } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
+import type { ToolCall } from '../../core/call.ts';
 import type { ListedTool } from '../../core/tool.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { argumentHeaders } from './argument-headers.ts';
@@ -49,6 +51,30 @@ export class ToolCalls {
     const result = task ? await this.#task(task, options).result() : new CallResult(received);
     this.#check(name, tool, result);
     return result;
+  }
+
+  /** Sends a call of a source once, with what a further round brings; what the server answers is not looked at. */
+  async sendOnce(call: ToolCall, extra: JsonObject, options: SendOptions): Promise<Received> {
+    const { connection, tools } = this.#parts;
+    const { name } = call.tool;
+    const args = call.longIntegers
+      ? (withLongIntegers(call.arguments, call.longIntegers) as JsonObject)
+      : call.arguments;
+    const send = (): Promise<Received> => {
+      const tool = this.known(name) ?? call.tool;
+      const headers =
+        connection.dialect?.era === 'modern' ? argumentHeaders(tool.inputSchema, args) : undefined;
+      const params = { name, arguments: args, ...extra };
+      return connection.request('tools/call', params, headers ? { ...options, headers } : options);
+    };
+    try {
+      return await send();
+    } catch (error) {
+      if (!(error instanceof RemoteError) || error.number !== -32020) throw error;
+    }
+    // The server wants other headers than the definition we know asked for; it has not run the tool.
+    await tools.load();
+    return send();
   }
 
   /** Calls a tool that goes on as a task; a server that answers at once is an error. */

@@ -34,6 +34,8 @@ export interface PromptArgument {
   readonly required?: boolean;
   /** Suggests values while the user types. */
   readonly complete?: Complete;
+  /** Listed fields that this version does not know, kept as they came. */
+  readonly extraFields?: Readonly<Record<string, unknown>>;
 }
 
 /** One message of the conversation a prompt starts. */
@@ -61,6 +63,8 @@ export interface Prompt {
   readonly _meta?: Readonly<Record<string, unknown>>;
   /** Where it comes from, in merged sources: the label of its source, and what that source calls it. */
   readonly place?: NamedPlace;
+  /** Listed fields that this version does not know, kept as they came. */
+  readonly extraFields?: Readonly<Record<string, unknown>>;
   get(args: Readonly<Record<string, string>>, context: ToolContext): Awaitable<PromptValue>;
 }
 
@@ -73,8 +77,10 @@ export interface PromptDefinition<A extends Prompt['arguments'] = Prompt['argume
 }
 
 /** A prompt as `prompts/list` shows it. */
-export interface ListedPrompt extends Omit<Prompt, 'get' | 'arguments' | 'place'> {
-  readonly arguments: readonly (Omit<PromptArgument, 'complete'> & { readonly name: string })[];
+export interface ListedPrompt extends Omit<Prompt, 'get' | 'arguments' | 'place' | 'extraFields'> {
+  readonly arguments: readonly (Omit<PromptArgument, 'complete' | 'extraFields'> & {
+    readonly name: string;
+  })[];
 }
 
 type Given<A> = { readonly [K in keyof A as A[K] extends { required: true } ? K : never]: string } & {
@@ -95,8 +101,9 @@ export function definePrompt<const A extends Prompt['arguments'] = {}>(
 
 /** The part of a prompt that may be shown. */
 export function describePrompt(prompt: Prompt): ListedPrompt {
-  const { name, title, description, icons, _meta } = prompt;
+  const { name, title, description, icons, _meta, extraFields } = prompt;
   return {
+    ...extraFields,
     name,
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
@@ -176,8 +183,9 @@ function refuse(name: string, problem: string): never {
 }
 
 function describeArgument(name: string, argument: PromptArgument): ListedPrompt['arguments'][number] {
-  const { title, description, required } = argument;
+  const { title, description, required, extraFields } = argument;
   return {
+    ...extraFields,
     name,
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),

@@ -17,6 +17,8 @@ interface Described {
   readonly _meta?: Readonly<Record<string, unknown>>;
   /** Where it comes from, in merged sources: the label of its source, and its address there. */
   readonly place?: NamedPlace;
+  /** Listed fields that this version does not know, kept as they came. */
+  readonly extraFields?: Readonly<Record<string, unknown>>;
 }
 
 /** One piece of what a read returned; without a URI or a type of its own it has those of the resource. */
@@ -168,8 +170,9 @@ function annotate(input: AnnotationInput | undefined): { annotations?: ContentAn
 }
 
 function shown(from: Described): Described {
-  const { name, title, description, mimeType, annotations, icons, _meta } = from;
+  const { name, title, description, mimeType, annotations, icons, _meta, extraFields } = from;
   return {
+    ...extraFields,
     name,
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),

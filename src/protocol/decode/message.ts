@@ -9,6 +9,8 @@ export interface Answer {
   readonly id: unknown;
   readonly result: JsonObject | undefined;
   readonly error: JsonObject | undefined;
+  /** Whether a number of the message has more digits than parsing keeps for sure. */
+  readonly hasLongNumbers: boolean;
 }
 
 /** A request of a server to the client. */
@@ -111,10 +113,10 @@ function readAnswer({ id, result, error }: JsonObject): Incoming {
   if (result !== undefined && error !== undefined) return unreadable('is both a result and an error');
   if (result !== undefined)
     return isObject(result)
-      ? { kind: 'answer', id, result, error: undefined }
+      ? { kind: 'answer', id, result, error: undefined, hasLongNumbers: scanner.longNumbers }
       : unreadable('has a result that is not an object');
   if (!isObject(error)) return unreadable('is neither a request nor an answer');
-  return { kind: 'answer', id, result: undefined, error };
+  return { kind: 'answer', id, result: undefined, error, hasLongNumbers: scanner.longNumbers };
 }
 
 function decodeText(bytes: Uint8Array): string {

@@ -16,19 +16,19 @@ export function encodeQuestion(
       const params = { message: question.message, requestedSchema: encodeForm(question.schema, elicitation) };
       return {
         method: 'elicitation/create',
-        params: elicitation === 'modes' ? { mode: 'form', ...params } : params,
+        params: { ...question.extra, ...(elicitation === 'modes' && { mode: 'form' }), ...params },
       };
     }
     case 'url':
       if (elicitation !== 'modes') return undefined;
       return {
         method: 'elicitation/create',
-        params: { mode: 'url', message: question.message, url: question.url },
+        params: { ...question.extra, mode: 'url', message: question.message, url: question.url },
       };
     case 'sample':
       return { method: 'sampling/createMessage', params: question.params };
     case 'roots':
-      return { method: 'roots/list' };
+      return { method: 'roots/list', ...(question.extra && { params: question.extra }) };
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ContentBlock } from '../../core/content.ts';
+import { withLongIntegers, writeExact } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import type { Done, Failed } from '../../core/result.ts';
 import type { Tool } from '../../core/tool.ts';
@@ -19,6 +20,7 @@ export function writeToolResult(
   tool: Tool,
   { revision, info, jsonText }: ResultStyle,
 ): string {
+  if (result.relayed?.longIntegers) return writeExactResult(result, tool, { revision, info, jsonText });
   const { features } = revision;
   const data = structuredOf(result, tool, features);
   const meta = revision.writeMeta(result.meta, info);
@@ -28,6 +30,25 @@ export function writeToolResult(
   if (meta !== undefined) text += `,"_meta":${meta}`;
   if (result.extra) text += writeExtra(result.extra);
   return `${text}}`;
+}
+
+// Slower, but every integer is written as the other server wrote it.
+function writeExactResult(result: Done | Failed, tool: Tool, style: ResultStyle): string {
+  const { revision, info } = style;
+  const longs = result.relayed?.longIntegers ?? {};
+  const data = withLongIntegers(result.data, longs, '/structuredContent');
+  const content: readonly ContentBlock[] = result.content ?? [
+    { type: 'text', text: writeExact(data) ?? 'null' },
+  ];
+  const blocks = content.map((block) => encodeBlock(block, revision.features));
+  const extra = Object.entries(result.extra ?? {}).filter(([key]) => !OWN_FIELDS.has(key));
+  const rest = { content: blocks, _meta: result.meta, ...Object.fromEntries(extra) };
+  const body: JsonObject = {
+    ...(withLongIntegers(rest, longs) as JsonObject),
+    structuredContent: structuredOf({ ...result, data }, tool, revision.features),
+    isError: result.kind === 'failed',
+  };
+  return writeExact(revision.frame(body, info)) ?? '{}';
 }
 
 /** A content block for this revision: unknown kinds become text, so that nothing is lost on an old client. */
@@ -72,9 +93,10 @@ function writeBlocks(blocks: readonly ContentBlock[], features: Features): strin
   return JSON.stringify(blocks.map((block) => encodeBlock(block, features)));
 }
 
-// A failure carries no structured data, because clients check it against the output schema.
-function structuredOf({ kind, data }: Done | Failed, tool: Tool, { structured }: Features): unknown {
-  if (kind === 'failed' || data === undefined || structured === 'none') return undefined;
+// A failure of our own carries no structured data, because clients check it against the output schema.
+function structuredOf(result: Done | Failed, tool: Tool, { structured }: Features): unknown {
+  const { kind, data, relayed } = result;
+  if ((kind === 'failed' && !relayed) || data === undefined || structured === 'none') return undefined;
   if (structured === 'any') return data;
   if (tool.outputSchema && tool.outputSchema['type'] !== 'object') return { result: data };
   return typeof data === 'object' && data !== null && !Array.isArray(data) ? data : undefined;

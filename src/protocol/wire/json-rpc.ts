@@ -1,4 +1,5 @@
 import { rowOf, ToolcribError } from '../../base/errors.ts';
+import { longIntegersOf, type LongIntegers } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import { parseEscapedKeys } from '../../base/parse-json.ts';
 import type { JsonScanner } from './json-scan.ts';
@@ -15,6 +16,8 @@ export interface RequestMessage {
   readonly idText: string;
   readonly method: string;
   readonly params: JsonObject | undefined;
+  /** Integers that a number cannot hold, by their place in the message. */
+  longIntegers?: LongIntegers | undefined;
 }
 
 /** A message that expects no response. */
@@ -57,15 +60,19 @@ export function parseMessage(bytes: Uint8Array, scanner: JsonScanner): Message |
   const problem = scanner.scan(bytes);
   if (problem) return invalid('invalid_request', `The message ${problem}.`);
   let value: unknown;
+  let longs: LongIntegers | undefined;
   try {
     const text = decode(bytes, scanner.ascii);
     value = scanner.escapedKeys ? parseEscapedKeys(text) : JSON.parse(text);
+    if (scanner.longNumbers) longs = longIntegersOf(text);
   } catch {
     return invalid('parse_error', 'The message is not valid JSON in UTF-8.');
   }
   if (Array.isArray(value)) return readBatch(value);
   if (!isObject(value)) return invalid('invalid_request', 'A message must be a JSON object.');
-  return readMessage(value, rawIdOf(bytes, scanner));
+  const message = readMessage(value, rawIdOf(bytes, scanner));
+  if (longs && message.kind === 'request') message.longIntegers = longs;
+  return message;
 }
 
 /** Frees the parameters of a request once they are read: a request may stay open for hours. */
@@ -84,8 +91,9 @@ export function encodeError(
   error: ToolcribError,
   number = error.number ?? rowOf(error.code).number,
 ): string {
-  const facts = { code: number ?? -32603, message: error.message };
-  return `{"jsonrpc":"2.0",${idText === undefined ? '' : `"id":${idText},`}"error":${withData(facts, error.data)}}`;
+  const { message, data, remote } = error;
+  const facts = { ...remote, code: number ?? -32603, message };
+  return `{"jsonrpc":"2.0",${idText === undefined ? '' : `"id":${idText},`}"error":${withData(facts, data)}}`;
 }
 
 // Data that is not JSON is left out: a refusal must not fail because of its details.

@@ -31,6 +31,8 @@ const CLOSE_BRACKET = 0x5d;
 const DIGIT_9 = 0x39;
 const UPPER_E = 0x45;
 const LOWER_E = 0x65;
+// Integers of up to this many digits are exact.
+const MAX_EXACT_DIGITS = 15;
 // With a two-digit exponent, a number of this many characters is always finite.
 const MAX_FINITE_LENGTH = 200;
 const MAX_FINITE_EXPONENT = 'e99'.length;
@@ -59,6 +61,8 @@ export class JsonScanner {
   ascii = true;
   /** Whether a key is written with an escape, which some engines misread. */
   escapedKeys = false;
+  /** Whether a number has more digits than parsing keeps for sure. */
+  longNumbers = false;
 
   constructor(limits: JsonLimits = jsonLimits) {
     this.#limits = limits;
@@ -113,6 +117,7 @@ export class JsonScanner {
     this.idEnd = -1;
     this.ascii = true;
     this.escapedKeys = false;
+    this.longNumbers = false;
   }
 
   #open(isObject: boolean): string | undefined {
@@ -166,6 +171,7 @@ export class JsonScanner {
     if (bytes[start]! >= 0x80) this.ascii = false;
     this.#position = position;
     const length = position - start;
+    if (length > MAX_EXACT_DIGITS) this.longNumbers = true;
     if (length > this.#limits.numberBytes) return `has a number of over ${this.#limits.numberBytes} digits`;
     const isFinite =
       length <= MAX_FINITE_LENGTH && (exponent === 0 || position - exponent <= MAX_FINITE_EXPONENT);

@@ -1,4 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
+import { withLongIntegers, writeExact } from '../../base/exact-json.ts';
 import { absentPrompt, absentResource, absentTemplate } from '../../core/absent-tool.ts';
 import type { CallTarget } from '../../core/make-call.ts';
 import type { Prompt, PromptMessages } from '../../core/prompts/prompt.ts';
@@ -33,11 +34,11 @@ export class ResourceAndPromptCalls {
     const uri = readUri(message.params);
     const found = await resources.find(uri, link.caller);
     const { resource, variables } = found ?? { resource: absentResource(uri), variables: {} };
-    return this.#perform(request, { kind: 'resource', resource, uri, variables }, (data) => {
+    return this.#perform(request, { kind: 'resource', resource, uri, variables }, (data, rest) => {
       const contents = (data['contents'] as readonly JsonObject[]).map((piece) =>
         encodeContents(piece, revision.features),
       );
-      return revision.frame({ ...data, contents }, this.#parts.info, 'cacheable');
+      return revision.frame({ ...rest, ...data, contents }, this.#parts.info, 'cacheable');
     });
   }
 
@@ -47,13 +48,13 @@ export class ResourceAndPromptCalls {
     const prompts = faceOf(this.#parts.source.prompts, request);
     const { name, arguments: args } = readPromptParams(message.params);
     const prompt = (await prompts.find(name, link.caller)) ?? absentPrompt(name);
-    return this.#perform(request, { kind: 'prompt', prompt, arguments: args }, (data) => {
-      const { description, messages } = data as unknown as PromptMessages;
-      const shown = messages.map(({ role, content }) => ({
-        role,
-        content: encodeBlock(content, revision.features),
+    return this.#perform(request, { kind: 'prompt', prompt, arguments: args }, (data, rest) => {
+      const { messages } = data as unknown as PromptMessages;
+      const shown = messages.map((said) => ({
+        ...said,
+        content: encodeBlock(said.content, revision.features),
       }));
-      return revision.frame({ description, messages: shown }, this.#parts.info);
+      return revision.frame({ ...rest, ...data, messages: shown }, this.#parts.info);
     });
   }
 
@@ -64,8 +65,8 @@ export class ResourceAndPromptCalls {
     const params = readCompletionParams(request.message.params);
     const target = await this.#completionTarget(params, request);
     const { argument, chosen } = params;
-    return this.#perform(request, { kind: 'completion', target, argument, chosen }, (completion) =>
-      request.revision.frame({ completion }, this.#parts.info),
+    return this.#perform(request, { kind: 'completion', target, argument, chosen }, (completion, rest) =>
+      request.revision.frame({ ...rest, completion }, this.#parts.info),
     );
   }
 
@@ -84,12 +85,15 @@ export class ResourceAndPromptCalls {
   async #perform(
     request: UnderstoodRequest,
     target: CallTarget,
-    encode: (data: JsonObject) => JsonObject,
+    encode: (data: JsonObject, rest: JsonObject) => JsonObject,
   ): Promise<string> {
     const ended = await this.#runner.run(request, target);
     if (ended.kind === 'needs_input') return encodeInputRequired(ended, { request, target }, this.#parts);
     if (ended.kind !== 'done') throw new TypeError(`${request.message.method} cannot end as ${ended.kind}.`);
-    return JSON.stringify(encode(ended.data as JsonObject));
+    const { data, meta, extra, relayed } = ended;
+    const body = encode(data as JsonObject, { ...extra, ...(meta && { _meta: meta }) });
+    const longs = relayed?.longIntegers;
+    return longs ? writeExact(withLongIntegers(body, longs))! : JSON.stringify(body);
   }
 }
 

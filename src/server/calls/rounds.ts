@@ -1,4 +1,5 @@
 import { digest } from '../../base/digest.ts';
+import { givenOf } from '../../core/call.ts';
 import { ownerOf } from '../../core/caller.ts';
 import { definitionDigest } from '../../core/definition-digest.ts';
 import type { CallTarget } from '../../core/make-call.ts';
@@ -62,7 +63,7 @@ function bindingTo(target: CallTarget): Pick<Binding, 'target' | 'arguments'> {
     case 'tool':
       return {
         target: `${target.tool.name} ${definitionDigest(target.tool)}`,
-        arguments: digest(target.arguments),
+        arguments: digest(givenOf(target)),
       };
     case 'resource':
       return { target: target.uri, arguments: '' };

@@ -1,5 +1,6 @@
 import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import { accident, rowOf, ToolcribError } from '../../base/errors.ts';
+import { longIntegersAt } from '../../base/exact-json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { absentTool } from '../../core/absent-tool.ts';
 import type { ToolCall, CallParts } from '../../core/call.ts';
@@ -30,10 +31,12 @@ export class ToolCalls {
   /** The encoded result of a call: a result, questions for the client, or a task to follow. */
   call(request: UnderstoodRequest): Awaitable<string> {
     const params = readCallParams(request.message.params);
+    const longs = request.message.longIntegers;
+    const longIntegers = longs && longIntegersAt(longs, '/params/arguments');
     return andThen(this.#parts.source.find(params.name, request.link.caller), (found) => {
       const tool = found ?? absentTool(params.name);
       checkHeaders(request, tool, params.arguments);
-      const target: ToolTarget = { kind: 'tool', tool, arguments: params.arguments };
+      const target: ToolTarget = { kind: 'tool', tool, arguments: params.arguments, longIntegers };
       return andThen(this.#runner.run(request, target), (ended) => this.#encode(ended, target, request));
     });
   }

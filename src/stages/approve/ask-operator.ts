@@ -1,8 +1,9 @@
 import type { Approval, ApprovalRequest, Approvals } from '../../core/memory/approval.ts';
-import type { ToolCall } from '../../core/call.ts';
+import { givenOf, type ToolCall } from '../../core/call.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { ownerOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { withLongIntegers, writeExact } from '../../base/exact-json.ts';
 import type { Next } from '../../core/stage.ts';
 import { governedName, isDeclaredReadOnly, type Tool } from '../../core/tool.ts';
 import { isAgreedTo, subjectOf } from './subject.ts';
@@ -65,15 +66,16 @@ export class OperatorQuestion {
     return asked.approval;
   }
 
-  #requestOf(tool: Tool, { caller, arguments: args, interview, record }: ToolCall): ApprovalRequest {
+  #requestOf(tool: Tool, call: ToolCall): ApprovalRequest {
+    const { caller, arguments: args, longIntegers, interview, record } = call;
     // The person is not shown these answers, and no question has been asked yet.
     if (interview.hasAnswers && !record.isResumed)
       throw new ToolcribError(
         'invalid_arguments',
         `${tool.name} needs to be approved, so it takes no answers ahead of its questions: call it without inputResponses.`,
       );
-    const subject = subjectOf(tool, args);
-    const text = subject === undefined ? '' : JSON.stringify(args);
+    const subject = subjectOf(tool, givenOf(call));
+    const text = subject === undefined ? '' : writeExact(withLongIntegers(args, longIntegers ?? {}))!;
     if (subject === undefined || text.length > MAX_ARGUMENTS)
       throw new ToolcribError(
         'invalid_arguments',

@@ -8,8 +8,8 @@ import { jsonDigest } from '../json-digest.ts';
  * The fingerprint of what somebody agrees to: the tool, what it promises and the arguments; `undefined` where the
  * arguments are no JSON.
  */
-export function subjectOf(tool: Tool, args: Readonly<Record<string, unknown>>): string | undefined {
-  const fingerprint = jsonDigest(args);
+export function subjectOf(tool: Tool, given: unknown): string | undefined {
+  const fingerprint = jsonDigest(given);
   return fingerprint && digest([governedName(tool), definitionDigest(tool), fingerprint]);
 }
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ToolCall } from '../../core/call.ts';
+import { givenOf, type ToolCall } from '../../core/call.ts';
 import type { Caller } from '../../core/caller.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { digest } from '../../base/digest.ts';
@@ -126,8 +126,9 @@ class CachedTool {
   }
 
   // Parts of fixed length come first, so that different keys never collide.
-  #keyOf({ arguments: args, caller }: ToolCall): string | undefined {
-    const given = jsonDigest(args);
+  #keyOf(call: ToolCall): string | undefined {
+    const { caller } = call;
+    const given = jsonDigest(givenOf(call));
     const scope = this.#isShared ? tenantScopes.of(caller) : callerScopes.of(caller);
     return given === undefined || scope === undefined ? undefined : this.#prefix + given + scope;
   }
@@ -136,8 +137,10 @@ class CachedTool {
 // Each call gets an error object of its own, because errors are recorded by identity.
 function ownCopy(error: unknown): unknown {
   if (!(error instanceof ToolcribError)) return error;
-  const { code, message, data, incident } = error;
+  const { code, message, data, incident, number, remote } = error;
   return new ToolcribError(code, message, {
+    ...(number !== undefined && { number }),
+    ...(remote && { remote }),
     ...(data && { data }),
     ...(incident !== undefined && { incident }),
     ...('cause' in error && { cause: error.cause }),

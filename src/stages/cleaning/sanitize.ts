@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { authorFailure } from '../../core/author-failure.ts';
 import type { Call, Clean } from '../../core/call.ts';
 import type { ContentBlock, TextBlock } from '../../core/content.ts';
-import { accident, ToolcribError } from '../../base/errors.ts';
+import { accident, ToolcribError, type ErrorDetails } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { linearPattern } from '../../base/linear-pattern.ts';
 import type { Question } from '../../core/question.ts';
@@ -153,8 +153,9 @@ class Answers {
       const message = cleaner.text(error.message);
       cleaner.checkSize();
       const data = error.data && cleaner.data(error.data);
-      if (message === error.message && data === error.data) return error;
-      return cleanError(error, message, data);
+      const remote = error.remote && cleaner.data(error.remote);
+      if (message === error.message && data === error.data && remote === error.remote) return error;
+      return cleanError(error, message, { ...(data && { data }), ...(remote && { remote }) });
     } catch (problem) {
       if (!(problem instanceof ToolcribError))
         return accident('tool_failed', 'The tool failed with something that is not JSON', problem);
@@ -164,7 +165,7 @@ class Answers {
 
   #ending(result: Done | Failed, record: CallRecord): Result {
     const cleaner = this.#cleaner;
-    const { data, meta, extra, content } = result;
+    const { data, meta, extra, content, relayed } = result;
     const cleanData = data === undefined ? data : cleaner.data(data);
     const cleanMeta = meta && cleaner.data(meta);
     const cleanExtra = extra && cleaner.blocks(extra);
@@ -178,13 +179,24 @@ class Answers {
       ...(cleanData !== undefined && { data: cleanData }),
       ...(cleanMeta && { meta: cleanMeta }),
       ...(cleanExtra && { extra: cleanExtra }),
+      ...(relayed && { relayed }),
     };
   }
 
   #reading(result: Done | Failed, record: CallRecord): Result {
-    const data = this.#cleaner.blocks(result.data);
-    record.measure(this.#cleaner.bytes);
-    return data === result.data ? result : { ...result, data };
+    const cleaner = this.#cleaner;
+    const { meta, extra } = result;
+    const data = cleaner.blocks(result.data);
+    const cleanMeta = meta && cleaner.data(meta);
+    const cleanExtra = extra && cleaner.blocks(extra);
+    record.measure(cleaner.bytes);
+    if (data === result.data && cleanMeta === meta && cleanExtra === extra) return result;
+    return {
+      ...result,
+      data,
+      ...(cleanMeta && { meta: cleanMeta }),
+      ...(cleanExtra && { extra: cleanExtra }),
+    };
   }
 
   #content(blocks: readonly ContentBlock[]): readonly ContentBlock[] {
@@ -275,7 +287,9 @@ class Answers {
     // The user must visit the URL, which may contain a token that belongs there.
     const message = this.#cleaner.text(question.message);
     const url = cleanText(question.url);
-    return message === question.message && url === question.url ? question : { kind: 'url', message, url };
+    const extra = question.extra && this.#cleaner.blocks(question.extra);
+    if (message === question.message && url === question.url && extra === question.extra) return question;
+    return { kind: 'url', message, url, ...(extra && { extra }) };
   }
 }
 
@@ -309,12 +323,13 @@ function firstBytes(text: string, bytes: number): string {
   return cleanText(text.slice(0, read));
 }
 
-function cleanError(error: ToolcribError, message: string, data: ToolcribError['data']): ToolcribError {
-  const clean = new ToolcribError(error.code, message, {
-    ...(data && { data }),
+function cleanError(error: ToolcribError, message: string, clean: ErrorDetails): ToolcribError {
+  const copy = new ToolcribError(error.code, message, {
+    ...clean,
+    ...(error.number !== undefined && { number: error.number }),
     ...('cause' in error && { cause: error.cause }),
     ...(error.incident !== undefined && { incident: error.incident }),
   });
-  if (recorded.has(error)) recorded.add(clean);
-  return clean;
+  if (recorded.has(error)) recorded.add(copy);
+  return copy;
 }

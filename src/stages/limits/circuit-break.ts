@@ -127,6 +127,7 @@ function verdictOn(error: unknown): BreakerVerdict {
     // The tool ran and failed by itself.
     case 'tool_failed':
     case 'invalid_output':
+    case 'remote_error':
       return 'answered';
     default:
       return 'unclear';
