@@ -40,6 +40,7 @@ export const errorTable = {
   unknown_prompt: { reply: 'error', number: -32602 },
   unknown_task: { reply: 'error', number: -32602 },
   invalid_state: { reply: 'error', number: -32602 },
+  wait_ended: { reply: 'error', number: -32602 },
   incomplete_meta: { reply: 'error', number: -32602, status: 400 },
   internal: { reply: 'error', number: -32603 },
   record_unavailable: { reply: 'error', number: -32603, status: 503 },

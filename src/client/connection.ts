@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
+import { logLevels, type ClientLogLevel } from '../core/call.ts';
 import { isObject } from '../base/json.ts';
 import { decodeMessages, type Answer, type Incoming, type Notice } from '../protocol/decode/message.ts';
 import { subjectOf } from '../protocol/wire/headers.ts';
@@ -17,6 +18,12 @@ export interface SendOptions extends RequestOptions {
   /** Headers that repeat arguments, names and values in turn. */
   readonly headers?: readonly string[];
   readonly onNotice?: Exchange['onNotice'];
+  readonly onQuestion?: Exchange['onQuestion'];
+  readonly onLog?: Exchange['onLog'];
+  /** What the client behind this request can do, instead of what the connection declares. */
+  readonly capabilities?: JsonObject;
+  /** The least important log entries to be told of, instead of those the connection asks for. */
+  readonly logLevel?: ClientLogLevel;
   /** The longest it may take, whatever progress it reports. */
   readonly absoluteMs?: number;
   /** A stream that stays open: the server may say as much on it as it likes. */
@@ -31,7 +38,10 @@ export interface ConnectionParts {
   readonly limits: Limits;
   readonly questions: ServerQuestions;
   /** The `_meta` every request of this dialect carries, as JSON text. */
-  readonly metaText: (dialect: Dialect) => string | undefined;
+  readonly metaText: (
+    dialect: Dialect,
+    own: Pick<SendOptions, 'capabilities' | 'logLevel'>,
+  ) => string | undefined;
   readonly trace: (() => Readonly<Record<string, string>> | undefined) | undefined;
   onNotice(notice: Notice): void;
   onWarning(text: string): void;
@@ -125,7 +135,7 @@ export class Connection implements Receiver, ExchangeKeeper {
       params,
       meta: options.meta,
       trace: this.#parts.trace?.(),
-      base: dialect && this.#parts.metaText(dialect),
+      base: dialect && this.#parts.metaText(dialect, options),
       wantsProgress: options.onProgress !== undefined,
     });
     const subject = subjectOf(method, params);
@@ -133,6 +143,8 @@ export class Connection implements Receiver, ExchangeKeeper {
     const exchange = new Exchange({ id, method, body: text, subject, headers }, this, { resolve, reject });
     exchange.onProgress = options.onProgress;
     exchange.onNotice = options.onNotice;
+    exchange.onQuestion = options.onQuestion;
+    exchange.onLog = options.onLog;
     if (options.isEndless === true) exchange.messages = -Infinity;
     return exchange;
   }
@@ -194,7 +206,9 @@ export class Connection implements Receiver, ExchangeKeeper {
         return;
       case 'request':
         if (!this.#isCounted(exchange)) return;
-        return this.#parts.questions.take(incoming, exchange, (text) => this.#parts.transport.post(text));
+        return this.#parts.questions.take(incoming, exchange ?? this.#onlyCall(), (text) =>
+          this.#parts.transport.post(text),
+        );
       case 'unreadable': {
         const text = `${this.#parts.transport.label} sent a message that ${incoming.reason}.`;
         if (exchange) exchange.fail(new ToolcribError('invalid_answer', text));
@@ -239,8 +253,23 @@ export class Connection implements Receiver, ExchangeKeeper {
     const { method, params } = notice;
     if (method === 'notifications/progress') return this.#progress(params, on);
     if (method === 'notifications/cancelled') this.#parts.questions.withdraw(params['requestId']);
+    if (method === 'notifications/message' && this.#log(params, on)) return;
     if (on?.onNotice) return on.onNotice(method, params);
     this.#parts.onNotice(notice);
+  }
+
+  // What comes on no stream of its own belongs to a call only where there is no other.
+  #onlyCall(): Exchange | 'several' | undefined {
+    const calls = this.#pending.all().filter(({ onQuestion }) => onQuestion);
+    return calls.length > 1 ? 'several' : calls[0];
+  }
+
+  #log({ level, data, logger }: JsonObject, on: Exchange | undefined): boolean {
+    const call = on ?? this.#onlyCall();
+    const known = logLevels.find((name) => name === level);
+    if (call === undefined || call === 'several' || !call.onLog || !known) return false;
+    call.onLog(known, data, typeof logger === 'string' ? logger : undefined);
+    return true;
   }
 
   #progress({ progressToken, progress, total, message }: JsonObject, on: Exchange | undefined): void {

@@ -1,4 +1,4 @@
-import type { Progress } from '../core/call.ts';
+import type { ClientLogLevel, Progress } from '../core/call.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 
 /** The answer to a request, and the message it came in. */
@@ -9,6 +9,15 @@ export interface Received {
   /** Whether a number of the message has more digits than parsing keeps for sure. */
   readonly hasLongNumbers?: boolean;
 }
+
+/** Something a server wants answered while a request waits. */
+export interface ServerQuestion {
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** Told of a log entry. */
+export type OnLog = (level: ClientLogLevel, data: unknown, logger?: string) => void;
 
 /** What is sent. */
 export interface Outgoing {
@@ -38,6 +47,10 @@ export class Exchange {
   onProgress: ((progress: Progress) => void) | undefined;
   /** Told of everything on the stream of this request that is neither an answer nor progress. */
   onNotice: ((method: string, params: JsonObject) => void) | undefined;
+  /** Answers what the server asks in the middle of this request. */
+  onQuestion: ((asked: ServerQuestion) => Promise<JsonObject>) | undefined;
+  /** Told of the log entries that belong to this request. */
+  onLog: OnLog | undefined;
   /** Stops what the transport does for it. */
   stop: (() => void) | undefined;
   /** Undoes the listener for the caller's signal. */

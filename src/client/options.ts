@@ -61,6 +61,13 @@ export interface ClientOptions {
   readonly protocol?: 'auto' | 'modern' | 'legacy' | (string & {});
   /** Answers what the server asks; what has no handler is not declared. */
   readonly handlers?: QuestionHandlers;
+  /**
+   * What is declared to the server without a handler, because the calls of `client.call` bring their own client to
+   * answer: the capabilities of that client. A server of the newest revision is told with each call instead.
+   */
+  readonly capabilities?: Readonly<Record<string, unknown>>;
+  /** Who the server is to people: stands in front of what it asks them, and in failures of its connection. */
+  readonly askedBy?: string;
   readonly timeouts?: Partial<Timeouts>;
   readonly limits?: Partial<Limits>;
   /** Whether arguments are checked against the tool's schema before they are sent; they are unless `false`. */

@@ -7,7 +7,7 @@ import type { Notice } from '../protocol/decode/message.ts';
 import type { Implementation } from '../protocol/revisions/revision.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import { metaKeys } from '../protocol/wire/meta.ts';
-import { Connection } from './connection.ts';
+import { Connection, type SendOptions } from './connection.ts';
 import { Listeners } from './listeners.ts';
 import { handshake, open, type OpeningParts, type ServerFacts } from './opening.ts';
 import { defaultLimits, defaultTimeouts, type ClientOptions, type Limits, type Timeouts } from './options.ts';
@@ -51,6 +51,10 @@ export interface ClientSetup {
   readonly transport: (needs: TransportNeeds) => Transport;
 }
 
+type MetaFacts = Pick<SendOptions, 'capabilities' | 'logLevel'>;
+
+// As many kinds of clients as there usually are behind one connection.
+const MAX_META_TEXTS = 64;
 const NAMELESS: Implementation = { name: 'toolcrib', version: '0' };
 
 /** The far side of a connection: what it speaks, how it stands, and how to reach it. */
@@ -96,7 +100,7 @@ export class Peer {
       timeouts,
       limits,
       questions: this.questions,
-      metaText: (dialect) => this.#metaText(dialect),
+      metaText: (dialect, own) => this.#metaText(dialect, own),
       trace: options.trace,
       onNotice: (notice) => this.onNotice?.(notice),
       onWarning,
@@ -107,7 +111,7 @@ export class Peer {
       transport: this.#transport,
       options,
       info: options.info ?? NAMELESS,
-      capabilities: capabilitiesOf(options.handlers ?? {}),
+      capabilities: { ...options.capabilities, ...capabilitiesOf(options.handlers ?? {}) },
       address,
       timeoutMs: timeouts.connectMs,
       probeMs,
@@ -123,6 +127,11 @@ export class Peer {
   /** How the connection stands. */
   get state(): ConnectionState {
     return this.#state;
+  }
+
+  /** Whether what the server asks is answered here. */
+  get hasHandlers(): boolean {
+    return Object.keys(this.options.handlers ?? {}).length > 0;
   }
 
   /** What the server says of itself. */
@@ -165,8 +174,8 @@ export class Peer {
   async #settle({ era, capabilities }: ServerFacts): Promise<void> {
     this.#setState({ kind: 'connected' });
     if (era !== 'legacy') return;
-    const { handlers = {}, logLevel } = this.options;
-    const speaksUp = Object.keys(capabilities).length > 0 || Object.keys(handlers).length > 0;
+    const { logLevel } = this.options;
+    const speaksUp = Object.keys(capabilities).length > 0 || this.hasHandlers;
     if (speaksUp) this.#transport.listen?.();
     if (logLevel && 'logging' in capabilities)
       await this.connection.request('logging/setLevel', { level: logLevel });
@@ -184,23 +193,33 @@ export class Peer {
     this.listeners.tell('state', state);
   }
 
-  // The same for every request, so it is written once.
-  #metaText({ era, version }: Dialect): string | undefined {
+  // The same for most requests, so it is written once.
+  #metaText(
+    { era, version }: Dialect,
+    { capabilities, logLevel = this.options.logLevel }: MetaFacts,
+  ): string | undefined {
     if (era === 'legacy') return undefined;
-    let text = this.#metaTexts.get(version);
+    const key = capabilities ? `${version} ${logLevel} ${JSON.stringify(capabilities)}` : version;
+    let text = this.#metaTexts.get(key);
     if (text === undefined) {
-      const { handlers = {}, info = NAMELESS, tasks = true, logLevel } = this.options;
       const meta: JsonObject = {
         [metaKeys.protocolVersion]: version,
-        [metaKeys.clientInfo]: info,
-        [metaKeys.clientCapabilities]: {
-          ...capabilitiesOf(handlers),
-          ...(tasks && { extensions: { [TASKS_EXTENSION]: {} } }),
-        },
+        [metaKeys.clientInfo]: this.options.info ?? NAMELESS,
+        [metaKeys.clientCapabilities]: capabilities ?? this.#ownCapabilities(),
         ...(logLevel && { [metaKeys.logLevel]: logLevel }),
       };
-      this.#metaTexts.set(version, (text = JSON.stringify(meta)));
+      if (this.#metaTexts.size >= MAX_META_TEXTS) this.#metaTexts.clear();
+      this.#metaTexts.set(key, (text = JSON.stringify(meta)));
     }
     return text;
+  }
+
+  #ownCapabilities(): JsonObject {
+    const { handlers = {}, tasks = true, capabilities } = this.options;
+    return {
+      ...capabilities,
+      ...capabilitiesOf(handlers),
+      ...(tasks && { extensions: { [TASKS_EXTENSION]: {} } }),
+    };
   }
 }

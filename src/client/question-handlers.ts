@@ -123,8 +123,8 @@ async function answerRoots(
   return { roots: await handle(context) };
 }
 
-// Anything else could start a program or read a file when it is opened.
-function isPage(url: string): boolean {
+/** Whether an address is a page: anything else could start a program or read a file when it is opened. */
+export function isPage(url: string): boolean {
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 }
 

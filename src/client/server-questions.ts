@@ -28,7 +28,7 @@ export class ServerQuestions {
   }
 
   /** Answers a request; never throws. */
-  take(request: ServerRequest, exchange: Exchange | undefined, post: Post): void {
+  take(request: ServerRequest, exchange: Exchange | 'several' | undefined, post: Post): void {
     // An answer is kept until the server has taken it, so a server that only asks gets no more of them.
     if (this.#underWay >= this.#parts.maxOpen + MOST_UNSENT) return;
     this.#underWay++;
@@ -67,19 +67,23 @@ export class ServerQuestions {
       controller.abort(new ToolcribError('cancelled', 'The connection is closed.'));
   }
 
-  async #answer(request: ServerRequest, exchange: Exchange | undefined): Promise<string> {
+  async #answer(request: ServerRequest, on: Exchange | 'several' | undefined): Promise<string> {
     const { id, method } = request;
     const idText = JSON.stringify(id);
     if (method === 'ping') return resultText(idText, {});
     if (this.#open.size >= this.#parts.maxOpen || this.#open.has(id))
       return encodeError(idText, new ToolcribError('busy', 'Too many questions are open.'), -32603);
+    if (on === 'several') return encodeError(idText, unclearWhose(), -32603);
+    const exchange = on;
     const controller = new AbortController();
     this.#open.set(id, controller);
     // A person may take longer than a tool; the limit begins anew with the answer.
     exchange?.pause();
     try {
       const context = { server: this.#parts.server(), signal: controller.signal };
-      const answer = answerQuestion(request, this.#parts.handlers, context);
+      const answer = exchange?.onQuestion
+        ? exchange.onQuestion(request)
+        : answerQuestion(request, this.#parts.handlers, context);
       if (!answer) return encodeError(idText, cannotAnswer(method), -32601);
       return resultText(idText, await answer);
     } catch (error) {
@@ -96,6 +100,14 @@ export class ServerQuestions {
     this.#parts.onWarning(`A handler failed: ${String(error)}`);
     return knownError(accident('internal', 'The client could not answer', error));
   }
+}
+
+// A person would be asked for the call of somebody else.
+function unclearWhose(): ToolcribError {
+  return new ToolcribError(
+    'cannot_ask',
+    'Several calls are under way on this connection, so it is not clear which of them asks.',
+  );
 }
 
 function cannotAnswer(method: string): ToolcribError {

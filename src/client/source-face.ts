@@ -8,6 +8,7 @@ import type { Result } from '../core/result.ts';
 import type { Change, FoundResource, PromptFace, ResourceFace } from '../core/source.ts';
 import { fromListed, type ListedTool, type Tool } from '../core/tool.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
+import { checkValue } from './calls/known-tools.ts';
 import type { Client } from './client.ts';
 import type { Relay } from './relay/relay.ts';
 
@@ -75,14 +76,22 @@ export class SourceFace {
   }
 
   #tool(listed: ListedTool): Tool {
-    return fromListed(
-      { ...listed, description: listed.description ?? '' },
+    const { execution: _tasks, ...shown } = listed;
+    const tool = fromListed(
+      { ...shown, description: listed.description ?? '' },
       async (args, { signal, progress }) => {
         const onProgress = (done: { progress: number; total?: number; message?: string }): void =>
           progress(done.progress, done.total, done.message);
         return (await this.#client.callTool(listed.name, args, { signal, onProgress })).raw;
       },
     );
+    const { inputSchema, outputSchema } = tool;
+    return Object.freeze({
+      ...tool,
+      asksLive: true,
+      parseInput: (value: unknown) => checkValue(inputSchema, value),
+      ...(outputSchema && { parseOutput: (value: unknown) => checkValue(outputSchema, value) }),
+    });
   }
 
   #resource(item: JsonObject): Resource[] {

@@ -51,10 +51,14 @@ export interface Publication {
 
 /** What a call can do towards its client while it runs; what the client did not ask for or cannot take is left out. */
 export interface Voice {
-  readonly report?: (progress: Progress) => void;
+  readonly report?: ((progress: Progress) => void) | undefined;
   readonly log?: (level: ClientLogLevel, data: unknown, logger?: string) => void;
+  /** The least important log entries the client wants; none where it is left out. */
+  readonly logLevel?: ClientLogLevel | undefined;
   /** Lets the call go on as a task. */
   readonly detach?: (() => void) | undefined;
+  /** Lets the call ask, and wait while its client brings the answers with a further request. */
+  readonly park?: (() => void) | undefined;
   /** Keeps something for the caller to fetch, and returns the link. */
   readonly publish?: ((publication: Publication) => ResourceLinkBlock) | undefined;
   /** Closes the stream; the client comes back for the rest. */

@@ -42,6 +42,8 @@ export class Interview {
   #stopTime: (() => void) | undefined;
   #asker: Asker | undefined;
   #clean: CleanQuestions | undefined;
+  /** What another server, which asked in an earlier round, wants back with the answers. */
+  farState: string | undefined;
   /** Looks at the questions that end a run, while the stages can still see how it ends. */
   readonly checker: QuestionCheck | undefined;
 
@@ -78,6 +80,11 @@ export class Interview {
   /** Whether answers came with the call. */
   get hasAnswers(): boolean {
     return this.#given.size > 0;
+  }
+
+  /** The answers that came with the call and that nobody has asked for. */
+  get unused(): ReadonlyMap<string, unknown> {
+    return new Map([...this.#given].filter(([key]) => !this.#keys?.has(key)));
   }
 
   /** How many questions the handler has put. */
@@ -127,6 +134,17 @@ export class Interview {
     return waiting;
   }
 
+  /** Puts questions of a call that runs elsewhere; the answers come back as the client gave them. */
+  async relay(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
+    if (!this.#asker)
+      throw new ToolcribError('cannot_ask', 'This needs to ask the client something, which it cannot be.');
+    this.#asked += questions.size;
+    const answers = await this.#ask(questions, this.#asker);
+    for (const [key, question] of questions)
+      if (readAnswer(question, answers.get(key)) === undefined) throw notAnswered();
+    return answers;
+  }
+
   async #flush(): Promise<void> {
     const pending = this.#pending!;
     this.#pending = undefined;
@@ -136,27 +154,34 @@ export class Interview {
       for (const { reject } of pending.values()) reject(new InputRequired());
       return;
     }
-    // A person gets more time than a handler; questions may overlap, and time runs again with the last answer.
-    if (this.#waiting++ === 0) this.#stopTime?.();
     try {
-      const answers = await this.#asker.ask(this.#clean ? this.#clean(questions) : questions);
+      const answers = await this.#ask(questions, this.#asker);
       for (const [key, { question, resolve, reject }] of pending) {
         const answer = readAnswer(question, answers.get(key));
         if (answer !== undefined) resolve(answer);
-        else
-          reject(
-            new ToolcribError(
-              'cannot_ask',
-              'The client answered a question with something else than was asked for.',
-            ),
-          );
+        else reject(notAnswered());
       }
     } catch (error) {
       for (const { reject } of pending.values()) reject(error);
+    }
+  }
+
+  // A person gets more time than a handler; questions may overlap, and time runs again with the last answer.
+  async #ask(questions: ReadonlyMap<string, Question>, asker: Asker): Promise<ReadonlyMap<string, unknown>> {
+    if (this.#waiting++ === 0) this.#stopTime?.();
+    try {
+      return await asker.ask(this.#clean ? this.#clean(questions) : questions);
     } finally {
       if (--this.#waiting === 0) this.#stopTime = this.#startTime?.();
     }
   }
+}
+
+function notAnswered(): ToolcribError {
+  return new ToolcribError(
+    'cannot_ask',
+    'The client answered a question with something else than was asked for.',
+  );
 }
 
 const NONE: ReadonlyMap<string, unknown> = new Map();

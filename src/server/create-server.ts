@@ -19,6 +19,7 @@ import { createMethods } from './calls/methods.ts';
 import type { ServerOptions } from './options.ts';
 import type { ServerParts } from './parts.ts';
 import { metadataOf } from './http/protected-resource.ts';
+import { ParkedCalls } from './calls/parked-calls.ts';
 import { Publications } from './calls/publications.ts';
 import { KeepAlive } from './sessions/keep-alive.ts';
 import { RequestRates } from './request-rates.ts';
@@ -100,6 +101,7 @@ export function createServer(options: ServerOptions): Server {
   const sessionRequests = new SessionRequests(sessions, parts.keepAlive, rates);
   const dismissals: Server['dismissals'] = new Set([
     (isGone) => subscriptions.dismiss(isGone),
+    (isGone) => parts.parked.dismiss(isGone),
     (isGone) => void dismissFrom(sessions, isGone, log),
   ]);
   const metadata = options.resource && metadataOf(options.resource);
@@ -124,14 +126,27 @@ export function createServer(options: ServerOptions): Server {
     dismissals,
     // Each by itself: one that fails must not let those who are gone stay elsewhere.
     dismiss: (isGone) => dismissals.forEach((dismiss) => accidents.contain(() => dismiss(isGone))),
+    ...endingsOf(parts, exchange, subscriptions),
+  };
+}
+
+function endingsOf(
+  { sessions, parked, tasks }: ServerParts,
+  exchange: Exchange,
+  subscriptions: Subscriptions,
+): Pick<Server, 'close' | 'stopCalls'> {
+  const reason = (): ToolcribError => new ToolcribError('cancelled', 'The server is stopping.');
+  return {
     close() {
       subscriptions.end();
       sessions.endStreams();
+      // Their clients cannot come back.
+      parked.stop(reason());
     },
     stopCalls() {
-      const reason = new ToolcribError('cancelled', 'The server is stopping.');
-      exchange.stop(reason);
-      parts.tasks.stop(reason);
+      exchange.stop(reason());
+      parked.stop(reason());
+      tasks.stop(reason());
     },
   };
 }
@@ -177,6 +192,7 @@ function createParts(options: Defaulted): ServerParts {
     seal: new Seal({ keys: memory.keys, spent: memory.spent, clock }),
     sessions: new Sessions(memory, clock),
     tasks: new Tasks(memory.tasks, clock),
+    parked: new ParkedCalls(clock),
     announcer: new Announcer(source, options.accidents),
     keepAlive: new KeepAlive(clock, options.accidents),
     waiting: new CallerLimit('questions', questionLimits, 'cannot_ask'),

@@ -5,6 +5,7 @@ import type { Implementation, JsonText } from '../protocol/revisions/revision.ts
 import type { Announcer } from './sessions/announcer.ts';
 import type { Publications } from './calls/publications.ts';
 import type { KeepAlive } from './sessions/keep-alive.ts';
+import type { ParkedCalls } from './calls/parked-calls.ts';
 import type { Seal } from './calls/seal.ts';
 import type { CallerLimit } from './caller-limit.ts';
 import type { Sessions } from './sessions/sessions.ts';
@@ -24,6 +25,8 @@ export interface ServerParts {
   readonly seal: Seal;
   readonly sessions: Sessions;
   readonly tasks: Tasks;
+  /** The calls that wait for a further request of their client. */
+  readonly parked: ParkedCalls;
   readonly announcer: Announcer;
   readonly keepAlive: KeepAlive;
   /** The questions that wait for their answers. */

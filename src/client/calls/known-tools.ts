@@ -4,7 +4,7 @@ import type { ListedTool } from '../../core/tool.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { checkSchema } from '../../schema/check.ts';
 import { mirrorsOf } from '../../schema/mirrors.ts';
-import type { JsonSchema } from '../../schema/schema.ts';
+import type { JsonSchema, Outcome } from '../../schema/schema.ts';
 import { describeIssues, validatorOf } from '../../schema/validator.ts';
 import type { CallResult } from './call-result.ts';
 import { InvalidArguments } from '../errors.ts';
@@ -73,6 +73,11 @@ function isTyped(block: unknown): boolean {
 const KNOWN: ReadonlySet<string> = new Set(['text', 'image', 'audio', 'resource_link', 'resource']);
 
 const checks = new WeakMap<JsonSchema, ReturnType<typeof validatorOf> | null>();
+
+/** Holds a value against a schema of a server; one that cannot be checked is left to the server. */
+export function checkValue(schema: JsonSchema, value: unknown): Outcome {
+  return checkOf(schema)?.(value) ?? { value };
+}
 
 // Looked at before it is compiled: a schema from elsewhere may try to be fetched, to never end or to fill memory.
 function checkOf(schema: JsonSchema): ReturnType<typeof validatorOf> | null {

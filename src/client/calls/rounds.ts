@@ -39,7 +39,8 @@ export async function throughRounds(
   return received;
 }
 
-function readAsked(asked: unknown, state: unknown): Asked | undefined {
+/** What a server that ends a request with questions asks; `undefined` where it only wants to be sent its state. */
+export function readAsked(asked: unknown, state: unknown): Asked | undefined {
   if (asked === undefined && typeof state === 'string') return undefined;
   if (!isObject(asked)) throw unclear('asks for input without saying what');
   const questions = Object.entries(asked).map(([key, question]) => {

@@ -45,7 +45,7 @@ test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28']
 test('fields this version does not know go along', () => {
   const extra = { later: { a: 1 }, _meta: { 'acme.com/x': 1 } };
   for (const question of [form, page, roots])
-    expect(encoded({ ...question, extra } as Question, '2026-07-28')).toMatchObject({ params: extra });
+    expect(encoded({ ...question, extra }, '2026-07-28')).toMatchObject({ params: extra });
   expect(encoded({ ...form, extra }, '2025-06-18')).toEqual({
     method: 'elicitation/create',
     params: { ...extra, ...fields },

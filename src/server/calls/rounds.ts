@@ -18,6 +18,8 @@ export const FIRST_ROUND: Opened = { answers: new Map(), round: 0 };
 /** Questions that ended a run, and how often the call had asked before. */
 export interface Asking extends NeedsInput {
   readonly round?: number;
+  /** The name of the call, where it waits instead of being run again. */
+  readonly parked?: string;
 }
 
 /** The request and target of a call that asks. */
@@ -37,19 +39,19 @@ export async function openRound(
   if (state === undefined) return { answers: new Map(now), round: 0 };
   const opened = await seal.open(state, bindingOf(request, target), answerUse(target));
   // What was sealed comes last: later questions were put on the strength of it, so it cannot be answered anew.
-  return { answers: new Map([...now, ...opened.answers]), round: opened.round };
+  return { ...opened, answers: new Map([...now, ...opened.answers]) };
 }
 
 /** The encoded result that asks the client: its questions, and the sealed answers so far. */
 export async function encodeInputRequired(
-  { questions, answers, round = 0 }: Asking,
+  { questions, answers, round = 0, state, parked }: Asking,
   { request, target }: AskingCall,
   { seal, info }: ServerParts,
 ): Promise<string> {
   const body = {
     resultType: 'input_required',
     inputRequests: encodeQuestions(questions, request),
-    requestState: await seal.close({ answers, round: round + 1 }, bindingOf(request, target)),
+    requestState: await seal.close({ answers, round: round + 1, state, parked }, bindingOf(request, target)),
   };
   return JSON.stringify(request.revision.frame(body, info));
 }

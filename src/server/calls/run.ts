@@ -2,6 +2,7 @@ import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import { Deadlines } from '../../base/deadlines.ts';
 import { accident, knownError, rowOf, ToolcribError, type ErrorCode } from '../../base/errors.ts';
 import type { Call } from '../../core/call.ts';
+import type { Caller } from '../../core/caller.ts';
 import { Interview, type Asker, type QuestionCheck } from '../../core/interview.ts';
 import { makeCall, targetName, type CallTarget } from '../../core/make-call.ts';
 import type { Question } from '../../core/question.ts';
@@ -14,10 +15,12 @@ import type { ServerParts } from '../parts.ts';
 import type { UnderstoodRequest } from '../request.ts';
 import { questionLimits } from '../caller-limit.ts';
 import { askOnStream, encodeQuestions, requireCapabilities } from './asking.ts';
+import type { ParkedCall } from './parked-calls.ts';
 import { FIRST_ROUND, openRound, type Asking } from './rounds.ts';
 import { MAX_ROUNDS, type Opened } from './seal.ts';
 import type { RunningTask } from './tasks.ts';
-import { CallVoice, type Detachable } from './voice.ts';
+import { CallVoice, type Lasting } from './voice.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /** How running a call went on: it ended, or it goes on as a task. */
 export type Ended = Done | Failed | Asking | Detached;
@@ -44,11 +47,14 @@ export class Runner {
     const { revision, message } = request;
     const resumption = revision.era === 'modern' ? readResumption(message.params) : undefined;
     if (!resumption) return this.#start(request, target, FIRST_ROUND);
-    return openRound({ request, target }, resumption, this.#parts.seal).then((opened) =>
-      andThen(this.#start(request, target, opened), (ended) =>
-        ended.kind === 'needs_input' ? { ...ended, round: opened.round } : ended,
-      ),
-    );
+    return openRound({ request, target }, resumption, this.#parts.seal).then((opened) => {
+      const { parked } = opened;
+      const ended =
+        parked === undefined
+          ? this.#start(request, target, opened)
+          : this.#parts.parked.take(parked, request.link.caller).resume(request, opened);
+      return andThen(ended, (how) => (how.kind === 'needs_input' ? { ...how, round: opened.round } : how));
+    });
   }
 
   #start(request: UnderstoodRequest, target: CallTarget, opened: Opened): Awaitable<Ended> {
@@ -66,6 +72,11 @@ export class Runner {
 // As long as sealed state is good for.
 const ANSWER_MS = 10 * 60_000;
 
+function mayAskLive(target: CallTarget): boolean {
+  if (target.kind === 'tool') return target.tool.asksLive === true;
+  return target.kind !== 'completion';
+}
+
 async function failLater(error: unknown): Promise<never> {
   throw error;
 }
@@ -79,27 +90,37 @@ interface RunOptions {
 }
 
 /** One call while it runs. */
-class Run implements Asker, QuestionCheck, Detachable {
+class Run implements Asker, QuestionCheck, Lasting, ParkedCall {
   readonly #call: Call;
-  readonly #round: number;
-  readonly #request: UnderstoodRequest;
   readonly #parts: ServerParts;
   readonly #deadlines: Deadlines;
-  readonly #canDetach: boolean;
+  readonly #voice: CallVoice;
+  readonly canDetach: boolean;
+  readonly canPark: boolean;
+  #round: number;
+  #request: UnderstoodRequest;
+  #room: WaitingRoom | undefined;
+  #ended: Promise<Result> | undefined;
   #stopDeadline: (() => void) | undefined;
   #waiting = 0;
   #over = false;
   #detached: Promise<RunningTask> | undefined;
   #onDetach: ((task: Promise<RunningTask>) => void) | undefined;
 
-  constructor({ request, target, opened: { answers, round }, parts, deadlines }: RunOptions) {
+  constructor({ request, target, opened: { answers, round, state }, parts, deadlines }: RunOptions) {
     const { link, client, message, revision } = request;
     const isModern = revision.era === 'modern';
     this.#round = round;
     this.#request = request;
     this.#parts = parts;
     this.#deadlines = deadlines;
-    this.#canDetach = isModern && target.kind === 'tool' && canDo(client.capabilities, 'tasks');
+    this.canDetach = isModern && target.kind === 'tool' && canDo(client.capabilities, 'tasks');
+    this.canPark = isModern && !this.canDetach && mayAskLive(target);
+    this.#voice = new CallVoice(
+      request,
+      parts.publications,
+      this.canDetach || this.canPark ? this : undefined,
+    );
     // The run itself, not closures: made for every call, they outlive the young generation and cost more than the call.
     this.#call = makeCall(target, {
       caller: link.caller,
@@ -107,9 +128,14 @@ class Run implements Asker, QuestionCheck, Detachable {
       meta: metaOf(message.params),
       cancellation: link.cancellation,
       interview: isModern ? new Interview(answers, undefined, this) : new Interview(answers, this),
-      voice: new CallVoice(request, parts.publications, this.#canDetach ? this : undefined),
+      voice: this.#voice,
       record: new CallRecord(round > 0 ? 'resumed' : 'first'),
     });
+    this.#call.interview.farState = state;
+  }
+
+  get caller(): Caller {
+    return this.#call.caller;
   }
 
   go(): Awaitable<Ended> {
@@ -120,9 +146,10 @@ class Run implements Asker, QuestionCheck, Detachable {
       this.#end();
       return this.#detached ? this.#goOn(this.#detached, Promise.resolve(work)) : work;
     }
-    // Only a call that can become a task has something to clear up: a promise more for every other call would cost.
-    if (!this.#canDetach) return work;
+    // Only a call that can outlast its request has something to clear up: a promise more for others would cost.
+    if (!this.canDetach && !this.canPark) return work;
     const ended = work.finally(() => this.#end());
+    if (this.canPark) return this.#waitingRoom().next((this.#ended = ended));
     if (this.#detached) return this.#goOn(this.#detached, ended);
     const detached = new Promise<Ended>((resolve, reject) => {
       this.#onDetach = (task) => void this.#goOn(task, ended).then(resolve, reject);
@@ -140,6 +167,45 @@ class Run implements Asker, QuestionCheck, Detachable {
     interview.lift();
     this.#startDeadline(this.#parts.tasks.ttlMs);
     this.#onDetach?.(task);
+  }
+
+  /** Lets the call wait for answers that further requests bring. */
+  park(): void {
+    this.#call.interview.askThrough(this.#waitingRoom());
+  }
+
+  /** Goes on with the answers of a further request, which from now on hears of the call and can stop it. */
+  async resume(request: UnderstoodRequest, { answers, round }: Opened): Promise<Ended> {
+    const { signal } = request.link.cancellation;
+    const cancel = (): void => this.stop(signal.reason as Error);
+    signal.addEventListener('abort', cancel, { once: true });
+    this.#round = round;
+    this.#request = request;
+    this.#voice.moveTo(request);
+    const room = this.#waitingRoom();
+    room.take(answers);
+    try {
+      return await room.next(this.#ended!);
+    } catch (error) {
+      return this.fail(error);
+    } finally {
+      signal.removeEventListener('abort', cancel);
+    }
+  }
+
+  stop(reason: Error): void {
+    this.#call.cancellation.abort(reason);
+  }
+
+  #waitingRoom(): WaitingRoom {
+    const { parked } = this.#parts;
+    return (this.#room ??= new WaitingRoom({
+      cancellation: this.#call.cancellation,
+      answers: () => this.#call.interview.accepted,
+      check: (questions) => this.check(questions),
+      park: () => parked.park(this),
+      forget: (id) => parked.forget(id),
+    }));
   }
 
   /** Asks through the task, where there is one, or on the call's own stream; a person gets more time than a handler. */

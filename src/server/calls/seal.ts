@@ -34,6 +34,8 @@ interface Sealed extends Binding {
   readonly expiresAt: number;
   readonly round: number;
   readonly answers: readonly (readonly [string, unknown])[];
+  readonly state?: string | undefined;
+  readonly parked?: string | undefined;
 }
 
 /** What a state held. */
@@ -41,6 +43,10 @@ export interface Opened {
   readonly answers: ReadonlyMap<string, unknown>;
   /** How often the call has asked so far. */
   readonly round: number;
+  /** What another server, which asked, wants back. */
+  readonly state?: string | undefined;
+  /** The name of the call that waits for the answers. */
+  readonly parked?: string | undefined;
 }
 
 /**
@@ -55,12 +61,12 @@ export class Seal {
   }
 
   /** Seals the answers so far, and how often the call has asked. */
-  async close({ answers, round }: Opened, binding: Binding): Promise<string> {
+  async close({ answers, ...opened }: Opened, binding: Binding): Promise<string> {
     const { keys, clock } = this.#options;
     const key = await keys.current();
     const nonce = randomBytes(16).toString('base64url');
     const expiresAt = clock.now() + LIFETIME_MS;
-    const sealed: Sealed = { ...binding, nonce, expiresAt, round, answers: [...answers] };
+    const sealed: Sealed = { ...binding, nonce, expiresAt, ...opened, answers: [...answers] };
     const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv('aes-256-gcm', key.bytes, iv).setAAD(Buffer.from(key.id));
     const text = Buffer.concat([cipher.update(JSON.stringify(sealed), 'utf8'), cipher.final()]);
@@ -87,7 +93,8 @@ export class Seal {
     if (!matches || sealed.expiresAt <= this.#options.clock.now()) throw invalidState();
     if (use === 'once' && !(await this.#options.spent.spend(sealed.nonce, sealed.expiresAt, owner)))
       throw invalidState();
-    return { answers: new Map(sealed.answers), round: sealed.round };
+    const { answers, round, state: far, parked } = sealed;
+    return { answers: new Map(answers), round, state: far, parked };
   }
 
   async #decrypt(state: string): Promise<Sealed | undefined> {

@@ -4,37 +4,54 @@ import { readProgressToken, readRequestLogLevel } from '../../protocol/wire/para
 import type { UnderstoodRequest } from '../request.ts';
 import type { Publications } from './publications.ts';
 
-/** A call that can go on as a task. */
-export interface Detachable {
+/** A call that can go on after its request was answered: as a task, or waiting for answers. */
+export interface Lasting {
+  readonly canDetach: boolean;
+  readonly canPark: boolean;
   detach(): void;
+  park(): void;
 }
 
 /** What one call can say to its client before the answer; nothing is made before it is asked for. */
 export class CallVoice implements Voice {
-  readonly #request: UnderstoodRequest;
   readonly #publications: Publications | undefined;
-  readonly #detachable: Detachable | undefined;
-  readonly #token: string | number | undefined;
-  readonly #logLevel: ClientLogLevel | undefined;
+  readonly #lasting: Lasting | undefined;
+  #request: UnderstoodRequest;
+  #token: string | number | undefined;
+  #logLevel: ClientLogLevel | undefined;
   #lastProgress = -Infinity;
   #clean: Clean | undefined;
 
-  /** `publications` is there where the server publishes, `detachable` where the client can follow tasks. */
+  /** `publications` is there where the server publishes, `lasting` where the call may go on after its request. */
   constructor(
     request: UnderstoodRequest,
     publications: Publications | undefined,
-    detachable: Detachable | undefined,
+    lasting: Lasting | undefined,
   ) {
-    const { message, revision, link } = request;
-    this.#request = request;
     this.#publications = publications;
-    this.#detachable = detachable;
+    this.#lasting = lasting;
+    this.#request = request;
+    this.#listenTo(request);
+  }
+
+  /** Speaks to a further request of the same client from now on. */
+  moveTo(request: UnderstoodRequest): void {
+    this.#request = request;
+    this.#lastProgress = -Infinity;
+    this.#listenTo(request);
+  }
+
+  #listenTo({ message, revision, link }: UnderstoodRequest): void {
     this.#token = readProgressToken(message.params);
     this.#logLevel = revision.era === 'modern' ? readRequestLogLevel(message.params) : link.session?.logLevel;
   }
 
-  get report(): Voice['report'] & {} {
-    return (progress) => this.#report(progress);
+  get report(): Voice['report'] {
+    return this.#token === undefined ? undefined : (progress) => this.#report(progress);
+  }
+
+  get logLevel(): ClientLogLevel | undefined {
+    return this.#logLevel;
   }
 
   get log(): Voice['log'] & {} {
@@ -55,8 +72,13 @@ export class CallVoice implements Voice {
   }
 
   get detach(): Voice['detach'] {
-    const detachable = this.#detachable;
-    return detachable && (() => detachable.detach());
+    const lasting = this.#lasting;
+    return lasting?.canDetach ? () => lasting.detach() : undefined;
+  }
+
+  get park(): Voice['park'] {
+    const lasting = this.#lasting;
+    return lasting?.canPark ? () => lasting.park() : undefined;
   }
 
   cleanWith(clean: Clean): void {

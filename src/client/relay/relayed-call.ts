@@ -1,0 +1,193 @@
+import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import type { Call } from '../../core/call.ts';
+import type { Question } from '../../core/question.ts';
+import { canDo } from '../../core/requirement.ts';
+import { failed, type NeedsInput, type Result } from '../../core/result.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
+import { pause, readAsked, type Asked } from '../calls/rounds.ts';
+import type { ToolCalls } from '../calls/tool-calls.ts';
+import type { SendOptions } from '../connection.ts';
+import { RemoteError } from '../errors.ts';
+import type { Received } from '../exchange.ts';
+import type { Peer } from '../peer.ts';
+import { relayedCapabilities } from './relayed-capabilities.ts';
+import { relayedMeta } from './relayed-meta.ts';
+import { relayedQuestion, relayedQuestions, requiredPages, type FarQuestion } from './relayed-questions.ts';
+import { relayedResult } from './relayed-result.ts';
+
+const PAGE_REQUIRED = -32042;
+
+/** One call on its way to another server, with the questions that come back before its answer. */
+export class RelayedCall {
+  readonly #call: Call;
+  readonly #peer: Peer;
+  readonly #tools: ToolCalls;
+  readonly #options: SendOptions;
+  #asked = 0;
+
+  constructor(call: Call, peer: Peer, tools: ToolCalls) {
+    this.#call = call;
+    this.#peer = peer;
+    this.#tools = tools;
+    this.#options = this.#optionsOf(call);
+  }
+
+  /** Sends the call, round after round where the server asks. */
+  async run(): Promise<Result> {
+    const { kind, cancellation } = this.#call;
+    const { limits, clock } = this.#peer;
+    let extra: JsonObject | undefined = this.#resumption();
+    for (let round = 1; round <= limits.rounds + 1; round++) {
+      const received = await this.#send(extra);
+      if (!('result' in received)) {
+        const ending = await this.#visit(received.pages);
+        if (ending) return ending;
+        extra = {};
+        continue;
+      }
+      const { resultType, inputRequests, requestState } = received.result;
+      if (resultType !== 'input_required') return relayedResult(received, kind);
+      const asked = readAsked(inputRequests, requestState);
+      const state = typeof requestState === 'string' ? { requestState } : {};
+      if (asked && !this.#canAsk) return this.#needInput(this.#read(asked), state.requestState);
+      if (asked) extra = { inputResponses: await this.#answers(asked), ...state };
+      else {
+        extra = state;
+        await pause(clock, Math.min(1_000, 50 * 2 ** round), cancellation.signal);
+      }
+    }
+    throw new ToolcribError('cannot_ask', `The server asked in more than ${limits.rounds} rounds.`);
+  }
+
+  get #canAsk(): boolean {
+    return this.#call.interview.asker !== undefined || this.#peer.hasHandlers;
+  }
+
+  // What an earlier round left: the answers that no stage asked for, and the state of the server.
+  #resumption(): JsonObject {
+    const { interview } = this.#call;
+    if (this.#peer.server.era === 'legacy') {
+      this.#checkVisits(interview.unused);
+      return {};
+    }
+    const answers = interview.hasAnswers ? [...interview.unused] : [];
+    return {
+      ...(answers.length > 0 && { inputResponses: Object.fromEntries(answers) }),
+      ...(interview.farState !== undefined && { requestState: interview.farState }),
+    };
+  }
+
+  async #send(extra: JsonObject): Promise<Received | { readonly pages: ReadonlyMap<string, Question> }> {
+    const call = this.#call;
+    try {
+      if (call.kind === 'tool') return await this.#tools.sendOnce(call, extra, this.#options);
+      const { method, params } = readingRequest(call);
+      return await this.#peer.connection.request(method, { ...params, ...extra }, this.#options);
+    } catch (error) {
+      const isPage = error instanceof RemoteError && error.number === PAGE_REQUIRED;
+      const pages = isPage ? requiredPages(error.data, this.#peer.options.askedBy) : undefined;
+      if (!pages) throw error;
+      return { pages };
+    }
+  }
+
+  #needInput(questions: ReadonlyMap<string, Question>, state: string | undefined): NeedsInput {
+    const { interview } = this.#call;
+    interview.checker?.check(questions);
+    const answers = interview.accepted;
+    return { kind: 'needs_input', questions, answers, ...(state !== undefined && { state }) };
+  }
+
+  async #answers(asked: Asked): Promise<JsonObject> {
+    const { interview, cancellation } = this.#call;
+    if (!interview.asker) return this.#peer.questions.answerAll(asked, cancellation.signal);
+    // A key may come again in a later round, and in a task each is asked once.
+    const questions = this.#read(asked);
+    const keys = new Map([...questions.keys()].map((key) => [this.#ownKey(key), key]));
+    const own = new Map([...keys].map(([key, theirs]) => [key, questions.get(theirs)!]));
+    const answers = await interview.relay(own);
+    return Object.fromEntries([...keys].map(([key, theirs]) => [theirs, answers.get(key)]));
+  }
+
+  readonly #keys = new Set<string>();
+
+  #ownKey(key: string): string {
+    let own = key;
+    for (let count = 2; this.#keys.has(own); count++) own = `${key}-${count}`;
+    this.#keys.add(own);
+    return own;
+  }
+
+  #read(asked: Asked): ReadonlyMap<string, Question> {
+    return relayedQuestions(asked, this.#peer.options.askedBy);
+  }
+
+  // The server has not run the tool: it wants pages visited, and then to be called again.
+  async #visit(pages: ReadonlyMap<string, Question>): Promise<Result | undefined> {
+    const { interview, client } = this.#call;
+    if (!canDo(client.capabilities, 'elicitation.url')) return failed(pagesText(pages));
+    if (!interview.asker) return this.#needInput(pages, undefined);
+    const own = new Map([...pages].map(([key, page]) => [this.#ownKey(key), page]));
+    this.#checkVisits(await interview.relay(own));
+    return undefined;
+  }
+
+  #checkVisits(answers: ReadonlyMap<string, unknown>): void {
+    for (const answer of answers.values())
+      if (isObject(answer) && (answer['action'] === 'decline' || answer['action'] === 'cancel'))
+        throw new ToolcribError('refused', 'The page that this needs was not opened.');
+  }
+
+  // Asked in the middle of the call by a server that waits for the answer.
+  async #question(asked: FarQuestion): Promise<JsonObject> {
+    const { interview, voice } = this.#call;
+    const question = relayedQuestion(asked, this.#peer.options.askedBy);
+    if (!interview.asker) (voice.detach ?? voice.park)?.();
+    const key = this.#ownKey(`question-${++this.#asked}`);
+    const answers = await interview.relay(new Map([[key, question]]));
+    return answers.get(key) as JsonObject;
+  }
+
+  #optionsOf({ client, meta, voice, cancellation }: Call): SendOptions {
+    const { report, log, logLevel, detach } = voice;
+    const passed = relayedMeta(meta);
+    const isAnswered = this.#peer.hasHandlers;
+    return {
+      signal: cancellation.signal,
+      ...(report && { onProgress: report }),
+      ...(log && logLevel && { logLevel, onLog: log }),
+      ...(passed && { meta: passed }),
+      ...(!isAnswered && {
+        onQuestion: (asked) => this.#question(asked),
+        capabilities: relayedCapabilities(client.capabilities, detach ? 'followed' : 'awaited'),
+      }),
+    };
+  }
+}
+
+function pagesText(pages: ReadonlyMap<string, Question>): string {
+  const lines = [...pages.values()].map((page) => (page.kind === 'url' ? `${page.message} ${page.url}` : ''));
+  return `Open this first, and then try again: ${lines.join(' ')}`;
+}
+
+function readingRequest(call: Exclude<Call, { kind: 'tool' }>): {
+  readonly method: string;
+  readonly params: JsonObject;
+} {
+  switch (call.kind) {
+    case 'resource':
+      return { method: 'resources/read', params: { uri: call.uri } };
+    case 'prompt':
+      return { method: 'prompts/get', params: { name: call.prompt.name, arguments: call.arguments } };
+    case 'completion': {
+      const { target, argument, chosen } = call;
+      const ref =
+        'uriTemplate' in target
+          ? { type: 'ref/resource', uri: target.uriTemplate }
+          : { type: 'ref/prompt', name: target.name };
+      const context = Object.keys(chosen).length > 0 ? { context: { arguments: chosen } } : {};
+      return { method: 'completion/complete', params: { ref, argument, ...context } };
+    }
+  }
+}

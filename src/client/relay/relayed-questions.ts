@@ -1,0 +1,68 @@
+import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import { checkFormSchema } from '../../core/interview.ts';
+import type { Question } from '../../core/question.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
+import { checkSchema } from '../../schema/check.ts';
+import type { JsonSchema } from '../../schema/schema.ts';
+import type { Asked } from '../calls/rounds.ts';
+import { isPage } from '../question-handlers.ts';
+
+/** One question of another server. */
+export type FarQuestion = Asked[string];
+
+/** The questions of another server, in the terms of a call; each tells who asks. */
+export function relayedQuestions(asked: Asked, askedBy: string | undefined): ReadonlyMap<string, Question> {
+  return new Map(Object.entries(asked).map(([key, question]) => [key, relayedQuestion(question, askedBy)]));
+}
+
+/** A question of another server, in the terms of a call. */
+export function relayedQuestion({ method, params }: FarQuestion, askedBy: string | undefined): Question {
+  switch (method) {
+    case 'elicitation/create':
+      return params['mode'] === 'url' ? toPage(params, askedBy) : toForm(params, askedBy);
+    case 'sampling/createMessage':
+      return { kind: 'sample', params };
+    case 'roots/list':
+      return { kind: 'roots', ...(Object.keys(params).length > 0 && { extra: params }) };
+    default:
+      throw new ToolcribError('unknown_method', 'This is not answered here.');
+  }
+}
+
+/** The pages that an older server wants visited before it is called again; `undefined` where it names none. */
+export function requiredPages(
+  data: JsonObject | undefined,
+  askedBy: string | undefined,
+): ReadonlyMap<string, Question> | undefined {
+  const elicitations = data?.['elicitations'];
+  if (!Array.isArray(elicitations) || elicitations.length === 0 || !elicitations.every(isObject))
+    return undefined;
+  return new Map(elicitations.map((params, index) => [`page-${index + 1}`, toPage(params, askedBy)]));
+}
+
+function toForm({ mode: _mode, message, requestedSchema, ...extra }: JsonObject, askedBy?: string): Question {
+  if (!isObject(requestedSchema)) throw new ToolcribError('invalid_params', 'The form has no schema.');
+  const schema = requestedSchema as JsonSchema;
+  // Looked at before it is compiled: a schema from elsewhere may try to be fetched, to never end or to fill memory.
+  checkSchema(schema, 'input');
+  checkFormSchema(schema);
+  return { kind: 'form', message: told(message, askedBy), schema, ...unknown(extra) };
+}
+
+function toPage(params: JsonObject, askedBy?: string): Question {
+  const { mode: _mode, message, url, elicitationId: _id, ...extra } = params;
+  if (typeof url !== 'string' || !isPage(url))
+    throw new ToolcribError('invalid_params', 'The page has to be an http or https address.');
+  return { kind: 'url', message: told(message, askedBy), url, ...unknown(extra) };
+}
+
+function unknown(extra: JsonObject): { extra?: JsonObject } {
+  return Object.keys(extra).length > 0 ? { extra } : {};
+}
+
+// A person has to see who asks.
+function told(message: unknown, askedBy: string | undefined): string {
+  const text = typeof message === 'string' ? message : '';
+  return askedBy === undefined ? text : `${askedBy}: ${text}`;
+}

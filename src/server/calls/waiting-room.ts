@@ -1,0 +1,80 @@
+import type { Cancellation } from '../../base/cancellation.ts';
+import { readAnswer, type Asker } from '../../core/interview.ts';
+import type { Question } from '../../core/question.ts';
+import type { Result } from '../../core/result.ts';
+import type { Asking } from './rounds.ts';
+
+/** What a call that waits is told apart by, and how it is kept. */
+export interface WaitingParts {
+  readonly cancellation: Cancellation;
+  /** The answers so far, which go along. */
+  readonly answers: () => ReadonlyMap<string, unknown>;
+  /** Refuses questions that could not be put. */
+  check(questions: ReadonlyMap<string, Question>): void;
+  /** Keeps the call, and returns the name it is found by. */
+  park(): string;
+  forget(id: string): void;
+}
+
+interface Open {
+  readonly question: Question;
+  readonly resolve: (answer: unknown) => void;
+}
+
+/** The questions of a call that goes on waiting while its client brings the answers with a further request. */
+export class WaitingRoom implements Asker {
+  readonly #parts: WaitingParts;
+  readonly #open = new Map<string, Open>();
+  #tell: ((asking: Asking) => void) | undefined;
+  #id: string | undefined;
+
+  constructor(parts: WaitingParts) {
+    this.#parts = parts;
+  }
+
+  /** Settles with the end of the call, or with what it asks before. */
+  next(ended: Promise<Result>): Promise<Result | Asking> {
+    if (this.#open.size > 0) return Promise.resolve(this.#asking());
+    return Promise.race([ended, new Promise<Asking>((resolve) => (this.#tell = resolve))]);
+  }
+
+  async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
+    this.#parts.check(questions);
+    const answers = [...questions].map(async ([key, question]) => {
+      const answer = new Promise<unknown>((resolve) => this.#open.set(key, { question, resolve }));
+      return [key, await answer] as const;
+    });
+    const tell = this.#tell;
+    this.#tell = undefined;
+    try {
+      // Without a request to answer, they go out with the next one.
+      tell?.(this.#asking());
+      return new Map(await this.#parts.cancellation.race(Promise.all(answers)));
+    } finally {
+      for (const key of questions.keys()) this.#open.delete(key);
+      if (this.#open.size === 0) this.#leave();
+    }
+  }
+
+  /** Hands the call the answers that a further request brought; what is no answer is asked again. */
+  take(answers: ReadonlyMap<string, unknown>): void {
+    this.#id = undefined;
+    for (const [key, { question, resolve }] of this.#open) {
+      const answer = answers.get(key);
+      if (answer === undefined || readAnswer(question, answer) === undefined) continue;
+      this.#open.delete(key);
+      resolve(answer);
+    }
+  }
+
+  #asking(): Asking {
+    const parked = (this.#id = this.#parts.park());
+    const questions = new Map([...this.#open].map(([key, { question }]) => [key, question]));
+    return { kind: 'needs_input', questions, answers: this.#parts.answers(), parked };
+  }
+
+  #leave(): void {
+    if (this.#id !== undefined) this.#parts.forget(this.#id);
+    this.#id = undefined;
+  }
+}
