@@ -136,7 +136,7 @@ export class RelayedCall {
   #checkVisits(answers: ReadonlyMap<string, unknown>): void {
     for (const answer of answers.values())
       if (isObject(answer) && (answer['action'] === 'decline' || answer['action'] === 'cancel'))
-        throw new ToolcribError('refused', 'The page that this needs was not opened.');
+        throw new ToolcribError('cannot_ask', 'The page that this needs was not opened.');
   }
 
   // Asked in the middle of the call by a server that waits for the answer.
