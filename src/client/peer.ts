@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
-import type { ClientLogLevel } from '../core/call.ts';
+import type { Awaitable } from '../base/awaitable.ts';
+import { logLevels, type ClientLogLevel } from '../core/call.ts';
 import { TASKS_EXTENSION } from '../core/requirement.ts';
 import type { ListedTool } from '../core/tool.ts';
 import type { Notice } from '../protocol/decode/message.ts';
@@ -53,6 +54,9 @@ export interface ClientSetup {
 
 type MetaFacts = Pick<SendOptions, 'capabilities' | 'logLevel'>;
 
+// Without its log entries a call is as good.
+function nothing(): void {}
+
 // As many kinds of clients as there usually are behind one connection.
 const MAX_META_TEXTS = 64;
 const NAMELESS: Implementation = { name: 'toolcrib', version: '0' };
@@ -70,6 +74,8 @@ export class Peer {
   readonly #opening: OpeningParts;
   readonly #metaTexts = new Map<string, string>();
   #server: ServerFacts | undefined;
+  // The place among the levels of what an older server was asked for.
+  #logLevel = Infinity;
   #state: ConnectionState = { kind: 'connecting' };
   /** Told of everything the server says without being asked. */
   onNotice: ((notice: Notice) => void) | undefined;
@@ -164,6 +170,16 @@ export class Peer {
     if (this.server.era === 'legacy') await this.connection.request('logging/setLevel', { level });
   }
 
+  /** Has an older server send what log entries a call wants; the newest revision is told with the call. */
+  wantLogs(level: ClientLogLevel | undefined): Awaitable<void> {
+    const { era, capabilities } = this.server;
+    if (level === undefined || era === 'modern' || !('logging' in capabilities)) return undefined;
+    const wanted = logLevels.indexOf(level);
+    if (wanted >= this.#logLevel) return undefined;
+    this.#logLevel = wanted;
+    return this.connection.request('logging/setLevel', { level }).then(nothing, nothing);
+  }
+
   /** Ends the connection. */
   async close(): Promise<void> {
     this.#setState({ kind: 'disabled', reason: 'The connection was closed.', remedy: 'Connect again.' });
@@ -183,6 +199,7 @@ export class Peer {
 
   async #renew(): Promise<void> {
     this.#server = await handshake(this.#opening, this.server.protocolVersion);
+    this.#logLevel = Infinity;
     this.onRenewed?.();
     await this.#settle(this.#server);
   }

@@ -76,9 +76,8 @@ export class SourceFace {
   }
 
   #tool(listed: ListedTool): Tool {
-    const { execution: _tasks, ...shown } = listed;
     const tool = fromListed(
-      { ...shown, description: listed.description ?? '' },
+      { ...listed, description: listed.description ?? '' },
       async (args, { signal, progress }) => {
         const onProgress = (done: { progress: number; total?: number; message?: string }): void =>
           progress(done.progress, done.total, done.message);

@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts';
 import { rawResultOf } from '../../protocol/decode/message.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { CallResult } from './call-result.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection, SendOptions } from '../connection.ts';
 import { RemoteError } from '../errors.ts';
 import type { Received } from '../exchange.ts';
 import { pause, type Asked } from './rounds.ts';
@@ -21,9 +21,11 @@ export interface TaskState {
 /** What a task is followed with. */
 export interface TaskParts {
   readonly connection: Connection;
-  readonly questions: ServerQuestions;
+  readonly questions: Pick<ServerQuestions, 'answerAll'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** What goes with every request about the task. */
+  readonly send?: SendOptions;
   /** The longest a task is followed. */
   readonly maxMs: number;
 }
@@ -54,6 +56,11 @@ export class TaskHandle {
 
   /** Waits for the end, answering what is asked meanwhile. */
   async result(): Promise<CallResult> {
+    return new CallResult(await this.received());
+  }
+
+  /** The same, as it came. */
+  async received(): Promise<Received> {
     const until = this.#parts.clock.ticks() + this.#parts.maxMs;
     for (;;) {
       const received = await this.#get();
@@ -67,20 +74,21 @@ export class TaskHandle {
 
   /** Asks the server to stop; whether it does, its state tells. */
   async cancel(): Promise<void> {
-    await this.#parts.connection.request('tasks/cancel', { taskId: this.id });
+    await this.#parts.connection.request('tasks/cancel', { taskId: this.id }, this.#parts.send);
   }
 
   async #get(): Promise<Received> {
     const received = await this.#parts.connection.request(
       'tasks/get',
       { taskId: this.id },
-      { signal: this.#parts.signal },
+      { ...this.#parts.send, signal: this.#parts.signal },
     );
     this.#waitMs = waitOf(received.result);
     return received;
   }
 
-  async #follow({ result: task, bytes }: Received): Promise<CallResult | undefined> {
+  async #follow(received: Received): Promise<Received | undefined> {
+    const { result: task, bytes } = received;
     switch (task['status']) {
       case 'working':
         return undefined;
@@ -92,7 +100,7 @@ export class TaskHandle {
       case 'completed':
         return this.#isOld
           ? this.#fetchResult()
-          : new CallResult({ result: readResult(task), bytes: innerResult(bytes) });
+          : { ...received, result: readResult(task), bytes: innerResult(bytes) };
       case 'failed':
         if (this.#isOld) return this.#fetchResult();
         throw new RemoteError(isObject(task['error']) ? task['error'] : { message: task['statusMessage'] });
@@ -103,11 +111,10 @@ export class TaskHandle {
     }
   }
 
-  async #fetchResult(): Promise<CallResult> {
-    const { connection, signal, maxMs } = this.#parts;
-    return new CallResult(
-      await connection.request('tasks/result', { taskId: this.id }, { signal, timeoutMs: maxMs }),
-    );
+  #fetchResult(): Promise<Received> {
+    const { connection, signal, maxMs, send } = this.#parts;
+    const options = { ...send, signal, timeoutMs: maxMs };
+    return connection.request('tasks/result', { taskId: this.id }, options);
   }
 
   // A question stays there until the answer has arrived, so one may be seen twice.
@@ -131,7 +138,8 @@ export class TaskHandle {
     );
     const inputResponses = await this.#parts.questions.answerAll(questions, this.#parts.signal);
     for (const [key] of open) this.#answered.add(key);
-    await this.#parts.connection.request('tasks/update', { taskId: this.id, inputResponses });
+    const { connection, send } = this.#parts;
+    await connection.request('tasks/update', { taskId: this.id, inputResponses }, send);
   }
 }
 

@@ -60,11 +60,12 @@ export class ToolCalls {
     const args = call.longIntegers
       ? (withLongIntegers(call.arguments, call.longIntegers) as JsonObject)
       : call.arguments;
+    const isTask = connection.dialect?.era === 'legacy' && isTaskOnly(call.tool.extraFields);
     const send = (): Promise<Received> => {
       const tool = this.known(name) ?? call.tool;
       const headers =
         connection.dialect?.era === 'modern' ? argumentHeaders(tool.inputSchema, args) : undefined;
-      const params = { name, arguments: args, ...extra };
+      const params = { name, arguments: args, ...(isTask && { task: {} }), ...extra };
       return connection.request('tools/call', params, headers ? { ...options, headers } : options);
     };
     try {
@@ -171,7 +172,7 @@ interface Prepared {
   readonly options: SendOptions;
 }
 
-function isTaskOnly(tool: ListedTool | undefined): boolean {
-  const execution = (tool as JsonObject | undefined)?.['execution'];
+function isTaskOnly(listed: JsonObject | undefined): boolean {
+  const execution = listed?.['execution'];
   return isObject(execution) && execution['taskSupport'] === 'required';
 }

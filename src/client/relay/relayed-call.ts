@@ -7,6 +7,7 @@ import { failed, type NeedsInput, type Result } from '../../core/result.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { pause, readAsked, type Asked } from '../calls/rounds.ts';
 import type { ToolCalls } from '../calls/tool-calls.ts';
+import { TaskHandle, taskOf } from '../calls/task-handle.ts';
 import type { SendOptions } from '../connection.ts';
 import { RemoteError } from '../errors.ts';
 import type { Received } from '../exchange.ts';
@@ -17,6 +18,8 @@ import { relayedQuestion, relayedQuestions, requiredPages, type FarQuestion } fr
 import { relayedResult } from './relayed-result.ts';
 
 const PAGE_REQUIRED = -32042;
+// As long as a task of our own may run.
+const LONGEST_TASK_MS = 60 * 60_000;
 
 /** One call on its way to another server, with the questions that come back before its answer. */
 export class RelayedCall {
@@ -38,6 +41,7 @@ export class RelayedCall {
     const { kind, cancellation } = this.#call;
     const { limits, clock } = this.#peer;
     let extra: JsonObject | undefined = this.#resumption();
+    await this.#peer.wantLogs(this.#options.logLevel);
     for (let round = 1; round <= limits.rounds + 1; round++) {
       const received = await this.#send(extra);
       if (!('result' in received)) {
@@ -47,7 +51,7 @@ export class RelayedCall {
         continue;
       }
       const { resultType, inputRequests, requestState } = received.result;
-      if (resultType !== 'input_required') return relayedResult(received, kind);
+      if (resultType !== 'input_required') return relayedResult(await this.#toEnd(received), kind);
       const asked = readAsked(inputRequests, requestState);
       const state = typeof requestState === 'string' ? { requestState } : {};
       if (asked && !this.#canAsk) return this.#needInput(this.#read(asked), state.requestState);
@@ -92,6 +96,30 @@ export class RelayedCall {
     }
   }
 
+  // Where the client follows tasks it gets one of ours, whose state is that of the other; else its end is waited for.
+  async #toEnd(received: Received): Promise<Received> {
+    const task = this.#call.kind === 'tool' ? taskOf(received.result) : undefined;
+    if (!task) return received;
+    const { voice, cancellation } = this.#call;
+    const { connection, clock, timeouts } = this.#peer;
+    voice.detach?.();
+    const { onProgress: _progress, signal = cancellation.signal, ...send } = this.#options;
+    const handle = new TaskHandle(task, {
+      connection,
+      questions: { answerAll: (asked) => this.#answers(asked) },
+      clock,
+      signal,
+      send,
+      maxMs: voice.detach ? LONGEST_TASK_MS : timeouts.absoluteMs,
+    });
+    try {
+      return await handle.received();
+    } catch (error) {
+      if (cancellation.reason) handle.cancel().catch((cause: unknown) => this.#peer.warn(String(cause)));
+      throw error;
+    }
+  }
+
   #needInput(questions: ReadonlyMap<string, Question>, state: string | undefined): NeedsInput {
     const { interview } = this.#call;
     interview.checker?.check(questions);
@@ -100,8 +128,10 @@ export class RelayedCall {
   }
 
   async #answers(asked: Asked): Promise<JsonObject> {
-    const { interview, cancellation } = this.#call;
-    if (!interview.asker) return this.#peer.questions.answerAll(asked, cancellation.signal);
+    const { interview, voice, cancellation } = this.#call;
+    if (!this.#canAsk) voice.park?.();
+    if (!interview.asker && this.#peer.hasHandlers)
+      return this.#peer.questions.answerAll(asked, cancellation.signal);
     // A key may come again in a later round, and in a task each is asked once.
     const questions = this.#read(asked);
     const keys = new Map([...questions.keys()].map((key) => [this.#ownKey(key), key]));

@@ -15,7 +15,8 @@ import type { Features } from '../revisions/revision.ts';
 
 /** A tool as this revision lists it. */
 export function encodeTool(tool: Tool, features: Features): JsonObject {
-  const { annotations, inputSchema, outputSchema, ...described } = describeTool(tool);
+  // What another server lists about tasks of 2025-11-25 would have clients ask this one for them.
+  const { annotations, inputSchema, outputSchema, execution: _tasks, ...described } = describeTool(tool);
   const { toolAnnotations, structured, paramHeaders } = features;
   return {
     ...knownFields(described, features),

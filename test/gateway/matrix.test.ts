@@ -1,0 +1,3 @@
+import { cellsOf, describeBridge } from './cells.ts';
+
+describeBridge(cellsOf([['in process', 'in process']]));
