@@ -1,6 +1,7 @@
 import type { Approvals } from '../core/memory/approval.ts';
 import type { Identities, KeyRecord, TenantRecord } from '../core/memory/identities.ts';
 import type { Memory } from '../core/memory/memory.ts';
+import type { Pins } from './pin.ts';
 import type { NotKept } from '../core/memory/text.ts';
 import type { Reservation } from '../core/memory/memory.ts';
 import type { Awaitable } from '../base/awaitable.ts';
@@ -14,6 +15,8 @@ export interface Store {
   readonly approvals: Approvals;
   readonly quotas: Quotas;
   readonly identities: IdentityStore;
+  /** Which definitions of tools of other servers may be used. */
+  readonly pins: Pins;
   /** What the protocol remembers between requests. */
   readonly memory: Memory;
   /** Writes pending work and releases everything. */

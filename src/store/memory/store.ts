@@ -4,6 +4,7 @@ import type { KeyRecord, TenantRecord } from '../../core/memory/identities.ts';
 import type { Memory } from '../../core/memory/memory.ts';
 import type { Reservation } from '../../core/memory/memory.ts';
 import { InMemoryApprovals } from './approvals.ts';
+import { InMemoryPins } from './pins.ts';
 import { InMemoryReservations } from './reservations.ts';
 import type { Committed, Entry, IdentityStore, Journal, Quotas, Store } from '../store.ts';
 
@@ -39,6 +40,7 @@ export function createInMemoryStore({ memory, clock = systemClock }: InMemorySto
     approvals,
     quotas: createQuotas(clock),
     identities: createIdentities(),
+    pins: new InMemoryPins((row) => void journal.append(row)),
     memory,
     close: async () => journal.close(),
   };

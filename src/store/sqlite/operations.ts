@@ -5,6 +5,7 @@ import type { Reservation } from '../../core/memory/memory.ts';
 import type { SqliteDatabase } from './database.ts';
 import { approvals, approvalUses } from './approvals.ts';
 import { events, keptBodies } from './kept.ts';
+import { pins } from './pins.ts';
 import { reservations } from './reservations.ts';
 import { SqliteShares } from './shares.ts';
 import { SEALING_KEY_MS } from './sweep.ts';
@@ -33,6 +34,7 @@ export function createOperations(db: SqliteDatabase, holder: string, shares = ne
     ...keptBodies(db, shares, holder),
     ...events(db, shares),
     ...protocol(db),
+    ...pins(db),
   };
 }
 

@@ -5,7 +5,7 @@ import type { SqliteDatabase } from './database.ts';
 type Step = (db: Kysely<unknown>) => Promise<void>;
 
 // Forward only: a released step is never changed; add a new one.
-const steps: readonly Step[] = [firstTables, approvalTable, shareTables];
+const steps: readonly Step[] = [firstTables, approvalTable, shareTables, pinTable];
 
 /** The version of the current schema. */
 export const schemaVersion = steps.length;
@@ -116,6 +116,24 @@ async function shareTables(db: Kysely<unknown>): Promise<void> {
   }
   await run("insert into holdings select 'stream', stream, count(*), sum(bytes) from events group by stream");
   for (const index of NEW_INDEXES) await run(`create index ${index}`);
+}
+
+async function pinTable({ schema }: Kysely<unknown>): Promise<void> {
+  await schema
+    .createTable('pins')
+    .addColumn('server', 'text', (column) => column.notNull())
+    .addColumn('tool', 'text', (column) => column.notNull())
+    .addColumn('digest', 'text')
+    .addColumn('definition', 'text')
+    .addColumn('at', 'integer')
+    .addColumn('pinned_by', 'text')
+    .addColumn('held_digest', 'text')
+    .addColumn('held_definition', 'text')
+    .addColumn('held_at', 'integer')
+    .addColumn('revision', 'integer', (column) => column.notNull())
+    .addPrimaryKeyConstraint('pins_key', ['server', 'tool'])
+    .execute();
+  await schema.createIndex('pins_revision').on('pins').column('revision').execute();
 }
 
 const SHARED = [

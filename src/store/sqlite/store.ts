@@ -7,8 +7,10 @@ import { notKept } from '../../core/memory/text.ts';
 import { processName } from '../../core/record.ts';
 import { ANY_BYTES, askOver, LARGE_BYTES, type Asking } from './asking.ts';
 import { createMemory } from './memory.ts';
+import type { Operations } from './operations.ts';
 import { WorkerClient, type WorkerEvents } from './worker-client.ts';
 import type { WorkerOptions } from './worker-messages.ts';
+import type { Pins, SeenDefinition } from '../pin.ts';
 import type { IdentityStore, Reservations, Reserved, Store } from '../store.ts';
 
 /** Where a store is kept, and how its record is signed. */
@@ -86,6 +88,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     },
     quotas: { take: (name, { startsAt, endsAt }) => ask('takeQuota', name, startsAt, endsAt) },
     identities: createIdentities(ask, { tell, listeners, confirmedAt: () => lookedAt }),
+    pins: createPins(asking, client, { tell, listeners }),
     memory: createMemory(asking),
     close: () => client.close(),
   };
@@ -124,6 +127,35 @@ async function askApproval({ askBody }: Asking, request: ApprovalRequest): Promi
   if (!asked) return undefined;
   const { id, known } = asked;
   return { approval: known ?? { ...request, id, decision: undefined }, isNew: known === undefined };
+}
+
+function createPins(
+  { ask, askBody }: Asking,
+  client: WorkerClient,
+  { tell, listeners }: Pick<Watchers, 'tell' | 'listeners'>,
+): Pins {
+  const bytesOf = ({ definition }: SeenDefinition): number => Buffer.byteLength(definition);
+  return {
+    list: (after = 0) => ask('listPins', after),
+    pinFirst: (place, seen) =>
+      askBody({ share: `pins of ${place.server}`, bytes: bytesOf(seen) }, 'pinFirst', place, seen),
+    hold: (place, seen, row) =>
+      client.ask({ name: 'holdPin', args: [place, seen], ...(row && { row }) }, bytesOf(seen)),
+    async approve(place, approval, row) {
+      const pin = await client.ask<ReturnType<Operations['approvePin']>>({
+        name: 'approvePin',
+        args: [place, approval],
+        row,
+      });
+      if (pin) tell();
+      return pin;
+    },
+    watch(listener) {
+      const own = (): void => listener();
+      listeners.add(own);
+      return () => void listeners.delete(own);
+    },
+  };
 }
 
 interface Watchers {
