@@ -32,6 +32,17 @@ export {
 export { metrics, metricsOptions, type MetricsParts } from './stages/metrics.ts';
 export { Metrics } from './observe/metrics.ts';
 export { watchProcess } from './observe/process-metrics.ts';
+export { pin, pinMode, pinOptions, type PinMode, type PinParts } from './stages/pin/pin.ts';
+export { PinBook, type PinBookParts, type PinRule, type Verdict } from './stages/pin/pin-book.ts';
+export type {
+  Pin,
+  PinApproval,
+  PinDigests,
+  PinnedDefinition,
+  PinPlace,
+  Pins,
+  SeenDefinition,
+} from './store/pin.ts';
 export { rateLimit, rateLimitOptions, type RateLimitParts } from './stages/limits/rate-limit.ts';
 export { Buckets } from './stages/limits/buckets.ts';
 export { retry, retryOptions, type RetryParts } from './stages/retry.ts';

@@ -148,9 +148,7 @@ function describePins<S extends Store>(
 
   test('C4 of 100 first definitions at once one is pinned, and everybody is told which', async () => {
     const { pins } = await open();
-    const all = await Promise.all(
-      Array.from({ length: 100 }, (_, n) => pins.pinFirst(place, seen(`d${n}`))),
-    );
+    const all = await Promise.all(Array.from({ length: 100 }, (_, n) => pins.pinFirst(place, seen(`d${n}`))));
     expect(new Set(all.map(({ pinned }) => pinned?.digest))).toEqual(new Set(['d0']));
   });
 
@@ -190,14 +188,19 @@ function describePins<S extends Store>(
     const { pins } = await open();
     const before = await pins.pinFirst(place, seen('one'));
     const other = await pins.pinFirst({ ...place, tool: 'fetch' }, seen('one'));
-    expect(await pins.list(before.revision)).toEqual([other]);
-    expect(await pins.list(other.revision)).toEqual([]);
+    const { revision } = other;
+    expect(await pins.changed(before.revision)).toEqual([
+      { server: 'web', tool: 'fetch', pinned: 'one', held: undefined, revision },
+    ]);
+    expect(await pins.changed(revision)).toEqual([]);
     await pins.hold(place, seen('two'), undefined);
     const told = vi.fn();
     const stop = pins.watch(told);
     await pins.approve(place, { digest: 'two', by: 'ada', at: 9 }, row);
     expect(told).toHaveBeenCalled();
-    expect((await pins.list(other.revision)).map(({ tool }) => tool)).toEqual(['search']);
+    expect((await pins.changed(revision)).map(({ tool, pinned }) => [tool, pinned])).toEqual([
+      ['search', 'two'],
+    ]);
     stop();
   });
 }

@@ -16,6 +16,7 @@ import type { LintFlags } from './lint.ts';
 import { reserveOutput, standardOutput, watchOutput } from './output.ts';
 import { packageVersion } from './package-version.ts';
 import type { ServeFlags } from './serve.ts';
+import { declarePinCommands } from './pins/declare.ts';
 import { printableLines } from './table.ts';
 import type { CreateTenantFlags } from './tenants.ts';
 import type { WhoamiFlags } from './whoami.ts';
@@ -196,6 +197,7 @@ withConfig(audit.command('verify'))
 
 declareClientCommands(program);
 declareAgentCommands(program);
+declarePinCommands(program);
 pointToHelp(program, 'toolcrib');
 
 // Points to the help of a mistyped command.

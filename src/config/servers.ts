@@ -20,6 +20,10 @@ const shared = {
     .default('auto')
     .describe('Which revision is spoken; `auto` asks the server.'),
   timeoutSeconds: z.number().positive().max(3_600).default(60).describe('How long a call may take.'),
+  pin: z
+    .enum(['approve', 'first-use', 'off'])
+    .exactOptional()
+    .describe('Which definitions of its tools are used; `stages.pin` decides unless it is set.'),
   disabled: z.boolean().default(false).describe('Keeps the entry without using it.'),
 };
 

@@ -31,6 +31,8 @@ export interface Stage {
   readonly wrap?: (tool: Tool, next: Next) => Next;
   /** The same around resources, prompts and completions; runs once. */
   readonly wrapReading?: (next: Next<Reading>) => Next<Reading>;
+  /** Puts something around the source before any stage sees its tools: unlike `expose` it may wait. */
+  readonly wrapSource?: (source: ToolSource) => ToolSource;
 }
 
 /** The same source with more stages inside those it has: nearer to the tool than any of them. */
@@ -45,8 +47,9 @@ export function withInnerStages(source: ToolSource, inner: readonly Stage[]): To
 const made = new WeakMap<ToolSource, { readonly source: ToolSource; readonly stages: readonly Stage[] }>();
 
 /** The same source behind stages, the first one outermost. */
-export function withStages(source: ToolSource, stages: readonly Stage[]): ToolSource {
+export function withStages(given: ToolSource, stages: readonly Stage[]): ToolSource {
   checkStages(stages);
+  const source = stages.reduceRight((inner, stage) => stage.wrapSource?.(inner) ?? inner, given);
   const lines = new WeakMap<Tool, Next>();
   const lineOf = (tool: Tool): Next => {
     let line = lines.get(tool);
@@ -77,7 +80,7 @@ export function withStages(source: ToolSource, stages: readonly Stage[]): ToolSo
     },
     ...(source.watch && { watch: (listener) => source.watch!(listener) }),
   };
-  made.set(behind, { source, stages });
+  made.set(behind, { source: given, stages });
   return behind;
 }
 

@@ -8,6 +8,7 @@ import { Breakers } from '../stages/limits/breakers.ts';
 import { Buckets } from '../stages/limits/buckets.ts';
 import { RunningKeys } from '../stages/idempotency.ts';
 import { ResultCache } from '../stages/cache/result-cache.ts';
+import { PinBook } from '../stages/pin/pin-book.ts';
 import { Slots } from '../stages/limits/slots.ts';
 import type { OpenedStore } from './open-store.ts';
 import type { Upstreams } from './upstreams/upstreams.ts';
@@ -29,6 +30,7 @@ export interface Lasting extends OpenedStore {
   upstreams(): Promise<Upstreams>;
   /** Closes what needs closing. */
   close(): Promise<void>;
+  readonly pins: PinBook;
 }
 
 /** Makes the state that survives reloads. */
@@ -53,5 +55,6 @@ export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Las
     running: new RunningKeys(),
     upstreams: () => (upstreams ??= loadUpstreams()),
     close: async () => (await upstreams)?.close(),
+    pins: new PinBook({ pins: opened.store.pins, log }),
   };
 }

@@ -14,6 +14,7 @@ import { commit } from '../stages/record/commit.ts';
 import { concurrency } from '../stages/limits/concurrency.ts';
 import { idempotency } from '../stages/idempotency.ts';
 import { metrics } from '../stages/metrics.ts';
+import { pin, type PinMode } from '../stages/pin/pin.ts';
 import { rateLimit } from '../stages/limits/rate-limit.ts';
 import { retry } from '../stages/retry.ts';
 import { sanitize } from '../stages/cleaning/sanitize.ts';
@@ -82,6 +83,11 @@ export async function createStandardStages(
     record?.commit,
     stages.retry && retry(stages.retry, { clock }),
     limitTime(limits),
+    pin(stages.pin === false ? HOLD_NOTHING : stages.pin, {
+      book: lasting.pins,
+      modes: pinModes(config),
+      isRecorded: record !== undefined,
+    }),
   ].filter((stage) => stage !== undefined && stage !== false);
   const { refuse = nothing, flush = nothing, close = nothing } = record?.audit ?? {};
   return { inOrder, refuse, flush, close, tally: record?.audit ?? unrecorded, policyVersion };
@@ -89,10 +95,16 @@ export async function createStandardStages(
 
 // Tools that ask by themselves are asked here, before anything is reserved or written.
 const ONLY_ASKERS = { when: [] };
+// A server may still set a mode of its own.
+const HOLD_NOTHING = { mode: 'off' } as const;
 // No call may last for ever, whatever is switched off.
 const LONGEST = { seconds: 3600 };
 // Checks written by authors should be quick.
 const CHECK_MS = 30_000;
+
+function pinModes({ mcpServers = {} }: Config): Readonly<Record<string, PinMode | undefined>> {
+  return Object.fromEntries(Object.entries(mcpServers).map(([name, server]) => [name, server.pin]));
+}
 
 interface RecordStages {
   readonly audit: AuditStage;

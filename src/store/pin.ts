@@ -33,6 +33,13 @@ export interface Pin extends PinPlace {
   readonly revision: number;
 }
 
+/** A pin without the texts: enough to decide with. */
+export interface PinDigests extends PinPlace {
+  readonly pinned: string | undefined;
+  readonly held: string | undefined;
+  readonly revision: number;
+}
+
 /** Who approves what; only the definition with this digest becomes the pinned one. */
 export interface PinApproval {
   readonly digest: string;
@@ -42,8 +49,10 @@ export interface PinApproval {
 
 /** The definitions of tools of other servers that may be used. */
 export interface Pins {
-  /** The pins that changed after a revision, all unless one is named. */
-  list(after?: number): Awaitable<readonly Pin[]>;
+  /** All pins, by server and tool. */
+  list(): Awaitable<readonly Pin[]>;
+  /** The digests of the pins that changed after a revision. */
+  changed(after: number): Awaitable<readonly PinDigests[]>;
   /** Pins the first definition of a tool; returns the pin as it is then, which may be that of somebody else. */
   pinFirst(place: PinPlace, seen: SeenDefinition): Promise<Pin>;
   /** Keeps a definition that waits to be approved, with a row; `undefined` if it waits already or is pinned. */

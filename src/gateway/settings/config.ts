@@ -52,7 +52,7 @@ export function conflictsIn(config: Config): Conflict[] {
   const conflicts = config.auth
     ? [...conflictsOfGuarded(config, config.auth), ...conflictsOfIssuers(config.auth)]
     : conflictsOfOpen(config);
-  return [...conflicts, ...conflictsOfApproval(config)];
+  return [...conflicts, ...conflictsOfApproval(config), ...conflictsOfPins(config)];
 }
 
 function conflictsOfIssuers(auth: NonNullable<Config['auth']>): Conflict[] {
@@ -103,6 +103,19 @@ function conflictsOfApproval({ stages, store }: Config): Conflict[] {
   if (store.url !== 'memory:') return [];
   const message = 'cannot be operator while everything is kept in memory, where nobody could approve it';
   return [{ path, message, remedy: 'set store.url to "sqlite:./toolcrib.db"', severity }];
+}
+
+// A pin in memory could be approved by nobody.
+function conflictsOfPins({ stages, store, mcpServers = {} }: Config): Conflict[] {
+  if (store.url !== 'memory:') return [];
+  const own = Object.entries(mcpServers).flatMap(([name, { pin }]) =>
+    pin === 'approve' ? [['mcpServers', name, 'pin']] : [],
+  );
+  const paths =
+    stages.pin !== false && stages.pin.mode === 'approve' ? [['stages', 'pin', 'mode'], ...own] : own;
+  const message = 'cannot be approve while everything is kept in memory, where nobody could approve a tool';
+  const remedy = 'set store.url to "sqlite:./toolcrib.db"';
+  return paths.map((path) => ({ path, message, remedy, severity: 'error' }));
 }
 
 function conflictsOfOpen({ server }: Config): Conflict[] {

@@ -6,6 +6,7 @@ import { circuitBreakOptions } from '../../stages/limits/circuit-break.ts';
 import { concurrencyOptions } from '../../stages/limits/concurrency.ts';
 import { idempotencyOptions } from '../../stages/idempotency.ts';
 import { metricsOptions } from '../../stages/metrics.ts';
+import { pinOptions } from '../../stages/pin/pin.ts';
 import { rateLimitOptions } from '../../stages/limits/rate-limit.ts';
 import { retryOptions } from '../../stages/retry.ts';
 import { sanitizeInputOptions } from '../../stages/cleaning/sanitize-input.ts';
@@ -30,6 +31,7 @@ export const stagesSection = z.strictObject({
   concurrency: on(concurrencyOptions, 'Limits how many calls run at once.'),
   retry: on(retryOptions, 'Tries again what failed in passing and changes nothing.'),
   timeout: on(timeoutOptions, 'Ends a call that takes too long.'),
+  pin: on(pinOptions, 'Holds tools of other servers whose definition is new or has changed.'),
 });
 
 // The options are validated by the stage's own declaration, which has a default for every key.

@@ -1,4 +1,4 @@
-import type { Pin, PinApproval, PinPlace, Pins, SeenDefinition } from '../pin.ts';
+import type { Pin, PinApproval, PinDigests, PinPlace, Pins, SeenDefinition } from '../pin.ts';
 import type { Entry } from '../store.ts';
 
 /** Keeps pins in this process; after a restart every definition is seen for the first time again. */
@@ -12,8 +12,14 @@ export class InMemoryPins implements Pins {
     this.#write = write;
   }
 
-  list(after = 0): readonly Pin[] {
-    return [...this.#pins.values()].filter(({ revision }) => revision > after).toSorted(byPlace);
+  list(): readonly Pin[] {
+    return [...this.#pins.values()].toSorted(byPlace);
+  }
+
+  changed(after: number): readonly PinDigests[] {
+    return this.list()
+      .filter(({ revision }) => revision > after)
+      .map(({ pinned, held, ...pin }) => ({ ...pin, pinned: pinned?.digest, held: held?.digest }));
   }
 
   async pinFirst(place: PinPlace, seen: SeenDefinition): Promise<Pin> {

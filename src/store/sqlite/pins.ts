@@ -1,4 +1,4 @@
-import type { Pin, PinApproval, PinPlace, SeenDefinition } from '../pin.ts';
+import type { Pin, PinApproval, PinDigests, PinPlace, SeenDefinition } from '../pin.ts';
 import type { SqliteDatabase } from './database.ts';
 
 interface Row {
@@ -14,6 +14,8 @@ interface Row {
   readonly revision: number;
 }
 
+type DigestRow = Pick<Row, 'server' | 'tool' | 'digest' | 'held_digest' | 'revision'>;
+
 const NEXT = '(select coalesce(max(revision), 0) + 1 from pins)';
 
 /** Keeps which definitions may be used; each runs inside the transaction of its batch. */
@@ -23,8 +25,18 @@ export function pins(db: SqliteDatabase) {
     return toPin(row!);
   };
   return {
-    listPins: (after: number): Pin[] =>
-      db.all<Row>('select * from pins where revision > ? order by server, tool', after).map(toPin),
+    listPins: (): Pin[] => db.all<Row>('select * from pins order by server, tool').map(toPin),
+    changedPins: (after: number): PinDigests[] =>
+      db
+        .all<DigestRow>(
+          `select server, tool, digest, held_digest, revision from pins where revision > ? order by server, tool`,
+          after,
+        )
+        .map(({ digest, held_digest: held, ...pin }) => ({
+          ...pin,
+          pinned: digest ?? undefined,
+          held: held ?? undefined,
+        })),
     pinFirst(place: PinPlace, { digest, definition, at }: SeenDefinition): Pin {
       const { server, tool } = place;
       db.run(
@@ -59,6 +71,12 @@ export function pins(db: SqliteDatabase) {
       );
       return changed === 1 ? find(place) : undefined;
     },
+    ...approvals(db, find),
+  };
+}
+
+function approvals(db: SqliteDatabase, find: (place: PinPlace) => Pin) {
+  return {
     approvePin(place: PinPlace, { digest, by, at }: PinApproval): Pin | undefined {
       const { server, tool } = place;
       const changed = db.run(
@@ -83,8 +101,7 @@ function toPin(row: Row): Pin {
     server,
     tool,
     pinned: digest === null ? undefined : { digest, definition: definition!, at: at!, by: by ?? undefined },
-    held:
-      heldDigest === null ? undefined : { digest: heldDigest, definition: heldDefinition!, at: heldAt! },
+    held: heldDigest === null ? undefined : { digest: heldDigest, definition: heldDefinition!, at: heldAt! },
     revision,
   };
 }

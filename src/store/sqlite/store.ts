@@ -136,7 +136,8 @@ function createPins(
 ): Pins {
   const bytesOf = ({ definition }: SeenDefinition): number => Buffer.byteLength(definition);
   return {
-    list: (after = 0) => ask('listPins', after),
+    list: () => ask('listPins'),
+    changed: (after) => ask('changedPins', after),
     pinFirst: (place, seen) =>
       askBody({ share: `pins of ${place.server}`, bytes: bytesOf(seen) }, 'pinFirst', place, seen),
     hold: (place, seen, row) =>

@@ -1,0 +1,87 @@
+import { ToolcribError } from '../../base/errors.ts';
+import type { Pin, SeenDefinition } from '../../store/pin.ts';
+import { ask } from '../client/ask.ts';
+import {
+  operatorName,
+  operatorRow,
+  withDeployment,
+  type Deployment,
+  type DeploymentFlags,
+} from '../deployment.ts';
+import { formatJson, printable } from '../table.ts';
+import { choosePins } from './choose.ts';
+import { describePin } from './diff.ts';
+
+/** Options of `toolcrib pins approve`. */
+export interface ApprovePinFlags extends DeploymentFlags {
+  readonly all?: boolean;
+  readonly digest?: readonly string[];
+  readonly yes?: boolean;
+}
+
+type HeldPin = Pin & { readonly held: SeenDefinition };
+
+/** `toolcrib pins approve`: lets tools be used as they are held; what is held later needs another approval. */
+export async function approvePins(which: string | undefined, flags: ApprovePinFlags): Promise<void> {
+  const { all: isAll, digest } = flags;
+  if (which === undefined && !isAll && !digest)
+    throw new ToolcribError('invalid_setup', 'Name a server or a tool (SERVER.TOOL), or say --all.');
+  await withDeployment(flags, async (deployment) => {
+    const all = await deployment.store.pins.list();
+    const held = choosePins(all, which).filter((pin): pin is HeldPin => pin.held !== undefined);
+    const chosen = digest ? withDigests(held, digest) : held;
+    if (chosen.length === 0) {
+      process.stdout.write(flags.json ? formatJson([]) : 'Nothing is held.\n');
+      return;
+    }
+    if (!flags.json) process.stdout.write(chosen.map((pin) => describePin(pin, all)).join('\n'));
+    if (!(await agrees(chosen, flags))) {
+      process.stdout.write('Nothing was approved.\n');
+      return;
+    }
+    await approveEach(chosen, deployment, flags);
+  });
+}
+
+// What was named is what somebody has seen; anything newer has another digest.
+function withDigests(held: readonly HeldPin[], digests: readonly string[]): readonly HeldPin[] {
+  return digests.map((digest) => {
+    const found = held.find((pin) => pin.held.digest === digest);
+    if (found) return found;
+    throw new ToolcribError(
+      'invalid_setup',
+      `Nothing with the digest "${printable(digest).slice(0, 64)}" is held: it was approved, or is another one by now; see: toolcrib pins diff`,
+    );
+  });
+}
+
+async function agrees(chosen: readonly HeldPin[], { yes, digest, json }: ApprovePinFlags): Promise<boolean> {
+  if (yes || digest) return true;
+  const what = chosen.length === 1 ? 'this definition' : `these ${chosen.length} definitions`;
+  const answer = json ? undefined : await ask(`Approve ${what}? [y/N] `);
+  if (answer !== undefined) return /^y(?:es)?$/i.test(answer.trim());
+  throw new ToolcribError(
+    'invalid_setup',
+    'Nobody can be asked here: name what you have seen with --digest, or approve what is printed with --yes.',
+  );
+}
+
+async function approveEach(
+  chosen: readonly HeldPin[],
+  { store }: Deployment,
+  { json }: ApprovePinFlags,
+): Promise<void> {
+  const approved: object[] = [];
+  for (const { server, tool, held } of chosen) {
+    const { digest } = held;
+    const facts = { did: 'tool approved', server, tool, digest, uid: process.getuid?.() };
+    const approval = { digest, by: operatorName(), at: Date.now() };
+    const pin = await store.pins.approve({ server, tool }, approval, operatorRow(facts));
+    const name = printable(`${server}.${tool}`);
+    if (!pin)
+      throw new ToolcribError('invalid_setup', `${name} has changed meanwhile; see: toolcrib pins diff`);
+    approved.push({ server, tool, digest });
+    if (!json) process.stdout.write(`${name} is approved.\n`);
+  }
+  if (json) process.stdout.write(formatJson(approved, 2));
+}

@@ -1,0 +1,77 @@
+import { parseJson } from '../../base/parse-json.ts';
+import { differencesBetween, type Difference } from '../../stages/pin/differences.ts';
+import { scanDefinition, type ScanFinding } from '../../stages/pin/scan.ts';
+import type { Pin } from '../../store/pin.ts';
+import { lookUp, type DeploymentFlags } from '../deployment.ts';
+import { formatJson, formatTime, printable } from '../table.ts';
+import { escapeUnseen } from '../../base/escape-unseen.ts';
+import { choosePins, stateOf } from './choose.ts';
+
+/** `toolcrib pins diff`: what is held, and what of it differs from what is pinned. */
+export async function diffPins(which: string | undefined, flags: DeploymentFlags): Promise<void> {
+  const all = await lookUp(flags, (operations) => operations.listPins());
+  const chosen = choosePins(all, which);
+  const isOne = which?.includes('.') === true;
+  // One that is named is shown even if nothing about it is held.
+  const shown = isOne ? chosen : chosen.filter(({ held }) => held);
+  if (flags.json)
+    process.stdout.write(
+      formatJson(
+        shown.map((pin) => factsOf(pin, all)),
+        2,
+      ),
+    );
+  else if (shown.length === 0) process.stdout.write('Nothing is held.\n');
+  else process.stdout.write(shown.map((pin) => describePin(pin, all)).join('\n'));
+}
+
+/** A pin for a person: what differs, line by line and with nothing invisible, and what deserves a look. */
+export function describePin(pin: Pin, all: readonly Pin[]): string {
+  const { server, tool, pinned, held } = pin;
+  const since = formatTime(held?.at ?? pinned?.at);
+  const lines = [`${printable(`${server}.${tool}`)}  ${stateOf(pin)} since ${since}`];
+  lines.push(...comparisonOf(pin).flatMap(linesOf));
+  lines.push(
+    ...findingsOf(pin, all).map(
+      ({ kind, path, text }) => `  ! ${kind} in ${printable(path)}: ${printable(text)}`,
+    ),
+  );
+  const digest = held?.digest ?? pinned?.digest ?? '';
+  lines.push(`  digest ${digest}`);
+  return `${lines.join('\n')}\n`;
+}
+
+function factsOf(pin: Pin, all: readonly Pin[]): object {
+  const { server, tool, pinned, held } = pin;
+  const shown = held ?? pinned;
+  return {
+    server,
+    tool,
+    state: stateOf(pin),
+    digest: shown?.digest,
+    differences: comparisonOf(pin),
+    findings: findingsOf(pin, all),
+    ...(pinned && { pinned: parseJson(pinned.definition) }),
+    ...(held && { held: parseJson(held.definition) }),
+  };
+}
+
+function comparisonOf({ pinned, held }: Pin): readonly Difference[] {
+  if (held) return differencesBetween(pinned?.definition, held.definition);
+  return pinned ? differencesBetween(undefined, pinned.definition) : [];
+}
+
+function findingsOf({ pinned, held }: Pin, all: readonly Pin[]): readonly ScanFinding[] {
+  const shown = held ?? pinned;
+  const names = all.map(({ tool }) => tool);
+  return shown ? scanDefinition(shown.definition, names) : [];
+}
+
+// Texts are JSON, so that line breaks are seen too; whatever is invisible is written as its escape.
+function linesOf({ path, before, after }: Difference): readonly string[] {
+  const place = printable(path);
+  return [
+    ...(before === undefined ? [] : [`  - ${place}: ${escapeUnseen(before)}`]),
+    ...(after === undefined ? [] : [`  + ${place}: ${escapeUnseen(after)}`]),
+  ];
+}

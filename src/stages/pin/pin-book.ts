@@ -1,0 +1,217 @@
+import { createHash } from 'node:crypto';
+import type { Awaitable } from '../../base/awaitable.ts';
+import { canonicalJson } from '../../base/canonical-json.ts';
+import { systemClock, type Clock } from '../../base/clock.ts';
+import { describeTool, type Tool } from '../../core/tool.ts';
+import type { NamedPlace } from '../../core/tool-names.ts';
+import type { Log } from '../../observe/log.ts';
+import { OPERATOR_CHAIN } from '../../store/journal/chain.ts';
+import type { Entry } from '../../store/store.ts';
+import type { PinDigests, PinPlace, Pins, SeenDefinition } from '../../store/pin.ts';
+import { scanDefinition } from './scan.ts';
+
+/** What a book is made of. */
+export interface PinBookParts {
+  readonly pins: Pins;
+  readonly log: Log;
+  readonly clock?: Clock;
+}
+
+/** How a definition that is not the pinned one is dealt with. */
+export interface PinRule {
+  readonly mode: 'approve' | 'first-use';
+  /** Whether what is held goes on record. */
+  readonly isRecorded: boolean;
+}
+
+/** Whether a definition may be used; `unknown` if the store could not be asked, which is asked again next time. */
+export type Verdict = 'admitted' | 'held' | 'unknown';
+
+// A server that invents tools or definitions without end must fill neither the disk nor the record.
+const MAX_PER_SERVER = 5_000;
+const MAX_BYTES = 262_144;
+const QUIET_MS = 10_000;
+
+/** Knows which definitions are pinned, and keeps those that wait; it follows what other processes approve. */
+export class PinBook {
+  readonly #parts: Required<PinBookParts>;
+  readonly #pins = new Map<string, PinDigests>();
+  readonly #counts = new Map<string, number>();
+  readonly #digests = new WeakMap<Tool, string>();
+  readonly #quietUntil = new Map<string, number>();
+  readonly #listeners = new Set<() => void>();
+  #revision = 0;
+  #epoch = 0;
+  #loading: Promise<void> | undefined;
+  #isLoaded = false;
+
+  constructor(parts: PinBookParts) {
+    this.#parts = { clock: systemClock, ...parts };
+    parts.pins.watch(() => void this.#follow());
+  }
+
+  /** Grows when a pin changed that verdicts were reached with. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Tells of changes of pins until the returned function is called. */
+  watch(listener: () => void): () => void {
+    const own = (): void => listener();
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /** Whether the definition of a tool is the pinned one; what is new is pinned or held as the mode says. */
+  judge(tool: Tool, { source: server, name }: NamedPlace, rule: PinRule): Awaitable<Verdict> {
+    if (!this.#isLoaded) return this.#judgeLater(tool, { source: server, name }, rule);
+    const place = { server, tool: name };
+    const pin = this.#pins.get(keyOf(place));
+    let digest = this.#digests.get(tool);
+    if (digest === undefined) this.#digests.set(tool, (digest = digestOf(definitionOf(tool, name))));
+    if (pin?.pinned === digest) return 'admitted';
+    const seen = { digest, definition: definitionOf(tool, name), at: this.#parts.clock.now() };
+    if (this.#isTooMuch(place, seen)) return 'held';
+    if (pin?.pinned !== undefined || rule.mode === 'approve') return this.#hold(place, seen, rule);
+    return this.#pinFirst(place, seen);
+  }
+
+  async #judgeLater(tool: Tool, place: NamedPlace, rule: PinRule): Promise<Verdict> {
+    try {
+      await this.#load();
+    } catch (cause) {
+      this.#parts.log('error', 'Pins cannot be read, so tools of other servers are held.', { cause });
+      return 'unknown';
+    }
+    return this.judge(tool, place, rule);
+  }
+
+  async #pinFirst(place: PinPlace, seen: SeenDefinition): Promise<Verdict> {
+    try {
+      const { pinned } = await this.#parts.pins.pinFirst(place, seen);
+      this.#set({ ...place, pinned: pinned?.digest, held: undefined, revision: 0 });
+      const isOurs = pinned?.digest === seen.digest;
+      if (isOurs) this.#warn(place, seen, 'The definition of a new tool deserves a look');
+      return isOurs ? 'admitted' : 'unknown';
+    } catch (cause) {
+      return this.#failed(place, cause);
+    }
+  }
+
+  async #hold(place: PinPlace, seen: SeenDefinition, { isRecorded }: PinRule): Promise<Verdict> {
+    const key = keyOf(place);
+    const pin = this.#pins.get(key);
+    const now = this.#parts.clock.now();
+    if (pin?.held === seen.digest) return 'held';
+    // One that changes all the time is looked at again later, so that the newest one can be approved.
+    if ((this.#quietUntil.get(key) ?? 0) > now) return 'unknown';
+    this.#quietUntil.set(key, now + QUIET_MS);
+    const isNew = pin?.pinned === undefined;
+    try {
+      const row = isRecorded ? this.#rowOf(place, seen, isNew) : undefined;
+      const held = await this.#parts.pins.hold(place, seen, row);
+      this.#set({ ...place, pinned: pin?.pinned, held: seen.digest, revision: 0 });
+      if (!held) return 'held';
+      const what = isNew ? 'A new tool is held' : 'The definition of a tool has changed, and it is held';
+      this.#parts.log('warn', `${what}; see: toolcrib pins diff ${nameFor(place)}`, factsOf(place, seen));
+      return 'held';
+    } catch (cause) {
+      this.#quietUntil.delete(key);
+      return this.#failed(place, cause);
+    }
+  }
+
+  #failed(place: PinPlace, cause: unknown): Verdict {
+    this.#parts.log('error', 'A pin could not be written, so the tool is held.', { ...place, cause });
+    return 'unknown';
+  }
+
+  #warn(place: PinPlace, seen: SeenDefinition, what: string): void {
+    const facts = factsOf(place, seen);
+    if (facts.findings > 0)
+      this.#parts.log('warn', `${what}; see: toolcrib pins diff ${nameFor(place)}`, facts);
+  }
+
+  #isTooMuch(place: PinPlace, seen: SeenDefinition): boolean {
+    const isLarge = Buffer.byteLength(seen.definition) > MAX_BYTES;
+    const isMany = !this.#pins.has(keyOf(place)) && (this.#counts.get(place.server) ?? 0) >= MAX_PER_SERVER;
+    if (!isLarge && !isMany) return false;
+    const now = this.#parts.clock.now();
+    if ((this.#quietUntil.get(place.server) ?? 0) <= now) {
+      this.#quietUntil.set(place.server, now + QUIET_MS);
+      const why = isLarge
+        ? `it is larger than ${MAX_BYTES} bytes`
+        : `it has more than ${MAX_PER_SERVER} tools`;
+      this.#parts.log('warn', `A tool of ${place.server} is held and cannot be approved: ${why}.`);
+    }
+    return true;
+  }
+
+  #rowOf({ server, tool }: PinPlace, { digest }: SeenDefinition, isNew: boolean): Entry {
+    const did = isNew ? 'new tool held' : 'changed tool held';
+    const at = new Date(this.#parts.clock.now()).toISOString();
+    const body = JSON.stringify({ kind: 'operator', at, by: 'toolcrib', did, server, tool, digest });
+    return { chain: OPERATOR_CHAIN, body };
+  }
+
+  #load(): Promise<void> {
+    this.#loading ??= this.#take().finally(() => (this.#loading = undefined));
+    return this.#loading;
+  }
+
+  async #take(): Promise<void> {
+    const changed = await this.#parts.pins.changed(this.#revision);
+    let isOther = false;
+    for (const pin of changed) {
+      const known = this.#pins.get(keyOf(pin));
+      isOther ||= known?.pinned !== pin.pinned;
+      this.#set(pin);
+      this.#revision = Math.max(this.#revision, pin.revision);
+    }
+    const isFirst = !this.#isLoaded;
+    this.#isLoaded = true;
+    if (isFirst || !isOther) return;
+    this.#epoch++;
+    for (const listener of this.#listeners) listener();
+  }
+
+  // Until something was judged there is nothing to follow.
+  async #follow(): Promise<void> {
+    if (!this.#isLoaded) return;
+    try {
+      await this.#load();
+    } catch (cause) {
+      this.#parts.log('error', 'Changes of pins cannot be read; it will be tried again.', { cause });
+    }
+  }
+
+  #set(pin: PinDigests): void {
+    const key = keyOf(pin);
+    if (!this.#pins.has(key)) this.#counts.set(pin.server, (this.#counts.get(pin.server) ?? 0) + 1);
+    this.#pins.set(key, pin);
+  }
+}
+
+// The name is the server's own: what the operator calls the tool is no part of it.
+function definitionOf(tool: Tool, name: string): string {
+  return canonicalJson({ ...describeTool(tool), name });
+}
+
+function digestOf(definition: string): string {
+  return createHash('sha256').update(definition).digest('base64url');
+}
+
+function factsOf(place: PinPlace, { digest, definition }: SeenDefinition) {
+  const findings = scanDefinition(definition);
+  const kinds = [...new Set(findings.map(({ kind }) => kind))].join(', ');
+  return { ...place, digest, findings: findings.length, ...(kinds !== '' && { kinds }) };
+}
+
+// A name is chosen by the server, and somebody may paste the line into a shell.
+function nameFor({ server, tool }: PinPlace): string {
+  return /^[\w.-]+$/.test(tool) ? `${server}.${tool}` : server;
+}
+
+function keyOf({ server, tool }: PinPlace): string {
+  return `${server}\n${tool}`;
+}

@@ -1,0 +1,311 @@
+import * as fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { propertyRuns } from '../../../test/property-runs.ts';
+import { poisonedDescriptions } from '../../../test/security/poisoned-definitions.ts';
+import { systemClock } from '../../base/clock.ts';
+import { localCaller } from '../../core/caller.ts';
+import { createInMemory } from '../../core/memory/in-memory.ts';
+import { merge } from '../../core/merge.ts';
+import { ToolRegistry } from '../../core/registry.ts';
+import type { ToolSource } from '../../core/source.ts';
+import { withStages } from '../../core/stage.ts';
+import { defineTool, fromListed, type ListedTool } from '../../core/tool.ts';
+import { createServer } from '../../server/create-server.ts';
+import { createInMemoryStore, type InMemoryStore } from '../../store/memory/store.ts';
+import type { Pins } from '../../store/pin.ts';
+import { createFakeClock, createTestClient } from '../../testing.ts';
+import { pin, type PinMode } from './pin.ts';
+import { PinBook } from './pin-book.ts';
+
+const search: ListedTool = {
+  name: 'search',
+  title: 'Search',
+  description: 'Searches the catalogue.',
+  inputSchema: {
+    type: 'object',
+    properties: {
+      text: { type: 'string' },
+      order: { type: 'string', enum: ['new', 'old'], default: 'new' },
+    },
+  },
+  annotations: { readOnlyHint: true },
+};
+const fetchPage: ListedTool = { ...search, name: 'fetch', description: 'Fetches a page.' };
+
+describe('pin', () => {
+  const changes: readonly [string, Partial<ListedTool>][] = [
+    ['the description, by one zero-width character', { description: 'Searches the catalogue.\u200b' }],
+    ['a default in the schema', { inputSchema: withOrder({ enum: ['new', 'old'], default: 'old' }) }],
+    ['the order of an enum', { inputSchema: withOrder({ enum: ['old', 'new'], default: 'new' }) }],
+    ['an annotation', { annotations: { readOnlyHint: true, openWorldHint: false } }],
+    ['the title', { title: 'Search!' }],
+    ['a field this version does not know', { execution: { taskSupport: 'optional' } }],
+    ['what it returns', { outputSchema: { type: 'object' } }],
+    ['its icons', { icons: [{ src: 'https://a.example/i.png' }] }],
+    ['its _meta', { _meta: { a: 1 } }],
+  ];
+
+  test.each(changes)(
+    'C4 %s: the tool is refused on the very next call, others go on, and a revert is accepted again',
+    async (_what, change) => {
+      const { upstream, source, held } = stand();
+      expect(await callable(source)).toEqual(['fetch', 'search']);
+      upstream.offer({ ...search, ...change }, fetchPage);
+      expect(await source.find('search', localCaller)).toBeUndefined();
+      expect(await callable(source)).toEqual(['fetch']);
+      expect(held()).toEqual([{ did: 'changed tool held', server: 'web', tool: 'search' }]);
+      upstream.offer(search, fetchPage);
+      expect(await callable(source)).toEqual(['fetch', 'search']);
+      expect(held()).toHaveLength(1);
+    },
+  );
+
+  test('C4 control: without the stage a changed tool is called', async () => {
+    const { upstream, source } = stand('off');
+    await callable(source);
+    upstream.offer({ ...search, description: 'Searches the catalogue.\u200b' });
+    expect(await callable(source)).toEqual(['search']);
+  });
+
+  test('C4 a tool that is gone is gone, and is accepted when it comes back as it was', async () => {
+    const { upstream, source, held } = stand();
+    await callable(source);
+    upstream.offer(fetchPage);
+    expect(await callable(source)).toEqual(['fetch']);
+    upstream.offer(fetchPage, { ...search });
+    expect(await callable(source)).toEqual(['fetch', 'search']);
+    upstream.offer(fetchPage);
+    upstream.offer(fetchPage, { ...search, title: 'Other' });
+    expect(await callable(source)).toEqual(['fetch']);
+    expect(held()).toHaveLength(1);
+  });
+
+  test('C4 an added tool is held where new tools are to be approved, and so is one under a new name', async () => {
+    const { upstream, source, held, store } = stand('approve', [search]);
+    expect(await callable(source)).toEqual([]);
+    await approveAll(store);
+    expect(await callable(source)).toEqual(['search']);
+    upstream.offer(search, fetchPage);
+    expect(await callable(source)).toEqual(['search']);
+    upstream.offer({ ...search, name: 'find' }, fetchPage);
+    expect(await callable(source)).toEqual([]);
+    expect(held().map(({ did, tool }) => [did, tool])).toEqual([
+      ['new tool held', 'search'],
+      ['new tool held', 'fetch'],
+      ['new tool held', 'find'],
+    ]);
+  });
+
+  test('a held tool gets the answer of one that does not exist', async () => {
+    const { source } = stand('approve');
+    const client = createTestClient(createServer({ source }));
+    expect(await client.listTools()).toEqual([]);
+    const [hidden, absent] = await Promise.all(
+      ['search', 'absent'].map((name) => client.callTool(name).catch((error: unknown) => error)),
+    );
+    expect(String(hidden)).toBe(String(absent).replace('absent', 'search'));
+  });
+
+  test('an approved definition is served without a restart, and listeners are told', async () => {
+    const { upstream, source, store } = stand();
+    await callable(source);
+    upstream.offer({ ...search, title: 'New' }, fetchPage);
+    expect(await callable(source)).toEqual(['fetch']);
+    const told = vi.fn();
+    source.watch!(told);
+    await approveAll(store);
+    await vi.waitFor(() => expect(told).toHaveBeenCalled());
+    expect(await callable(source)).toEqual(['fetch', 'search']);
+    upstream.offer(search, fetchPage);
+    expect(await callable(source)).toEqual(['fetch']);
+  });
+
+  test('what the operator calls a tool is no part of its definition', async () => {
+    const { upstream, book } = stand();
+    for (const prefix of ['never', 'always', 'collisions'] as const) {
+      const own = new ToolRegistry().registerTool(
+        defineTool({ name: 'search', description: 'Own.' }, () => 1),
+      );
+      const named = merge({ web: upstream.source }, { prefix, ...(prefix === 'collisions' && { own }) });
+      expect((await withStages(named, [pin({}, { book })]).list(localCaller)).length).toBeGreaterThan(1);
+    }
+    upstream.offer({ ...search, title: 'New' });
+    const renamed = withStages(merge({ web: upstream.source }), [pin({}, { book })]);
+    expect(await renamed.list(localCaller)).toEqual([]);
+  });
+
+  test('tools of this process are never pinned', async () => {
+    const { book, store } = stand();
+    const registry = new ToolRegistry().registerTool(
+      defineTool({ name: 'own', description: 'Own.' }, () => 1),
+    );
+    const source = withStages(registry, [pin({ mode: 'approve' }, { book })]);
+    expect(await callable(source)).toEqual(['own']);
+    expect(await store.pins.list()).toEqual([]);
+  });
+
+  test('a server has its own mode, whatever the others have', async () => {
+    const { book } = stand();
+    const part = upstreamOf(search).source;
+    const source = withStages(merge({ strict: part, free: part, usual: part }), [
+      pin({ mode: 'first-use' }, { book, modes: { strict: 'approve', free: 'off', usual: undefined } }),
+    ]);
+    expect(await callable(source)).toEqual(['free__search', 'usual__search']);
+  });
+
+  test('a change that is seen over and over is on record once, and one that never stops is noted in turns', async () => {
+    const { upstream, source, held, clock, store } = stand();
+    await callable(source);
+    for (let n = 0; n < 20; n++) {
+      upstream.offer({ ...search, title: `T${n}` });
+      expect(await callable(source)).toEqual([]);
+    }
+    expect(held()).toHaveLength(1);
+    clock.advance(10_000);
+    expect(await callable(source)).toEqual([]);
+    expect(held()).toHaveLength(2);
+    expect((await store.pins.list()).find(({ tool }) => tool === 'search')?.held?.definition).toContain(
+      'T19',
+    );
+  });
+
+  test('C4 whoever asks first, only one of two definitions at once is used', async () => {
+    const { store, log } = stand();
+    const other = { ...search, title: 'Other' };
+    const sources = [search, other].map((listed) =>
+      withStages(merge({ web: upstreamOf(listed).source }), [
+        pin({}, { book: new PinBook({ pins: store.pins, log }) }),
+      ]),
+    );
+    const lists = await Promise.all(sources.map((source) => callable(source)));
+    expect(lists.flat()).toHaveLength(1);
+    expect(await Promise.all(sources.map((source) => callable(source)))).toEqual(lists);
+  });
+
+  test('tools are held while pins can be neither read nor written', async () => {
+    const { store, log } = stand();
+    const disk = (): Promise<never> => Promise.reject(new Error('disk'));
+    const pins: Pins = {
+      list: () => store.pins.list(),
+      changed: disk,
+      pinFirst: disk,
+      hold: disk,
+      approve: disk,
+      watch: () => () => {},
+    };
+    const source = withStages(merge({ web: upstreamOf(search).source }), [
+      pin({}, { book: new PinBook({ pins, log }) }),
+    ]);
+    expect(await callable(source)).toEqual([]);
+    pins.changed = () => [];
+    expect(await callable(source)).toEqual([]);
+    pins.pinFirst = (place, seen) => store.pins.pinFirst(place, seen);
+    expect(await callable(source)).toEqual(['web__search']);
+  });
+
+  test('the log names the command to run, and no name that a shell would read', async () => {
+    const { source, lines } = stand('approve', [search, { ...search, name: 'x; rm -rf ~' }]);
+    await callable(source);
+    expect(lines.map(({ message }) => message)).toEqual([
+      'A new tool is held; see: toolcrib pins diff web.search',
+      'A new tool is held; see: toolcrib pins diff web',
+    ]);
+  });
+
+  test('a server with too many or too large tools fills no disk', async () => {
+    const huge = { ...search, name: 'huge', description: 'x'.repeat(300_000) };
+    const { source, store, lines } = stand('first-use', [huge]);
+    expect(await callable(source)).toEqual([]);
+    expect(await store.pins.list()).toEqual([]);
+    expect(lines[0]!.message).toContain('cannot be approved');
+  });
+
+  test('any change of any definition is held, and nothing else is', () => {
+    const definitions = fc.record({ title: fc.string(), _meta: fc.dictionary(fc.string(), fc.jsonValue()) });
+    return fc.assert(
+      fc.asyncProperty(definitions, definitions, async (one, two) => {
+        const { upstream, source } = stand('first-use', [{ ...search, ...one }]);
+        expect(await callable(source)).toEqual(['search']);
+        upstream.offer({ ...search, ...two });
+        const isSame = JSON.stringify(sorted(one)) === JSON.stringify(sorted(two));
+        expect(await callable(source)).toEqual(isSame ? ['search'] : []);
+        upstream.offer({ ...search, ...(structuredClone(one) as object) });
+        expect(await callable(source)).toEqual(['search']);
+      }),
+      { numRuns: propertyRuns(200) },
+    );
+  });
+
+  test('C3 every one of 200 poisoned definitions is held before any client can list it', async () => {
+    const { upstream, source } = stand('approve', [search]);
+    for (const listed of poisonedDescriptions()) {
+      upstream.offer(listed);
+      expect(await callable(source)).toEqual([]);
+    }
+  });
+});
+
+interface Upstream {
+  readonly source: ToolSource;
+  offer(...listed: readonly ListedTool[]): void;
+}
+
+// Every reading of a list makes new tools, as a client does.
+function upstreamOf(...first: readonly ListedTool[]): Upstream {
+  const make = (listed: readonly ListedTool[]) => listed.map((one) => fromListed(one, () => 'done'));
+  let tools = make(first);
+  return {
+    offer: (...listed) => void (tools = make(listed)),
+    source: {
+      list: () => tools,
+      find: (name) => tools.find((tool) => tool.name === name),
+      call: ({ kind }) => ({ kind: 'done', content: [{ type: 'text', text: kind }] }),
+      watch: () => () => {},
+    },
+  };
+}
+
+function stand(mode: PinMode = 'first-use', listed: readonly ListedTool[] = [search, fetchPage]) {
+  const clock = createFakeClock();
+  const store = createInMemoryStore({ clock, memory: createInMemory(systemClock) });
+  const lines: { message: string }[] = [];
+  const log = (_level: string, message: string): void => void lines.push({ message });
+  const book = new PinBook({ pins: store.pins, log, clock });
+  const upstream = upstreamOf(...listed);
+  const source = withStages(merge({ web: upstream.source }, { prefix: 'never' }), [pin({ mode }, { book })]);
+  const held = () =>
+    store.entries.flatMap(({ body }) => {
+      const { did, server, tool } = JSON.parse(body) as Record<string, string>;
+      return server === undefined ? [] : [{ did, server, tool }];
+    });
+  return { upstream, source, store, book, clock, held, lines, log };
+}
+
+async function approveAll({ pins }: InMemoryStore): Promise<void> {
+  for (const { held, ...place } of await pins.list()) {
+    const row = { chain: '@operator', body: JSON.stringify({ did: 'approved' }) };
+    if (held) await pins.approve(place, { digest: held.digest, by: 'ada', at: 1 }, row);
+  }
+}
+
+// What is listed and what is found must be the same.
+async function callable(source: ToolSource): Promise<readonly string[]> {
+  const names = (await source.list(localCaller)).map(({ name }) => name);
+  const client = createTestClient(createServer({ source }));
+  for (const name of names) expect((await client.callTool(name)).isError).toBe(false);
+  for (const name of ['search', 'fetch', 'find'])
+    expect((await source.find(name, localCaller)) !== undefined).toBe(names.includes(name));
+  return names;
+}
+
+function withOrder(order: object): ListedTool['inputSchema'] {
+  const { properties } = search.inputSchema as { properties: object };
+  return { type: 'object', properties: { ...properties, order: { type: 'string', ...order } } };
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const pairs = Object.entries(value).map(([key, inner]) => [key, sorted(inner)] as const);
+  return Object.fromEntries(pairs.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
