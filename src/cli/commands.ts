@@ -13,6 +13,7 @@ import { DEFAULT_CONFIG } from './default-file.ts';
 import type { InitFlags } from './init/init.ts';
 import type { CreateKeyFlags, ListKeysFlags } from './keys.ts';
 import type { LintFlags } from './lint.ts';
+import { declareLinkCommands } from './link/declare.ts';
 import { reserveOutput, standardOutput, watchOutput } from './output.ts';
 import { packageVersion } from './package-version.ts';
 import type { ServeFlags } from './serve.ts';
@@ -198,6 +199,7 @@ withConfig(audit.command('verify'))
 declareClientCommands(program);
 declareAgentCommands(program);
 declarePinCommands(program);
+declareLinkCommands(program);
 pointToHelp(program, 'toolcrib');
 
 // Points to the help of a mistyped command.

@@ -47,7 +47,8 @@ function lineOf({ clients, place, text }: Entry): string[] {
   return [`  ${clients} (${place})`, ...text.split('\n').map((line) => `    ${line}`)];
 }
 
-function asProgram(loaded: LoadedConfig): ReachedByCommand {
+/** A server as a program that a client starts. */
+export function asProgram(loaded: LoadedConfig): ReachedByCommand {
   const { config, file, isDefault } = loaded;
   const key = needsKey(loaded) && !config.auth?.stdio ? PLACE_OF_KEY : undefined;
   const main = join(packageFolder, 'dist/cli/main.js');

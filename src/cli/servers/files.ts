@@ -7,6 +7,9 @@ import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { withoutComments } from './json-with-comments.ts';
 import { homeFolder, settingsFolder } from './places.ts';
+import { clientFiles } from './client-files.ts';
+import { settingsFolder } from './places.ts';
+import { readEntry, type ReadEntry } from './entry.ts';
 
 /** Where servers may be named. */
 export interface ServerFile {
@@ -22,17 +25,7 @@ export interface NamedServer extends ReadEntry, ServerFile {
 
 /** The files that are looked into, in this order: a project cannot take a name of the user's own over. */
 export function serverFiles(): readonly ServerFile[] {
-  const [home, settings] = [homeFolder(), settingsFolder()];
-  const apps = process.platform === 'darwin' ? join(home, 'Library/Application Support') : settings;
-  const own = [
-    join(settings, 'toolcrib/toolcrib.yaml'),
-    join(home, '.claude.json'),
-    join(apps, 'Claude/claude_desktop_config.json'),
-    join(home, '.cursor/mcp.json'),
-    join(apps, 'Code/User/mcp.json'),
-    join(home, '.codex/config.toml'),
-    join(settings, 'opencode/opencode.json'),
-  ];
+  const own = [join(settingsFolder(), 'toolcrib/toolcrib.yaml'), ...clientFiles().map(({ file }) => file)];
   const project = [
     'toolcrib.yaml',
     '.mcp.json',

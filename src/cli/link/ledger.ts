@@ -1,0 +1,76 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import { parseJson } from '../../base/parse-json.ts';
+import { settingsFolder } from '../servers/places.ts';
+import type { Insertion } from './splice.ts';
+
+/** What was put into a file of a client. */
+export interface Linked {
+  readonly client: string;
+  /** The file itself, links followed. */
+  readonly file: string;
+  /** The name of the entry. */
+  readonly name: string;
+  /** When, in milliseconds since 1970. */
+  readonly at: number;
+  readonly insertions: readonly Insertion[];
+  /** The hash of the file after that. */
+  readonly digest: string;
+  /** Whether there was no such file before. */
+  readonly isNewFile: boolean;
+}
+
+/** Everything that was put into files of clients and not taken out since. */
+export async function readLedger(): Promise<readonly Linked[]> {
+  const file = ledgerFile();
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return '{"links":[]}';
+    throw new ToolcribError('invalid_setup', `${file} cannot be read (${code}).`, { cause });
+  });
+  const content = tryParse(text);
+  const links = isObject(content) ? content['links'] : undefined;
+  if (!Array.isArray(links))
+    throw new ToolcribError('invalid_setup', `${file} is damaged; restore it, or move it away.`);
+  return links as readonly Linked[];
+}
+
+/** Replaces what is known about one entry; `undefined` forgets it. */
+export async function noteLink(
+  about: Pick<Linked, 'file' | 'name'>,
+  linked: Linked | undefined,
+): Promise<void> {
+  const others = (await readLedger()).filter(({ file, name }) => file !== about.file || name !== about.name);
+  await keep(
+    ledgerFile(),
+    `${JSON.stringify({ links: linked ? [...others, linked] : others }, undefined, 2)}\n`,
+  );
+}
+
+/** Keeps the text of a file before it is changed; returns where. */
+export async function backUp(client: string, text: string, now: Date): Promise<string> {
+  const stamp = now.toISOString().replaceAll(/[:.]/g, '-');
+  const file = join(dirname(ledgerFile()), 'backups', `${client}-${stamp}`);
+  await keep(file, text);
+  return file;
+}
+
+// The files of clients often hold secrets.
+async function keep(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await writeFile(file, text, { mode: 0o600 });
+}
+
+function ledgerFile(): string {
+  return join(settingsFolder(), 'toolcrib/links.json');
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}

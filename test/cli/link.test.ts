@@ -1,0 +1,253 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runCommandLine, type Run } from '../behaviour/run-command-line.ts';
+
+interface Home {
+  readonly path: (name: string) => string;
+  readonly read: (name: string) => string;
+  readonly run: (command: string, ...words: readonly string[]) => Promise<Run>;
+}
+
+function homeWith(files: Readonly<Record<string, string>> = {}): Home {
+  const home = realpathSync(mkdtempSync(join(tmpdir(), 'toolcrib-home-')));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const path = (name: string): string => join(home, name);
+  const all = { 'toolcrib.yaml': 'server: { name: crib }\n', ...files };
+  for (const [name, text] of Object.entries(all)) {
+    mkdirSync(dirname(path(name)), { recursive: true });
+    writeFileSync(path(name), text);
+  }
+  const env = { HOME: home, XDG_CONFIG_HOME: path('.config') };
+  return {
+    path,
+    read: (name) => readFileSync(path(name), 'utf8'),
+    run: (command, ...words) =>
+      runCommandLine(
+        [command, ...words, ...(command === 'link' ? ['--config', path('toolcrib.yaml')] : [])],
+        env,
+      ),
+  };
+}
+
+/** A file of each client as it is found on machines of users. */
+const clients: readonly (readonly [client: string, file: string, text: string])[] = [
+  [
+    'claude-code',
+    '.claude.json',
+    `{
+  "numStartups": 42,
+  "tipsHistory": { "shift-enter": 12 },
+  "mcpServers": {
+    "github": { "type": "http", "url": "https://api.example/mcp/" }
+  },
+  "projects": {
+    "/home/ada/shop": {
+      "allowedTools": [],
+      "mcpServers": {}
+    }
+  }
+}
+`,
+  ],
+  [
+    'claude-desktop',
+    '.config/Claude/claude_desktop_config.json',
+    `{\n  "mcpServers": {\n    "files": {\n      "command": "npx",\n      "args": ["-y", "@a/files", "/tmp"]\n    }\n  },\n  "scale": 0\n}`,
+  ],
+  ['cursor', '.cursor/mcp.json', '{"mcpServers":{"a":{"url":"https://a.example/mcp"}}}'],
+  [
+    'vscode',
+    '.config/Code/User/mcp.json',
+    `{
+\t// Servers of all workspaces
+\t"inputs": [
+\t\t{ "type": "promptString", "id": "key", "password": true },
+\t],
+\t"servers": {
+\t\t"a": {
+\t\t\t"type": "stdio", // local
+\t\t\t"command": "a",
+\t\t},
+\t},
+}
+`,
+  ],
+  [
+    'codex',
+    '.codex/config.toml',
+    `model = "gpt-5" # the usual one\napproval_policy = "on-request"\n\n[mcp_servers.docs]\ncommand = "npx"\nargs = ["-y", "docs"]\n\n[projects."/home/ada"]\ntrust_level = "trusted"\n`,
+  ],
+  [
+    'opencode',
+    '.config/opencode/opencode.json',
+    `{\r\n  "$schema": "https://opencode.ai/config.json",\r\n  "mcp": {}\r\n}\r\n`,
+  ],
+  ['lm-studio', '.lmstudio/mcp.json', `{\n  "mcpServers": {}\n}\n`],
+  [
+    'gemini',
+    '.gemini/settings.json',
+    `{\n    "theme": "GitHub",\n    "selectedAuthType": "oauth-personal" /* mine */\n}\n`,
+  ],
+];
+
+// Whether nothing was taken out or moved: the one text with more in between is the other.
+function isWithin(before: string, after: string): boolean {
+  let at = 0;
+  for (const letter of after) if (letter === before[at]) at++;
+  return at === before.length;
+}
+
+describe('toolcrib link', () => {
+  test.each(clients)(
+    '%s gets an entry that works, once, and unlink leaves the file as it was',
+    async (client, file, before) => {
+      const home = homeWith({ [file]: before });
+      chmodSync(home.path(file), 0o640);
+      expect(await home.run('link', client)).toMatchObject({ code: 0, complaints: '' });
+      const after = home.read(file);
+      expect(statSync(home.path(file)).mode & 0o777).toBe(0o640);
+      const { output } = await home.run('servers', '--json');
+      const found = (JSON.parse(output) as { servers: { name: string; file: string; reached: string }[] })
+        .servers;
+      const reached = found.find(({ name }) => name === 'crib');
+      expect(reached).toMatchObject({ file: home.path(file), state: 'ready' });
+      expect(reached!.reached).toContain(`serve --stdio --config ${home.path('toolcrib.yaml')}`);
+      expect(isWithin(before, after)).toBe(true);
+      const [backup] = readdirSync(home.path('.config/toolcrib/backups'));
+      expect(home.read(`.config/toolcrib/backups/${backup}`)).toBe(before);
+      expect(statSync(home.path(`.config/toolcrib/backups/${backup}`)).mode & 0o077).toBe(0);
+
+      expect((await home.run('link', client)).output).toContain('already');
+      expect(home.read(file)).toBe(after);
+      expect(await home.run('unlink', client)).toMatchObject({ code: 0, complaints: '' });
+      expect(home.read(file)).toBe(before);
+      expect(statSync(home.path(file)).mode & 0o777).toBe(0o640);
+      expect(await home.run('unlink', client)).toMatchObject({ code: 1 });
+      expect(home.read(file)).toBe(before);
+    },
+    30_000,
+  );
+
+  test.each(clients)('%s gets a file where there is none, and unlink removes it', async (client, file) => {
+    const home = homeWith();
+    expect(await home.run('link', client)).toMatchObject({ code: 0 });
+    expect(home.read(file)).toContain('crib');
+    expect(statSync(home.path(file)).mode & 0o077).toBe(0);
+    await home.run('unlink', client);
+    expect(existsSync(home.path(file))).toBe(false);
+  });
+
+  test('what others changed since stays, and a file that is not ours alone is not removed', async () => {
+    const home = homeWith();
+    await home.run('link', 'cursor');
+    const other = JSON.parse(home.read('.cursor/mcp.json')) as { mcpServers: Record<string, unknown> };
+    other.mcpServers['later'] = { command: 'later' };
+    writeFileSync(home.path('.cursor/mcp.json'), JSON.stringify(other, undefined, 1));
+    await home.run('unlink', 'cursor');
+    expect(JSON.parse(home.read('.cursor/mcp.json'))).toEqual({
+      mcpServers: { later: { command: 'later' } },
+    });
+  });
+
+  test('a new address takes the place of the old one, and a variable is named instead of a key', async () => {
+    const home = homeWith({ '.cursor/mcp.json': '{}' });
+    await home.run('link', 'cursor', '--name', 'crib');
+    const url = 'http://127.0.0.1:8484/mcp';
+    await home.run('link', 'cursor', '--name', 'crib', '--url', url, '--key-variable', 'CRIB_KEY');
+    expect(JSON.parse(home.read('.cursor/mcp.json'))).toEqual({
+      mcpServers: { crib: { url, headers: { Authorization: 'Bearer ${env:CRIB_KEY}' } } },
+    });
+    await home.run('unlink', 'cursor');
+    expect(home.read('.cursor/mcp.json')).toBe('{}');
+  });
+
+  test.each([
+    ['broken', '.cursor/mcp.json', '{"mcpServers": ', 'is no JSON'],
+    ['of somebody else under this name', '.cursor/mcp.json', '{"mcpServers":{"crib":{}}}', 'already'],
+    ['with servers in one line', '.codex/config.toml', 'mcp_servers = {}\n', 'does not fit'],
+  ])('a file that is %s is refused and stays as it is', async (_what, file, ...[text, message]) => {
+    const home = homeWith({ [file]: text });
+    const client = file.startsWith('.codex') ? 'codex' : 'cursor';
+    expect(await home.run('link', client)).toMatchObject({
+      code: 1,
+      complaints: expect.stringContaining(message),
+    });
+    expect(home.read(file)).toBe(text);
+    expect(existsSync(home.path('.config/toolcrib/backups'))).toBe(false);
+  });
+
+  test('a file that is not text is refused', async () => {
+    const home = homeWith({ '.cursor/mcp.json': '' });
+    writeFileSync(home.path('.cursor/mcp.json'), Buffer.from([0x7b, 0xff, 0x7d]));
+    expect(await home.run('link', 'cursor')).toMatchObject({
+      code: 1,
+      complaints: expect.stringContaining('not UTF-8'),
+    });
+  });
+
+  test('a link stays a link, and one that leads out of home is followed only when somebody says so', async () => {
+    const home = homeWith({ 'dotfiles/mcp.json': '{}', '.cursor/other': '' });
+    symlinkSync(home.path('dotfiles/mcp.json'), home.path('.cursor/mcp.json'));
+    expect(await home.run('link', 'cursor')).toMatchObject({ code: 0 });
+    expect(lstatSync(home.path('.cursor/mcp.json')).isSymbolicLink()).toBe(true);
+    expect(home.read('dotfiles/mcp.json')).toContain('crib');
+    await home.run('unlink', 'cursor');
+    expect(home.read('dotfiles/mcp.json')).toBe('{}');
+
+    const elsewhere = homeWith({ 'victim.json': '{}' });
+    rmSync(home.path('.cursor/mcp.json'));
+    symlinkSync(elsewhere.path('victim.json'), home.path('.cursor/mcp.json'));
+    expect(await home.run('link', 'cursor')).toMatchObject({
+      code: 1,
+      complaints: expect.stringContaining('outside of your home'),
+    });
+    expect(elsewhere.read('victim.json')).toBe('{}');
+    expect(await home.run('link', 'cursor', '--yes')).toMatchObject({ code: 0 });
+    expect(elsewhere.read('victim.json')).toContain('crib');
+  });
+
+  test('--print shows the entries of all clients and writes nothing', async () => {
+    const home = homeWith();
+    const { code, output } = await home.run('link', '--print');
+    expect(code).toBe(0);
+    for (const [, file] of clients) expect(output).toContain(`${home.path(file)}:\n`);
+    expect(output).toContain('[mcp_servers.crib]');
+    for (const [, file] of clients) expect(existsSync(home.path(file))).toBe(false);
+  });
+
+  test('a client that is not known, and one that cannot do what is asked, are told so', async () => {
+    const home = homeWith();
+    expect(await home.run('link', 'nope')).toMatchObject({
+      code: 1,
+      complaints: expect.stringContaining('cursor'),
+    });
+    expect(await home.run('link')).toMatchObject({ code: 1, complaints: expect.stringContaining('--print') });
+    expect(await home.run('link', 'claude-desktop', '--url', 'http://127.0.0.1:1/mcp')).toMatchObject({
+      code: 1,
+      complaints: expect.stringContaining('programs only'),
+    });
+    expect(await home.run('link', 'lm-studio', '--key-variable', 'K')).toMatchObject({
+      code: 1,
+      complaints: expect.stringContaining('auth.stdio'),
+    });
+    expect(await home.run('unlink', 'cursor')).toMatchObject({
+      code: 1,
+      complaints: expect.stringContaining('wrote nothing'),
+    });
+  });
+});
