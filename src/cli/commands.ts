@@ -2,6 +2,7 @@ import type { Worker } from 'node:worker_threads';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { ToolcribError } from '../base/errors.ts';
 import { declareAgentCommands } from './agents/declare.ts';
+import { declareAddCommands } from './add/declare.ts';
 import type { DecideFlags, ListApprovalsFlags } from './approvals.ts';
 import type { RowFlags } from './audit.ts';
 import type { CheckFlags } from './check.ts';
@@ -200,6 +201,7 @@ declareClientCommands(program);
 declareAgentCommands(program);
 declarePinCommands(program);
 declareLinkCommands(program);
+declareAddCommands(program);
 pointToHelp(program, 'toolcrib');
 
 // Points to the help of a mistyped command.

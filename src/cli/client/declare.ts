@@ -94,6 +94,7 @@ function declareSignIn(program: Command): void {
 }
 
 const DECLARED: ReadonlySet<string | undefined> = new Set([
+  'add',
   'list',
   'call',
   'read',

@@ -42,6 +42,25 @@ export function serverFiles(): readonly ServerFile[] {
 
 /** The servers that a file names; none if there is no such file. */
 export async function readServerFile({ file, owner }: ServerFile): Promise<readonly NamedServer[]> {
+  const readsFiles = /\.ya?ml$/.test(file);
+  const folder = projectFolder(file);
+  const entries = await readWrittenServers(file);
+  return entries.map(({ name, entry }) => ({
+    name,
+    file,
+    owner,
+    ...readEntry({ entry, folder, readsFiles }),
+  }));
+}
+
+/** A server as a file has it, nothing filled in. */
+export interface WrittenServer {
+  readonly name: string;
+  readonly entry: Readonly<Record<string, unknown>>;
+}
+
+/** The servers that a file names, as they are written; none if there is no such file. */
+export async function readWrittenServers(file: string): Promise<readonly WrittenServer[]> {
   let text: string;
   try {
     text = await readFile(file, 'utf8');
@@ -52,12 +71,8 @@ export async function readServerFile({ file, owner }: ServerFile): Promise<reado
       cause,
     });
   }
-  const readsFiles = /\.ya?ml$/.test(file);
-  const folder = projectFolder(file);
   const entries = Object.entries(entriesIn(await parse(text, file)));
-  return entries.flatMap(([name, entry]) =>
-    isObject(entry) ? [{ name, file, owner, ...readEntry({ entry, folder, readsFiles }) }] : [],
-  );
+  return entries.flatMap(([name, entry]) => (isObject(entry) ? [{ name, entry }] : []));
 }
 
 // Settings of editors are in a folder of the project.

@@ -1,0 +1,189 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { compileGlob } from '../../base/glob.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { parseJson } from '../../base/parse-json.ts';
+import type { ListedTool } from '../../core/tool.ts';
+import { scanDefinition } from '../../stages/pin/scan.ts';
+import { ask } from '../client/ask.ts';
+import { openTarget } from '../client/target.ts';
+import { reportFailure } from '../client/with-client.ts';
+import { concealInComplaints } from '../complain.ts';
+import { readEntry } from '../servers/entry.ts';
+import { readWrittenServers, serverFiles } from '../servers/files.ts';
+import { formatTable, printable } from '../table.ts';
+import { checkProposal, describeProposal, readConfigFile, writeServers } from './config-file.ts';
+import { fromForeign } from './foreign-entry.ts';
+import { literal, nameFrom, readCommand, type Proposal } from './new-entry.ts';
+import { fromRegistry } from './registry-entry.ts';
+import { serverNames } from './write-yaml.ts';
+
+/** Options of `toolcrib add`. */
+export interface AddFlags {
+  readonly config: string;
+  readonly name?: string;
+  readonly tools?: string;
+  readonly try: boolean;
+  readonly yes?: boolean;
+}
+
+/** `toolcrib add`: shows what a server offers, and writes it into the configuration. */
+export async function add(
+  target: string | undefined,
+  command: readonly string[],
+  flags: AddFlags,
+): Promise<void> {
+  const found = command.length > 0 ? fromCommand(command) : await fromTarget(target);
+  const tools = flags.tools
+    ?.split(',')
+    .map((pattern) => pattern.trim())
+    .filter((pattern) => pattern !== '');
+  const proposal: Proposal = {
+    ...found,
+    name: flags.name ?? found.name,
+    entry: { ...found.entry, ...(tools && { tools }) },
+  };
+  checkProposal(proposal);
+  const file = await readConfigFile(resolve(flags.config));
+  if (serverNames(file.text ?? '').includes(proposal.name))
+    throw new ToolcribError(
+      'invalid_setup',
+      `${flags.config} has a server "${proposal.name}" already; choose another with --name.`,
+    );
+  process.stdout.write(describeProposal(proposal));
+  // Starting it is running its code, so that needs a yes as well.
+  if (!(await agrees(proposal, flags))) {
+    process.stdout.write('Nothing was added.\n');
+    return;
+  }
+  if (flags.try && !(await showTools(proposal, flags, tools))) return;
+  await writeServers(file, [proposal]);
+  process.stdout.write(`"${proposal.name}" is in ${flags.config} now.\n`);
+}
+
+async function agrees(proposal: Proposal, { yes, try: isTried }: AddFlags): Promise<boolean> {
+  if (yes) return true;
+  const isStarted = isTried && 'command' in proposal.entry;
+  const answer = await ask(`${isStarted ? 'Start it, and add' : 'Add'} "${proposal.name}"? [y/N] `);
+  if (answer !== undefined) return /^y(?:es)?$/i.test(answer.trim());
+  throw new ToolcribError(
+    'invalid_setup',
+    'Nobody can be asked whether that is all right; say so with --yes.',
+  );
+}
+
+// What will be offered, and what deserves a look in it.
+async function showTools(
+  proposal: Proposal,
+  flags: AddFlags,
+  patterns: readonly string[] | undefined,
+): Promise<boolean> {
+  const folder = dirname(resolve(flags.config));
+  const { target, problem, secrets } = readEntry({ entry: { ...proposal.entry }, folder, readsFiles: true });
+  concealInComplaints({ secrets });
+  if (!target) {
+    process.stdout.write(`It cannot be tried yet. ${problem ?? ''}\n`);
+    return true;
+  }
+  try {
+    const client = await openTarget(target, {}, {});
+    try {
+      process.stdout.write(toolTable(await client.listTools(), patterns));
+    } finally {
+      await client.close();
+    }
+    return true;
+  } catch (error) {
+    reportFailure(error, {});
+    process.stdout.write('Nothing was added; --no-try adds it all the same.\n');
+    return false;
+  }
+}
+
+function toolTable(tools: readonly ListedTool[], patterns: readonly string[] | undefined): string {
+  const matches = patterns?.map(compileGlob);
+  const isUsed = (name: string): boolean => matches?.some((match) => match(name)) ?? true;
+  const names = tools.map(({ name }) => name);
+  const rows = tools.map((tool) => {
+    const kinds = new Set(scanDefinition(JSON.stringify(tool), names).map(({ kind }) => kind));
+    const text = tool.description.replaceAll(/\s+/g, ' ').slice(0, 80);
+    return [tool.name, isUsed(tool.name) ? 'yes' : 'no', [...kinds].join(', ') || '-', text];
+  });
+  return formatTable(['TOOL', 'USED', 'LOOK AT', 'DOES'], rows, 'The server has no tools.');
+}
+
+function fromCommand(words: readonly string[]): Proposal {
+  const [command = '', ...args] = words.map(literal);
+  return {
+    ...readCommand(words),
+    entry: { command, ...(args.length > 0 && { args }) },
+    variables: [],
+  };
+}
+
+async function fromTarget(target: string | undefined): Promise<Proposal> {
+  if (target === undefined)
+    throw new ToolcribError(
+      'invalid_setup',
+      'Say which server: its address, its server.json, its name in a file of another client, or its command after "--".',
+    );
+  const isAddress = /^https?:\/\//i.test(target);
+  if (/\.json$/i.test(isAddress ? new URL(target).pathname : target))
+    return fromRegistry(await readDescription(target, isAddress));
+  if (isAddress) {
+    const { hostname } = new URL(target);
+    const word = hostname.split('.').find((one) => !/^(?:www|mcp|api)$/.test(one));
+    return {
+      name: nameFrom(word ?? hostname),
+      entry: { url: literal(target) },
+      variables: [],
+      warnings: [],
+    };
+  }
+  return fromClients(target);
+}
+
+async function fromClients(name: string): Promise<Proposal> {
+  for (const { file } of serverFiles().filter((one) => !/\.ya?ml$/.test(one.file))) {
+    const written = (await readWrittenServers(file)).find((one) => one.name === name);
+    const made = written && fromForeign({ ...written, file });
+    if (made) return { ...made, name: nameFrom(name) };
+  }
+  throw new ToolcribError(
+    'invalid_setup',
+    `No file of another client names a server "${printable(name).slice(0, 80)}"; toolcrib servers lists what was found.`,
+  );
+}
+
+const FETCH_MS = 15_000;
+const MAX_BYTES = 1_048_576;
+
+async function readDescription(place: string, isAddress: boolean): Promise<unknown> {
+  let text: string;
+  try {
+    text = isAddress ? await fetchText(place) : await readFile(place, 'utf8');
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new ToolcribError('invalid_setup', `${place} cannot be read: ${why}`, { cause });
+  }
+  try {
+    return parseJson(text);
+  } catch (cause) {
+    throw new ToolcribError('invalid_setup', `${place} is not JSON.`, { cause });
+  }
+}
+
+async function fetchText(url: string): Promise<string> {
+  const answer = await fetch(url, {
+    signal: AbortSignal.timeout(FETCH_MS),
+    headers: { accept: 'application/json' },
+  });
+  if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const part of answer.body ?? []) {
+    text += decoder.decode(part as Uint8Array, { stream: true });
+    if (text.length > MAX_BYTES) throw new Error('it is too large');
+  }
+  return text;
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import { serverNames, withServers } from './write-yaml.ts';
+
+const web = { url: 'https://web.example/mcp' };
+
+test.each<[what: string, before: string, after: string]>([
+  ['nothing', '', 'mcpServers:\n  web:\n    url: https://web.example/mcp\n'],
+  [
+    'settings with comments',
+    '# top\nserver: { name: crib } # mine\n\n# end\n',
+    '# top\nserver: { name: crib } # mine\n\n# end\n\nmcpServers:\n  web:\n    url: https://web.example/mcp\n',
+  ],
+  [
+    'servers in the middle, with comments and their own indent',
+    'mcpServers:\n    a: # first\n        command: a   # why\nlog: { level: warn }\n',
+    'mcpServers:\n    a: # first\n        command: a   # why\n    web:\n      url: https://web.example/mcp\nlog: { level: warn }\n',
+  ],
+  [
+    'servers at the end, without a line end',
+    'mcpServers:\n  a:\n    command: a',
+    'mcpServers:\n  a:\n    command: a\n  web:\n    url: https://web.example/mcp\n',
+  ],
+  [
+    'servers in braces',
+    '# top\nmcpServers: { a: { command: a } } # all\n',
+    '# top\nmcpServers: { a: { command: a }, web: { url: https://web.example/mcp } } # all\n',
+  ],
+  ['no servers yet', 'mcpServers:\n', 'mcpServers:\n  web:\n    url: https://web.example/mcp\n'],
+])('a server is added to %s', (_what, before, after) => {
+  expect(withServers(before, { web })).toBe(after);
+  expect(serverNames(after)).toContain('web');
+});
+
+test.each([
+  ['is broken', 'a: [', 'no YAML'],
+  ['is a list', '- a\n', 'no settings'],
+  ['has a server of this name', 'mcpServers: { web: { command: a } }\n', 'already'],
+])('a file that %s is refused', (_what, text, message) => {
+  expect(() => withServers(text, { web })).toThrow(message);
+});
