@@ -215,8 +215,16 @@ export function changeTool(tool: Tool, changes: Partial<Tool>): Tool {
     ...changes,
   };
   nameCode(copy, codeOf(tool));
+  authored.set(copy, asAuthored(tool));
   return copy;
 }
+
+/** A tool as it was before any copy of it was changed: what its author, or its server, says about it. */
+export function asAuthored(tool: Tool): Tool {
+  return authored.get(tool) ?? tool;
+}
+
+const authored = new WeakMap<Tool, Tool>();
 
 /** What a stage made of a tool: the same code, and what was only assumed before still is. */
 export function trustedLike(tool: Tool, shown: Tool): Tool {

@@ -87,7 +87,7 @@ test('a definition that changes at the server is the one that callers see and ca
   const url = await serve(registry);
   const crib = await openCrib({
     config: {
-      mcpServers: { web: { url } },
+      mcpServers: { web: { url, pin: 'off' } },
       access: [
         { roles: ['lead'], tools: ['web.*'] },
         { roles: ['staff'], tools: ['web.open'] },

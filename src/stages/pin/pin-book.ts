@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Awaitable } from '../../base/awaitable.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
-import { describeTool, type Tool } from '../../core/tool.ts';
+import { asAuthored, describeTool, type Tool } from '../../core/tool.ts';
 import type { NamedPlace } from '../../core/tool-names.ts';
 import type { Log } from '../../observe/log.ts';
 import { OPERATOR_CHAIN } from '../../store/journal/chain.ts';
@@ -192,9 +192,9 @@ export class PinBook {
   }
 }
 
-// The name is the server's own: what the operator calls the tool is no part of it.
+// As the server has it: what the operator calls the tool, or says about it, is no part of it.
 function definitionOf(tool: Tool, name: string): string {
-  return canonicalJson({ ...describeTool(tool), name });
+  return canonicalJson({ ...describeTool(asAuthored(tool)), name });
 }
 
 function digestOf(definition: string): string {

@@ -9,7 +9,7 @@ import { merge } from '../../core/merge.ts';
 import { ToolRegistry } from '../../core/registry.ts';
 import type { ToolSource } from '../../core/source.ts';
 import { withStages } from '../../core/stage.ts';
-import { defineTool, fromListed, type ListedTool } from '../../core/tool.ts';
+import { changeTool, defineTool, fromListed, type ListedTool, type Tool } from '../../core/tool.ts';
 import { createServer } from '../../server/create-server.ts';
 import { createInMemoryStore, type InMemoryStore } from '../../store/memory/store.ts';
 import type { Pins } from '../../store/pin.ts';
@@ -132,6 +132,31 @@ describe('pin', () => {
     upstream.offer({ ...search, title: 'New' });
     const renamed = withStages(merge({ web: upstream.source }), [pin({}, { book })]);
     expect(await renamed.list(localCaller)).toEqual([]);
+  });
+
+  test('what the operator says about a tool is no part of its definition either, and hides no change of it', async () => {
+    const { upstream, source, book } = stand();
+    const described = (text: string): ToolSource => {
+      const shown = new WeakMap<Tool, Tool>();
+      const show = (tool: Tool): Tool => {
+        if (!shown.has(tool))
+          shown.set(tool, changeTool(tool, { description: text, assumedHints: ['readOnlyHint'] }));
+        return shown.get(tool)!;
+      };
+      const web: ToolSource = {
+        ...upstream.source,
+        list: async (caller) => (await upstream.source.list(caller)).map(show),
+        find: async (name, caller) => {
+          const tool = await upstream.source.find(name, caller);
+          return tool && show(tool);
+        },
+      };
+      return withStages(merge({ web }, { prefix: 'never' }), [pin({}, { book })]);
+    };
+    expect(await callable(source)).toEqual(['fetch', 'search']);
+    expect(await callable(described('Ours.'))).toEqual(['fetch', 'search']);
+    upstream.offer({ ...search, description: 'Changed under our words.' }, fetchPage);
+    expect(await callable(described('Ours.'))).toEqual(['fetch']);
   });
 
   test('tools of this process are never pinned', async () => {
