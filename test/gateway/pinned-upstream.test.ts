@@ -52,11 +52,11 @@ test('C3 nothing of a server whose tools are to be approved is seen before', asy
   });
 });
 
-function heldIn(crib: Crib): unknown[] {
+function heldIn(crib: Crib): string[] {
   return crib
     .rows()
     .filter(({ kind, did }) => kind === 'operator' && did === 'changed tool held')
-    .map(({ tool }) => tool)
+    .map(({ tool }) => String(tool))
     .toSorted();
 }
 
