@@ -9,7 +9,7 @@ import { ask } from '../client/ask.ts';
 import { openTarget } from '../client/target.ts';
 import { reportFailure } from '../client/with-client.ts';
 import { concealInComplaints } from '../complain.ts';
-import { readEntry } from '../servers/entry.ts';
+import { readEntry } from '../../config/foreign-entry.ts';
 import { readWrittenServers, serverFiles } from '../servers/files.ts';
 import { formatTable, printable } from '../table.ts';
 import { checkProposal, describeProposal, readConfigFile, writeServers } from './config-file.ts';

@@ -6,10 +6,8 @@ import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { withoutComments } from './json-with-comments.ts';
-import { homeFolder, settingsFolder } from './places.ts';
 import { clientFiles } from './client-files.ts';
 import { settingsFolder } from './places.ts';
-import { readEntry, type ReadEntry } from './entry.ts';
 
 /** Where servers may be named. */
 export interface ServerFile {
