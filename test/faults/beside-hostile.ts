@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 import type { ConfigInput } from '../../src/gateway/settings/config.ts';
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
@@ -12,7 +13,7 @@ import type { Phase } from './hostile.ts';
 import type { Level } from './level.ts';
 import { Neighbour, type Answers } from './neighbour.ts';
 import { oddTools } from './odd-tools.ts';
-import { pause } from './scenario.ts';
+import { pause, quantile } from './scenario.ts';
 
 /** What is done, and for how long. */
 export interface Siege {
@@ -70,6 +71,8 @@ export async function besideHostile(siege: Siege): Promise<Besieged> {
     const sizeBefore = databaseMb(crib);
     neighbour.enter('before');
     await pause(siege.aloneSeconds * 1000);
+    // The longest delay of the event loop is told from the first look on.
+    await watcher.call('vitals', {});
     const { told, levels } = await rotate({ siege, hostile, neighbour, serving, watcher, crib });
     neighbour.enter('after');
     await pause(siege.aloneSeconds * 1000);
@@ -140,9 +143,10 @@ async function rotate(site: Site): Promise<{ told: Map<string, Told>; levels: Le
       told.set(name, together(told.get(name) ?? nothing, done));
       const { refused } = neighbour.heard.get(name)!;
       const level = await levelOf(site);
+      const p99 = quantile(neighbour.heard.get(name)!.times, 0.99).toFixed(1);
       const busy = (busySeconds(site.serving) - busyBefore).toFixed(1);
       siege.report(
-        `${name}: ${JSON.stringify(done)}; ${refused.length} refused${refused.length > 0 ? ` (${refused.at(-1)})` : ''}; ${busy} s of the processor; ${JSON.stringify(level)}`,
+        `${name}: ${JSON.stringify(done)}; ${refused.length} refused${refused.length > 0 ? ` (${refused.at(-1)})` : ''}; ${busy} s of the processor; p99 so far ${p99} ms; ${JSON.stringify(level)}`,
       );
     }
     // What is let go of with time needs some.
@@ -154,9 +158,12 @@ async function rotate(site: Site): Promise<{ told: Map<string, Told>; levels: Le
 
 async function levelOf({ serving, watcher, crib }: Site): Promise<Level> {
   const { text } = await within(ENDING_MS, 'the vital signs', watcher.call('vitals', {}));
-  const { heapUsed } = text.startsWith('{') ? (JSON.parse(text) as { heapUsed: number }) : { heapUsed: NaN };
+  const { heapUsed, blockMs } = text.startsWith('{')
+    ? (JSON.parse(text) as { heapUsed: number; blockMs: number })
+    : { heapUsed: NaN, blockMs: NaN };
   const pages = Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${serving.pid}/status`, 'utf8'))![1]);
   return {
+    blockMs: Math.round(blockMs),
     rssMb: Math.round(pages / 1024),
     heapMb: Math.round(heapUsed / 1_048_576),
     descriptors: serving.descriptors,
@@ -205,12 +212,17 @@ async function endOf(serving: Serving, crib: Crib): Promise<string[]> {
   return [...failures, ...(await crib.verify()).failures];
 }
 
+// Attackers have machines of their own: here theirs comes after the server and whoever measures.
+const LOWER_BY = 10;
+
 function startHostile(): ChildProcess {
   const script = join(import.meta.dirname, 'hostile-child.ts');
-  return fork(script, {
+  const hostile = fork(script, {
     execArgv: ['--import', 'jiti/register'],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
+  setPriority(hostile.pid!, Math.min(19, getPriority() + LOWER_BY));
+  return hostile;
 }
 
 function order(hostile: ChildProcess, what: Order): void {

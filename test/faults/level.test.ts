@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { growing, type Level } from './level.ts';
 
-const flat: Level = { rssMb: 200, heapMb: 60, descriptors: 40, keptMb: 10 };
+const flat: Level = { blockMs: 1, rssMb: 200, heapMb: 60, descriptors: 40, keptMb: 10 };
 const levels = (of: (index: number) => Partial<Level>): Level[] =>
   Array.from({ length: 12 }, (_, index) => ({ ...flat, ...of(index) }));
 

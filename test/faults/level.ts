@@ -2,6 +2,8 @@ import { quantile } from './scenario.ts';
 
 /** What a server held at one moment. */
 export interface Level {
+  /** The longest delay of the event loop since the last look. */
+  readonly blockMs: number;
   readonly rssMb: number;
   readonly heapMb: number;
   readonly descriptors: number;
@@ -11,14 +13,14 @@ export interface Level {
 
 // A third more, and some for the noise of a collector that has no reason to hurry.
 const GROWTH = 1.34;
-const SLACK: Level = { rssMb: 64, heapMb: 32, descriptors: 32, keptMb: 8 };
+const SLACK = { rssMb: 64, heapMb: 32, descriptors: 32, keptMb: 8 } satisfies Partial<Level>;
 const ENOUGH = 6;
 
 /** What did not level out: its last third is well above its middle one. The first third is when everything fills up. */
 export function growing(levels: readonly Level[]): string[] {
   if (levels.length < ENOUGH) return [];
   const third = Math.floor(levels.length / 3);
-  return (Object.keys(SLACK) as (keyof Level)[]).flatMap((what) => {
+  return (Object.keys(SLACK) as (keyof typeof SLACK)[]).flatMap((what) => {
     const middleOf = (part: readonly Level[]): number =>
       quantile(
         part.map((level) => level[what]),

@@ -13,6 +13,7 @@ Breaks a running server on purpose, on 127.0.0.1 only, and checks that what it p
   --seed N      repeats the choices of a run before
   --case W:N    one case of R13, as a failure names it
   --minutes N   how long SOAK takes
+  --phases A,B  some of what the hostile tenant of SOAK does
   --controls    runs each check with the defence off: it must find something
   --help        shows this text
 `;
@@ -61,6 +62,7 @@ async function attempt(scenario: Scenario, startedAt: number): Promise<Outcome> 
     report,
     ...(values.case !== undefined && { only: values.case }),
     ...(values.minutes !== undefined && { minutes: Number(values.minutes) }),
+    ...(values.phases !== undefined && { phases: values.phases.split(',') }),
   };
   try {
     const what = `${scenario.id} ends, with seed ${seed}`;
@@ -95,6 +97,7 @@ interface Options {
   readonly seed?: string;
   readonly case?: string;
   readonly minutes?: string;
+  readonly phases?: string;
 }
 
 function readOptions(): Options {
@@ -106,6 +109,7 @@ function readOptions(): Options {
         seed: { type: 'string' },
         case: { type: 'string' },
         minutes: { type: 'string' },
+        phases: { type: 'string' },
         controls: { type: 'boolean', default: false },
         help: { type: 'boolean', short: 'h', default: false },
       },

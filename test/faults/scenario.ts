@@ -7,6 +7,8 @@ export interface RunOptions {
   readonly only?: string;
   /** How long a scenario goes on that can go on for any time. */
   readonly minutes?: number;
+  /** Some of the phases of a scenario that has several; all of them unless set. */
+  readonly phases?: readonly string[];
   /** Takes a line of the timeline. */
   readonly report: (line: string) => void;
 }

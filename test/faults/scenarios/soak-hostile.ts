@@ -19,13 +19,15 @@ export const soak: Scenario = {
   run(options) {
     const minutes = options.minutes ?? (options.counts === 'full' ? 60 : undefined);
     // In a minute beside other tests nothing can be said about times.
-    return endure(options, minutes === undefined ? { ...plan(1), boundMs: Infinity } : plan(minutes));
+    const chosen = phases.filter(({ name }) => options.phases?.includes(name) ?? true);
+    const planned = plan(minutes ?? 1, chosen);
+    return endure(options, minutes === undefined ? { ...planned, boundMs: Infinity } : planned);
   },
   // Both are one tenant, and one of the calls holds everybody up: refusals and delays have to be noticed.
   async control(options) {
     const flood = phases.filter(({ name }) => name === 'calls');
-    const shared = await endure(options, { ...plan(1), phases: flood, seconds: 3, isShared: true });
-    const slow = await endure(options, { ...plan(1), phases: [hogging], seconds: 5 });
+    const shared = await endure(options, { ...plan(1, flood), seconds: 3, rotations: 1, isShared: true });
+    const slow = await endure(options, { ...plan(1, [hogging]), seconds: 5, rotations: 1 });
     const found = [
       shared.failures.find((failure) => failure.includes('refused')),
       slow.failures.find((failure) => failure.includes('p99')),
@@ -54,13 +56,13 @@ interface Plan {
   readonly isShared?: boolean;
 }
 
-function plan(minutes: number): Plan {
+function plan(minutes: number, chosen: readonly Phase[]): Plan {
   const aloneSeconds = Math.min(120, Math.max(4, minutes * 60 * PART_ALONE));
   const left = minutes * 60 - 2 * aloneSeconds;
   // A second is spent at the end of each phase.
-  const seconds = Math.min(MAX_PHASE_SECONDS, Math.max(2, left / phases.length - 1));
-  const rotations = Math.max(1, Math.floor(left / ((seconds + 1) * phases.length)));
-  return { phases, rotations, seconds, aloneSeconds, boundMs: BOUND_MS };
+  const seconds = Math.min(MAX_PHASE_SECONDS, Math.max(2, left / chosen.length - 1));
+  const rotations = Math.max(1, Math.floor(left / ((seconds + 1) * chosen.length)));
+  return { phases: chosen, rotations, seconds, aloneSeconds, boundMs: BOUND_MS };
 }
 
 async function endure({ report }: RunOptions, how: Plan): Promise<Outcome> {
