@@ -27,3 +27,21 @@ test('work that comes when the queue is empty gets its turn', async () => {
   await turns.next();
   await expect(turns.next()).resolves.toBeUndefined();
 });
+
+test('long work leaves others time for more than a turn or two before the next', async () => {
+  const turns = new Turns();
+  let loops = 0;
+  const counting = { isOver: false };
+  const count = (): void => {
+    loops++;
+    if (!counting.isOver) setImmediate(count);
+  };
+  const first = turns.next().then(() => {
+    const until = performance.now() + 20;
+    while (performance.now() < until);
+    setImmediate(count);
+  });
+  await Promise.all([first, turns.next()]);
+  counting.isOver = true;
+  expect(loops).toBeGreaterThan(20);
+});
