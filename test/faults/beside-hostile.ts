@@ -35,6 +35,8 @@ export interface Heard extends Answers {
 /** What came of it. */
 export interface Besieged {
   readonly before: Heard;
+  /** Alone in each rotation, before the phases. */
+  readonly between: Heard;
   readonly after: Heard;
   readonly phases: ReadonlyMap<string, Heard>;
   /** What the server held while nobody attacked, after each rotation. */
@@ -83,7 +85,8 @@ export async function besideHostile(siege: Siege): Promise<Besieged> {
     const { heard } = neighbour;
     const during = (name: string): Heard => ({ ...heard.get(name)!, told: told.get(name) ?? nothing });
     const phases = new Map(siege.phases.map(({ name }) => [name, during(name)]));
-    return { before: during('before'), after: during('after'), phases, levels, failures, database };
+    const [before, between, after] = ['before', 'between', 'after'].map(during) as [Heard, Heard, Heard];
+    return { before, between, after, phases, levels, failures, database };
   } finally {
     hostile.kill();
     neighbour?.close();
@@ -131,6 +134,9 @@ async function rotate(site: Site): Promise<{ told: Map<string, Told>; levels: Le
   const told = new Map<string, Told>();
   const levels: Level[] = [];
   for (let rotation = 0; rotation < siege.rotations; rotation++) {
+    // What it is alone is measured all along: others may use the machine and its disk at one time and not at another.
+    neighbour.enter('between');
+    await pause(siege.seconds * 1000);
     for (const { name } of siege.phases) {
       const news = once(hostile, 'message') as Promise<[Told]>;
       const busyBefore = busySeconds(site.serving);

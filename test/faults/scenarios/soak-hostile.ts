@@ -60,17 +60,19 @@ function plan(minutes: number, chosen: readonly Phase[]): Plan {
   const aloneSeconds = Math.min(120, Math.max(4, minutes * 60 * PART_ALONE));
   const left = minutes * 60 - 2 * aloneSeconds;
   // A second is spent at the end of each phase.
-  const seconds = Math.min(MAX_PHASE_SECONDS, Math.max(2, left / chosen.length - 1));
-  const rotations = Math.max(1, Math.floor(left / ((seconds + 1) * chosen.length)));
+  const seconds = Math.min(MAX_PHASE_SECONDS, Math.max(2, left / (chosen.length + 1) - 1));
+  const rotations = Math.max(1, Math.floor(left / ((seconds + 1) * (chosen.length + 1))));
   return { phases: chosen, rotations, seconds, aloneSeconds, boundMs: BOUND_MS };
 }
 
 async function endure({ report }: RunOptions, how: Plan): Promise<Outcome> {
   const found = await besideHostile({ ...how, report });
-  const own = [...found.before.times, ...found.after.times];
+  const own = [found.before, found.between, found.after].flatMap(({ times }) => times);
   const ownP99 = quantile(own, 0.99);
   for (const line of table(found, how.phases)) report(line);
-  const refused = [found.before, found.after, ...found.phases.values()].flatMap((heard) => heard.refused);
+  const refused = [found.before, found.between, found.after, ...found.phases.values()].flatMap(
+    (heard) => heard.refused,
+  );
   const failures = [
     ...summarise('calls of the other tenant refused', refused),
     ...found.failures,
@@ -104,7 +106,10 @@ function delayOf(
 }
 
 // Fit for the page about faults.
-function table({ before, after, phases: heard, levels }: Besieged, order: readonly Phase[]): string[] {
+function table(
+  { before, between, after, phases: heard, levels }: Besieged,
+  order: readonly Phase[],
+): string[] {
   const row = (name: string, { times, refused, told }: Heard): string => {
     const at = (part: number): string => quantile(times, part).toFixed(1);
     const longest = times.reduce((most, time) => Math.max(most, time), 0).toFixed(0);
@@ -116,6 +121,7 @@ function table({ before, after, phases: heard, levels }: Besieged, order: readon
     '| the hostile tenant | requests | refused as too many | calls of the other | refused | p50 ms | p99 ms | p99.9 ms | longest ms |',
     '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
     row('nothing, before', before),
+    row('nothing, in each rotation', between),
     ...order.map(({ name }) => row(name, heard.get(name)!)),
     row('nothing, after', after),
     `after each rotation: RSS ${figures('rssMb')} MB; heap ${figures('heapMb')} MB; descriptors ${figures('descriptors')}; kept beside the record ${figures('keptMb')} MB`,
