@@ -12,7 +12,7 @@ test('they go in order, two turns of the loop apart: one for others to connect i
   setImmediate(count);
   const taken = await Promise.all(
     ['first', 'second', 'third'].map(async (name) => {
-      await turns.next();
+      await turns.next('t');
       return { name, at: loops };
     }),
   );
@@ -24,8 +24,8 @@ test('they go in order, two turns of the loop apart: one for others to connect i
 
 test('work that comes when the queue is empty gets its turn', async () => {
   const turns = new Turns();
-  await turns.next();
-  await expect(turns.next()).resolves.toBeUndefined();
+  await turns.next('t');
+  await expect(turns.next('t')).resolves.toBeUndefined();
 });
 
 test('long work leaves others time for more than a turn or two before the next', async () => {
@@ -36,12 +36,22 @@ test('long work leaves others time for more than a turn or two before the next',
     loops++;
     if (!counting.isOver) setImmediate(count);
   };
-  const first = turns.next().then(() => {
+  const first = turns.next('t').then(() => {
     const until = performance.now() + 20;
     while (performance.now() < until);
     setImmediate(count);
   });
-  await Promise.all([first, turns.next()]);
+  await Promise.all([first, turns.next('t')]);
   counting.isOver = true;
   expect(loops).toBeGreaterThan(20);
+});
+
+test('a tenant with one piece of work waits for one of those of another, not for all of them', async () => {
+  const turns = new Turns();
+  const order: string[] = [];
+  const work = ['a', 'a', 'a', 'b', 'a', 'b'].map((tenant) =>
+    turns.next(tenant).then(() => order.push(tenant)),
+  );
+  await Promise.all(work);
+  expect(order.join('')).toBe('ababaa');
 });

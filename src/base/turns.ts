@@ -2,9 +2,10 @@
 const LONG_MS = 4;
 const MAX_PAUSE_MS = 8;
 
-/** Runs large pieces of work one at a time, so that other requests are answered in between. */
+/** Runs large pieces of work one at a time and by turns of tenants, so that other requests are answered in between. */
 export class Turns {
-  readonly #waiting: (() => void)[] = [];
+  // The first tenant is next.
+  readonly #waiting = new Map<string, (() => void)[]>();
   #isUnderWay = false;
 
   /** Whether work is running or waiting. */
@@ -12,24 +13,30 @@ export class Turns {
     return this.#isUnderWay;
   }
 
-  /** Resolves when it is the caller's turn. */
-  next(): Promise<void> {
+  /** Resolves when it is the turn of the tenant, and of this piece of its work. */
+  next(tenant: string): Promise<void> {
     return new Promise((resolve) => {
-      this.#waiting.push(resolve);
+      const own = this.#waiting.get(tenant);
+      if (own) own.push(resolve);
+      else this.#waiting.set(tenant, [resolve]);
       if (!this.#isUnderWay) this.#take();
     });
   }
 
   // Two turns of the event loop: new connections are accepted in the first and answered in the second.
   #take(): void {
-    this.#isUnderWay = this.#waiting.length > 0;
+    this.#isUnderWay = this.#waiting.size > 0;
     if (this.#isUnderWay) setImmediate(() => setImmediate(() => this.#start()));
   }
 
   // The resumed work runs as soon as this returns; what is next waits until after it.
   #start(): void {
     const startedAt = performance.now();
-    this.#waiting.shift()!();
+    const [tenant, own] = this.#waiting.entries().next().value!;
+    const resume = own.shift()!;
+    this.#waiting.delete(tenant);
+    if (own.length > 0) this.#waiting.set(tenant, own);
+    resume();
     setImmediate(() => {
       const took = performance.now() - startedAt;
       if (took < LONG_MS) this.#takeSoon();
@@ -38,7 +45,7 @@ export class Turns {
   }
 
   #takeSoon(): void {
-    this.#isUnderWay = this.#waiting.length > 0;
+    this.#isUnderWay = this.#waiting.size > 0;
     if (this.#isUnderWay) setImmediate(() => this.#start());
   }
 }

@@ -94,14 +94,14 @@ export class Exchange {
   }
 
   async #readInTurn(bytes: Uint8Array, link: Link): Promise<Message | Batch> {
-    await this.#turns.next();
+    await this.#turns.next(link.caller.tenant.id);
     // Reading it for nobody would let clients that leave at once keep the server busy.
     if (link.isGone && isModernHead(link)) {
       link.cancellation.withdraw(hungUp());
       throw link.cancellation.reason!;
     }
     const message = parseMessage(bytes, this.#scanner);
-    await this.#turns.next();
+    await this.#turns.next(link.caller.tenant.id);
     return message;
   }
 

@@ -1,4 +1,5 @@
 import { roomAfter } from '../../base/json.ts';
+import type { Caller } from '../../core/caller.ts';
 import type { Result } from '../../core/result.ts';
 import { Turns } from '../../base/turns.ts';
 
@@ -18,9 +19,9 @@ export class LargeResults {
   }
 
   /** What a result must wait for before it is cleaned; `undefined` while there is little to do. */
-  turnFor(result: Result): Promise<void> | undefined {
+  turnFor(result: Result, { tenant }: Caller): Promise<void> | undefined {
     if (this.#bytesInTurn < SHARE_BYTES && !this.#turns.isUnderWay) return undefined;
-    return isLarge(result) ? this.#turns.next() : undefined;
+    return isLarge(result) ? this.#turns.next(tenant.id) : undefined;
   }
 }
 

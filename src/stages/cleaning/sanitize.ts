@@ -125,7 +125,7 @@ class Answers {
 
   /** Cleans a result now, or in its turn if many large ones are ready. */
   cleanInTurn(result: Result, call: Call): Awaitable<Result> {
-    const turn = this.#large.turnFor(result);
+    const turn = this.#large.turnFor(result, call.caller);
     return turn ? turn.then(() => this.#clean(result, call)) : this.#clean(result, call);
   }
 
