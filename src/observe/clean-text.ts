@@ -73,14 +73,33 @@ const ALWAYS_SUSPECT = /[^\P{Cc}\t\n]|[\p{Cf}\p{Default_Ignorable_Code_Point}\p{
 const MARKS = /[\p{M}]/u;
 
 function cleanLine(line: string): string {
-  const visible = line
-    .replaceAll(ESCAPE_SEQUENCE, '')
-    .replaceAll(LINE_BREAK, '\n')
-    .replaceAll(LONE_SURROGATE, '\ufffd')
-    .replaceAll(INVISIBLE, '')
-    .replaceAll(BRAILLE_BLANK, '');
+  const rare = rareIn(line);
+  let visible = line;
+  if (rare & HAS_CONTROL) visible = visible.replaceAll(ESCAPE_SEQUENCE, '');
+  if (rare & HAS_LINE_BREAK) visible = visible.replaceAll(LINE_BREAK, '\n');
+  if (rare & HAS_SURROGATE) visible = visible.replaceAll(LONE_SURROGATE, '\ufffd');
+  visible = visible.replaceAll(INVISIBLE, '');
+  if (rare & HAS_BRAILLE_BLANK) visible = visible.replaceAll(BRAILLE_BLANK, '');
   const bounded = mayFlood(visible) ? withoutFloods(visible) : visible;
   return withoutNeedless(bounded);
+}
+
+const HAS_CONTROL = 1;
+const HAS_LINE_BREAK = 2;
+const HAS_SURROGATE = 4;
+const HAS_BRAILLE_BLANK = 8;
+
+// What a pattern has to look for: in tens of thousands of short texts, looking in vain takes most of the time.
+function rareIn(line: string): number {
+  let found = 0;
+  for (let at = 0; at < line.length; at++) {
+    const code = line.charCodeAt(at);
+    if (code < 0xa0) found |= code < 0x20 || code > 0x7e ? HAS_CONTROL : 0;
+    else if (code === 0x2028 || code === 0x2029) found |= HAS_LINE_BREAK;
+    else if (code === 0x2800) found |= HAS_BRAILLE_BLANK;
+    else if (code >= 0xd800 && code < 0xe000) found |= HAS_SURROGATE;
+  }
+  return found;
 }
 
 // Joiners count as marks here: removing them later must not make a longer run. A lookbehind per mark takes four
