@@ -11,6 +11,7 @@ import { Announcer, announceTo } from './sessions/announcer.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { answerFetch } from './http/fetch.ts';
 import { Gate } from './http/gate.ts';
+import { UnreadAnswers } from './http/unread-answers.ts';
 import { createInMemory } from '../core/memory/in-memory.ts';
 import { textOf } from './answer.ts';
 import { createLink } from './link.ts';
@@ -58,6 +59,8 @@ export interface Server {
   readonly sessionRequests: SessionRequests;
   /** What transports hold of messages that did not come in one piece. */
   readonly inPieces: CallerLimit;
+  /** What transports hold of answers that are not read. */
+  readonly unread: UnreadAnswers;
   /** What transports ask before they open streams of their own. */
   readonly rates: RequestRates;
   /** Answers a web-standard request; needs `authenticate`, because a request does not tell where it came from. */
@@ -113,6 +116,7 @@ export function createServer(options: ServerOptions): Server {
     sessionRequests,
     rates,
     inPieces,
+    unread: new UnreadAnswers(),
     fetch: async (request) =>
       answerFetch(request, {
         exchange,
@@ -135,20 +139,20 @@ function endingsOf(
   exchange: Exchange,
   subscriptions: Subscriptions,
 ): Pick<Server, 'close' | 'stopCalls'> {
-  const reason = (): ToolcribError => new ToolcribError('cancelled', 'The server is stopping.');
   return {
     close() {
       subscriptions.end();
       sessions.endStreams();
       // Their clients cannot come back.
-      parked.stop(reason());
+      stopAll([parked]);
     },
-    stopCalls() {
-      exchange.stop(reason());
-      parked.stop(reason());
-      tasks.stop(reason());
-    },
+    stopCalls: () => stopAll([exchange, parked, tasks]),
   };
+}
+
+function stopAll(workers: readonly { stop(reason: Error): void }[]): void {
+  const reason = new ToolcribError('cancelled', 'The server is stopping.');
+  for (const worker of workers) worker.stop(reason);
 }
 
 function errorNumbers({ errorCodes = {}, invalidArguments }: ServerOptions): ExchangeOptions['errorNumbers'] {

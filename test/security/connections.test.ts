@@ -2,6 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { createServer, defineTool, ToolRegistry } from '../../src/index.ts';
+import { localCaller } from '../../src/core/caller.ts';
 import { listen, type Route } from '../../src/node.ts';
 import { deferred } from '../behaviour/deferred.ts';
 import { openCrib } from '../gateway.ts';
@@ -116,6 +117,31 @@ test('A8 a gateway that has as many connections as it takes still says how it is
   await Promise.all(silent.map(({ socket }) => once(socket, 'connect')));
   expect([await get(crib.port, '/healthz'), await get(crib.port, '/readyz')]).toEqual([200, 200]);
   expect(await get(crib.port, '/mcp')).toBe(503);
+});
+
+test('A8 an answer that is not read is cut once its caller leaves too many unread', async () => {
+  const bytes = 24_000_000;
+  const big = defineTool({ name: 'big', description: 'Answers at length.' }, () => 'x'.repeat(bytes));
+  const server = createServer({ source: new ToolRegistry().registerTool(big), log: () => {} });
+  const listening = await listen(server, { port: 0 });
+  onTestFinished(() => listening.close(0));
+  const port = Number(new URL(listening.url).port);
+  const ask = async (): Promise<number> => {
+    const { socket } = new Connection(port).send(port, ['POST /mcp', CALL.replace('wait', 'big')]);
+    socket.pause();
+    let received = 0;
+    socket.on('data', (text: string) => (received += text.length));
+    // Health is answered after it, so by then it was answered as far as it can be.
+    for (let count = 0; count < 3; count++) await get(port, '/');
+    socket.resume();
+    await Promise.race([once(socket, 'close'), expect.poll(() => received, BOUND).toBeGreaterThan(bytes)]);
+    return received;
+  };
+  expect(await ask()).toBeGreaterThan(bytes);
+  const held = Array.from({ length: 100 }, () => server.unread.limit.take(localCaller));
+  expect(await ask()).toBeLessThan(bytes);
+  for (const leave of held) leave();
+  expect(await ask()).toBeGreaterThan(bytes);
 });
 
 test('a number of connections that cannot be is refused', async () => {

@@ -30,6 +30,7 @@ export interface Port {
 
 /** What handed an answer to a port, and hears if it cannot be sent. */
 export interface Sender {
+  readonly caller: Caller;
   fail(error: unknown): void;
 }
 

@@ -87,7 +87,7 @@ export class NodeEndpoint {
   // The link hears when its connection is gone: one listener per connection, because one per request would cost.
   #openLink({ request, response, head }: Visit, caller: Caller): HttpLink {
     const { accidents } = this.#gate;
-    const link = new HttpLink(head, new NodePort(response, accidents), caller);
+    const link = new HttpLink(head, new NodePort(response, accidents, this.#server.unread), caller);
     const socket: LinkedSocket = request.socket;
     let links = socket[openLinks];
     if (!links) {

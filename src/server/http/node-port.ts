@@ -4,19 +4,22 @@ import type { Accidents } from '../accidents.ts';
 import type { Port, Sender } from './http-link.ts';
 import type { Body } from '../answer.ts';
 import { ReadingPace } from './reading-pace.ts';
+import type { UnreadAnswers } from './unread-answers.ts';
 
 /** A `node:http` response. */
 export class NodePort implements Port {
   readonly accidents: Accidents;
   sender: Sender | undefined = undefined;
   readonly #response: ServerResponse;
+  readonly #unread: UnreadAnswers | undefined;
   #pace: ReadingPace | undefined;
   #status = 0;
   #headers: Record<string, string | number> | undefined;
   #body: Body | undefined;
 
-  constructor(response: ServerResponse, accidents: Accidents) {
+  constructor(response: ServerResponse, accidents: Accidents, unread?: UnreadAnswers) {
     this.#response = response;
+    this.#unread = unread;
     this.accidents = accidents;
   }
 
@@ -36,6 +39,7 @@ export class NodePort implements Port {
 
   end(): void {
     this.#response.end();
+    this.#watch();
   }
 
   send(status: number, headers: Record<string, string | number>, body: Body | undefined): void {
@@ -60,10 +64,16 @@ export class NodePort implements Port {
     if (this.#response.destroyed) return;
     try {
       writeWhole(this.#response, { status: this.#status, headers: this.#headers!, body: this.#body });
+      this.#watch();
     } catch (error) {
       if (this.sender) this.sender.fail(error);
       else this.replace(encodeError(undefined, this.accidents.report(error)));
     }
+  }
+
+  #watch(): void {
+    if (this.#response.writableLength > 0 && this.sender)
+      this.#unread?.watch(this.#response, this.sender.caller);
   }
 }
 
