@@ -13,12 +13,16 @@ export const bodyLimits = { total: 1_073_741_824, perCaller: 67_108_864 };
  */
 export const questionLimits = { total: 10_000, perCaller: 100, bytesPerQuestion: 65_536 };
 
-/** Counts what callers hold open, so that nobody can hold it all. */
+/**
+ * Counts what callers hold open, so that nobody can hold it all. A tenant may have any number of callers: when all is
+ * taken, others still get what would be theirs if it were shared evenly.
+ */
 export class CallerLimit {
   readonly #what: string;
   readonly #limits: Readonly<typeof openLimits>;
   readonly #code: ErrorCode;
   readonly #perCaller = new Map<string, number>();
+  readonly #perTenant = new Map<string, number>();
   #total = 0;
 
   constructor(what: string, limits: Readonly<typeof openLimits> = openLimits, code: ErrorCode = 'too_many') {
@@ -30,23 +34,37 @@ export class CallerLimit {
   /** Takes up so much; the returned function gives it back, once. */
   take(caller: Caller, amount = 1): () => void {
     const owner = ownerOf(caller);
-    const taken = (this.#perCaller.get(owner) ?? 0) + amount;
-    const { total, perCaller } = this.#limits;
-    if (this.#total + amount > total || taken > perCaller)
+    const tenant = caller.tenant.id;
+    const { perCaller } = this.#limits;
+    if ((this.#perCaller.get(owner) ?? 0) + amount > perCaller || !this.#hasRoom(tenant, amount))
       throw new ToolcribError(this.#code, `At most ${perCaller} ${this.#what} may be open for one caller.`);
-    this.#total += amount;
-    this.#perCaller.set(owner, taken);
+    this.#change(owner, tenant, amount);
     let isTaken = true;
     return () => {
-      if (isTaken) this.#leave(owner, amount);
+      if (isTaken) this.#change(owner, tenant, -amount);
       isTaken = false;
     };
   }
 
-  #leave(owner: string, amount: number): void {
-    this.#total -= amount;
-    const left = this.#perCaller.get(owner)! - amount;
-    if (left > 0) this.#perCaller.set(owner, left);
-    else this.#perCaller.delete(owner);
+  // There is never more than twice the total: tenants that come later get a share of it again.
+  #hasRoom(tenant: string, amount: number): boolean {
+    const { total } = this.#limits;
+    if (this.#total + amount <= total) return true;
+    if (this.#total + amount > 2 * total) return false;
+    const own = this.#perTenant.get(tenant);
+    const tenants = this.#perTenant.size + (own === undefined ? 1 : 0);
+    return (own ?? 0) + amount <= total / tenants;
   }
+
+  #change(owner: string, tenant: string, amount: number): void {
+    this.#total += amount;
+    add(this.#perCaller, owner, amount);
+    add(this.#perTenant, tenant, amount);
+  }
+}
+
+function add(counts: Map<string, number>, name: string, amount: number): void {
+  const count = (counts.get(name) ?? 0) + amount;
+  if (count > 0) counts.set(name, count);
+  else counts.delete(name);
 }
