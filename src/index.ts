@@ -131,6 +131,7 @@ export type { ServerFacts } from './client/opening.ts';
 export type { ConnectionState } from './client/state.ts';
 export type { TaskHandle, TaskState } from './client/calls/task-handle.ts';
 export { filterByAudience, resolveLinks, trimByPriority } from './client/calls/blocks.ts';
+export type { Proxies } from './net/proxies.ts';
 export { listSkills, loadSkill } from './client/skills.ts';
 export type { LoadedSkill, Skill, SkillFile } from './client/skills.ts';
 export { parseSseMessages } from './protocol/decode/event-parser.ts';

@@ -13,6 +13,9 @@ export type { IssuerOptions } from './auth/issuer.ts';
 export type { FetchDocument, FetchedDocument } from './auth/fetch-document.ts';
 export type { DeclaredRoute, Route, RouteAccess, RouteAnswer } from './server/http/routes.ts';
 
+// Proxies of the environment
+export { environmentProxies } from './net/proxies.ts';
+
 // Clients of servers that are programs
 export { connectMcpServer } from './client/stdio/connect-server.ts';
 export { connectStdio } from './client/stdio/connect-stdio.ts';

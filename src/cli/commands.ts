@@ -33,6 +33,7 @@ const program = new Command('toolcrib')
   .configureOutput({ writeErr: (text) => process.stderr.write(printableLines(text)) });
 
 program
+  .commandsGroup('Serve and configure:')
   .command('serve')
   .description('serve the tools of a configuration, or the ready-made safe ones')
   .option('--config <file>', 'the configuration; toolcrib.yaml if there is one')
@@ -113,7 +114,7 @@ withTarget(program.command('codegen'))
     await (await import('./codegen/codegen.ts')).codegen(files, { ...flags, server: localServer() });
   });
 
-const keys = program.command('keys').description('make, list and revoke API keys');
+const keys = program.commandsGroup('Govern:').command('keys').description('make, list and revoke API keys');
 withConfig(keys.command('create'))
   .description('make a key; it is shown once')
   .requiredOption('--tenant <id>', 'the tenant of the key')
@@ -197,11 +198,12 @@ withConfig(audit.command('verify'))
   .description('check that no row was changed, removed, moved or cut off')
   .action(async (flags: DeploymentFlags) => (await import('./audit.ts')).verifyAudit(flags));
 
-declareClientCommands(program);
-declareAgentCommands(program);
 declarePinCommands(program);
 declareLinkCommands(program);
-declareAddCommands(program);
+declareAddCommands(program.commandsGroup('Serve and configure:'));
+declareClientCommands(program.commandsGroup('Use servers:'));
+declareAgentCommands(program.commandsGroup('Agents:'));
+program.commandsGroup('Help:').helpCommand('help [command]', 'show this, or the options of a command');
 pointToHelp(program, 'toolcrib');
 
 // Points to the help of a mistyped command.

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import type { ClientLogLevel, Progress } from '../core/call.ts';
+import type { Proxies } from '../net/proxies.ts';
 import type { Implementation } from '../protocol/revisions/revision.ts';
 import type { Authorizer } from './sign-in/authorizer.ts';
 import type { QuestionHandlers } from './question-handlers.ts';
@@ -101,6 +102,8 @@ export interface HttpOptions extends ClientOptions {
   readonly addresses?: 'any' | 'public';
   /** Connections at one time; 128 unless set. */
   readonly maxConnections?: number;
+  /** Proxies to go through; none unless set, whatever the environment says. */
+  readonly proxies?: Proxies;
   /** Certificates of authorities to trust instead of the usual ones. */
   readonly ca?: string;
   /** A client certificate and its key, both PEM. */

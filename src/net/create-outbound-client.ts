@@ -59,8 +59,9 @@ interface Way {
 
 async function hop(request: PreparedRequest, { rules, stop, isFirst }: Way): Promise<OutboundResponse> {
   try {
-    const addresses = await findAddresses(request.url, rules, stop);
-    return await sendOnce(request, { addresses, rules, stop });
+    const proxy = rules.proxyFor(request.url);
+    const addresses = proxy ? [] : await findAddresses(request.url, rules, stop);
+    return await sendOnce(request, { addresses, proxy, rules, stop });
   } catch (error) {
     const isRefused = error instanceof OutboundError && error.reason === 'refused_address';
     if (isFirst || !isRefused) throw error;

@@ -3,6 +3,7 @@ import { ToolcribError } from '../base/errors.ts';
 import type { OutboundOptions } from './outbound.ts';
 import { isGlobalAddress, isIpHost } from './is-global-address.ts';
 import { limitLookups } from './limit-lookups.ts';
+import { proxyFor } from './proxies.ts';
 
 /** The options of a client, checked and with defaults filled in. */
 export interface OutboundRules {
@@ -14,6 +15,7 @@ export interface OutboundRules {
   readonly maxBytes: number;
   readonly resolve: (host: string, stop: AbortSignal) => Promise<readonly string[]>;
   readonly isAllowed: (address: string) => boolean;
+  readonly proxyFor: (url: URL) => URL | undefined;
   readonly ca: string | undefined;
 }
 
@@ -30,6 +32,7 @@ export function readRules(options: OutboundOptions): OutboundRules {
     maxBytes: options.maxBytes ?? 1_048_576,
     resolve: options.resolve ?? resolveWithSystem,
     isAllowed: options.isAllowed ?? isGlobalAddress,
+    proxyFor: (url) => options.proxies && proxyFor(url, options.proxies),
     ca: options.ca,
   };
 }

@@ -1,3 +1,5 @@
+import type { Proxies } from './proxies.ts';
+
 /** A request to another server. */
 export interface OutboundRequest {
   readonly method?: string;
@@ -41,6 +43,8 @@ export interface OutboundOptions {
   readonly resolve?: (host: string) => Promise<readonly string[]>;
   /** Which addresses may be reached, instead of the public ones; for tests and private networks. */
   readonly isAllowed?: (address: string) => boolean;
+  /** Proxies to go through, which look names up in our place; none unless set. */
+  readonly proxies?: Proxies;
   /** CA certificates to trust in addition to the usual ones. */
   readonly ca?: string;
 }

@@ -7,6 +7,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest, type RequestOptions } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { rootCertificates } from 'node:tls';
+import { ToolcribError } from '../base/errors.ts';
 import { leadsElsewhere } from './follow-redirect.ts';
 import { OutboundError, type OutboundResponse } from './outbound.ts';
 import type { OutboundRules } from './outbound-rules.ts';
@@ -16,6 +17,8 @@ import type { PreparedRequest } from './prepare-request.ts';
 export interface Route {
   /** Checked addresses; the connection goes to one of these and nowhere else. */
   readonly addresses: readonly string[];
+  /** Asked for the connection instead. */
+  readonly proxy?: URL | undefined;
   readonly rules: OutboundRules;
   readonly stop: AbortSignal;
 }
@@ -26,9 +29,8 @@ const MAX_HEADER_BYTES = 16_384;
 export async function sendOnce(request: PreparedRequest, route: Route): Promise<OutboundResponse> {
   const { rules, stop } = route;
   stop.throwIfAborted();
-  // One agent per request: no connection is kept open, shared or sent through a proxy.
-  const agent = request.url.protocol === 'https:' ? new HttpsAgent() : new HttpAgent();
-  const sent = open(request, { ...connection(request.url, route), agent });
+  const way = await wayOf(request, route);
+  const sent = open(request, { ...connection(request.url, route), ...way.options });
   const halt = (): void => void sent.destroy(stop.reason as Error);
   stop.addEventListener('abort', halt, { once: true });
   try {
@@ -39,7 +41,28 @@ export async function sendOnce(request: PreparedRequest, route: Route): Promise<
   } finally {
     stop.removeEventListener('abort', halt);
     sent.destroy();
-    agent.destroy();
+    way.end();
+  }
+}
+
+interface OpenWay {
+  readonly options: Pick<RequestOptions, 'agent' | 'createConnection'>;
+  readonly end: () => void;
+}
+
+// One agent or tunnel per request: no connection is kept open or shared.
+async function wayOf({ url }: PreparedRequest, { proxy, rules }: Route): Promise<OpenWay> {
+  if (!proxy) {
+    const agent = url.protocol === 'https:' ? new HttpsAgent() : new HttpAgent();
+    return { options: { agent }, end: () => agent.destroy() };
+  }
+  const { openTunnel } = await import('./open-tunnel.ts');
+  const ca = rules.ca === undefined ? undefined : [...rootCertificates, rules.ca];
+  try {
+    const socket = await openTunnel(url, { proxy, timeoutMs: rules.timeoutMs, ca });
+    return { options: { createConnection: () => socket }, end: () => socket.destroy() };
+  } catch (error) {
+    throw explain(error);
   }
 }
 
@@ -140,6 +163,7 @@ async function readBody(
 
 function explain(error: unknown): OutboundError {
   if (error instanceof OutboundError) return error;
+  if (error instanceof ToolcribError) return new OutboundError('failed', error.message, error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'HPE_HEADER_OVERFLOW')
     return new OutboundError('failed', 'The headers of the response are too long.', error);

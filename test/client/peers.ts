@@ -1,4 +1,5 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createHttpsServer, type ServerOptions as TlsOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import {
@@ -62,22 +63,23 @@ export interface MadeUp {
 }
 
 /** Starts a server whose answers are made up by the test; what it leaves out is answered like a modern server would. */
-export async function makeUp(answer: (got: Got) => boolean | void): Promise<MadeUp> {
+export async function makeUp(answer: (got: Got) => boolean | void, tls?: TlsOptions): Promise<MadeUp> {
   const seen: Got[] = [];
-  const server = createHttpServer((request, response) => {
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
     void readBody(request).then((text) => {
       const got = gotOf(request, response, text);
       seen.push(got);
       if (answer(got) !== false) return;
       standard(got);
     });
-  });
+  };
+  const server = tls ? createHttpsServer(tls, handle) : createHttpServer(handle);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(async () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+  const url = `http${tls ? 's' : ''}://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
   return { url, got: seen, methods: () => seen.map(({ body }) => String(body['method'])) };
 }
 

@@ -115,11 +115,13 @@ function listen(server: Server, port: number, address: string): Promise<void> {
   });
 }
 
-/** A certificate for the names of these tests, which is its own authority. */
-export function makeCertificate(): { key: string; cert: string } {
+const NAMES = 'DNS:api.example.com,DNS:*.example.com,DNS:other.example.org';
+
+/** A certificate for the names of these tests, or others, which is its own authority. */
+export function makeCertificate(alternatives = NAMES): { key: string; cert: string } {
   const folder = mkdtempSync(join(tmpdir(), 'outbound-'));
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-  const names = 'subjectAltName=DNS:api.example.com,DNS:*.example.com,DNS:other.example.org';
+  const names = `subjectAltName=${alternatives}`;
   try {
     const kind = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
     const facts = ['-days', '2', '-subj', '/CN=outbound test', '-addext', names];

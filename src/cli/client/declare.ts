@@ -82,6 +82,7 @@ function declareSignIn(program: Command): void {
     .option('--client-id <id>', 'a client that is registered with the authorization server')
     .option('--scope <name...>', 'scopes to ask for instead of those the server names')
     .option('--from <file>', 'look the name up in this file alone')
+    .option('--ca <file>', 'certificates of authorities to trust instead of the usual ones, as PEM')
     .option('--json', 'print JSON, for other programs')
     .action(async (name: string, flags: LoginFlags) => (await import('./login.ts')).login(name, flags));
   program
@@ -89,6 +90,7 @@ function declareSignIn(program: Command): void {
     .description('forget the tokens of a server')
     .argument('<target>', 'the address or the name of a server')
     .option('--from <file>', 'look the name up in this file alone')
+    .option('--ca <file>', 'certificates of authorities to trust instead of the usual ones, as PEM')
     .option('--json', 'print JSON, for other programs')
     .action(async (name: string, flags: LoginFlags) => (await import('./login.ts')).logout(name, flags));
 }

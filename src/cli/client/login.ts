@@ -6,7 +6,7 @@ import type { ClientSignIn } from '../../client/sign-in/sign-in.ts';
 import { formatJson, printable } from '../table.ts';
 import { hasBrowser, openBrowser } from './browser.ts';
 import { createUserSignIn } from './sign-in.ts';
-import { findTarget, openTarget, type ServerFlags } from './target.ts';
+import { findTarget, networkOf, openTarget, type ServerFlags } from './target.ts';
 import { reportFailure } from './with-client.ts';
 
 /** Options of `toolcrib login` and `toolcrib logout`. */
@@ -64,8 +64,9 @@ async function withSignIn(
   }
 }
 
-function signInOptions({ browser = true, clientId, scope }: LoginFlags): Partial<SignInOptions> {
+function signInOptions({ browser = true, clientId, scope, ca }: LoginFlags): Partial<SignInOptions> {
   return {
+    network: networkOf({ ...(ca !== undefined && { ca }) }),
     ...(browser && hasBrowser() && { open: openPage }),
     ...(clientId !== undefined && { client: { id: clientId } }),
     ...(scope && { scopes: scope }),

@@ -14,8 +14,11 @@ export async function createUserSignIn(
 }
 
 /** Sends the tokens that are kept for a server and renews them; nobody is asked to sign in. */
-export async function keptAuthorizer(server: string): Promise<Authorizer> {
-  const signIn = await createUserSignIn(server);
+export async function keptAuthorizer(
+  server: string,
+  network: NonNullable<SignInOptions['network']>,
+): Promise<Authorizer> {
+  const signIn = await createUserSignIn(server, { network });
   return {
     headers: (request) => signIn.headers(request),
     close: () => signIn.close(),

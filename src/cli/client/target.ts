@@ -1,8 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
+import type { SignInOptions } from '../../client/sign-in/options.ts';
 import type { ClientOptions, HttpOptions } from '../../client/options.ts';
 import type { Target } from '../../config/foreign-entry.ts';
+import { environmentProxies } from '../../net/proxies.ts';
 import { concealInComplaints } from '../complain.ts';
 import { credentialsFolder } from '../servers/places.ts';
 import { KEY_VARIABLE } from '../connect/entries.ts';
@@ -89,7 +91,7 @@ export async function openTarget(target: Target, flags: ServerFlags, options: Op
   const { connect } = await import('../../client/connect.ts');
   const { url, transport } = target;
   const headers = { ...lowerCase(target.headers ?? {}), ...headersOf(flags) };
-  const signedIn = 'authorization' in headers ? undefined : await keptSignIn(url);
+  const signedIn = 'authorization' in headers ? undefined : await keptSignIn(url, flags);
   const authorizer = options.authorizer ?? signedIn;
   return connect(url, {
     ...shared,
@@ -97,13 +99,22 @@ export async function openTarget(target: Target, flags: ServerFlags, options: Op
     ...(transport && { transport }),
     ...(authorizer && { authorizer }),
     ...certificates(flags),
+    proxies: environmentProxies(process.env),
   });
 }
 
 // Without anything kept, nothing of the sign-in is loaded.
-async function keptSignIn(url: string): Promise<HttpOptions['authorizer']> {
+async function keptSignIn(url: string, flags: ServerFlags): Promise<HttpOptions['authorizer']> {
   if (!existsSync(credentialsFolder())) return undefined;
-  return (await import('./sign-in.ts')).keptAuthorizer(url);
+  return (await import('./sign-in.ts')).keptAuthorizer(url, networkOf(flags));
+}
+
+/** How the authorization server is reached. */
+export function networkOf(flags: Pick<ServerFlags, 'ca'>): NonNullable<SignInOptions['network']> {
+  return {
+    proxies: environmentProxies(process.env),
+    ...(flags.ca !== undefined && { ca: readPem(flags.ca) }),
+  };
 }
 
 /** The certificates that the command line names. */

@@ -4,7 +4,7 @@ import { discover, type Place } from '../../client/sign-in/discover.ts';
 import { createSignInOutbound } from '../../client/sign-in/outbound.ts';
 import { canonicalResource } from '../../client/sign-in/resource-metadata.ts';
 import type { Step, Visit } from './steps.ts';
-import { openTarget, type ServerFlags, type UrlTarget } from '../client/target.ts';
+import { networkOf, openTarget, type ServerFlags, type UrlTarget } from '../client/target.ts';
 
 const NOT_NEEDED = { skipped: 'The server asks for no sign-in.' };
 
@@ -22,7 +22,7 @@ export function signInSteps(target: UrlTarget, flags: ServerFlags, visit: Visit)
       'metadata',
       'The server has to publish who issues its tokens (RFC 9728); tell its operator.',
       async () => {
-        const outbound = createSignInOutbound({ server, given: [] });
+        const outbound = createSignInOutbound({ ...networkOf(flags), server, given: [] });
         place = await discover(server, readChallenge(visit.challenge), { outbound, limits: {} });
         return `Tokens come from ${place.issued.issuer}.`;
       },

@@ -5,7 +5,9 @@ import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { Client } from '../../client/client.ts';
 import { SignInNeeded } from '../../client/errors.ts';
+import { describeFailure } from '../../client/http/failure.ts';
 import type { ListedTool } from '../../core/tool.ts';
+import { environmentProxies, proxyFor } from '../../net/proxies.ts';
 import { signInSteps } from './sign-in-steps.ts';
 import { certificates, openTarget, type ServerFlags, type Target, type UrlTarget } from '../client/target.ts';
 
@@ -49,12 +51,14 @@ export function stepsFor(
   return { steps, close };
 }
 
-function dnsStep({ hostname }: URL): Step {
-  const host = hostname.replaceAll(/[[\]]/g, '');
+function dnsStep(url: URL): Step {
+  const host = url.hostname.replaceAll(/[[\]]/g, '');
   return {
     name: 'name',
     remedy: 'Check the spelling of the address, the network and its name server.',
     async run() {
+      if (proxyFor(url, environmentProxies(process.env)))
+        return { skipped: `A proxy of the environment looks ${host} up.` };
       if (isIP(host) > 0) return { skipped: `${host} is an address already.` };
       try {
         const found = await lookup(host, { all: true });
@@ -66,24 +70,15 @@ function dnsStep({ hostname }: URL): Step {
   };
 }
 
-function tlsStep({ protocol, hostname, port }: URL, flags: ServerFlags): Step {
+function tlsStep(url: URL, flags: ServerFlags): Step {
   return {
     name: 'TLS',
     remedy: 'Renew the certificate at the server, name its authority with --ca, or correct the address.',
     async run() {
-      if (protocol !== 'https:')
+      if (url.protocol !== 'https:')
         return { skipped: 'The address begins with http://, so nothing is encrypted.' };
-      const host = hostname.replaceAll(/[[\]]/g, '');
-      const { ca, certificate } = certificates(flags);
-      const socket = connect({
-        host,
-        port: Number(port || 443),
-        ...(isIP(host) === 0 && { servername: host }),
-        ...(ca !== undefined && { ca }),
-        ...certificate,
-      });
+      const socket = await encryptedSocket(url, flags);
       try {
-        await secured(socket, host);
         const { valid_to: until, issuer } = socket.getPeerCertificate();
         return `${socket.getProtocol() ?? 'TLS'}; the certificate of ${[issuer.O ?? issuer.CN].flat()[0] ?? 'nobody'} is good until ${until}.`;
       } finally {
@@ -93,10 +88,34 @@ function tlsStep({ protocol, hostname, port }: URL, flags: ServerFlags): Step {
   };
 }
 
+async function encryptedSocket(url: URL, flags: ServerFlags): Promise<TLSSocket> {
+  const host = url.hostname.replaceAll(/[[\]]/g, '');
+  const { ca, certificate } = certificates(flags);
+  const proxy = proxyFor(url, environmentProxies(process.env));
+  if (proxy) {
+    const { openTunnel } = await import('../../net/open-tunnel.ts');
+    const opening = openTunnel(url, { proxy, timeoutMs: LIMIT_MS, ca, certificate });
+    return (await opening.catch((error: unknown) => {
+      throw describeFailure(error, host);
+    })) as TLSSocket;
+  }
+  const socket = connect({
+    host,
+    port: Number(url.port || 443),
+    ...(isIP(host) === 0 && { servername: host }),
+    ...(ca !== undefined && { ca }),
+    ...certificate,
+  });
+  await secured(socket, host);
+  return socket;
+}
+
 function secured(socket: TLSSocket, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const fail = (reason: string, cause?: unknown): void =>
+    const fail = (reason: string, cause?: unknown): void => {
+      socket.destroy();
       reject(new ToolcribError('upstream_unavailable', `${host}: ${reason}.`, { cause }));
+    };
     socket.setTimeout(LIMIT_MS, () => fail('no encrypted connection within 10 s'));
     socket.once('secureConnect', resolve);
     socket.once('error', (error: Error) => fail(error.message, error));

@@ -1,9 +1,9 @@
 import { lookup as resolve, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import type { Pool } from 'undici';
+import type { buildConnector, Pool } from 'undici';
 import { ToolcribError } from '../../base/errors.ts';
-import { isGlobalAddress } from '../../net/is-global-address.ts';
-import { isIpHost } from '../../net/is-global-address.ts';
+import { isGlobalAddress, isIpHost } from '../../net/is-global-address.ts';
+import { proxyFor } from '../../net/proxies.ts';
 import type { HttpOptions } from '../options.ts';
 
 /** Opens connections to one origin; loaded with the first, because it takes as long as the rest of a client. */
@@ -15,13 +15,31 @@ export async function openPool(url: URL, options: HttpOptions, connectMs: number
     // Limits of time are kept for all requests together.
     headersTimeout: 0,
     maxHeaderSize: 16_384,
-    connect: {
+    connect: (options.proxies && throughProxy(url, options, connectMs)) ?? {
       timeout: connectMs,
       ...(options.ca !== undefined && { ca: options.ca }),
       ...options.certificate,
       ...(options.addresses === 'public' && { lookup: lookupPublic }),
     },
   });
+}
+
+// The proxy looks the name up, so which address it leads to is its affair.
+function throughProxy(
+  url: URL,
+  { proxies = {}, ca, certificate }: HttpOptions,
+  timeoutMs: number,
+): buildConnector.connector | undefined {
+  const proxy = proxyFor(url, proxies);
+  if (!proxy) return undefined;
+  return (_options, done) => {
+    void import('../../net/open-tunnel.ts')
+      .then(({ openTunnel }) => openTunnel(url, { proxy, timeoutMs, ca, certificate }))
+      .then(
+        (socket) => done(null, socket),
+        (error: unknown) => done(error as Error, null),
+      );
+  };
 }
 
 function checkAddress({ protocol, hostname }: URL, { addresses }: HttpOptions): void {

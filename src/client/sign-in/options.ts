@@ -70,6 +70,6 @@ export interface SignInOptions {
   /** Where tokens are kept; in memory unless set. */
   readonly store?: CredentialStore;
   /** How addresses that were found in metadata are reached; public ones alone unless set. */
-  readonly network?: Pick<OutboundOptions, 'resolve' | 'isAllowed' | 'ca'>;
+  readonly network?: Pick<OutboundOptions, 'resolve' | 'isAllowed' | 'ca' | 'proxies'>;
   readonly clock?: Clock;
 }

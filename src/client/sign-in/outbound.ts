@@ -23,7 +23,10 @@ export interface OutboundInit {
 }
 
 /** Which addresses the operator gave, and how names are resolved. */
-export interface SignInOutboundOptions extends Pick<OutboundOptions, 'resolve' | 'isAllowed' | 'ca'> {
+export interface SignInOutboundOptions extends Pick<
+  OutboundOptions,
+  'resolve' | 'isAllowed' | 'ca' | 'proxies'
+> {
   /** The server's address; if it is on this machine, its authorization server may be, too. */
   readonly server: URL;
   /** Other addresses from the operator. */
