@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { describeIssue, type Finding } from './describe-issue.ts';
 
 const NAME_RULE = 'must be up to 32 letters, digits, "-" and single "_"';
 
@@ -183,3 +184,18 @@ export const upstreamsSection = z.record(serverName, upstream);
 
 /** One server behind a gateway, with every default filled in. */
 export type UpstreamEntry = z.output<typeof upstream>;
+
+/** An entry of `toolcrib.yaml`, or what is wrong with it, by places within it. */
+export function readUpstreamEntry(
+  name: string,
+  entry: unknown,
+): { readonly read?: UpstreamEntry; readonly problems: readonly Finding[] } {
+  const section = { [name]: entry };
+  // Compiling a check for one use is not worth it.
+  const { error, data } = upstreamsSection.safeParse(section, { jitless: true });
+  const findings = error?.issues.flatMap((issue) => describeIssue(issue, upstreamsSection, section)) ?? [];
+  const read = data?.[name];
+  // A problem with its name is at the entry itself.
+  const problems = findings.map((finding) => ({ ...finding, path: finding.path.slice(1) }));
+  return { ...(read && { read }), problems };
+}

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -180,13 +180,115 @@ test.each([
   ['{"mcpServers":{"x":{}}}', 'neither a command nor an address'],
   ['{"mcpServers":{"x":{"url":"http://a/","disabled":true}}}', 'is disabled in'],
   ['{"mcpServers":{"y":{"url":"http://a/"}}}', 'No file names a server "x"; there are: y.'],
-  ['{"mcpServers":', 'is not JSON'],
+  ['{"mcpServers":', 'mcp.json:1:15: The file is not JSON from here on'],
 ])('%s says what to change', async (text, complaint) => {
   const from = join(folderWith({ 'mcp.json': text }), 'mcp.json');
   const run = await runCommandLine(['list', 'x', '--from', from, '--json']);
   expect(run.code).toBe(1);
   expect(run.complaints).toContain(complaint);
   expect(JSON.parse(run.output)).toMatchObject({ error: { code: 'invalid_setup' } });
+});
+
+const yaml = (text: string): readonly [string, string] => ['toolcrib.yaml', `mcpServers:\n  x:\n${text}`];
+
+/** Entries that cannot be used, and how they are named: file, line, column, setting, and what to do. */
+const broken: readonly (readonly [file: string, text: string, complaint: string])[] = [
+  [...yaml('    url: 5\n'), 'toolcrib.yaml:3:10: mcpServers.x.url must be text, not a number.'],
+  [
+    ...yaml('    url: https://a.example/\n    header: {}\n'),
+    'toolcrib.yaml:4:5: mcpServers.x.header is not a key here; did you mean "headers"?',
+  ],
+  [...yaml('    comand: node\n'), 'toolcrib.yaml:3:5: mcpServers.x.comand is not a key here'],
+  [
+    ...yaml('    url: ${NOT_SET_HERE}\n'),
+    'toolcrib.yaml:3:10: mcpServers.x.url needs the environment variable',
+  ],
+  [
+    'toolcrib.yaml',
+    'mcpServers: [x]\n',
+    'toolcrib.yaml:1:13: mcpServers must be a group of servers by name.',
+  ],
+  ['toolcrib.yaml', 'mcpServers:\n  x: 5\n', 'toolcrib.yaml:2:6: mcpServers.x must be a group of keys.'],
+  ['toolcrib.yaml', 'mcpServers:\n\tx: 5\n', 'toolcrib.yaml:2:1: A tab is used to indent; use spaces.'],
+  [
+    '.mcp.json',
+    '{\n  "mcpServers": {\n    "x": { "url": 5 }\n  }\n}',
+    '.mcp.json:3:19: mcpServers.x.url must be text.',
+  ],
+  [
+    '.mcp.json',
+    '{ // ours\n  "mcpServers": { "x": {"command": "node", /* all */ "args": "-v",}, },\n}',
+    '.mcp.json:2:62: mcpServers.x.args must be a list of texts.',
+  ],
+  [
+    '.mcp.json',
+    '{"mcpServers":{"x":{"url":"ftp://a"}}}',
+    '.mcp.json:1:27: mcpServers.x.url must be an http or',
+  ],
+  ['.mcp.json', '{"mcpServers":{"x":7}}', '.mcp.json:1:20: mcpServers.x must be a group of keys.'],
+  [
+    '.mcp.json',
+    '{"mcpServers":{\n"x":{"env":{"A":{}},"command":"a"}}}',
+    '.mcp.json:2:12: mcpServers.x.env must be',
+  ],
+  [
+    '.mcp.json',
+    '{"mcpServers":\n  {"x" 5}}',
+    '.mcp.json:2:8: The file is not JSON from here on; correct it.',
+  ],
+  [
+    'config.toml',
+    'model = "x"\n\n[mcp_servers.x]\ncommand = "node"\nargs = "-v"\n',
+    'config.toml:5:1: mcp_servers.x.args must be a list of texts.',
+  ],
+  [
+    'config.toml',
+    '[mcp_servers.x]\nurl = \n',
+    'config.toml:2:7: The file is not TOML from here on; correct it.',
+  ],
+];
+
+test.each(broken)(
+  '%s is named with line and column where it is broken: %j',
+  async (file, text, complaint) => {
+    const folder = folderWith({ [file]: text });
+    const from = ['--from', join(folder, file)];
+    const place = `${folder}/${complaint}`;
+    const [listed, called] = await Promise.all([
+      runCommandLine(['servers', '--json', ...from]),
+      runCommandLine(['call', 'x', 'echo', ...from]),
+    ]);
+    const { servers } = JSON.parse(listed.output) as { servers: { state: string }[] };
+    expect(servers[0]!.state).toContain(place);
+    expect([called.code, called.complaints]).toEqual([1, expect.stringContaining(place)]);
+  },
+);
+
+test('what an entry of toolcrib.yaml sets for the connection is used', async () => {
+  const made = await makeUp(({ body }) => body['method'] === 'tools/call');
+  const text = `mcpServers:\n  x:\n    url: ${made.url}\n    protocol: 2026-07-28\n    timeoutSeconds: 0.1\n`;
+  const from = join(folderWith({ 'toolcrib.yaml': text }), 'toolcrib.yaml');
+  const { code } = await runCommandLine(['call', 'x', 'echo', '--from', from]);
+  expect(code).toBe(4);
+  expect(made.methods()).not.toContain('server/discover');
+});
+
+test('a pipe or a huge file in place of a file is named, and nobody waits for it', async () => {
+  const entry = (path: string): string =>
+    `mcpServers:\n  x:\n    url: "https://a.example/\${file:${path}}"\n`;
+  const folder = folderWith({ 'a.yaml': entry('pipe'), 'b.yaml': entry('huge'), huge: 'x'.repeat(70_000) });
+  execFileSync('mkfifo', [join(folder, 'pipe'), join(folder, '.mcp.json')]);
+  const states = ['a.yaml', 'b.yaml', '.mcp.json'].map(async (file) => {
+    const { output } = await runCommandLine(['servers', '--json', '--from', join(folder, file)]);
+    return (JSON.parse(output) as { servers: { state: string }[] }).servers[0]!.state;
+  });
+  expect(await Promise.all(states)).toEqual([
+    expect.stringContaining(
+      'a.yaml:3:10: mcpServers.x.url needs the file pipe, which cannot be read (not a regular',
+    ),
+    expect.stringContaining('needs the file huge, which cannot be read (too large)'),
+    expect.stringContaining('.mcp.json cannot be read (not a regular file).'),
+  ]);
 });
 
 test('toolcrib servers lists what was found, where, and its state, without values from outside', async () => {
@@ -205,11 +307,15 @@ test('toolcrib servers lists what was found, where, and its state, without value
   expect(rows).toEqual([
     ['SERVER', 'STATE', 'FILE', 'REACHED AT'],
     ['mine', 'ready', '~/.claude.json', 'https://a.example/${...}'],
-    ['-', expect.stringMatching(/^unreadable: .*is not JSON/), '~/.cursor/mcp.json'],
+    ['-', expect.stringMatching(/^unreadable: .*mcp\.json:1:2: The file is not JSON/), '~/.cursor/mcp.json'],
     ['off', 'disabled', '~/.codex/config.toml', 'x'],
     ['mine', 'hidden by the one above', '.mcp.json', 'x'],
     ['ours', 'ready, asks first', '.mcp.json', String.raw`run it\u001b[2J`],
-    ['ask', expect.stringMatching(/^unusable: It asks for \$\{input:id\}/), '.vscode/mcp.json'],
+    [
+      'ask',
+      expect.stringMatching(/^unusable: \S+mcp\.json:1:26: servers\.ask\.url asks for \$\{input:id\}/),
+      '.vscode/mcp.json',
+    ],
     [''],
   ]);
   const json = await runIn(folder, ['servers', '--json'], env);

@@ -78,6 +78,8 @@ export async function openTarget(target: Target, flags: ServerFlags, options: Op
   const shared: ClientOptions = {
     ...options,
     info: { name: 'toolcrib', version: packageVersion() },
+    ...(target.protocol !== undefined && { protocol: target.protocol }),
+    ...(target.timeoutMs !== undefined && { timeouts: { callMs: target.timeoutMs } }),
     ...(ms !== undefined && { timeouts: { connectMs: ms, listMs: ms, callMs: ms } }),
   };
   if (target.kind === 'command') {

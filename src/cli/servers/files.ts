@@ -1,13 +1,15 @@
-import { readFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { complaintError } from '../../config/complaint.ts';
+import { complaintError, formatComplaint } from '../../config/complaint.ts';
 import { readEntry, type ReadEntry } from '../../config/foreign-entry.ts';
+import { readRegularFile } from '../../config/read-regular-file.ts';
+import { valueAt } from '../../config/describe-issue.ts';
+import type { Path } from '../../config/yaml-text.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import { parseJson } from '../../base/parse-json.ts';
-import { withoutComments } from './json-with-comments.ts';
 import { clientFiles } from './client-files.ts';
 import { settingsFolder } from './places.ts';
+import { readOwnEntry } from './own-entry.ts';
+import { readFileText, type FileText } from './file-text.ts';
 
 /** Where servers may be named. */
 export interface ServerFile {
@@ -19,6 +21,8 @@ export interface ServerFile {
 /** A server that a file names. */
 export interface NamedServer extends ReadEntry, ServerFile {
   readonly name: string;
+  /** Why it cannot be used, with file, line and column; a line for each reason. */
+  readonly problem?: string;
 }
 
 /** The files that are looked into, in this order: a project cannot take a name of the user's own over. */
@@ -40,15 +44,23 @@ export function serverFiles(): readonly ServerFile[] {
 
 /** The servers that a file names; none if there is no such file. */
 export async function readServerFile({ file, owner }: ServerFile): Promise<readonly NamedServer[]> {
-  const readsFiles = /\.ya?ml$/.test(file);
+  const source = sourceOf(file);
+  if (source === undefined) return [];
+  const text = await readFileText(source, file);
+  const isOwn = /\.ya?ml$/.test(file);
   const folder = projectFolder(file);
-  const entries = await readWrittenServers(file);
-  return entries.map(({ name, entry }) => ({
-    name,
-    file,
-    owner,
-    ...readEntry({ entry, folder, readsFiles }),
-  }));
+  const found: NamedServer[] = [];
+  for (const { path, entries } of await sectionsIn(text))
+    for (const [name, entry] of Object.entries(entries)) {
+      const written = { entry, folder, readsFiles: isOwn };
+      const read = isOwn ? await readOwnEntry(name, written) : readEntry(written);
+      const complaints = read.problems.map((problem) =>
+        text.complain([...path, name, ...problem.path], problem),
+      );
+      const problem = (await Promise.all(complaints)).map(formatComplaint).join('\n');
+      found.push({ ...read, name, file, owner, ...(problem !== '' && { problem }) });
+    }
+  return found;
 }
 
 /** A server as a file has it, nothing filled in. */
@@ -59,18 +71,26 @@ export interface WrittenServer {
 
 /** The servers that a file names, as they are written; none if there is no such file. */
 export async function readWrittenServers(file: string): Promise<readonly WrittenServer[]> {
-  let text: string;
+  const source = sourceOf(file);
+  if (source === undefined) return [];
+  const sections = await sectionsIn(await readFileText(source, file));
+  return sections.flatMap(({ entries }) =>
+    Object.entries(entries).flatMap(([name, entry]) => (isObject(entry) ? [{ name, entry }] : [])),
+  );
+}
+
+const MAX_FILE_BYTES = 64 * 1_048_576;
+
+function sourceOf(file: string): string | undefined {
   try {
-    text = await readFile(file, 'utf8');
+    return readRegularFile(file, MAX_FILE_BYTES);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
     throw new ToolcribError('invalid_setup', `${file} cannot be read (${code ?? 'unknown reason'}).`, {
       cause,
     });
   }
-  const entries = Object.entries(entriesIn(await parse(text, file)));
-  return entries.flatMap(([name, entry]) => (isObject(entry) ? [{ name, entry }] : []));
 }
 
 // Settings of editors are in a folder of the project.
@@ -79,32 +99,25 @@ function projectFolder(file: string): string {
   return /^\.(?:vscode|cursor|codex)$/.test(basename(folder)) ? dirname(folder) : folder;
 }
 
-async function parse(text: string, file: string): Promise<unknown> {
-  if (/\.ya?ml$/.test(file)) {
-    const { YamlText } = await import('../../config/yaml-text.ts');
-    const yaml = new YamlText(text, file);
-    const problems = yaml.problems();
-    if (problems.length > 0) throw complaintError(problems);
-    return yaml.value();
-  }
-  try {
-    return file.endsWith('.toml')
-      ? (await import('smol-toml')).parse(text)
-      : parseJson(withoutComments(text));
-  } catch (cause) {
-    const format = file.endsWith('.toml') ? 'TOML' : 'JSON';
-    throw new ToolcribError('invalid_setup', `${file} is not ${format}; correct it.`, { cause });
-  }
-}
-
 const MEMBERS = ['mcpServers', 'servers', 'mcp_servers', 'mcp'];
 
-function entriesIn(content: unknown): Readonly<Record<string, unknown>> {
-  if (!isObject(content)) return {};
-  const found = MEMBERS.map((member) => content[member]).find(isObject) ?? {};
+interface Section {
+  readonly path: Path;
+  readonly entries: Readonly<Record<string, unknown>>;
+}
+
+async function sectionsIn(text: FileText): Promise<readonly Section[]> {
+  const { value } = text;
+  if (!isObject(value)) return [];
+  const member = MEMBERS.find((each) => value[each] !== undefined && value[each] !== null);
   // Claude Code keeps what was added for one project beside what is there for all.
-  const projects = content['projects'];
-  const here = isObject(projects) ? projects[process.cwd()] : undefined;
-  const more = isObject(here) && isObject(here['mcpServers']) ? here['mcpServers'] : {};
-  return { ...found, ...more };
+  const here = ['projects', process.cwd(), 'mcpServers'];
+  const sections: Section[] = [];
+  for (const path of [here, ...(member === undefined ? [] : [[member]])]) {
+    const entries = valueAt(value, path);
+    if (isObject(entries)) sections.push({ path, entries });
+    else if (entries !== undefined)
+      throw complaintError([await text.complain(path, { message: 'must be a group of servers by name' })]);
+  }
+  return sections;
 }

@@ -46,8 +46,7 @@ async function admit(server: NamedServer, flags: FindFlags): Promise<Target> {
   concealInComplaints({ secrets });
   if (isDisabled)
     throw new ToolcribError('invalid_setup', `"${name}" is disabled in ${file}; enable it there.`);
-  if (!target)
-    throw new ToolcribError('invalid_setup', `"${name}" in ${file} cannot be used. ${problem ?? ''}`);
+  if (!target) throw new ToolcribError('invalid_setup', problem ?? `"${name}" in ${file} cannot be used.`);
   const sent = secrets.length > 0 ? [`${secrets.length} values of your environment`] : [];
   // A key on the command line is meant for a server that the person knows, not for any address under its name.
   if (flags.key !== undefined || flags.header) sent.push('the key or headers of the command line');

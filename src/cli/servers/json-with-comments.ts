@@ -1,19 +1,19 @@
-/** JSON as some editors write it: comments and commas before a closing bracket are left out, texts stay. */
+/** JSON as some editors write it: comments and commas before a closing bracket become spaces, all else stays in place. */
 export function withoutComments(text: string): string {
-  let plain = '';
+  const parts: string[] = [];
   let comma = -1;
   for (let at = 0; at < text.length;) {
     const end = endOfToken(text, at);
     const token = text.slice(at, end);
     at = end;
-    if (token.startsWith('//') || token.startsWith('/*')) continue;
-    if ((token === '}' || token === ']') && comma >= 0)
-      plain = plain.slice(0, comma) + plain.slice(comma + 1);
-    if (token === ',') comma = plain.length;
+    const isComment = token.startsWith('//') || token.startsWith('/*');
+    parts.push(isComment ? token.replaceAll(/[^\r\n]/g, ' ') : token);
+    if (isComment) continue;
+    if ((token === '}' || token === ']') && comma >= 0) parts[comma] = ' ';
+    if (token === ',') comma = parts.length - 1;
     else if (token.trim() !== '') comma = -1;
-    plain += token;
   }
-  return plain;
+  return parts.join('');
 }
 
 // Where the text, the comment or the single character ends that begins here.
@@ -24,7 +24,8 @@ function endOfToken(text: string, at: number): number {
   return at + 1;
 }
 
-function endOfText(text: string, start: number): number {
+/** Where the text in quotes ends that begins here. */
+export function endOfText(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === '"') return at + 1;
     if (text[at] === '\\') at++;

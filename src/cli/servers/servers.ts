@@ -51,7 +51,7 @@ async function rowsOf(file: ServerFile, taken: Set<string>): Promise<readonly Ro
 
 function stateOf({ isDisabled, problem, target, owner, secrets }: NamedServer): string {
   if (isDisabled) return 'disabled';
-  if (problem !== undefined) return `unusable: ${problem}`;
+  if (problem !== undefined) return `unusable: ${problem.split('\n').join(' ')}`;
   const asks = owner === 'project' && (target?.kind === 'command' || secrets.length > 0);
   return asks ? 'ready, asks first' : 'ready';
 }
