@@ -1,3 +1,4 @@
+import { parseJson } from '../../base/parse-json.ts';
 import { endOfText } from './json-with-comments.ts';
 
 /** Where a member begins: its key, and its value. */
@@ -91,7 +92,7 @@ class Walk {
   #string(): string | undefined {
     const end = endOfText(this.#text, this.#at);
     try {
-      const value = JSON.parse(this.#text.slice(this.#at, end)) as string;
+      const value = parseJson(this.#text.slice(this.#at, end)) as string;
       this.#at = end;
       return value;
     } catch {

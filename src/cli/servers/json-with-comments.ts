@@ -1,4 +1,4 @@
-/** JSON as some editors write it: comments and commas before a closing bracket become spaces, all else stays in place. */
+/** JSON as some editors write it: comments and commas before a closing bracket become spaces. */
 export function withoutComments(text: string): string {
   const parts: string[] = [];
   let comma = -1;
