@@ -7,16 +7,18 @@ import { startProcess, stopProcess } from '../process.ts';
 import { progress } from '../progress.ts';
 import { count, figure, type Goal, type PartResult } from '../report.ts';
 import type { Settings } from '../settings.ts';
+import { startGoals } from './client-start.ts';
 import { withTargets } from '../target-process.ts';
 
 /** Compares our client with the official one and with bare code, all against the same bare server. */
 export async function clientPart({ settings }: Bench): Promise<PartResult> {
-  const rows = await withTargets(
+  const { rows, starts } = await withTargets(
     [{ name: 'a bare server', file: 'peer-http', options: { tools: 1 } }],
     async ([target]) => {
       if (!target) throw new Error('The bare server was not started.');
+      const starts = await startGoals(target.url);
       const overHttp = await measureOver('HTTP', target.url, settings);
-      return [...overHttp, ...(await measureOver('stdio', undefined, settings))];
+      return { starts, rows: [...overHttp, ...(await measureOver('stdio', undefined, settings))] };
     },
   );
   return {
@@ -36,7 +38,7 @@ export async function clientPart({ settings }: Bench): Promise<PartResult> {
         figure(median(row.rate)),
       ]),
     },
-    goals: goalsOf(rows),
+    goals: [...goalsOf(rows), ...starts],
   };
 }
 

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import type { SignInOptions } from '../../client/sign-in/options.ts';
@@ -89,6 +90,7 @@ export async function openTarget(target: Target, flags: ServerFlags, options: Op
     const env = { ...target.env, ...environment(flags) };
     return connectStdio(command, args, { ...shared, env, ...(folder !== undefined && { folder }) });
   }
+  parseWithoutHaste();
   if (flags.env) throw missing('--env is for servers that are started; use --header "NAME: VALUE" instead.');
   const { connect } = await import('../../client/connect.ts');
   const { url, transport } = target;
@@ -104,6 +106,16 @@ export async function openTarget(target: Target, flags: ServerFlags, options: Op
     proxies: environmentProxies(process.env),
   });
 }
+
+// A command makes a few requests. Compiling the parser of HTTP for speed would cost more than all of them together.
+function parseWithoutHaste(): void {
+  const major = Number(process.versions.node.split('.')[0]);
+  // Engines say so on standard error if they do not know a setting.
+  if (major <= NEWEST_KNOWN) setFlagsFromString(`--wasm-tiering-budget=${100 * USUAL_BUDGET}`);
+}
+
+const NEWEST_KNOWN = 24;
+const USUAL_BUDGET = 1_800_000;
 
 // Without anything kept, nothing of the sign-in is loaded.
 async function keptSignIn(url: string, flags: ServerFlags): Promise<HttpOptions['authorizer']> {

@@ -4,6 +4,7 @@ import type { ListedTool } from '../../core/tool.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { checkSchema } from '../../schema/check.ts';
 import { mirrorsOf } from '../../schema/mirrors.ts';
+import { fitsPlainly } from '../../schema/plain-check.ts';
 import type { JsonSchema, Outcome } from '../../schema/schema.ts';
 import { describeIssues, validatorOf } from '../../schema/validator.ts';
 import type { CallResult } from './call-result.ts';
@@ -43,10 +44,8 @@ function headerProblem(schema: JsonSchema): string | undefined {
 
 /** Refuses arguments that break the tool's schema; a schema that cannot be checked is left to the server. */
 export function checkArguments(tool: ListedTool, args: JsonObject): void {
-  const check = checkOf(tool.inputSchema);
-  if (!check) return;
-  const outcome = check(args);
-  if ('issues' in outcome) throw new InvalidArguments(describeIssues(outcome.issues));
+  const outcome = outcomeOf(tool.inputSchema, args);
+  if (outcome && 'issues' in outcome) throw new InvalidArguments(describeIssues(outcome.issues));
 }
 
 /** What is wrong with a result: its blocks, or its data held against the tool's output schema. */
@@ -58,7 +57,7 @@ export function resultProblem(tool: ListedTool | undefined, result: CallResult):
   if (result.isError || !tool?.outputSchema) return undefined;
   if (result.structuredContent === undefined)
     return 'has no structured content, which its output schema promises';
-  const outcome = checkOf(tool.outputSchema)?.(result.structuredContent);
+  const outcome = outcomeOf(tool.outputSchema, result.structuredContent);
   return outcome && 'issues' in outcome
     ? `breaks its output schema: ${describeIssues(outcome.issues)}`
     : undefined;
@@ -71,6 +70,17 @@ function isTyped(block: unknown): boolean {
 }
 
 const KNOWN: ReadonlySet<string> = new Set(['text', 'image', 'audio', 'resource_link', 'resource']);
+
+const seen = new WeakSet<JsonSchema>();
+
+// What is checked once, as by a command, is checked without the validator where that can be done.
+function outcomeOf(schema: JsonSchema, value: unknown): Outcome | undefined {
+  if (!seen.has(schema)) {
+    seen.add(schema);
+    if (fitsPlainly(schema, value)) return undefined;
+  }
+  return checkOf(schema)?.(value);
+}
 
 const checks = new WeakMap<JsonSchema, ReturnType<typeof validatorOf> | null>();
 
