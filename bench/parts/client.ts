@@ -16,9 +16,9 @@ export async function clientPart({ settings }: Bench): Promise<PartResult> {
     [{ name: 'a bare server', file: 'peer-http', options: { tools: 1 } }],
     async ([target]) => {
       if (!target) throw new Error('The bare server was not started.');
-      const starts = await startGoals(target.url);
+      const goals = await startGoals(target.url);
       const overHttp = await measureOver('HTTP', target.url, settings);
-      return { starts, rows: [...overHttp, ...(await measureOver('stdio', undefined, settings))] };
+      return { starts: goals, rows: [...overHttp, ...(await measureOver('stdio', undefined, settings))] };
     },
   );
   return {

@@ -51,6 +51,7 @@ export class Client implements ToolSource {
     this.#calls = new ToolCalls({
       connection: peer.connection,
       tools: this.#catalog.tools,
+      capabilities: () => peer.server.capabilities,
       questions: peer.questions,
       clock: peer.clock,
       timeouts: peer.timeouts,

@@ -21,6 +21,8 @@ import { TaskHandle, taskOf } from './task-handle.ts';
 export interface ToolCallParts {
   readonly connection: Connection;
   readonly tools: PagedList<ListedTool>;
+  /** What the server declared. */
+  capabilities(): JsonObject;
   readonly questions: ServerQuestions;
   readonly clock: Clock;
   readonly timeouts: Timeouts;
@@ -30,6 +32,7 @@ export interface ToolCallParts {
   onWarning(text: string): void;
 }
 
+const GIVEN_UP: ReadonlySet<string> = new Set(['cancelled', 'timed_out']);
 const NEVER = new AbortController().signal;
 
 /** Calls the tools of one server: checks, sends, answers questions, follows tasks. */
@@ -48,7 +51,7 @@ export class ToolCalls {
     const tool = tools.latest || !checksArguments ? this.known(name) : await this.#find(name);
     const received = await this.#send(name, args, { tool, options });
     const task = received.result['resultType'] === 'complete' ? undefined : taskOf(received.result);
-    const result = task ? await this.#task(task, options).result() : new CallResult(received);
+    const result = task ? await this.#follow(task, options) : new CallResult(received);
     this.#check(name, tool, result);
     return result;
   }
@@ -60,7 +63,9 @@ export class ToolCalls {
     const args = call.longIntegers
       ? (withLongIntegers(call.arguments, call.longIntegers) as JsonObject)
       : call.arguments;
-    const isTask = connection.dialect?.era === 'legacy' && isTaskOnly(call.tool.extraFields);
+    const listed = call.tool.extraFields;
+    const isOld = connection.dialect?.era === 'legacy';
+    const isTask = isOld && taskSupport(listed) === 'required' && this.#mayBeTask(listed);
     const send = (): Promise<Received> => {
       const tool = this.known(name) ?? call.tool;
       const headers =
@@ -78,9 +83,26 @@ export class ToolCalls {
     return send();
   }
 
+  // Nobody else knows the task, so it ends with the wish for its result.
+  async #follow(task: JsonObject, options: RequestOptions): Promise<CallResult> {
+    const handle = this.#task(task, options);
+    try {
+      return await handle.result();
+    } catch (error) {
+      const isGivenUp = error instanceof ToolcribError && GIVEN_UP.has(error.code);
+      if (isGivenUp) handle.cancel().catch(() => {});
+      throw error;
+    }
+  }
+
   /** Calls a tool that goes on as a task; a server that answers at once is an error. */
   async start(name: string, args: JsonObject, options: RequestOptions): Promise<TaskHandle> {
     const tool = await this.#find(name);
+    if (!this.#mayBeTask(tool))
+      throw new ToolcribError(
+        'missing_capability',
+        `The server does not run "${name}" as a task; call it instead.`,
+      );
     const received = await this.#send(name, args, { tool, options, wantsTask: true });
     const task = taskOf(received.result);
     if (task) return this.#task(task, options);
@@ -130,11 +152,18 @@ export class ToolCalls {
     if (tool && checksArguments) checkArguments(tool, args);
     const isModern = connection.dialect?.era === 'modern';
     const headers = isModern && tool ? argumentHeaders(tool.inputSchema, args) : undefined;
-    const isTask = !isModern && (wantsTask || isTaskOnly(tool));
+    const isTask = !isModern && (wantsTask || (taskSupport(tool) === 'required' && this.#mayBeTask(tool)));
     return {
       params: isTask ? { name, arguments: args, task: {} } : { name, arguments: args },
       options: headers ? { ...options, headers } : options,
     };
+  }
+
+  // On the newest revision the server decides; before, it says of each tool what it may be asked for.
+  #mayBeTask(tool: object | undefined): boolean {
+    if (this.#parts.connection.dialect?.era === 'modern') return true;
+    const declared = valueIn(this.#parts.capabilities(), ['tasks', 'requests', 'tools', 'call']);
+    return isObject(declared) && ['optional', 'required'].includes(String(taskSupport(tool)));
   }
 
   #throughRounds(first: Received, { params, options }: Prepared): Promise<Received> {
@@ -172,7 +201,10 @@ interface Prepared {
   readonly options: SendOptions;
 }
 
-function isTaskOnly(listed: JsonObject | undefined): boolean {
-  const execution = listed?.['execution'];
-  return isObject(execution) && execution['taskSupport'] === 'required';
+function taskSupport(tool: object | undefined): unknown {
+  return valueIn(tool, ['execution', 'taskSupport']);
+}
+
+function valueIn(value: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), value);
 }
