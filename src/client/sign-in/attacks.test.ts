@@ -47,6 +47,43 @@ test('an issuer that was not promised is compared all the same', async () => {
   expect(await protectedCall(signIn(), url)).toBe(200);
 });
 
+/** Where an honest server that does not name itself would send the code of a sign-in that another one began. */
+async function mixedUp(honest: Site, page: string): Promise<string> {
+  const { searchParams: begun } = new URL(page);
+  const registered = await registeredAt(honest);
+  const own = new URL(begun.get('redirect_uri')!);
+  own.pathname = registered.pathname;
+  const asked = new URL(`${honest.authority.url}/authorize?${begun}`);
+  asked.searchParams.set('redirect_uri', own.href);
+  return visit(asked.href);
+}
+
+// The same program has signed in there before.
+async function registeredAt({ authority, url, signIn }: Site): Promise<URL> {
+  expect(await protectedCall(signIn(), url)).toBe(200);
+  const { body } = authority.at('/register')[0]!;
+  return new URL((JSON.parse(body) as { redirect_uris: [string] }).redirect_uris[0]);
+}
+
+test('a code of an honest issuer that does not name itself is not given to another issuer', async () => {
+  const [honest, evil] = await Promise.all([startSite(), startSite()]);
+  for (const { authority } of [honest, evil])
+    authority.metadata = { authorization_response_iss_parameter_supported: undefined };
+  honest.authority.redirected = { iss: undefined };
+  const open = async (page: string): Promise<void> => {
+    expect((await fetch(await mixedUp(honest, page))).status).toBe(404);
+  };
+  const waiting = evil.signIn({ open, patienceMs: 300 });
+  await expect(protectedCall(waiting, evil.url)).rejects.toMatchObject(failed);
+  const pasting = evil.signIn({ open: undefined });
+  const outcome = await protectedCall(pasting, evil.url);
+  if (typeof outcome === 'number') throw new Error('It must not be let in.');
+  await expect(pasting.finish(await mixedUp(honest, outcome.url))).rejects.toThrow(
+    /another authorization server/,
+  );
+  expect(evil.authority.at('/token')).toEqual([]);
+});
+
 test('the listener is not ended by an answer with another state', async () => {
   const { authority, url, signIn } = await startSite();
   const open = async (page: string): Promise<void> => {

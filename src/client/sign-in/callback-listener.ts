@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { signInFailed } from './failure.ts';
@@ -10,7 +11,6 @@ export interface CallbackListener {
   close(): Promise<void>;
 }
 
-const PATH = '/callback';
 const PAGE_HEADERS = {
   'content-type': 'text/html; charset=utf-8',
   'cache-control': 'no-store',
@@ -20,15 +20,18 @@ const PAGE_HEADERS = {
   connection: 'close',
 };
 
-/**
- * Listens where a redirect leads, or on a free port; an earlier port is tried first, since it may be the one that was
- * registered.
- */
+/** The path the browser comes back to: for each issuer another, where clients may choose it. */
+export function callbackPath(issuer: string | undefined): string {
+  if (issuer === undefined) return '/callback';
+  return `/callback/${createHash('sha256').update(issuer).digest('base64url').slice(0, 16)}`;
+}
+
+/** Listens where a redirect leads; without a fixed one, at the address that is preferred, or on a free port. */
 export async function listenForCallback(
   redirectUrl: string | undefined,
-  earlier: string | undefined,
+  preferred: string,
 ): Promise<CallbackListener> {
-  const wanted = new URL(redirectUrl ?? earlier ?? `http://127.0.0.1:0${PATH}`);
+  const wanted = new URL(redirectUrl ?? preferred);
   const server = createServer({ maxHeaderSize: 16_384, requestTimeout: 10_000 });
   server.maxConnections = 16;
   try {

@@ -56,6 +56,11 @@ export async function obtainClient(
   return registered;
 }
 
+/** Whether a client registers itself at an authorization server, and so says itself where the browser comes back to. */
+export function registersItself(server: ServerMetadata, options: Registrar['options']): boolean {
+  return !options.client && !(options.clientMetadataUrl !== undefined && takesDocuments(server));
+}
+
 /** The client that tokens were given to, if it is still known. */
 export async function clientOfTokens(
   clientId: string,

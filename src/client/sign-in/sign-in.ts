@@ -3,7 +3,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { within } from '../../base/within.ts';
 import { beginSignIn, completeSignIn, type PendingSignIn } from './authorization-code.ts';
 import type { Authorizer, Challenge, NeedsSignIn, OutgoingRequest } from './authorizer.ts';
-import { listenForCallback, type CallbackListener } from './callback-listener.ts';
+import { callbackPath, listenForCallback, type CallbackListener } from './callback-listener.ts';
 import { readChallenge, type ReadChallenge } from './challenge.ts';
 import { memoryCredentials } from './credential-store.ts';
 import { discover, rediscover, type Place } from './discover.ts';
@@ -12,7 +12,7 @@ import { failedStep, refusalCode, signInFailed } from './failure.ts';
 import { grantTokens } from './grants.ts';
 import type { SignInOptions } from './options.ts';
 import { createSignInOutbound, isLoopback, type SignInOutbound } from './outbound.ts';
-import { clientOfTokens, obtainClient, type Registrar } from './registration.ts';
+import { clientOfTokens, obtainClient, registersItself, type Registrar } from './registration.ts';
 import { TokenKeeper } from './token-keeper.ts';
 import { refreshTokens, revokeToken, type Asking } from './token-requests.ts';
 import { Vault, type Issued, type KeptTokens } from './vault.ts';
@@ -38,8 +38,7 @@ interface Begun extends PendingSignIn {
 
 const MAX_RETRIES = 3;
 const PATIENCE_MS = 5 * 60_000;
-// Nothing listens there: the person copies the address from the browser.
-const HANDED_OUT_REDIRECT = 'http://127.0.0.1/callback';
+const THIS_MACHINE = 'http://127.0.0.1';
 
 class OAuthSignIn implements ClientSignIn {
   readonly #options: SignInOptions;
@@ -88,6 +87,10 @@ class OAuthSignIn implements ClientSignIn {
     const answer = URL.canParse(redirectedTo) ? new URL(redirectedTo) : undefined;
     if (answer?.searchParams.get('state') !== pending.state)
       throw signInFailed('This is not the answer to the sign-in; paste the whole address the browser shows.');
+    if (answer.pathname !== new URL(pending.redirectUri).pathname)
+      throw signInFailed(
+        'The answer came back to the address of another authorization server, so it was not used; sign in again.',
+      );
     await this.#complete(pending, answer);
   }
 
@@ -176,9 +179,11 @@ class OAuthSignIn implements ClientSignIn {
     const scopes = union(wanted, offline);
     const earlier = this.#pending;
     if (!open && earlier && this.#isStillGood(earlier, place.issued, scopes)) return needsSignIn(earlier);
-    const listener = await this.#listen(place.issued.issuer);
+    const path = this.#callbackPath(place);
+    const listener = await this.#listen(place.issued.issuer, path);
     try {
-      const redirectUri = listener?.redirectUri ?? redirectUrl ?? HANDED_OUT_REDIRECT;
+      // Where nothing listens, the person copies the address from the browser.
+      const redirectUri = listener?.redirectUri ?? redirectUrl ?? `${THIS_MACHINE}${path}`;
       const client = await obtainClient(place.server, redirectUri, this.#registrar());
       const asking = { ...(await this.#asking(place, scopes)), client };
       const pending = { ...(await beginSignIn(asking, redirectUri)), issued: place.issued };
@@ -196,11 +201,18 @@ class OAuthSignIn implements ClientSignIn {
     }
   }
 
-  async #listen(issuer: string): Promise<CallbackListener | undefined> {
+  // An issuer that does not name itself in its answers cannot be told from another one but by where they arrive.
+  #callbackPath({ server, issued }: Place): string {
+    return callbackPath(registersItself(server, this.#options) ? issued.issuer : undefined);
+  }
+
+  async #listen(issuer: string, path: string): Promise<CallbackListener | undefined> {
     const { open, redirectUrl } = this.#options;
     if (!open || (redirectUrl !== undefined && !isLoopback(new URL(redirectUrl)))) return undefined;
-    const registered = (await this.#vault.client(issuer))?.redirectUri;
-    return listenForCallback(redirectUrl, registered === HANDED_OUT_REDIRECT ? undefined : registered);
+    // The port that was registered is tried first.
+    const registered = new URL((await this.#vault.client(issuer))?.redirectUri ?? THIS_MACHINE);
+    const isUsable = registered.port !== '' && registered.pathname === path;
+    return listenForCallback(redirectUrl, isUsable ? registered.href : `${THIS_MACHINE}:0${path}`);
   }
 
   // Without a browser on this machine the address is handed out.
