@@ -53,7 +53,7 @@ async function mixedUp(honest: Site, page: string): Promise<string> {
   const registered = await registeredAt(honest);
   const own = new URL(begun.get('redirect_uri')!);
   own.pathname = registered.pathname;
-  const asked = new URL(`${honest.authority.url}/authorize?${begun}`);
+  const asked = new URL(`${honest.authority.url}/authorize?${begun.toString()}`);
   asked.searchParams.set('redirect_uri', own.href);
   return visit(asked.href);
 }
