@@ -9,6 +9,7 @@ import type { Implementation } from '../protocol/revisions/revision.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import { metaKeys } from '../protocol/wire/meta.ts';
 import { Connection, type SendOptions } from './connection.ts';
+import type { SignInNeeded } from './errors.ts';
 import { Listeners } from './listeners.ts';
 import { handshake, open, type OpeningParts, type ServerFacts } from './opening.ts';
 import { defaultLimits, defaultTimeouts, type ClientOptions, type Limits, type Timeouts } from './options.ts';
@@ -40,6 +41,8 @@ export interface TransportNeeds {
   /** Makes a new session, when the server no longer knows the one there was. */
   renew(): Promise<void>;
   onWarning(text: string): void;
+  /** Somebody has to sign in, or no longer: told once for each change. */
+  onSignIn(needed: SignInNeeded | undefined): void;
 }
 
 /** How a client is set up. */
@@ -92,7 +95,15 @@ export class Peer {
     const { onMessage } = options;
     const telling = onMessage && tellingReceiver(() => this.connection, onMessage);
     const receiver = (): Receiver => telling ?? this.connection;
-    const plain = transport({ clock, timeouts, limits, receiver, renew: () => this.#renew(), onWarning });
+    const plain = transport({
+      clock,
+      timeouts,
+      limits,
+      receiver,
+      renew: () => this.#renew(),
+      onWarning,
+      onSignIn: (needed) => this.#setState(needed ? failedState(needed) : { kind: 'connected' }),
+    });
     this.#transport = onMessage ? tellingTransport(plain, onMessage) : plain;
     this.questions = new ServerQuestions({
       handlers: options.handlers ?? {},

@@ -2,7 +2,7 @@ import type { Dispatcher, Pool } from 'undici';
 import { ToolcribError } from '../../base/errors.ts';
 import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
 import { encodeHeader } from '../../protocol/encode/header-value.ts';
-import { HttpFailure } from '../errors.ts';
+import { HttpFailure, SignInNeeded } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { HttpOptions } from '../options.ts';
 import type { TransportNeeds } from '../peer.ts';
@@ -44,6 +44,7 @@ export class HttpTransport implements Transport {
   #dialect: Dialect | undefined;
   #session: string | undefined;
   #renewing: Promise<void> | undefined;
+  #needsSignIn = false;
   #isClosed = false;
 
   constructor(parts: HttpParts) {
@@ -221,6 +222,7 @@ export class HttpTransport implements Transport {
     } else if (status === 404 && attempt.session !== undefined) {
       this.#renewFor(exchange, attempt);
     } else if (status >= 200 && status < 300 && reply.body.length > 0) {
+      if (this.#needsSignIn) this.#noteSignIn(undefined);
       this.#parts.receiver().receive(reply.body, exchange);
     } else this.#refused(exchange, reply);
   }
@@ -232,6 +234,7 @@ export class HttpTransport implements Transport {
     const isElsewhere = exchange.outgoing.method === 'initialize' && [404, 405].includes(reply.status);
     const { stop } = exchange;
     if (failure.body && !isElsewhere) this.#parts.receiver().receive(failure.body, exchange);
+    if (failure.error instanceof SignInNeeded) this.#noteSignIn(failure.error);
     // What the message says may be a reason to send the request once more.
     if (exchange.stop === stop) exchange.fail(failure.error);
   }
@@ -243,8 +246,16 @@ export class HttpTransport implements Transport {
         exchange.extend();
         this.#send(exchange, { ...attempt, retries: attempt.retries + 1, session: this.#session });
       },
-      (error: unknown) => exchange.fail(error),
+      (error: unknown) => {
+        if (error instanceof SignInNeeded) this.#noteSignIn(error);
+        exchange.fail(error);
+      },
     );
+  }
+
+  #noteSignIn(needed: SignInNeeded | undefined): void {
+    this.#needsSignIn = needed !== undefined;
+    this.#parts.onSignIn(needed);
   }
 
   // The server said that it does not know the session, so it has not run the request either.

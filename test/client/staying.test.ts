@@ -1,0 +1,209 @@
+import { expect, test } from 'vitest';
+import { connect, type ConnectionState } from '../../src/index.ts';
+import { connectStdio } from '../../src/node.ts';
+import { within } from '../within.ts';
+import { makeUp, open, said, standard, type Got } from './peers.ts';
+
+const OLD = '2025-11-25';
+
+test('a connection says how it stands, with the reason and the remedy', async () => {
+  let isKnown = true;
+  const server = await makeUp((got) => {
+    if (!isKnown) return void got.response.writeHead(401).end();
+    return got.body['method'] === 'tools/call' ? got.reply(said('hi')) : false;
+  });
+  const client = await connect(server.url);
+  const states: ConnectionState[] = [];
+  client.on('state', (state) => states.push(state));
+  expect(client.state).toEqual({ kind: 'connected' });
+  isKnown = false;
+  await expect(client.callTool('echo')).rejects.toMatchObject({ code: 'needs_sign_in' });
+  expect(client.state).toEqual({
+    kind: 'needs_sign_in',
+    reason: expect.stringContaining('wants to know who is calling'),
+    remedy: expect.stringMatching(/^Sign in/),
+  });
+  isKnown = true;
+  expect(await client.callTool('echo').text()).toBe('hi');
+  await client.close();
+  expect(client.state).toMatchObject({
+    kind: 'disabled',
+    reason: expect.any(String),
+    remedy: 'Connect again.',
+  });
+  expect(states.map(({ kind }) => kind)).toEqual(['needs_sign_in', 'connected', 'disabled']);
+});
+
+test('a stream of changes that breaks is opened again, and what may have been missed is loaded again', async () => {
+  const opened: unknown[] = [];
+  const server = await makeUp((got) => {
+    if (got.body['method'] !== 'subscriptions/listen') return false;
+    opened.push((got.body['params'] as { notifications: unknown }).notifications);
+    const send = got.stream();
+    const subscription = { _meta: { 'io.modelcontextprotocol/subscriptionId': String(got.body['id']) } };
+    send({
+      method: 'notifications/subscriptions/acknowledged',
+      params: { ...subscription, notifications: {} },
+    });
+    if (opened.length === 2) got.response.end();
+  });
+  const client = await open(server.url);
+  client.on('toolsChanged', () => {});
+  await client.listTools();
+  await client.subscribe('note://today');
+  await expect.poll(() => opened.length, { timeout: 5_000 }).toBe(3);
+  const both = { toolsListChanged: true, resourceSubscriptions: ['note://today'] };
+  expect(opened).toEqual([{ toolsListChanged: true }, both, both]);
+  await client.listTools();
+  expect(server.methods().filter((method) => method === 'tools/list')).toHaveLength(2);
+});
+
+test('a new session follows the resources that the old one followed', async () => {
+  let sessions = 0;
+  const server = await makeUp((got) => {
+    if (got.request.method !== 'POST') return void got.response.writeHead(405).end();
+    if (got.request.headers['mcp-session-id'] === 'session-1' && sessions > 0 && isOver)
+      return void got.response.writeHead(404).end();
+    return old(got, () => `session-${++sessions}`);
+  });
+  let isOver = false;
+  const client = await open(server.url, { protocol: OLD });
+  await client.subscribe('note://today');
+  isOver = true;
+  await client.callTool('echo');
+  const subscribed = (): unknown[] =>
+    server.got
+      .filter(({ body }) => body['method'] === 'resources/subscribe')
+      .map(({ request }) => request.headers['mcp-session-id']);
+  await expect.poll(subscribed).toEqual(['session-1', 'session-2']);
+});
+
+test('what a server was found to speak is remembered for its address', async () => {
+  const server = await makeUp((got) =>
+    got.request.method === 'POST' ? old(got, () => 'one') : void got.response.writeHead(405).end(),
+  );
+  for (let times = 0; times < 2; times++) await open(server.url);
+  const methods = server.methods().filter((method) => /discover|initialize$/.test(method));
+  expect(methods).toEqual(['server/discover', 'initialize', 'initialize']);
+});
+
+test('a list that does not come and a stream that falls silent are given up', async () => {
+  const server = await makeUp((got) => {
+    if (got.body['method'] === 'tools/call') return got.stream()({ method: 'notifications/x' });
+    return got.body['method'] === 'tools/list' ? undefined : false;
+  });
+  const client = await open(server.url, {
+    timeouts: { listMs: 50, idleMs: 100 },
+    checkArguments: false,
+  });
+  await expect(client.listTools()).rejects.toMatchObject({ code: 'timed_out' });
+  await expect(within(3_000, 'the call to end', client.callTool('echo'))).rejects.toMatchObject({
+    code: 'upstream_unavailable',
+  });
+});
+
+test('log entries are asked for from a level on, in the way of each era, and told', async () => {
+  const modern = await makeUp((got) => {
+    if (got.body['method'] !== 'tools/call') return false;
+    const send = got.stream();
+    send({ method: 'notifications/message', params: { level: 'warning', logger: 'disk', data: 'full' } });
+    send({ id: got.body['id'], result: said('hi') });
+    got.response.end();
+  });
+  const client = await open(modern.url, { logLevel: 'warning' });
+  const entries: unknown[] = [];
+  client.on('log', (entry) => entries.push(entry));
+  await client.callTool('echo');
+  expect(entries).toEqual([{ level: 'warning', logger: 'disk', data: 'full' }]);
+  const { params } = modern.got.at(-1)!.body as { params: { _meta: Record<string, unknown> } };
+  expect(params._meta['io.modelcontextprotocol/logLevel']).toBe('warning');
+
+  const before = await makeUp((got) => old(got, () => 'one'));
+  const other = await open(before.url, { protocol: OLD, logLevel: 'warning' });
+  await other.setLogLevel('debug');
+  const levels = before.got.filter(({ body }) => body['method'] === 'logging/setLevel');
+  expect(levels.map(({ body }) => body['params'])).toEqual([{ level: 'warning' }, { level: 'debug' }]);
+});
+
+test('no request asks for compressed answers', async () => {
+  const server = await makeUp((got) => (got.request.method === 'POST' ? old(got, () => 'one') : false));
+  await (await open(server.url, { protocol: OLD })).callTool('echo');
+  expect(new Set(server.got.map(({ request }) => request.headers['accept-encoding']))).toEqual(
+    new Set(['identity']),
+  );
+});
+
+const PROGRAM = `
+  const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+  require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+    const { id, method } = JSON.parse(line);
+    if (id === undefined) return;
+    const lists = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} }, tools: [], ttlMs: 0, cacheScope: 'private' };
+    const content = [{ type: 'text', text: String(process.pid) }];
+    write({ id, result: { resultType: 'complete', ...(method === 'tools/call' ? { content } : lists) } });
+  });
+`;
+
+test('a program that is stopped holds up nobody but itself, and its calls end in time (R8)', async () => {
+  const [stopped, other] = await Promise.all(
+    [1, 2].map(() => connectStdio(process.execPath, ['-e', PROGRAM])),
+  );
+  const pid = Number(await stopped!.callTool('pid').text());
+  process.kill(pid, 'SIGSTOP');
+  const started = performance.now();
+  const late = stopped!.callTool('pid', {}, { timeoutMs: 200 }).catch((error: unknown) => error);
+  expect(Number(await other!.callTool('pid').text())).not.toBe(pid);
+  expect(await late).toMatchObject({ code: 'timed_out' });
+  expect(performance.now() - started).toBeLessThan(1_500);
+  process.kill(pid, 'SIGCONT');
+  expect(await stopped!.callTool('pid').text()).toBe(String(pid));
+  process.kill(pid, 'SIGSTOP');
+  await within(15_000, 'both to close', Promise.all([stopped!.close(), other!.close()]));
+  expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+});
+
+test('a closed client leaves no socket, timer, process or pipe behind', async () => {
+  const server = await makeUp((got) => (got.body['method'] === 'tools/call' ? got.reply(said('hi')) : false));
+  const kinds = /TCP|Timeout|Process|Pipe/;
+  const held = (): string[] =>
+    process
+      .getActiveResourcesInfo()
+      .filter((kind) => kinds.test(kind))
+      .toSorted();
+  const before = held();
+  const clients = [await connect(server.url), await connectStdio(process.execPath, ['-e', PROGRAM])];
+  for (const client of clients) {
+    client.on('toolsChanged', () => {});
+    await client.callTool('echo');
+    client.callTool('echo').catch(() => {});
+  }
+  expect(held().length).toBeGreaterThan(before.length);
+  await Promise.all(clients.map((client) => client.close()));
+  // The server's side of the connections ends a moment later.
+  await expect.poll(() => held().filter((kind) => !before.includes(kind))).toEqual([]);
+  expect(clients.map(({ underWay }) => underWay)).toEqual([0, 0]);
+});
+
+/** Answers like a server with sessions. */
+function old(got: Got, session: () => string): boolean | void {
+  switch (got.body['method']) {
+    case 'initialize':
+      got.response.setHeader('mcp-session-id', session());
+      return got.reply({
+        protocolVersion: OLD,
+        capabilities: { tools: {}, resources: { subscribe: true }, logging: {} },
+        serverInfo: { name: 'old', version: '1' },
+      });
+    case 'server/discover':
+      return got.refuse(-32601, 'No such method.', { status: 404 });
+    case 'tools/call':
+      return got.reply(said('echoed'));
+    case 'tools/list':
+      return standard(got);
+    case 'resources/subscribe':
+    case 'logging/setLevel':
+      return got.reply({});
+    default:
+      got.response.writeHead(202).end();
+  }
+}
