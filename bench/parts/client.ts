@@ -147,7 +147,6 @@ function goalsOf(rows: readonly Row[]): Goal[] {
         unit: '×',
         beside: `${figure(ratio(faster, bare))} × bare`,
       };
-      if (transport === 'stdio') return [share];
       return [
         {
           what: `${where}: toolcrib ÷ bare`,

@@ -17,6 +17,7 @@ export class StdioTransport implements Transport {
   #child: Child;
   #hasEnded = false;
   #isClosed = false;
+  #waiting = '';
 
   constructor(plan: ChildPlan, needs: TransportNeeds) {
     this.label = [plan.command, ...plan.args].join(' ').slice(0, 200);
@@ -48,12 +49,14 @@ export class StdioTransport implements Transport {
     if (!this.#hasEnded || this.#isClosed) return false;
     await this.#child.close();
     this.#hasEnded = false;
+    this.#waiting = '';
     this.#child = this.#start();
     return true;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    this.#flush();
     await this.#child.close();
   }
 
@@ -76,9 +79,17 @@ export class StdioTransport implements Transport {
   #write(text: string): void {
     const { stdin } = this.#child;
     if (this.#hasEnded) throw this.#gone('has ended');
-    if (stdin.writableLength > MAX_UNREAD_BYTES)
+    if (stdin.writableLength + this.#waiting.length > MAX_UNREAD_BYTES)
       throw new ToolcribError('busy', `${this.label} does not read what it is sent.`);
-    stdin.write(`${text}\n`);
+    // What is sent in one turn is one write: each costs as much as all the rest of a call.
+    if (this.#waiting === '') process.nextTick(() => this.#flush());
+    this.#waiting += `${text}\n`;
+  }
+
+  #flush(): void {
+    const text = this.#waiting;
+    this.#waiting = '';
+    if (text !== '' && !this.#hasEnded) this.#child.stdin.write(text);
   }
 
   #gone(how: string): ToolcribError {
