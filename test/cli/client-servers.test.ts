@@ -273,6 +273,16 @@ test('what an entry of toolcrib.yaml sets for the connection is used', async () 
   expect(made.methods()).not.toContain('server/discover');
 });
 
+test('a program of toolcrib.yaml is started in the sandbox and within the limits that it names', async () => {
+  const entry = `command: ${program}\n    args: [${script}]\n    sandbox: [/usr/bin/env, TEAM=boxed]\n`;
+  const from = join(folderWith({ 'toolcrib.yaml': `mcpServers:\n  x:\n    ${entry}` }), 'toolcrib.yaml');
+  const run = await runCommandLine(['call', 'x', 'environment', '--from', from, '--yes']);
+  expect(run).toMatchObject({ code: 0, output: 'boxed undefined undefined\n' });
+  const bounded = `mcpServers:\n  x:\n    ${entry}    limits: { openFiles: 8 }\n`;
+  const tight = join(folderWith({ 'toolcrib.yaml': bounded }), 'toolcrib.yaml');
+  expect((await runCommandLine(['servers', '--from', tight])).output).toContain('prlimit --nofile=8 --');
+});
+
 test('a pipe or a huge file in place of a file is named, and nobody waits for it', async () => {
   const entry = (path: string): string =>
     `mcpServers:\n  x:\n    url: "https://a.example/\${file:${path}}"\n`;
