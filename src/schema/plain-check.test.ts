@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { propertyRuns } from '../../test/property-runs.ts';
 import { fitsPlainly } from './plain-check.ts';

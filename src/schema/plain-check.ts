@@ -64,8 +64,12 @@ const CHECKS: Readonly<Record<string, Check | undefined>> = {
     Array.isArray(value) ? allOf(value.map((item) => fitsPlainly(items, item, depth + 1))) : true,
   minItems: atLeast('minItems', (value) => (Array.isArray(value) ? value.length : undefined)),
   maxItems: atMost('maxItems', (value) => (Array.isArray(value) ? value.length : undefined)),
-  minLength: atLeast('minLength', (value) => (typeof value === 'string' ? [...value].length : undefined)),
-  maxLength: atMost('maxLength', (value) => (typeof value === 'string' ? [...value].length : undefined)),
+  minLength: atLeast('minLength', (value) =>
+    typeof value === 'string' ? Array.from(value).length : undefined,
+  ),
+  maxLength: atMost('maxLength', (value) =>
+    typeof value === 'string' ? Array.from(value).length : undefined,
+  ),
   minimum: atLeast('minimum', (value) => (typeof value === 'number' ? value : undefined)),
   maximum: atMost('maximum', (value) => (typeof value === 'number' ? value : undefined)),
 };
