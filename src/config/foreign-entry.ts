@@ -73,9 +73,8 @@ export function fillEntry(written: WrittenEntry): ReadEntry & { readonly filled?
 }
 
 function unusable(problems: readonly EntryProblem[]): Pick<ReadEntry, 'problems' | 'problem'> {
-  const [{ path, message, remedy } = NEITHER] = problems;
-  const subject = path.length === 0 ? 'It' : path.join('.');
-  return { problems, problem: `${subject} ${message}${remedy === undefined ? '' : `; ${remedy}`}.` };
+  const [{ message, remedy } = NEITHER] = problems;
+  return { problems, problem: `It ${message}${remedy === undefined ? '' : `; ${remedy}`}.` };
 }
 
 const NO_GROUP: EntryProblem = { path: [], message: 'must be a group of keys' };

@@ -13,6 +13,7 @@ test('the help of toolcrib has its commands in groups', async () => {
     ['Serve and configure', 'serve init check lint codegen'],
     ['Govern', 'keys whoami tenants approvals audit'],
     ['Use servers', 'list call read prompt complete watch doctor login logout replay servers'],
+    ['Agents', 'agents'],
     ['Help', 'help'],
   ]);
 });

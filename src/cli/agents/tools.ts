@@ -13,6 +13,7 @@ import { confirmOnce } from '../servers/find.ts';
 import { credentialsFolder } from '../servers/places.ts';
 import { formatJson, printable } from '../table.ts';
 import { concealed, openAgentFile, type AgentFlags, type OpenedAgent } from './show.ts';
+import { networkOf } from '../client/target.ts';
 
 /** `toolcrib agents tools`: connects to the servers of an agent, and says what its model can see and why. */
 export async function showAgentTools(reference: string, flags: AgentFlags): Promise<void> {
@@ -77,7 +78,7 @@ async function signIns({ servers }: AgentConfig): Promise<ReadonlyMap<string, Ht
     const isSigned =
       'url' in entry && Object.keys(entry.headers).some((key) => key.toLowerCase() === 'authorization');
     if ('url' in entry && !entry.disabled && !isSigned)
-      found.set(name, { authorizer: await keptAuthorizer(entry.url) });
+      found.set(name, { authorizer: await keptAuthorizer(entry.url, networkOf({})) });
   }
   return found;
 }
