@@ -199,8 +199,8 @@ withConfig(audit.command('verify'))
   .action(async (flags: DeploymentFlags) => (await import('./audit.ts')).verifyAudit(flags));
 
 declarePinCommands(program);
-declareLinkCommands(program);
-declareAddCommands(program.commandsGroup('Serve and configure:'));
+declareLinkCommands(program.commandsGroup('Serve and configure:'));
+declareAddCommands(program);
 declareClientCommands(program.commandsGroup('Use servers:'));
 declareAgentCommands(program.commandsGroup('Agents:'));
 program.commandsGroup('Help:').helpCommand('help [command]', 'show this, or the options of a command');
