@@ -21,10 +21,6 @@ const shared = {
     .default('auto')
     .describe('Which revision is spoken; `auto` asks the server.'),
   timeoutSeconds: z.number().positive().max(3_600).default(60).describe('How long a call may take.'),
-  pin: z
-    .enum(['approve', 'first-use', 'off'])
-    .exactOptional()
-    .describe('Which definitions of its tools are used; `stages.pin` decides unless it is set.'),
   disabled: z.boolean().default(false).describe('Keeps the entry without using it.'),
 };
 
@@ -110,6 +106,10 @@ const governed = {
     .enum(['untrusted', 'trusted'])
     .default('untrusted')
     .describe('Whether its hints count, such as `readOnlyHint`; those of an untrusted one relax no rule.'),
+  pin: z
+    .enum(['approve', 'first-use', 'off'])
+    .exactOptional()
+    .describe('Which definitions of its tools are used; `stages.pin` decides unless it is set.'),
   parallel: z
     .int()
     .min(1)
