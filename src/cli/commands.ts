@@ -17,6 +17,7 @@ import type { LintFlags } from './lint.ts';
 import { declareLinkCommands } from './link/declare.ts';
 import { reserveOutput, standardOutput, watchOutput } from './output.ts';
 import { packageVersion } from './package-version.ts';
+import { declareRunCommand } from './run/declare.ts';
 import type { ServeFlags } from './serve.ts';
 import { declarePinCommands } from './pins/declare.ts';
 import { printableLines } from './table.ts';
@@ -203,6 +204,7 @@ declareLinkCommands(program.commandsGroup('Serve and configure:'));
 declareAddCommands(program);
 declareClientCommands(program.commandsGroup('Use servers:'));
 declareAgentCommands(program.commandsGroup('Agents:'));
+declareRunCommand(program);
 program.commandsGroup('Help:').helpCommand('help [command]', 'show this, or the options of a command');
 pointToHelp(program, 'toolcrib');
 

@@ -1,4 +1,3 @@
-import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { complaintError } from '../../config/complaint.ts';
 import { concealValues } from '../../config/expand.ts';
@@ -10,6 +9,7 @@ import { estimateTokens } from '../../host/models/estimate-tokens.ts';
 import { concealInComplaints } from '../complain.ts';
 import { readable } from '../client/readable.ts';
 import { formatJson, printable } from '../table.ts';
+import { confirmModule } from './confirm-agent.ts';
 import { findAgent, isModule } from './find-agents.ts';
 import { knownServers } from './known-servers.ts';
 
@@ -41,11 +41,7 @@ export async function openAgentFile(reference: string, { yes = false }: AgentFla
   const known = await knownServers();
   const found = await findAgent(reference, { servers: known.entries });
   const { file, agent } = splitReference(found);
-  if (isModule(file) && !yes)
-    throw new ToolcribError(
-      'invalid_setup',
-      `${file} is a module: reading it runs it. Say --yes if that is all right.`,
-    );
+  if (isModule(file) && !yes) await confirmModule(file);
   const reading = await readAgentFile(file, { servers: known.entries });
   const secrets = [...known.secrets, ...reading.secrets];
   concealInComplaints({ secrets });

@@ -9,6 +9,7 @@ export const exitCodes = {
   timedOut: 4,
   needsSignIn: 5,
   unreachable: 6,
+  limitReached: 7,
   interrupted: 130,
 } as const;
 

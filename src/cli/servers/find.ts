@@ -1,13 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
 import { concealValues } from '../../config/expand.ts';
 import { complain, concealInComplaints } from '../complain.ts';
 import { printable } from '../table.ts';
-import { ask } from '../client/ask.ts';
+import { confirmOnce } from './confirm-once.ts';
 import { readServerFile, serverFiles, type NamedServer, type ServerFile } from './files.ts';
-import { settingsFolder } from './places.ts';
 import type { CommandTarget, ServerFlags, Target } from '../client/target.ts';
 
 /** How a server is found by name, and what the command line sends it. */
@@ -66,21 +63,7 @@ async function confirm(
       ? `sends ${sent.join(' and ')} to ${printable(target.url)}`
       : `starts: ${wordsOf(target).map(printable).join(' ')}`;
   const shown = concealValues(`"${printable(name)}" of ${printable(file)} ${what}`, secrets);
-  await confirmOnce(shown, digestOf(file, target, sent));
-}
-
-/** Shows what would happen and asks whether to go on; once for each digest of what it depends on. */
-export async function confirmOnce(shown: string, digest: string): Promise<void> {
-  if ((await approvedDigests()).includes(digest)) return;
-  process.stderr.write(`${shown}\n`);
-  const answer = await ask('Go on, now and while it stays the same? [y/N] ');
-  if (answer === undefined)
-    throw new ToolcribError(
-      'invalid_setup',
-      'Nobody can be asked whether that is all right; say so with --yes.',
-    );
-  if (!/^y(?:es)?$/i.test(answer)) throw new ToolcribError('cancelled', 'Nothing was started.');
-  await approve(digest);
+  await confirmOnce({ kind: 'approved-servers', shown, digest: digestOf(file, target, sent) });
 }
 
 // Variables and the folder decide what a command does as much as its words: NODE_OPTIONS can load any code.
@@ -93,16 +76,4 @@ function digestOf(file: string, target: Target, sent: readonly string[]): string
   return createHash('sha256')
     .update(JSON.stringify([process.cwd(), file, target, sent]))
     .digest('base64url');
-}
-
-async function approvedDigests(): Promise<readonly string[]> {
-  return (await readFile(join(settingsFolder(), 'toolcrib/approved-servers'), 'utf8').catch(() => '')).split(
-    '\n',
-  );
-}
-
-async function approve(digest: string): Promise<void> {
-  const file = join(settingsFolder(), 'toolcrib/approved-servers');
-  await mkdir(join(file, '..'), { recursive: true, mode: 0o700 });
-  await writeFile(file, `${digest}\n`, { flag: 'a', mode: 0o600 });
 }

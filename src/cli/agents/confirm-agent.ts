@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { canonicalJson } from '../../base/canonical-json.ts';
+import { parseJson } from '../../base/parse-json.ts';
+import { concealValues } from '../../config/expand.ts';
+import type { AgentConfig, AgentServer } from '../../host/agent-config.ts';
+import type { ResolvedModel } from '../../host/models/create-model.ts';
+import { confirmOnce } from '../servers/confirm-once.ts';
+import { printable } from '../table.ts';
+
+/** An agent of a file, and what it would be given. */
+export interface AgentToConfirm {
+  readonly config: AgentConfig;
+  /** Where its model is, and which variable is sent there; `undefined` where no model is asked. */
+  readonly model: ResolvedModel | undefined;
+  /** Values that must not be shown. */
+  readonly secrets: readonly string[];
+}
+
+/** Asks once for each content before programs of an agent's file are started, or keys are sent where it says. */
+export async function confirmAgent(agent: AgentToConfirm): Promise<void> {
+  const { config, model, secrets } = agent;
+  const deeds = deedsOf(agent);
+  if (deeds.length === 0) return;
+  const from = config.file === undefined ? '' : ` of ${printable(config.file)}`;
+  const shown = [`The agent ${printable(config.name)}${from}`, ...deeds.map((deed) => `  ${deed}`)];
+  const content = canonicalJson(parseJson(JSON.stringify([process.cwd(), config, model ?? null])));
+  await confirmOnce({
+    kind: 'approved-agents',
+    shown: concealValues(shown.join('\n'), secrets),
+    digest: createHash('sha256').update(content).digest('base64url'),
+  });
+}
+
+/** Asks once for each content before a module that describes an agent is run. */
+export async function confirmModule(file: string): Promise<void> {
+  const content = await readFile(file).catch(() => Buffer.alloc(0));
+  await confirmOnce({
+    kind: 'approved-agents',
+    shown: `${printable(file)} is a module: reading it runs it, and it may do anything.`,
+    digest: createHash('sha256')
+      .update(`${resolve(file)}\n`)
+      .update(content)
+      .digest('base64url'),
+  });
+}
+
+function deedsOf({ config, model }: AgentToConfirm): readonly string[] {
+  const servers = Object.entries(config.servers).filter(([, { entry }]) => !entry.disabled);
+  return [...servers.map(([name, server]) => deedOf(name, server)), ...modelDeeds(config, model)];
+}
+
+function deedOf(name: string, { entry, trust }: AgentServer): string {
+  const trusted = trust === 'trusted' ? ', and believes what it says of its tools' : '';
+  if ('command' in entry) {
+    // Variables and the folder decide what a command does as much as its words.
+    const variables = Object.entries(entry.env).map(([key, value]) => `${key}=${value}`);
+    const place = entry.cwd === undefined ? [] : [`(in ${entry.cwd})`];
+    const words = [...variables, entry.command, ...entry.args, ...place].map(printable).join(' ');
+    return `starts ${printable(name)}: ${words}${trusted}`;
+  }
+  const headers = Object.keys(entry.headers);
+  const sent = headers.length > 0 ? `, sends it ${headers.map(printable).join(', ')}` : '';
+  return `connects to ${printable(name)} at ${printable(entry.url)}${sent}${trusted}`;
+}
+
+// A file that names an address and a variable could send any variable to any host.
+function modelDeeds({ model: named }: AgentConfig, model: ResolvedModel | undefined): readonly string[] {
+  if (!model || (named.baseUrl === undefined && named.keyVariable === undefined)) return [];
+  const host = model.baseUrl === undefined ? 'its provider' : new URL(model.baseUrl).host;
+  const key = model.keyVariable === undefined ? 'no key' : `the content of $${model.keyVariable}`;
+  return [`asks the model ${printable(model.name)} at ${printable(host)}, and sends it ${printable(key)}`];
+}

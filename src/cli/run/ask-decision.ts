@@ -1,0 +1,100 @@
+import { isObject } from '../../base/json.ts';
+import { parseJson } from '../../base/parse-json.ts';
+import type { Decision, DecisionRequest, OnToolCall } from '../../stages/approve/decision.ts';
+import type { Asking } from '../client/questions.ts';
+import { printable } from '../table.ts';
+import { showArguments, showWhole } from './show-arguments.ts';
+
+/** How calls are asked about. */
+export interface DecisionAsking extends Asking {
+  /** Allows calls that are proven to change nothing, without asking. */
+  readonly isYesToReading: boolean;
+  /** Called where the person ends the input instead of answering. */
+  readonly onEnd: () => void;
+}
+
+const MOST_NAMED = 8;
+
+/** Asks the person at a terminal about a call; whatever is not a clear yes is asked again. */
+export function askDecision(asking: DecisionAsking): OnToolCall {
+  return async (request) => {
+    if (asking.isYesToReading && request.isTrusted && request.hints.readOnlyHint === true) return 'allow';
+    asking.write(`\n${heading(request)}\n${showArguments(request.arguments, request.previous).join('\n')}\n`);
+    for (;;) {
+      const answer = await asking.ask(keysFor(request), request.signal);
+      if (answer === undefined) {
+        asking.onEnd();
+        return 'deny';
+      }
+      const decision = await decisionOf(answer.trim(), request, asking);
+      if (decision !== undefined) return decision;
+    }
+  };
+}
+
+async function decisionOf(
+  answer: string,
+  request: DecisionRequest,
+  asking: DecisionAsking,
+): Promise<Decision | undefined> {
+  const [key = '', ...rest] = answer.split(' ');
+  switch (key.toLowerCase()) {
+    case 'y':
+    case 'yes':
+      return 'allow';
+    case 'n':
+    case 'no': {
+      const reason = rest.join(' ').trim();
+      return reason === '' ? 'deny' : { kind: 'deny', reason };
+    }
+    case 'c':
+      return { kind: 'allowAlways', scope: 'call' };
+    case 't':
+      return { kind: 'allowAlways', scope: 'tool' };
+    case 's':
+      return request.server === undefined ? undefined : { kind: 'allowAlways', scope: 'server' };
+    case 'v':
+      asking.write(`${showWhole(request.arguments)}\n`);
+      return undefined;
+    case 'e':
+      return edited(request, asking);
+    default:
+      return undefined;
+  }
+}
+
+async function edited(request: DecisionRequest, asking: DecisionAsking): Promise<Decision | undefined> {
+  const text = await asking.ask('The arguments as JSON, on one line: ', request.signal);
+  if (text === undefined || text.trim() === '') return undefined;
+  try {
+    const args: unknown = parseJson(text);
+    if (isObject(args)) return { kind: 'edit', arguments: args };
+  } catch {
+    // Said below.
+  }
+  asking.write('That is no JSON object.\n');
+  return undefined;
+}
+
+// A person who says "always" sees what that covers.
+function keysFor({ server, serverTools }: DecisionRequest): string {
+  const covered = serverTools.slice(0, MOST_NAMED).map(printable).join(', ');
+  const more = serverTools.length > MOST_NAMED ? ` and ${serverTools.length - MOST_NAMED} more` : '';
+  const all = server === undefined ? '' : `, this [s]erver (${covered}${more})`;
+  return `[y] allow  [n] deny  [e] edit  [v] view all; for an hour allow this [c]all, this [t]ool${all}\n? `;
+}
+
+function heading({ tool, server, description, hints, isTrusted }: DecisionRequest): string {
+  const from = server === undefined ? 'this program' : printable(server);
+  const claims = [
+    ...(hints.readOnlyHint === true ? ['only reads'] : []),
+    ...(hints.destructiveHint === true && hints.readOnlyHint !== true ? ['may destroy something'] : []),
+    ...(hints.openWorldHint === true ? ['reaches beyond its server'] : []),
+  ];
+  const said =
+    claims.length === 0 ? '' : ` It says that it ${claims.join(', ')}${isTrusted ? '' : ' (not trusted)'}.`;
+  const about = Array.from(description.split('\n', 1)[0] ?? '')
+    .slice(0, 200)
+    .join('');
+  return `The model wants to call ${printable(tool)} of ${from}: ${printable(about)}${said}`;
+}

@@ -1,0 +1,33 @@
+import { exitCodes } from '../client/exit-codes.ts';
+
+/** Ctrl-C: once it stops what is under way, twice it ends the program. */
+export interface Interrupts {
+  /** Something begins that can be stopped. */
+  begin(): AbortSignal;
+  end(): void;
+  /** As if Ctrl-C was pressed. */
+  cancel(): void;
+  readonly stop: () => void;
+}
+
+/** Listens for Ctrl-C and for the end of the terminal. */
+export function watchInterrupts(): Interrupts {
+  let current: AbortController | undefined;
+  const cancel = (): void => {
+    if (!current || current.signal.aborted) process.exit(exitCodes.interrupted);
+    current.abort();
+  };
+  // A process that exits ends the programs it started; one that a signal ends does not.
+  const terminate = (): void => process.exit(143);
+  const hangUp = (): void => process.exit(129);
+  process.on('SIGINT', cancel).on('SIGTERM', terminate).on('SIGHUP', hangUp);
+  return {
+    begin() {
+      current = new AbortController();
+      return current.signal;
+    },
+    end: () => (current = undefined),
+    cancel,
+    stop: () => void process.off('SIGINT', cancel).off('SIGTERM', terminate).off('SIGHUP', hangUp),
+  };
+}

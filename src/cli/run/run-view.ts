@@ -1,0 +1,180 @@
+import { firstTextOf } from './first-text.ts';
+import type { RunEvent, RunSink } from '../../host/loop/run-events.ts';
+import { describeProgress } from '../client/progress-bar.ts';
+import { printable, printableLines } from '../table.ts';
+import { callLine, seconds } from './run-line.ts';
+
+/** Where a run is shown. */
+export interface RunScreens {
+  /** Takes the answer. */
+  readonly out: Screen;
+  /** Takes everything else. */
+  readonly status: Screen;
+  readonly now: () => number;
+}
+
+/** Something that is written to, and whether it is a terminal. */
+export interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
+}
+
+/** Shows a run while it goes on. */
+export interface RunView {
+  readonly onEvent: RunSink;
+  /** Takes the moving line away, while a person is asked. */
+  pause(): void;
+  resume(): void;
+  close(): void;
+}
+
+const CLEAR = '\r\u001B[K';
+const FRAMES = Array.from('⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏');
+const FRAME_MS = 100;
+
+/** Shows the answer as it comes and a line for each call; on a terminal, calls under way have a moving line. */
+export function createRunView(screens: RunScreens): RunView {
+  const view = new View(screens);
+  return {
+    onEvent: (event) => view.show(event),
+    pause: () => view.pause(),
+    resume: () => view.resume(),
+    close: () => view.close(),
+  };
+}
+
+interface Running {
+  readonly line: string;
+  readonly began: number;
+  progress: string;
+}
+
+class View {
+  readonly #screens: RunScreens;
+  readonly #colours: Colours;
+  readonly #running = new Map<string, Running>();
+  #isMidLine = false;
+  #isDrawn = false;
+  #isPaused = false;
+  #frame = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(screens: RunScreens) {
+    this.#screens = screens;
+    this.#colours = coloursFor(screens.status);
+  }
+
+  show(event: RunEvent): void {
+    switch (event.type) {
+      case 'text':
+        return this.#say(printableLines(event.text));
+      case 'tool:start':
+        this.#running.set(keyOf(event), { line: callLine(event), began: this.#screens.now(), progress: '' });
+        return this.#move();
+      case 'tool:progress': {
+        const call = this.#running.get(keyOf(event));
+        if (call) call.progress = describeProgress(event.progress, { ms: 0, done: 0 });
+        return this.#draw();
+      }
+      case 'tool:end':
+        this.#running.delete(keyOf(event));
+        this.#line(endLine(event, this.#colours));
+        return this.#move();
+      case 'waiting':
+        return this.#line(this.#colours.dim(`Waiting ${seconds(event.ms)}: ${printable(event.reason)}`));
+      case 'note':
+        return this.#line(this.#colours.dim(printable(event.text)));
+      case 'answer':
+      case 'run:end':
+        return this.#endLine();
+      default:
+    }
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#endLine();
+    this.#move();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#move();
+  }
+
+  close(): void {
+    this.#clear();
+    clearInterval(this.#timer);
+  }
+
+  #say(text: string): void {
+    this.#clear();
+    this.#screens.out.write(text);
+    this.#isMidLine = !text.endsWith('\n');
+  }
+
+  #line(text: string): void {
+    this.#endLine();
+    this.#screens.status.write(`${text}\n`);
+    this.#draw();
+  }
+
+  #endLine(): void {
+    this.#clear();
+    if (this.#isMidLine) this.#screens.out.write('\n');
+    this.#isMidLine = false;
+  }
+
+  // Begins or ends the movement, as there is something under way or not.
+  #move(): void {
+    clearInterval(this.#timer);
+    this.#draw();
+    const isMoving = this.#running.size > 0 && this.#screens.status.isTTY === true && !this.#isPaused;
+    this.#timer = isMoving ? setInterval(() => this.#draw(), FRAME_MS).unref() : undefined;
+  }
+
+  #draw(): void {
+    const { status, now } = this.#screens;
+    const [first] = this.#running.values();
+    if (status.isTTY !== true || this.#isPaused || !first) return;
+    const others = this.#running.size > 1 ? ` and ${this.#running.size - 1} more` : '';
+    const spinner = FRAMES[this.#frame++ % FRAMES.length]!;
+    const progress = first.progress === '' ? '' : `  ${first.progress}`;
+    const text = `${spinner} ${first.line}${others}${progress}  ${seconds(now() - first.began)}`;
+    // A terminal that does not know its width says 0.
+    const width = status.columns !== undefined && status.columns > 0 ? status.columns : 80;
+    const letters = Array.from(text).slice(0, width - 1);
+    status.write(`${CLEAR}${letters.join('')}`);
+    this.#isDrawn = true;
+  }
+
+  #clear(): void {
+    if (this.#isDrawn) this.#screens.status.write(CLEAR);
+    this.#isDrawn = false;
+  }
+}
+
+function keyOf({ run, id }: { readonly run: string; readonly id: string }): string {
+  return `${run} ${id}`;
+}
+
+interface Colours {
+  readonly good: (text: string) => string;
+  readonly bad: (text: string) => string;
+  readonly dim: (text: string) => string;
+}
+
+/** Colours for a terminal that wants them, and none elsewhere. */
+export function coloursFor({ isTTY }: Screen, env: NodeJS.ProcessEnv = process.env): Colours {
+  const isPlain = isTTY !== true || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb';
+  const paint = (code: number) => (text: string) => (isPlain ? text : `\u001B[${code}m${text}\u001B[0m`);
+  return { good: paint(32), bad: paint(31), dim: paint(2) };
+}
+
+function endLine(event: Extract<RunEvent, { type: 'tool:end' }>, { good, bad, dim }: Colours): string {
+  const { message, ms } = event;
+  const mark = message.isError ? bad('✗') : good('✓');
+  const why = message.isError ? `: ${printable(firstTextOf(message))}` : '';
+  return `${mark} ${callLine(event)} ${dim(seconds(ms))}${why}`;
+}

@@ -1,0 +1,53 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ToolcribError } from '../../base/errors.ts';
+import { ask } from '../client/ask.ts';
+import { settingsFolder } from './places.ts';
+
+/** What of somebody's files a person agreed to: each has a list of digests of its own. */
+export type Approved = 'approved-servers' | 'approved-agents' | 'approved-skills';
+
+/** Something a person is asked about once for each content. */
+export interface Consent {
+  readonly kind: Approved;
+  /** What would happen. */
+  readonly shown: string;
+  /** Of everything that what happens depends on. */
+  readonly digest: string;
+}
+
+/** Shows what would happen and asks whether to go on; nobody to be asked is no agreement. */
+export async function confirmOnce({ kind, shown, digest }: Consent): Promise<void> {
+  if (await isApproved(kind, digest)) return;
+  process.stderr.write(`${shown}\n`);
+  const answer = await ask('Go on, now and while it stays the same? [y/N] ');
+  if (answer === undefined)
+    throw new ToolcribError(
+      'invalid_setup',
+      'Nobody can be asked whether that is all right; say so with --yes.',
+    );
+  if (!isYes(answer)) throw new ToolcribError('cancelled', 'Nothing was started.');
+  await rememberApproved(kind, digest);
+}
+
+/** Whether an answer is a clear yes. */
+export function isYes(answer: string | undefined): boolean {
+  return /^y(?:es)?$/i.test(answer?.trim() ?? '');
+}
+
+/** Whether a person agreed to exactly this before. */
+export async function isApproved(kind: Approved, digest: string): Promise<boolean> {
+  const text = await readFile(fileOf(kind), 'utf8').catch(() => '');
+  return text.split('\n').includes(digest);
+}
+
+/** Remembers that a person agreed, for as long as nothing changes. */
+export async function rememberApproved(kind: Approved, digest: string): Promise<void> {
+  const file = fileOf(kind);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await writeFile(file, `${digest}\n`, { flag: 'a', mode: 0o600 });
+}
+
+function fileOf(kind: Approved): string {
+  return join(settingsFolder(), 'toolcrib', kind);
+}
