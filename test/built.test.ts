@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createServer, defineResourceTemplate, localCaller, ToolRegistry } from '../dist/index.js';
 
@@ -15,4 +17,22 @@ test('what was built keeps the calls that are made only to see whether they fail
     );
   expect(await read('note://%41')).toMatchObject({ result: { contents: [{ text: 'A' }] } });
   expect(await read('note://%zz')).toMatchObject({ error: { code: -32002 } });
+});
+
+test('the command line loads no command before it is meant, and nothing of agents for the others', () => {
+  const loaded = new Map<string, string>();
+  const load = (file: string): void => {
+    if (loaded.has(file)) return;
+    const text = readFileSync(file, 'utf8');
+    loaded.set(file, text);
+    for (const [, next = ''] of text.matchAll(/\bfrom\s*["'](\.[^"']+)["']/g))
+      load(join(dirname(file), next));
+  };
+  load(join(import.meta.dirname, '../dist/shared/commands.js'));
+  expect(loaded.size).toBeLessThan(8);
+  const all = [...loaded.values()].join('');
+  expect(all).toContain('have an agent answer a question');
+  // Said by the code of `run` itself.
+  expect(all).not.toContain('The model wants to call');
+  expect(all.length).toBeLessThan(200_000);
 });

@@ -1,12 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import type { ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { runCommandLine, type Run } from '../behaviour/run-command-line.ts';
 import { defineTool, type Tool } from '../../src/index.ts';
 import { serve } from '../client/peers.ts';
-import { sendStream, startEndpoint, streamOf, type ModelEndpoint } from './model-endpoint.ts';
+import { sendStream, startEndpoint } from './model-endpoint.ts';
+import { call, setUpRun, words, type RunSetup } from './run-setup.ts';
 
 const NUMBERS = {
   type: 'object',
@@ -22,52 +22,20 @@ const tools: readonly Tool<never>[] = [
   defineTool({ name: 'wipe', description: 'Wipes the disk.' }, () => String(++wiped)),
 ];
 
-const chunk = (delta: object, finish: string | null = null): object => ({
-  choices: [{ index: 0, delta, finish_reason: finish }],
-});
-const words = (text: string): string =>
-  streamOf([chunk({ content: text }), chunk({}, 'stop')], 'data: [DONE]\n\n');
-const call = (name: string, args: object): string =>
-  streamOf(
-    [
-      chunk({ tool_calls: [{ index: 0, id: 'c1', function: { name, arguments: JSON.stringify(args) } }] }),
-      chunk({}, 'tool_calls'),
-    ],
-    'data: [DONE]\n\n',
-  );
-
-interface Setup {
-  readonly model: ModelEndpoint;
-  readonly folder: string;
+interface Setup extends RunSetup {
   run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<Run>;
 }
 
-// An agent in a file, a server with tools and a model, all on this machine; nobody is at a terminal.
-async function setUp(answers: readonly string[], more = ''): Promise<Setup> {
-  const model = await startEndpoint((response: ServerResponse, number) =>
-    sendStream(response, answers[number] ?? words('Nothing more.')),
-  );
-  onTestFinished(() => model.close());
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'toolcrib-run-')));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const url = await serve(tools);
-  writeFileSync(
-    join(folder, 'agent.yaml'),
-    `name: adder\ninstructions: Add.\nmodel: { name: tiny, baseUrl: "${model.url}/v1", keyVariable: TINY_KEY }\n` +
-      `mcpServers:\n  calc: { url: "${url}", tools: "*", trust: trusted }\n${more}`,
-  );
+// Nobody is at a terminal.
+async function setUp(answers: readonly string[]): Promise<Setup> {
+  const setup = await setUpRun(await serve(tools), answers);
   return {
-    model,
-    folder,
+    ...setup,
     run: ([question, ...flags], env = {}) =>
-      runCommandLine(
-        ['run', join(folder, 'agent.yaml'), ...(question === undefined ? [] : [question]), ...flags],
-        {
-          XDG_CONFIG_HOME: folder,
-          TINY_KEY: 'key-of-the-tiny-one',
-          ...env,
-        },
-      ),
+      runCommandLine(['run', setup.file, ...(question === undefined ? [] : [question]), ...flags], {
+        ...setup.env,
+        ...env,
+      }),
   };
 }
 
@@ -189,4 +157,29 @@ test('names that other programs use are looked up in the own map of the user', a
   expect(output).toBe('Hello.\n');
   expect(complaints).toMatch(/cost \d+\.\d{4}/);
   expect(model.seen[0]!.body).toMatchObject({ model: 'tiny' });
+});
+
+test('a server that nobody is signed in to ends the command before the model is asked, and says what to do', async () => {
+  const closed = await startEndpoint((response) =>
+    response.writeHead(401, { 'www-authenticate': 'Bearer' }).end(),
+  );
+  onTestFinished(() => closed.close());
+  const { file, env, model } = await setUpRun(`${closed.url}/mcp`, []);
+  const { code, complaints } = await runCommandLine(['run', file, 'Hello.', '--yes'], env);
+  expect({ code, complaints }).toMatchObject({ code: 5, complaints: expect.stringContaining('calc: ') });
+  expect(complaints).toContain('toolcrib login');
+  expect(model.seen).toEqual([]);
+});
+
+test('without a person, what a server asks inside a run is declined, and it is said', async () => {
+  const form = defineTool(
+    { name: 'book', description: 'Books.', requires: ['elicitation'], annotations: { readOnlyHint: true } },
+    async (_, { elicit }) =>
+      (await elicit({ key: 'form', message: 'Where to?', schema: z.object({ city: z.string() }) })).action,
+  );
+  const { file, env, model } = await setUpRun(await serve([form]), [call('book', {}), words('Declined.')]);
+  const { code, complaints } = await runCommandLine(['run', file, 'Book.', '--yes'], env);
+  expect(code).toBe(0);
+  expect(complaints).toContain('declined, because nobody is at a terminal: Where to?');
+  expect(JSON.stringify(model.seen[1]!.body)).toContain('decline');
 });

@@ -16,3 +16,8 @@ export async function ask(question: string, signal?: AbortSignal): Promise<strin
     lines.close();
   }
 }
+
+/** Whether an answer is a clear yes. */
+export function isYes(answer: string | undefined): boolean {
+  return /^y(?:es)?$/i.test(answer?.trim() ?? '');
+}

@@ -2,7 +2,7 @@ import { isObject } from '../../base/json.ts';
 import type { FormAsked, QuestionContext, QuestionHandlers } from '../../client/question-handlers.ts';
 import type { ElicitAnswer } from '../../core/question.ts';
 import { printable } from '../table.ts';
-import { ask, canAsk } from './ask.ts';
+import { ask, canAsk, isYes } from './ask.ts';
 import { hasBrowser, openBrowser } from './browser.ts';
 import { readable } from './readable.ts';
 import { typedArguments } from './typed-arguments.ts';
@@ -129,8 +129,4 @@ function readField(
   } catch (error) {
     return (error as Error).message.replace(/^field\b/, () => printable(name));
   }
-}
-
-function isYes(answer: string): boolean {
-  return /^y(?:es)?$/i.test(answer.trim());
 }

@@ -1,9 +1,9 @@
 import type { OnSkill } from '../../host/loop/skill-request.ts';
 import type { QuestionHandlers } from '../../client/question-handlers.ts';
 import type { OnToolCall } from '../../stages/approve/decision.ts';
-import { ask, canAsk } from '../client/ask.ts';
+import { ask, canAsk, isYes } from '../client/ask.ts';
 import { questionHandlers } from '../client/questions.ts';
-import { isApproved, isYes, rememberApproved } from '../servers/confirm-once.ts';
+import { isApproved, rememberApproved } from '../servers/confirm-once.ts';
 import { printable } from '../table.ts';
 import { askDecision } from './ask-decision.ts';
 import type { RunView } from './run-view.ts';

@@ -45,7 +45,8 @@ export function createRunView(screens: RunScreens): RunView {
 }
 
 interface Running {
-  readonly line: string;
+  readonly tool: string;
+  line: string;
   readonly began: number;
   progress: string;
 }
@@ -70,17 +71,32 @@ class View {
       case 'text':
         return this.#say(printableLines(event.text));
       case 'tool:start':
-        this.#running.set(keyOf(event), { line: callLine(event), began: this.#screens.now(), progress: '' });
+        this.#running.set(keyOf(event), {
+          tool: event.tool,
+          line: callLine(event),
+          began: this.#screens.now(),
+          progress: '',
+        });
         return this.#move();
       case 'tool:progress': {
         const call = this.#running.get(keyOf(event));
         if (call) call.progress = describeProgress(event.progress, { ms: 0, done: 0 });
         return this.#draw();
       }
-      case 'tool:end':
+      case 'decision:end': {
+        // What runs is what the person made of it; calls that are asked about run one after the other.
+        const { decision, tool, server } = event;
+        const call = [...this.#running.values()].find((one) => one.tool === tool);
+        if (call && typeof decision === 'object' && decision.kind === 'edit')
+          call.line = callLine({ tool, server, arguments: decision.arguments });
+        return;
+      }
+      case 'tool:end': {
+        const line = this.#running.get(keyOf(event))?.line ?? callLine(event);
         this.#running.delete(keyOf(event));
-        this.#line(endLine(event, this.#colours));
+        this.#line(endLine(line, event, this.#colours));
         return this.#move();
+      }
       case 'waiting':
         return this.#line(this.#colours.dim(`Waiting ${seconds(event.ms)}: ${printable(event.reason)}`));
       case 'note':
@@ -172,9 +188,12 @@ export function coloursFor({ isTTY }: Screen, env: NodeJS.ProcessEnv = process.e
   return { good: paint(32), bad: paint(31), dim: paint(2) };
 }
 
-function endLine(event: Extract<RunEvent, { type: 'tool:end' }>, { good, bad, dim }: Colours): string {
-  const { message, ms } = event;
+function endLine(
+  line: string,
+  { message, ms }: Extract<RunEvent, { type: 'tool:end' }>,
+  { good, bad, dim }: Colours,
+): string {
   const mark = message.isError ? bad('✗') : good('✓');
   const why = message.isError ? `: ${printable(firstTextOf(message))}` : '';
-  return `${mark} ${callLine(event)} ${dim(seconds(ms))}${why}`;
+  return `${mark} ${line} ${dim(seconds(ms))}${why}`;
 }

@@ -101,11 +101,12 @@ function recorderFor(file: string, secrets: Secrets): ReturnType<typeof recordRu
 }
 
 // A server that nobody is signed in to would only look as if it had no tools.
-function checkServers({ servers }: Agent): void {
+function checkServers({ servers, config }: Agent): void {
   for (const { name, state } of servers) {
     if (state.kind === 'needs_sign_in') {
-      const page = state.url === undefined ? '' : ` The page: ${state.url}`;
-      throw new ToolcribError('needs_sign_in', `${name}: ${state.reason} ${state.remedy}${page}`);
+      const entry = config.servers[name]?.entry;
+      const login = entry && 'url' in entry ? ` Run toolcrib login ${entry.url}` : '';
+      throw new ToolcribError('needs_sign_in', `${name}: ${state.reason} ${state.remedy}${login}`);
     }
     if (state.kind === 'failed') complain(`${name} cannot be used: ${state.reason} ${state.remedy}`);
   }

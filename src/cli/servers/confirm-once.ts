@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
-import { ask } from '../client/ask.ts';
+import { ask, isYes } from '../client/ask.ts';
 import { settingsFolder } from './places.ts';
 
 /** What of somebody's files a person agreed to: each has a list of digests of its own. */
@@ -28,11 +28,6 @@ export async function confirmOnce({ kind, shown, digest }: Consent): Promise<voi
     );
   if (!isYes(answer)) throw new ToolcribError('cancelled', 'Nothing was started.');
   await rememberApproved(kind, digest);
-}
-
-/** Whether an answer is a clear yes. */
-export function isYes(answer: string | undefined): boolean {
-  return /^y(?:es)?$/i.test(answer?.trim() ?? '');
 }
 
 /** Whether a person agreed to exactly this before. */
