@@ -48,7 +48,9 @@ export function startChild(plan: ChildPlan): Child {
   for (const stream of [stdin, stdout, process.stderr]) stream?.on('error', () => {});
   const errors = keepEnd(process.stderr as unknown as Readable, plan);
   const forget = pid === undefined ? undefined : endWithThisProcess(pid);
-  const ended = endOf(process).finally(() => forget?.());
+  const ended = endOf(process);
+  // What it started ends with it, and only then its number may be used again.
+  void ended.then(() => (pid === undefined ? undefined : endGroup(pid))).finally(forget);
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     stdin.end();

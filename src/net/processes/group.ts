@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../base/clock.ts';
+import { Guardian } from './guardian.ts';
 
 /** How long programs may take to end after SIGTERM. */
 export const GRACE_MS = 1_000;
@@ -14,17 +15,20 @@ export async function endGroup(id: number): Promise<void> {
   await isGone(id);
 }
 
-/** Ends a group with this process at the latest; the returned function cancels that. */
+/** Ends a group with this process at the latest, even if that is killed; the returned function cancels it. */
 export function endWithThisProcess(id: number): () => void {
   if (underWay.size === 0) process.on('exit', endAll);
   underWay.add(id);
+  guardian.add(id);
   return () => {
     underWay.delete(id);
+    guardian.remove(id);
     if (underWay.size === 0) process.off('exit', endAll);
   };
 }
 
 const underWay = new Set<number>();
+const guardian = new Guardian();
 
 function endAll(): void {
   for (const id of underWay) send(id, 'SIGKILL');
