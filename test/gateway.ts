@@ -237,6 +237,8 @@ class OpenCrib implements Crib {
       tools: { modules, ready: {} },
       ...(!this.#setup.open && { auth: { keys: {} }, access: [everythingForStaff] }),
       ...config,
+      // A busy machine takes long to start a program.
+      ...(config.mcpServers && { upstreams: { firstListSeconds: 60, ...config.upstreams } }),
       server: { listen: '127.0.0.1:0', drainSeconds: 0, ...config.server },
     };
     this.#write('toolcrib.yaml', JSON.stringify(whole, undefined, 2));

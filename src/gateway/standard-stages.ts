@@ -17,6 +17,7 @@ import { metrics } from '../stages/metrics.ts';
 import { pin, type PinMode } from '../stages/pin/pin.ts';
 import { rateLimit } from '../stages/limits/rate-limit.ts';
 import { retry } from '../stages/retry.ts';
+import { cleanDefinitions } from '../stages/cleaning/clean-definitions.ts';
 import { sanitize } from '../stages/cleaning/sanitize.ts';
 import { sanitizeInput } from '../stages/cleaning/sanitize-input.ts';
 import { timeLimits } from '../stages/timeout.ts';
@@ -88,6 +89,8 @@ export async function createStandardStages(
       modes: pinModes(config),
       isRecorded: record !== undefined,
     }),
+    // Last, so that all others see definitions as they are.
+    config.mcpServers && cleanDefinitions(lasting.live),
   ].filter((stage) => stage !== undefined && stage !== false);
   const { refuse = nothing, flush = nothing, close = nothing } = record?.audit ?? {};
   return { inOrder, refuse, flush, close, tally: record?.audit ?? unrecorded, policyVersion };

@@ -18,7 +18,7 @@ const SHELLS = new Set(['sh', 'bash', 'dash', 'zsh', 'ksh', 'fish', 'cmd.exe', '
 const WORLD_WRITABLE = 0o002;
 const STICKY = 0o1000;
 
-function programConflicts(path: Path, { command, args, sandbox }: LocalEntry): Conflict[] {
+function programConflicts(path: Path, { command, args, sandbox, limits }: LocalEntry): Conflict[] {
   const line = [...sandbox, command, ...args];
   const shell = line.findIndex((word) => SHELLS.has(basename(word)));
   if (shell >= 0 && line.slice(shell + 1).some((word) => /^-[a-z]*c$/i.test(word)))
@@ -33,6 +33,7 @@ function programConflicts(path: Path, { command, args, sandbox }: LocalEntry): C
   return [
     ...fileConflicts([...path, 'command'], command),
     ...(sandbox[0] === undefined ? [] : fileConflicts([...path, 'sandbox', 0], sandbox[0])),
+    ...(Object.keys(limits).length === 0 ? [] : fileConflicts([...path, 'limits'], 'prlimit')),
   ];
 }
 

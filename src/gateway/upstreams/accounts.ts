@@ -30,14 +30,30 @@ export function createAccounts(name: string, { credential }: UpstreamEntry): Acc
 }
 
 /** Every secret of an entry, so that none of them is shown. */
-export function secretsOf({ credential }: UpstreamEntry): string[] {
-  if (!credential) return [];
-  const all: readonly Credential[] =
-    'byTenant' in credential ? Object.values<Credential>(credential.byTenant) : [credential];
-  return all.flatMap((one) => {
+export function secretsOf(entry: UpstreamEntry): string[] {
+  const { credential } = entry;
+  const all: readonly Credential[] = !credential
+    ? []
+    : 'byTenant' in credential
+      ? Object.values<Credential>(credential.byTenant)
+      : [credential];
+  const values = all.flatMap((one) => {
     if ('env' in one) return Object.values(one.env);
     return [...Object.values(one.headers), ...(one.bearer === undefined ? [] : [one.bearer])];
   });
+  const others = Object.entries('command' in entry ? entry.env : entry.headers);
+  return [...values, ...others.flatMap(([name, value]) => (SECRET_NAME.test(name) ? [value] : []))].flatMap(
+    partsOf,
+  );
+}
+
+const SECRET_NAME = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE/i;
+
+// A server may show a token without the scheme in front of it, or a key line by line.
+function partsOf(value: string): string[] {
+  const lines = value.split('\n').filter((line) => !line.startsWith('-----'));
+  const space = value.indexOf(' ');
+  return [value, ...lines, ...(space < 0 ? [] : [value.slice(space + 1)])];
 }
 
 type Credential = Exclude<NonNullable<UpstreamEntry['credential']>, { readonly byTenant: unknown }>;

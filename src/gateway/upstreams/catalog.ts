@@ -5,6 +5,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { endsWithin } from '../../base/within.ts';
 import { definitionDigest, readingDigest } from '../../core/definition-digest.ts';
 import { localCaller } from '../../core/caller.ts';
+import type { Readable } from '../../core/expose-readings.ts';
 import type { Prompt } from '../../core/prompts/prompt.ts';
 import type { Resource, ResourceTemplate } from '../../core/resources/resource.ts';
 import type { Change } from '../../core/source.ts';
@@ -27,6 +28,8 @@ export interface CatalogParts {
   readonly clock: Clock;
   readonly relistMs: () => number;
   readonly firstListMs: () => number;
+  /** Takes what is invisible, and secrets, out of what is listed; `undefined` for what cannot be shown then. */
+  clean<T extends Readable>(item: T): T | undefined;
   onChange(change: Change): void;
   onWarning(text: string): void;
 }
@@ -97,7 +100,7 @@ export class Catalog {
 
   /** Fetches the lists again where that is due. */
   sweep(): void {
-    if (this.#isOld() && this.#parts.line().client) void this.#load();
+    if (this.#isOld() && this.#parts.line().client) void this.#load('upkeep');
   }
 
   #mayRetry(): boolean {
@@ -114,16 +117,16 @@ export class Catalog {
     return this.#lists;
   }
 
-  #load(): Promise<void> {
-    return (this.#loading ??= this.#fetch().finally(() => (this.#loading = undefined)));
+  #load(how: 'use' | 'upkeep' = 'use'): Promise<void> {
+    return (this.#loading ??= this.#fetch(how).finally(() => (this.#loading = undefined)));
   }
 
-  async #fetch(): Promise<void> {
+  async #fetch(how: 'use' | 'upkeep'): Promise<void> {
     this.#triedAt = this.#parts.clock.ticks();
     try {
       do {
         this.#isChanged = false;
-        await this.#parts.line().use((client) => this.#read(client));
+        await this.#parts.line()[how]((client) => this.#read(client));
         // Another change may have been told meanwhile.
       } while (this.#isChanged as boolean);
       this.#isOutdated = false;
@@ -148,9 +151,9 @@ export class Catalog {
     ]);
     this.#put({
       tools: this.#usable(tools),
-      prompts: this.#capped('prompts', listedPrompts),
-      resources: this.#capped('resources', listed),
-      templates: this.#capped('resource templates', templates),
+      prompts: this.#readable('prompts', listedPrompts),
+      resources: this.#readable('resources', listed),
+      templates: this.#readable('resource templates', templates),
     });
   }
 
@@ -179,6 +182,11 @@ export class Catalog {
         return false;
       }
     });
+  }
+
+  // Tools are cleaned after all stages have seen them.
+  #readable<T extends Readable>(what: string, items: readonly T[]): readonly T[] {
+    return this.#capped(what, items).flatMap((item) => this.#parts.clean(item) ?? []);
   }
 
   #capped<T>(what: string, items: readonly T[]): readonly T[] {

@@ -2,7 +2,8 @@ import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import type { UpstreamEntry } from '../../config/servers.ts';
 
-type LocalEntry = Extract<UpstreamEntry, { readonly command: string }>;
+/** An upstream that is a program. */
+export type LocalEntry = Extract<UpstreamEntry, { readonly command: string }>;
 
 /** What is started for an entry: limits first, then the sandbox, then the program. */
 export function commandLine(entry: LocalEntry): readonly [string, ...string[]] {

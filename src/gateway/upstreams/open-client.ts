@@ -4,7 +4,9 @@ import type { ClientOptions } from '../../client/options.ts';
 import { connectStdio } from '../../client/stdio/connect-stdio.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
 import type { Account } from './accounts.ts';
-import { commandLine } from './command-line.ts';
+import { commandLine, type LocalEntry } from './command-line.ts';
+import type { Opened } from './pool.ts';
+import { createPrivateFolder } from './private-folder.ts';
 
 /** What a connection to an upstream is opened with. */
 export interface OpenParts {
@@ -16,7 +18,8 @@ export interface OpenParts {
 }
 
 /** Connects to an upstream with its own credential. */
-export function openClient({ entry, account, version, onErrorText }: OpenParts): Promise<Client> {
+export async function openClient(parts: OpenParts): Promise<Opened> {
+  const { entry, account, version } = parts;
   const options: ClientOptions = {
     info: { name: 'toolcrib', version },
     protocol: entry.protocol,
@@ -31,19 +34,39 @@ export function openClient({ entry, account, version, onErrorText }: OpenParts):
     // The catalog fetches lists, so that a call never sees an old definition while a new one is on its way.
     refreshLists: false,
   };
-  if (!('command' in entry)) {
-    const transport = entry.type === 'sse' ? { transport: 'sse' as const } : {};
-    return connect(entry.url, {
-      ...options,
-      ...transport,
-      headers: { ...entry.headers, ...account.headers },
-    });
-  }
+  if ('command' in entry) return startProgram(entry, parts, options);
+  const transport = entry.type === 'sse' ? { transport: 'sse' as const } : {};
+  const headers = { ...entry.headers, ...account.headers };
+  const client = await connect(entry.url, { ...options, ...transport, headers });
+  return { client, close: () => client.close() };
+}
+
+async function startProgram(
+  entry: LocalEntry,
+  { account, onErrorText }: OpenParts,
+  options: ClientOptions,
+): Promise<Opened> {
   const [command, ...args] = commandLine(entry);
-  return connectStdio(command, args, {
-    ...options,
-    env: { ...entry.env, ...account.env },
-    ...(entry.cwd !== undefined && { folder: entry.cwd }),
-    onErrorText,
-  });
+  const folder = await createPrivateFolder();
+  // A sandbox has temporary files of its own, or is told where they are.
+  const temporary = entry.sandbox.length === 0 ? { TMPDIR: folder.path } : {};
+  try {
+    const client: Client = await connectStdio(command, args, {
+      ...options,
+      env: { ...temporary, ...entry.env, ...account.env },
+      folder: entry.cwd ?? folder.path,
+      onErrorText,
+    });
+    const close = async (): Promise<void> => {
+      try {
+        await client.close();
+      } finally {
+        await folder.remove();
+      }
+    };
+    return { client, close };
+  } catch (error) {
+    await folder.remove();
+    throw error;
+  }
 }

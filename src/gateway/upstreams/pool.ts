@@ -9,6 +9,12 @@ export interface PoolLimits {
   readonly maxPerTenant: number;
 }
 
+/** A connection, and how everything that was made for it is let go of. */
+export interface Opened {
+  readonly client: Client;
+  close(): Promise<void>;
+}
+
 /** What a connection is made with. */
 export interface LinePlan {
   /** The upstream, for messages. */
@@ -17,7 +23,7 @@ export interface LinePlan {
   readonly tenant: string | undefined;
   readonly idleMs: number;
   readonly lifetimeMs: number;
-  open(): Promise<Client>;
+  open(): Promise<Opened>;
   /** Told when there is a connection, and when there is none any more, with the reason where that was not wanted. */
   onOpened(client: Client): void;
   onEnded(error: unknown): void;
@@ -123,11 +129,12 @@ export class Line {
   readonly plan: LinePlan;
   readonly #pool: Pool;
   readonly #clock: Clock;
-  #client: Client | undefined;
+  #opened: Opened | undefined;
   #opening: Promise<Client> | undefined;
   #openedAt = 0;
   #dueAt = Infinity;
   #users = 0;
+  #uses = 0;
   #failures = 0;
   #retryAt = -Infinity;
   #isRetired = false;
@@ -141,7 +148,7 @@ export class Line {
 
   /** What it is connected with now. */
   get client(): Client | undefined {
-    return this.#client;
+    return this.#opened?.client;
   }
 
   /** Whether it will never connect again. */
@@ -151,12 +158,12 @@ export class Line {
 
   /** Whether it is closed, and nothing is to be remembered of it. */
   get isOver(): boolean {
-    return this.#users === 0 && this.#client === undefined && (this.#isRetired || this.pauseMs === 0);
+    return this.#users === 0 && this.#opened === undefined && (this.#isRetired || this.pauseMs === 0);
   }
 
   /** Whether it is open and nobody uses it. */
   get isIdle(): boolean {
-    return this.#users === 0 && this.#client !== undefined;
+    return this.#users === 0 && this.#opened !== undefined;
   }
 
   /** How long it is not tried again after it failed. */
@@ -167,7 +174,8 @@ export class Line {
   /** Uses the connection, which stays open at least that long. */
   use<T>(work: (client: Client) => Awaitable<T>): Awaitable<T> {
     this.#users++;
-    const client = this.#client;
+    this.#uses++;
+    const client = this.#opened?.client;
     // Without a promise of its own where it is open already: every call comes through here.
     if (!client) return this.#useWhenOpen(work);
     let result: Awaitable<T>;
@@ -184,6 +192,17 @@ export class Line {
     return result.finally(() => this.#leave());
   }
 
+  /** Uses it where it is open, which does not keep it from being closed as idle. */
+  async upkeep(work: (client: Client) => Awaitable<void>): Promise<void> {
+    const { usedAt } = this;
+    const uses = this.#uses + 1;
+    try {
+      await this.use(work);
+    } finally {
+      if (this.#uses === uses) this.usedAt = usedAt;
+    }
+  }
+
   /** Notes that the upstream answered, so that the next failure is the first one. */
   noteAnswer(): void {
     this.#failures = 0;
@@ -191,7 +210,7 @@ export class Line {
 
   /** Closes it where it was not used for long, or is too old. */
   sweep(now: number): void {
-    if (!this.#client || this.#users > 0) return;
+    if (!this.#opened || this.#users > 0) return;
     if (now - this.usedAt >= this.plan.idleMs || now >= this.#dueAt) this.#end(undefined);
   }
 
@@ -203,7 +222,7 @@ export class Line {
 
   async #useWhenOpen<T>(work: (client: Client) => Awaitable<T>): Promise<T> {
     try {
-      return await work(await (this.#opening ??= this.#open()));
+      return await work(await this.#openOnce());
     } finally {
       this.#leave();
     }
@@ -215,32 +234,30 @@ export class Line {
     if (this.#users === 0 && (this.#isRetired || this.usedAt >= this.#dueAt)) this.#end(undefined);
   }
 
+  #openOnce(): Promise<Client> {
+    return (this.#opening ??= this.#open().finally(() => (this.#opening = undefined)));
+  }
+
   async #open(): Promise<Client> {
     const { plan } = this;
+    const waitMs = this.pauseMs;
+    if (waitMs > 0) throw notAnswering(plan.upstream, waitMs);
+    this.#pool.admit(this);
     try {
-      const waitMs = this.pauseMs;
-      if (waitMs > 0) throw notAnswering(plan.upstream, waitMs);
-      this.#pool.admit(this);
-    } catch (error) {
-      this.#opening = undefined;
-      throw error;
-    }
-    try {
-      const client = await this.#pool.opening(() => plan.open());
-      this.#client = client;
+      const opened = await this.#pool.opening(() => plan.open());
+      const { client } = opened;
+      this.#opened = opened;
       this.#openedAt = this.usedAt = this.#clock.ticks();
       // Spread over time, so that connections opened together are not replaced together.
       this.#dueAt = this.#openedAt + plan.lifetimeMs * (0.9 + 0.2 * Math.random());
       client.on('state', ({ kind }) => {
-        if (kind === 'failed' && this.#client === client) this.#fail(client.state);
+        if (kind === 'failed' && this.#opened === opened) this.#fail(client.state);
       });
       plan.onOpened(client);
       return client;
     } catch (error) {
       this.#fail(error);
       throw error;
-    } finally {
-      this.#opening = undefined;
     }
   }
 
@@ -254,9 +271,9 @@ export class Line {
   }
 
   #end(reason: unknown): void {
-    const client = this.#client;
-    this.#client = undefined;
-    this.#pool.drop(this, client?.close() ?? Promise.resolve());
+    const opened = this.#opened;
+    this.#opened = undefined;
+    this.#pool.drop(this, opened?.close() ?? Promise.resolve());
     this.plan.onEnded(reason);
   }
 }

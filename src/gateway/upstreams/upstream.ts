@@ -3,6 +3,7 @@ import type { Awaitable } from '../../base/awaitable.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
 import { unknownTool } from '../../core/absent-tool.ts';
 import type { Call } from '../../core/call.ts';
@@ -10,12 +11,15 @@ import { ownerOf, type Caller } from '../../core/caller.ts';
 import type { Result } from '../../core/result.ts';
 import type { Change } from '../../core/source.ts';
 import type { Log } from '../../observe/log.ts';
+import type { Secrets } from '../../observe/secrets.ts';
+import { cleanReadable, createDefinitionCleaner } from '../../stages/cleaning/clean-definitions.ts';
 import type { UpstreamSettings } from '../settings/upstreams.ts';
 import { createAccounts, type Account, type Accounts } from './accounts.ts';
 import { Catalog } from './catalog.ts';
 import { Gate } from './gate.ts';
-import type { Line, Pool } from './pool.ts';
+import type { Line, Opened, Pool } from './pool.ts';
 import { upstreamFailure } from './upstream-failure.ts';
+import { UpstreamLog } from './upstream-log.ts';
 
 /** What an upstream is made with. */
 export interface UpstreamParts {
@@ -24,6 +28,7 @@ export interface UpstreamParts {
   readonly pool: Pool;
   readonly clock: Clock;
   readonly log: Log;
+  readonly live: Secrets;
   readonly version: string;
   readonly settings: () => UpstreamSettings;
 }
@@ -50,6 +55,7 @@ export class Upstream {
   readonly #catalogs = new Map<string, Catalog>();
   readonly #lines = new Map<string, Line>();
   readonly #gate: Gate;
+  readonly #log: UpstreamLog;
   readonly #listeners = new Set<(change: Change) => void>();
   #revision: string | undefined;
   #isClosed = false;
@@ -60,6 +66,7 @@ export class Upstream {
     this.entry = parts.entry;
     this.#accounts = createAccounts(parts.name, parts.entry);
     this.#gate = new Gate(parts.entry.parallel, parts.name);
+    this.#log = new UpstreamLog(parts);
   }
 
   /** What it offers to the tenant of a caller; `undefined` where that tenant has no account. */
@@ -99,7 +106,8 @@ export class Upstream {
       revision: this.#revision,
       connections,
       tools: Math.max(0, ...catalogs.map(({ lists }) => lists.tools.length)),
-      ...(failed ? explain(failed.failure) : { reason: undefined, remedy: undefined }),
+      reason: failed && this.#log.clean(reasonOf(failed.failure)),
+      remedy: failed && remedyOf(failed.failure),
     };
   }
 
@@ -144,12 +152,14 @@ export class Upstream {
   #catalog(account: Account): Catalog {
     let catalog = this.#catalogs.get(account.key);
     if (!catalog) {
-      const { clock, settings } = this.#parts;
+      const { clock, settings, live } = this.#parts;
+      const cleaner = createDefinitionCleaner(live);
       catalog = new Catalog({
         line: () => this.#line(account, undefined),
         clock,
         relistMs: () => settings().relistSeconds * 1000,
         firstListMs: () => settings().firstListSeconds * 1000,
+        clean: (item) => cleanReadable(item, cleaner),
         onChange: (change) => {
           for (const listener of this.#listeners) listener(change);
         },
@@ -180,11 +190,11 @@ export class Upstream {
     return line;
   }
 
-  async #open(account: Account): Promise<Client> {
+  async #open(account: Account): Promise<Opened> {
     const { entry, version } = this.#parts;
     // Loaded with the first connection: a gateway without upstreams in use pays nothing for them.
     const { openClient } = await import('./open-client.ts');
-    return openClient({ entry, account, version, onErrorText: (text) => this.#said(text) });
+    return openClient({ entry, account, version, onErrorText: this.#log.errorOutput() });
   }
 
   #opened(client: Client, account: Account): void {
@@ -201,25 +211,21 @@ export class Upstream {
 
   #ended(error: unknown): void {
     if (error === undefined) return;
-    this.#parts.log('warn', `The connection to ${this.name} failed.`, { upstream: this.name, cause: error });
+    this.#log.say('warn', `The connection to ${this.name} failed.`, reasonOf(error));
   }
 
   #warn(text: string): void {
-    this.#parts.log('warn', `${this.name}: ${text}`, { upstream: this.name });
-  }
-
-  #said(text: string): void {
-    this.#parts.log('info', `${this.name} wrote to its error output.`, { upstream: this.name, text });
+    this.#log.say('warn', `${this.name}: ${text}`);
   }
 }
 
-function explain(error: unknown): Pick<UpstreamState, 'reason' | 'remedy'> {
-  const reason = error instanceof Error ? error.message : String(error);
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : isObject(error) ? String(error['reason']) : String(error);
+}
+
+function remedyOf(error: unknown): string {
   const code = error instanceof ToolcribError ? error.code : undefined;
-  return {
-    reason,
-    remedy: REMEDIES[code ?? ''] ?? 'See whether it is running, and its entry in mcpServers.',
-  };
+  return REMEDIES[code ?? ''] ?? 'See whether it is running, and its entry in mcpServers.';
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {

@@ -92,8 +92,7 @@ export class Upstreams {
   ): Upstream {
     let kept = this.#kept.get(key);
     if (!kept) {
-      const { clock, log } = this.#parts;
-      const parts = { ...about, clock, log, pool: this.#pool!, settings: () => this.#settings! };
+      const parts = { ...about, ...this.#parts, pool: this.#pool!, settings: () => this.#settings! };
       this.#kept.set(key, (kept = { upstream: new Upstream(parts), users: 0 }));
       if (about.entry.warm) kept.upstream.warm();
     }

@@ -1,0 +1,165 @@
+import { expect, test } from 'vitest';
+import { ECHO, makeUp, said, standard, type Got, type MadeUp } from '../client/peers.ts';
+import { openCrib, type Crib } from '../gateway.ts';
+import { scripted } from './upstream-programs.ts';
+
+const NORTH = 'north-credential-7f3a9c';
+const SOUTH = 'south-credential-1b8e4d';
+
+/** A server that shows every credential it gets, wherever a server can say something. */
+function revealing(): Promise<MadeUp> {
+  return makeUp((got) => {
+    const shown = shownBy(got);
+    const { method, params } = got.body as { method: string; params?: { arguments?: { how?: string } } };
+    if (method === 'tools/list') {
+      const tool = { ...ECHO, description: `For ${shown}.` };
+      return got.reply({ tools: [tool], ttlMs: 0, cacheScope: 'private' });
+    }
+    if (method !== 'tools/call') return standard(got);
+    switch (params?.arguments?.how) {
+      case 'error':
+        return got.refuse(-32000, `Not with ${shown}.`, { data: { shown } });
+      case 'failed':
+        return got.reply({ ...said(`Failed for ${shown}.`), isError: true });
+      case 'structured':
+        return got.reply({ ...said('x'), structuredContent: { [shown]: shown }, _meta: { 'acme/x': shown } });
+      case 'encoded':
+        return got.reply(said(Buffer.from(shown).toString('base64')));
+      default:
+        return got.reply(said(shown));
+    }
+  });
+}
+
+const shownBy = ({ request: { headers } }: Got): string =>
+  `${headers.authorization} ${String(headers['x-api-key'])}`;
+
+const everything = (crib: Crib): string => JSON.stringify([crib.logged, crib.rows()]);
+
+test('B1 a server gets the credential of its entry with every request, and nothing of that of the caller', async () => {
+  const server = await revealing();
+  const crib = await openCrib({
+    config: {
+      mcpServers: {
+        web: { url: server.url, credential: { bearer: NORTH, headers: { 'x-api-key': SOUTH } } },
+      },
+    },
+  });
+  const ada = await crib.connect('ada');
+  await ada.list();
+  await ada.call('echo', { text: 'a' });
+  expect(server.got.length).toBeGreaterThan(2);
+  const { ada: key } = crib.keys;
+  for (const got of server.got) {
+    expect(shownBy(got)).toBe(`Bearer ${NORTH} ${SOUTH}`);
+    const whole = JSON.stringify(got.request.rawHeaders) + got.text;
+    for (let at = 4; at + 8 <= key.length; at += 4) expect(whole).not.toContain(key.slice(at, at + 8));
+    expect(whole).not.toContain('north"');
+  }
+});
+
+test('a credential that a server shows is taken out of lists, results, errors, the log and the record', async () => {
+  const server = await revealing();
+  const crib = await openCrib({
+    config: {
+      mcpServers: {
+        web: { url: server.url, credential: { bearer: NORTH, headers: { 'x-api-key': SOUTH } } },
+      },
+    },
+  });
+  const ada = await crib.connect('ada');
+  const seen = [
+    await ada.list(),
+    await ada.call('echo'),
+    ...(await Promise.all(
+      ['failed', 'structured', 'encoded'].map((how) => ada.call('echo', { text: 'a', how })),
+    )),
+    await ada.request('tools/call', { name: 'echo', arguments: { how: 'error' } }),
+  ];
+  const text = JSON.stringify(seen) + everything(crib);
+  expect(text).toContain('[redacted:secret]');
+  for (const secret of [NORTH, SOUTH]) {
+    expect(text).not.toContain(secret);
+    expect(text).not.toContain(Buffer.from(secret).toString('base64').slice(4, 20));
+  }
+});
+
+test('the record says which account was used', async () => {
+  const server = await revealing();
+  const crib = await openCrib({
+    config: {
+      mcpServers: {
+        web: { url: server.url, credential: { bearer: NORTH, account: 'billing bot' } },
+        named: { url: server.url, credential: { bearer: SOUTH } },
+        open: { url: server.url },
+      },
+    },
+  });
+  const ada = await crib.connect('ada');
+  for (const name of ['web__echo', 'named__echo', 'open__echo']) await ada.call(name);
+  const accountOf = (tool: string): unknown => crib.rowsOf(tool).at(-1)!['account'];
+  expect(accountOf('web.echo')).toBe('billing bot');
+  expect(accountOf('named.echo')).toBe('named');
+  expect(accountOf('open.echo')).toBeUndefined();
+});
+
+test('each tenant has its own account, for lists and calls alike, and one without sees nothing', async () => {
+  const server = await revealing();
+  const byTenant = { north: { bearer: NORTH }, elsewhere: { bearer: SOUTH, account: 'e' } };
+  const crib = await openCrib({
+    config: { mcpServers: { web: { url: server.url, credential: { byTenant } } } },
+  });
+  const [ada, cyn] = await Promise.all([crib.connect('ada'), crib.connect('cyn')]);
+  expect((await cyn.list()).tools).toEqual([]);
+  expect((await cyn.error('tools/call', { name: 'echo', arguments: {} })).message).toBe('Unknown tool: echo');
+  expect(server.got).toEqual([]);
+  expect((await ada.list()).tools).toHaveLength(1);
+  await ada.call('echo');
+  expect(new Set(server.got.map(({ request }) => request.headers.authorization))).toEqual(
+    new Set([`Bearer ${NORTH}`]),
+  );
+  expect(crib.rowsOf('web.echo').at(-1)!['account']).toBe('north');
+  // Once somebody may use it, it is still not there for the other.
+  expect((await cyn.list()).tools).toEqual([]);
+  expect((await cyn.error('tools/call', { name: 'echo', arguments: {} })).message).toBe('Unknown tool: echo');
+});
+
+test('a program gets the variables of its account, one process for each', async () => {
+  const byTenant = { north: { env: { ACCOUNT: NORTH } }, south: { env: { ACCOUNT: SOUTH } } };
+  const crib = await openCrib({
+    config: {
+      mcpServers: { desk: scripted('telling', { credential: { byTenant }, tools: ['env', 'folder'] }) },
+      stages: { sanitize: { redact: [] } },
+    },
+  });
+  const [ada, cyn] = await Promise.all([crib.connect('ada'), crib.connect('cyn')]);
+  const [north, south] = await Promise.all([ada.call('env'), cyn.call('env')]);
+  expect(north.content[0]!.text).toContain(NORTH);
+  expect(south.content[0]!.text).toContain(SOUTH);
+  expect(north.content[0]!.text).not.toContain(SOUTH);
+  expect(south.content[0]!.text).not.toContain(NORTH);
+});
+
+test.each([401, 403])(
+  'a server that answers %i is the business of its operator, never a sign-in of the caller',
+  async (status) => {
+    let isRefused = false;
+    const server = await makeUp((got) => {
+      if (!isRefused) return got.body['method'] === 'tools/call' ? got.reply(said('x')) : standard(got);
+      const challenge = `Bearer resource_metadata="http://127.0.0.1:1/x", scope="admin"`;
+      got.response.writeHead(status, { 'www-authenticate': challenge }).end(`no ${NORTH}`);
+    });
+    const crib = await openCrib({
+      config: { mcpServers: { web: { url: server.url, credential: { bearer: NORTH } } } },
+    });
+    const ada = await crib.connect('ada');
+    await ada.list();
+    isRefused = true;
+    const result = await ada.call('echo');
+    expect(result.isError).toBe(true);
+    expect(result.content[0]!.text).toContain('web does not accept the credential this gateway has for it.');
+    expect(result.content[0]!.text).toContain('Ask its operator');
+    expect(JSON.stringify(result)).not.toMatch(/resource_metadata|127\.0\.0\.1|north-cred/);
+    expect(crib.rowsOf('web.echo').at(-1)!['outcome']).toBe('needs_sign_in');
+  },
+);

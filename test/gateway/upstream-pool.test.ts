@@ -1,0 +1,166 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { Pool, type Line, type LinePlan } from '../../src/gateway/upstreams/pool.ts';
+import { connect, defineTool } from '../../src/index.ts';
+import { createFakeClock, type FakeClock } from '../../src/testing.ts';
+import { serve } from '../client/peers.ts';
+import { within } from '../within.ts';
+
+interface Bench {
+  readonly pool: Pool;
+  readonly clock: FakeClock;
+  /** How many connections were opened and closed, and whether opening fails. */
+  readonly counts: { opened: number; closed: number; fails: boolean };
+  line(plan?: Partial<LinePlan>): Line;
+}
+
+/** A pool of real connections to one server, with a clock that only the test moves. */
+async function openPool(limits = { maxConnections: 10, maxPerTenant: 2 }): Promise<Bench> {
+  const url = await serve([defineTool({ name: 'hello', description: 'Greets.' }, () => 'hello')]);
+  const clock = createFakeClock();
+  const pool = new Pool(clock, limits);
+  onTestFinished(() => pool.close());
+  const counts = { opened: 0, closed: 0, fails: false };
+  const plan: LinePlan = {
+    upstream: 'web',
+    tenant: undefined,
+    idleMs: 10_000,
+    lifetimeMs: 60_000,
+    open: async () => {
+      if (counts.fails) throw new Error('down');
+      const client = await connect(url);
+      counts.opened++;
+      const close = (): Promise<void> => {
+        counts.closed++;
+        return client.close();
+      };
+      return { client, close };
+    },
+    onOpened: () => {},
+    onEnded: () => {},
+  };
+  return { pool, clock, counts, line: (more = {}) => pool.line({ ...plan, ...more }) };
+}
+
+const use = async (line: Line): Promise<void> => line.use(async (client) => void (await client.listTools()));
+
+test('a connection is closed when it was not used for its time, and looking after it is no use of it', async () => {
+  const { clock, counts, line: make, pool } = await openPool();
+  const line = make();
+  await use(line);
+  clock.advance(9_000);
+  await line.upkeep(async (client) => void (await client.listTools()));
+  expect(counts).toMatchObject({ opened: 1, closed: 0 });
+  clock.advance(2_000);
+  expect(counts).toMatchObject({ opened: 1, closed: 1 });
+  expect(pool.size).toBe(0);
+  await use(line);
+  expect(counts.opened).toBe(2);
+});
+
+test('a connection is replaced when it is old, between calls and never during one', async () => {
+  const { clock, counts, line: make } = await openPool();
+  const line = make({ idleMs: Infinity });
+  await use(line);
+  clock.advance(50_000);
+  expect(counts.closed).toBe(0);
+  let finish: () => void = () => {};
+  const during = line.use(() => new Promise<void>((resolve) => (finish = resolve)));
+  clock.advance(30_000);
+  expect(counts.closed).toBe(0);
+  finish();
+  await during;
+  expect(counts.closed).toBe(1);
+  await use(line);
+  expect(counts.opened).toBe(2);
+});
+
+test('connections opened together are not replaced together', async () => {
+  const { clock, counts, line: make } = await openPool({ maxConnections: 40, maxPerTenant: 2 });
+  const lines = Array.from({ length: 20 }, () => make({ idleMs: Infinity }));
+  await Promise.all(lines.map(use));
+  clock.advance(54_000 + 1_000);
+  const early = counts.closed;
+  clock.advance(12_000);
+  expect(early).toBeLessThan(20);
+  expect(counts.closed).toBe(20);
+});
+
+test('a server that fails again and again is tried less and less often, at moments that differ', async () => {
+  const { clock, counts, line: make } = await openPool();
+  counts.fails = true;
+  const pausesOf = async (): Promise<number[]> => {
+    const line = make();
+    const pauses: number[] = [];
+    for (let attempt = 0; attempt < 10; attempt++) {
+      await expect(use(line)).rejects.toThrow('down');
+      pauses.push(line.pauseMs);
+      // While it pauses nothing is tried, and callers are told how long that is.
+      if (line.pauseMs > 0)
+        await expect(use(line)).rejects.toMatchObject({
+          code: 'upstream_unavailable',
+          data: { retryAfterMs: expect.any(Number) },
+        });
+      clock.advance(line.pauseMs + 1);
+    }
+    return pauses;
+  };
+  const [one, other] = [await pausesOf(), await pausesOf()];
+  expect(one[0]).toBe(0);
+  expect(one[1]).toBeGreaterThanOrEqual(250);
+  expect(one[1]).toBeLessThanOrEqual(500);
+  expect(one[9]).toBeGreaterThanOrEqual(30_000);
+  expect(one[9]).toBeLessThanOrEqual(60_000);
+  expect(one).not.toEqual(other);
+});
+
+test('an answer ends the pauses: the next failure is the first one', async () => {
+  const { counts, line: make, clock } = await openPool();
+  const line = make();
+  counts.fails = true;
+  for (let attempt = 0; attempt < 3; attempt++) {
+    await expect(use(line)).rejects.toThrow('down');
+    clock.advance(line.pauseMs + 1);
+  }
+  counts.fails = false;
+  await use(line);
+  line.noteAnswer();
+  clock.advance(11_000);
+  counts.fails = true;
+  await expect(use(line)).rejects.toThrow('down');
+  expect(line.pauseMs).toBe(0);
+});
+
+test('the idle one of a tenant makes way for its next; where all are busy it is refused, and others are not', async () => {
+  const { counts, line: make, pool } = await openPool();
+  const [first, second, third] = [1, 2, 3].map(() => make({ tenant: 'north' }));
+  await use(first!);
+  let finish: () => void = () => {};
+  const busy = second!.use(() => new Promise<void>((resolve) => (finish = resolve)));
+  await expect.poll(() => counts.opened).toBe(2);
+  await use(third!);
+  expect(counts.closed).toBe(1);
+  expect(first!.isRetired).toBe(true);
+  const held = third!.use(() => new Promise<void>(() => {}));
+  void held;
+  await expect(use(make({ tenant: 'north' }))).rejects.toMatchObject({ code: 'busy' });
+  await use(make({ tenant: 'south' }));
+  expect(pool.size).toBe(3);
+  finish();
+  await busy;
+});
+
+test('no more connections than allowed in total, whoever they are for', async () => {
+  const { counts, line: make, pool } = await openPool({ maxConnections: 2, maxPerTenant: 9 });
+  const lines = [make(), make({ tenant: 'north' })];
+  for (const line of lines) await use(line);
+  await use(make({ tenant: 'south' }));
+  expect(pool.size).toBe(2);
+  expect(counts.closed).toBe(1);
+});
+
+test('closing closes idle connections at once, and ends', async () => {
+  const { counts, line: make, pool } = await openPool();
+  await use(make());
+  await within(5_000, 'the pool to close', pool.close());
+  expect(counts.closed).toBe(1);
+});

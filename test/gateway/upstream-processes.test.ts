@@ -1,0 +1,191 @@
+import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openCrib, type Crib } from '../gateway.ts';
+import { isAlive } from './process-counts.ts';
+import { scripted } from './upstream-programs.ts';
+import type { Peer } from '../behaviour/peer.ts';
+
+const textOf = async (peer: Peer, tool: string, args = {}): Promise<string> =>
+  (await peer.call(tool, args)).content[0]!.text;
+
+const spoken = (crib: Crib): string[] =>
+  crib.logged.flatMap(({ facts }) => (typeof facts?.['text'] === 'string' ? [facts['text']] : []));
+
+test('C2 a program gets a few variables, no descriptor of ours, and a folder of its own', async () => {
+  process.env['CANARY_TOKEN'] = 'canary';
+  process.env['NODE_OPTIONS'] = '--no-warnings';
+  onTestFinished(() => {
+    delete process.env['CANARY_TOKEN'];
+    delete process.env['NODE_OPTIONS'];
+  });
+  const crib = await openCrib({
+    config: { mcpServers: { desk: scripted('telling', { env: { GIVEN: 'yes' } }) } },
+  });
+  const ada = await crib.connect('ada');
+  const { GIVEN, TMPDIR, ...env } = JSON.parse(await textOf(ada, 'env')) as Record<string, string>;
+  expect(GIVEN).toBe('yes');
+  const passed = new Set(['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'LANG', 'LC_ALL', 'TZ']);
+  expect(Object.keys(env).filter((name) => !passed.has(name))).toEqual([]);
+  const descriptors = JSON.parse(await textOf(ada, 'descriptors')) as [number, string][];
+  // The first three are the pipes; the others are those that Node.js itself opens.
+  const foreign = descriptors.filter(
+    ([, link]) => !/^(?:socket|pipe|anon_inode):|^\/dev\/null|^closed/.test(link),
+  );
+  expect(foreign.filter(([, link]) => !link.startsWith('/proc/'))).toEqual([]);
+  const { cwd, tmp, pid } = JSON.parse(await textOf(ada, 'folder')) as Record<string, string>;
+  expect(cwd).toMatch(/toolcrib-upstream-/);
+  expect(cwd).toBe(tmp);
+  expect(TMPDIR).toBe(tmp);
+  expect(statSync(cwd!).mode & 0o777).toBe(0o700);
+  await crib.gateway.close();
+  expect(isAlive(Number(pid))).toBe(false);
+  expect(existsSync(cwd!)).toBe(false);
+});
+
+test('a program with a folder of its own in its entry runs there, with private temporary files', async () => {
+  const crib = await openCrib({ config: { mcpServers: { desk: scripted('telling', { cwd: tmpdir() }) } } });
+  const ada = await crib.connect('ada');
+  const { cwd, tmp } = JSON.parse(await textOf(ada, 'folder')) as Record<string, string>;
+  expect(cwd).toBe(tmpdir());
+  expect(tmp).toMatch(/toolcrib-upstream-/);
+});
+
+test('C1 arguments of a call arrive as data, and start nothing', async () => {
+  const crib = await openCrib({ config: { mcpServers: { desk: scripted('telling') } } });
+  const ada = await crib.connect('ada');
+  const marker = join(tmpdir(), `toolcrib-c1-${process.pid}`);
+  for (const text of [`; touch ${marker}`, `$(touch ${marker})`, `--upload-pack=touch ${marker}`])
+    expect(await textOf(ada, 'complain', { text })).toBe('complained');
+  expect(JSON.parse(await textOf(ada, 'words'))).toEqual([]);
+  expect(existsSync(marker)).toBe(false);
+});
+
+test('what a program writes to its error output is in the log, cleaned and without secrets', async () => {
+  const secret = 'desk-credential-55aa';
+  const crib = await openCrib({
+    config: { mcpServers: { desk: scripted('telling', { credential: { env: { DESK: secret } } }) } },
+  });
+  const ada = await crib.connect('ada');
+  const text = `\u001B[31mred\u001B[0m \u200Bhidden ${secret}\nsecond`;
+  // As digits, since arguments are cleaned on their way.
+  await textOf(ada, 'complain', { hex: Buffer.from(text).toString('hex') });
+  await expect.poll(() => spoken(crib), { timeout: 5_000 }).toContain('second');
+  expect(spoken(crib)).toContain('red hidden [redacted:secret]');
+  expect(JSON.stringify(crib.logged)).not.toContain(secret);
+});
+
+test('a program that writes without end fills neither the log nor the memory, and is answered', async () => {
+  const crib = await openCrib({ config: { mcpServers: { desk: scripted('telling') } } });
+  const ada = await crib.connect('ada');
+  await textOf(ada, 'complain', { text: `${'x'.repeat(999)}\n`, times: 5_000 });
+  await textOf(ada, 'babble', { times: 5_000 });
+  expect(await textOf(ada, 'words')).toBe('[]');
+  expect(crib.logged.length).toBeLessThanOrEqual(201);
+  expect(JSON.stringify(crib.logged).length).toBeLessThan(200_000);
+});
+
+test('a sandbox is put in front of the command, and limits in front of both', async () => {
+  const crib = await openCrib({
+    config: {
+      mcpServers: {
+        boxed: scripted('telling', {
+          sandbox: ['/usr/bin/env', 'BOXED=yes'],
+          limits: { openFiles: 123, cpuSeconds: 77 },
+        }),
+      },
+    },
+  });
+  const ada = await crib.connect('ada');
+  expect(JSON.parse(await textOf(ada, 'env'))).toMatchObject({ BOXED: 'yes' });
+  const limits = await textOf(ada, 'limits');
+  expect(limits).toMatch(/Max open files +123 +123/);
+  expect(limits).toMatch(/Max cpu time +77 +77/);
+});
+
+test('a program that may use too little memory ends, and its callers are told', async () => {
+  const crib = await openCrib({
+    config: { mcpServers: { small: scripted('telling', { limits: { memoryMb: 50 } }) } },
+  });
+  const ada = await crib.connect('ada');
+  expect((await ada.list()).tools).toEqual([]);
+  await expect.poll(() => JSON.stringify(crib.logged)).toContain('The connection to small failed.');
+});
+
+test.each<[string, (folder: string) => object, RegExp]>([
+  ['a shell', () => ({ command: '/bin/sh', args: ['-c', 'id'] }), /hands a line to a shell/],
+  [
+    'a shell in a sandbox',
+    () => ({ command: 'id', sandbox: ['/bin/bash', '-lc'] }),
+    /hands a line to a shell/,
+  ],
+  ['a relative path', () => ({ command: './server' }), /is a relative path/],
+  [
+    'a program that everybody can write',
+    (folder) => ({ command: program(folder, 0o777) }),
+    /every user of this machine can replace/,
+  ],
+  [
+    'a program in a folder that everybody can write',
+    (folder) => {
+      const command = program(folder, 0o755);
+      chmodSync(folder, 0o777);
+      return { command };
+    },
+    /every user of this machine can replace/,
+  ],
+])('C1 an entry with %s is refused', async (_title, entryOf, words) => {
+  const folder = mkdtempSync(join(tmpdir(), 'toolcrib-program-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const mcpServers = { bad: entryOf(folder) as never };
+  await expect(openCrib({ config: { mcpServers } })).rejects.toThrow(words);
+});
+
+test('the same program is accepted once others cannot write it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'toolcrib-program-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const crib = await openCrib({ config: { mcpServers: { good: { command: program(folder, 0o755) } } } });
+  expect(crib.gateway.isReady).toBe(true);
+});
+
+function program(folder: string, mode: number): string {
+  const file = join(folder, 'server');
+  writeFileSync(file, '#!/bin/true\n');
+  chmodSync(file, mode);
+  return file;
+}
+
+test('a program that was not used for a while is ended, and started again when it is needed', async () => {
+  const crib = await openCrib({
+    config: { mcpServers: { desk: scripted('crashing', { idleSeconds: 0.2 }) } },
+  });
+  const ada = await crib.connect('ada');
+  const first = Number(await textOf(ada, 'pid'));
+  await expect.poll(() => isAlive(first), { timeout: 5_000 }).toBe(false);
+  const second = Number(await textOf(ada, 'pid'));
+  expect(second).not.toBe(first);
+  expect(isAlive(second)).toBe(true);
+});
+
+test('a warm program is there before its first use; a cold one is not', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'toolcrib-warm-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const marker = (name: string): string => join(folder, name);
+  const started = (name: string): object => ({
+    command: process.execPath,
+    args: [
+      '-e',
+      `require('fs').writeFileSync(${JSON.stringify(marker(name))}, ''); setInterval(() => {}, 1000)`,
+    ],
+  });
+  const crib = await openCrib({
+    config: {
+      mcpServers: { warm: { ...started('warm'), warm: true } as never, cold: started('cold') as never },
+      upstreams: { firstListSeconds: 0 },
+    },
+  });
+  await expect.poll(() => existsSync(marker('warm')), { timeout: 5_000 }).toBe(true);
+  expect(existsSync(marker('cold'))).toBe(false);
+  await crib.gateway.close();
+});
