@@ -29,6 +29,15 @@ export function createAccounts(name: string, { credential }: UpstreamEntry): Acc
   return Object.assign((tenant: string) => byTenant.get(tenant), { all: [...byTenant.values()] });
 }
 
+/** The tenants that some of these list other things to than to everybody. */
+export function tenantsWithAccounts(entries: readonly UpstreamEntry[]): ReadonlySet<string> {
+  return new Set(
+    entries.flatMap(({ credential }) =>
+      credential && 'byTenant' in credential ? Object.keys(credential.byTenant) : [],
+    ),
+  );
+}
+
 /** Every secret of an entry, so that none of them is shown. */
 export function secretsOf(entry: UpstreamEntry): string[] {
   const { credential } = entry;

@@ -1,14 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { digest } from '../../base/digest.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
-import { merge } from '../../core/merge.ts';
-import type { SourceNames } from '../../core/tool-names.ts';
+import { EVERYBODY_ELSE, mergeByGroup } from '../../core/merging/merge-by-group.ts';
+import type { NamedPlace, SourceNames } from '../../core/tool-names.ts';
 import type { ToolSource } from '../../core/source.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Secrets } from '../../observe/secrets.ts';
 import type { Config } from '../settings/config.ts';
 import type { UpstreamSettings } from '../settings/upstreams.ts';
-import { secretsOf } from './accounts.ts';
+import { secretsOf, tenantsWithAccounts } from './accounts.ts';
 import { Pool } from './pool.ts';
 import { upstreamSource } from './upstream-source.ts';
 import { Upstream, type UpstreamState } from './upstream.ts';
@@ -61,13 +61,17 @@ export class Upstreams {
       const { prefix, label, rename } = entry;
       names[name] = { prefix, rename, ...(label !== undefined && { label }) };
     }
-    const source = merge(sources, {
-      prefix: 'collisions',
+    const options = {
+      prefix: 'collisions' as const,
       own,
       names,
-      onClash: ({ source: upstream, name }) =>
+      onClash: ({ source: upstream, name }: NamedPlace) =>
         this.#parts.log('warn', `${upstream}.${name} is left out: its name is taken, and it has no prefix.`),
-    });
+    };
+    const tenants = tenantsWithAccounts(entries.map(([, entry]) => entry));
+    const source = mergeByGroup(sources, options, ({ tenant: { id } }) =>
+      tenants.has(id) ? id : EVERYBODY_ELSE,
+    );
     return { source, release: () => keys.splice(0).forEach((key) => this.#release(key)) };
   }
 

@@ -1,0 +1,43 @@
+import type { Caller } from '../caller.ts';
+import { merge, type MergedSource, type MergeOptions } from '../merge.ts';
+import type { PromptFace, ResourceFace, ToolSource } from '../source.ts';
+
+/**
+ * Makes one source of several that list different things to different groups of callers. Each group has names of its
+ * own, so that nobody sees from a name what only others are shown.
+ */
+export function mergeByGroup(
+  sources: Readonly<Record<string, ToolSource>>,
+  options: MergeOptions,
+  groupOf: (caller: Caller) => string,
+): MergedSource {
+  const groups = new Map<string, MergedSource>();
+  const groupNamed = (name: string): MergedSource => {
+    let group = groups.get(name);
+    if (!group) groups.set(name, (group = merge(sources, options)));
+    return group;
+  };
+  const of = (caller: Caller): MergedSource => groupNamed(groupOf(caller));
+  const { names, watch, resources, prompts } = groupNamed(EVERYBODY_ELSE);
+  const resourceFace: ResourceFace = {
+    list: (caller) => of(caller).resources!.list(caller),
+    templates: (caller) => of(caller).resources!.templates(caller),
+    find: (uri, caller) => of(caller).resources!.find(uri, caller),
+  };
+  const promptFace: PromptFace = {
+    list: (caller) => of(caller).prompts!.list(caller),
+    find: (name, caller) => of(caller).prompts!.find(name, caller),
+  };
+  return {
+    names,
+    list: (caller) => of(caller).list(caller),
+    find: (name, caller) => of(caller).find(name, caller),
+    call: (call) => of(call.caller).call(call),
+    ...(resources && { resources: resourceFace }),
+    ...(prompts && { prompts: promptFace }),
+    ...(watch && { watch }),
+  };
+}
+
+/** The group of all callers who see what everybody sees. */
+export const EVERYBODY_ELSE = '';

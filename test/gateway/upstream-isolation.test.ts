@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../src/index.ts';
+import { makeUp, said, serve, standard } from '../client/peers.ts';
+import { openCrib, type Crib, type Holder } from '../gateway.ts';
+import { propertyRuns } from '../property-runs.ts';
+import type { Peer } from '../behaviour/peer.ts';
+import { scripted } from './upstream-programs.ts';
+
+const mix = defineTool(
+  {
+    name: 'mix',
+    description: 'Says what it is given.',
+    input: z.object({ marker: z.string(), ms: z.number(), steps: z.number() }),
+  },
+  async ({ marker, ms, steps }, { progress }) => {
+    for (let step = 1; step <= steps; step++) {
+      progress(step, steps, `${marker} ${step}`);
+      await new Promise((resolve) => setTimeout(resolve, ms));
+    }
+    return `${marker} ${steps}`;
+  },
+);
+
+const CELLS = ['lines_old', 'lines_new', 'web_old', 'web_new'];
+
+/** One tool behind servers of both eras and over both transports. */
+async function openMixed(): Promise<Crib> {
+  const url = await serve([mix]);
+  const modern = scripted('mixing') as { args: string[] };
+  return openCrib({
+    config: {
+      mcpServers: {
+        lines_old: scripted('mixing', { tools: ['mix'] }),
+        lines_new: { ...modern, args: [...modern.args, '2026-07-28'], tools: ['mix'] } as never,
+        web_old: { url, protocol: '2025-11-25' },
+        web_new: { url },
+      },
+      stages: { rateLimit: false, concurrency: false, circuitBreak: false },
+    },
+  });
+}
+
+// Somebody of each tenant, and two who have the same name in different ones.
+const WHO = ['ada', 'cyn', 'other ada'] as const satisfies readonly Holder[];
+const markerOf = (who: number): string => `marker-of-${WHO[who]!.replaceAll(' ', '-')}-${who}`;
+
+interface Step {
+  readonly who: number;
+  readonly cell: number;
+  readonly ms: number;
+  readonly steps: number;
+}
+
+/** Makes one call with the same token as everybody, and checks that everything that came back is its own. */
+async function perform(peer: Peer, { who, cell, ms, steps }: Step): Promise<void> {
+  const marker = markerOf(who);
+  const heard: unknown[] = [];
+  const params = {
+    name: `${CELLS[cell]}__mix`,
+    arguments: { marker, ms, steps },
+    _meta: { progressToken: 'same' },
+  };
+  const result = await peer.result('tools/call', params, {
+    onNotification: (message) => heard.push(message),
+  });
+  expect(result['content']).toEqual([{ type: 'text', text: `${marker} ${steps}` }]);
+  if (steps > 0) expect(heard).not.toEqual([]);
+  for (const message of heard)
+    expect(message).toMatchObject({
+      params: { progressToken: 'same', message: expect.stringContaining(marker) },
+    });
+}
+
+test.each(['2026-07-28', '2025-11-25'])(
+  'calls of different tenants that are alike in everything never mix, whatever the servers speak (%s)',
+  { timeout: 120_000 },
+  async (version) => {
+    const crib = await openMixed();
+    const peers = await Promise.all(WHO.map((who) => crib.connect(who, { version })));
+    await Promise.all(
+      peers.map((peer, who) =>
+        Promise.all(CELLS.map((_, cell) => perform(peer, { who, cell, ms: 1, steps: 1 }))),
+      ),
+    );
+    const step = fc.record({
+      who: fc.nat(WHO.length - 1),
+      cell: fc.nat(CELLS.length - 1),
+      ms: fc.nat(3),
+      steps: fc.nat(3),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 20 }), async (steps) => {
+        await Promise.all(steps.map((one) => perform(peers[one.who]!, one)));
+      }),
+      { numRuns: propertyRuns(100) },
+    );
+    for (const [who, peer] of peers.entries())
+      for (const other of WHO.keys())
+        if (other !== who) expect(peer.wire.heard.join('\n')).not.toContain(markerOf(other));
+  },
+);
+
+test('a program that keeps something of its callers is started for each of them', async () => {
+  const crib = await openCrib({ config: { mcpServers: { desk: scripted('mixing') } } });
+  const [ada, bob, cyn] = await Promise.all([crib.connect('ada'), crib.connect('bob'), crib.connect('cyn')]);
+  await ada.call('mix', { marker: 'of ada', ms: 0, steps: 0 });
+  for (const [peer, text] of [
+    [ada, 'of ada'],
+    [bob, 'nothing'],
+    [cyn, 'nothing'],
+  ] as const)
+    expect((await peer.call('recall')).content[0]!.text).toBe(text);
+});
+
+/** A server that lists other tools to each account. */
+async function listing(toolsOf: (authorization: string) => readonly string[]): Promise<string> {
+  const { url } = await makeUp((got) => {
+    const { method } = got.body as { method: string };
+    const account = String(got.request.headers.authorization).replace('Bearer ', '');
+    const tools = toolsOf(account).map((name) => ({
+      name,
+      description: 'x',
+      inputSchema: { type: 'object' },
+    }));
+    if (method === 'tools/list') return got.reply({ tools, ttlMs: 0, cacheScope: 'public' });
+    if (method === 'tools/call') return got.reply(said(account.slice(0, 5)));
+    return standard(got);
+  });
+  return url;
+}
+
+const byTenant = { north: { bearer: 'north-account' }, south: { bearer: 'south-account' } };
+const namesOf = async (peer: Peer, params?: object): Promise<unknown[]> =>
+  (await peer.list({ ...params })).tools.map(({ name }) => name);
+
+test('a tool that only another tenant sees changes no name, whoever lists first', async () => {
+  const first = await listing(() => ['search']);
+  const second = await listing((account) => (account === 'north-account' ? ['search', 'more'] : ['more']));
+  const crib = await openCrib({
+    config: { mcpServers: { a: { url: first }, b: { url: second, credential: { byTenant } } } },
+  });
+  const [ada, cyn] = await Promise.all([crib.connect('ada'), crib.connect('cyn')]);
+  expect(await namesOf(ada)).toEqual(['a__search', 'b__search', 'more']);
+  expect(await namesOf(cyn)).toEqual(['more', 'search']);
+  expect((await cyn.call('search')).content[0]!.text).toBe('undef');
+  expect((await cyn.call('more')).content[0]!.text).toBe('south');
+  expect((await ada.call('b__search')).content[0]!.text).toBe('north');
+  const refused = await cyn.error('tools/call', { name: 'b__search', arguments: {} });
+  expect(refused.message).toBe('Unknown tool: b__search');
+});
+
+test('a place in the list of one tenant shows another tenant nothing of it', async () => {
+  const url = await listing((account) =>
+    ['one', 'two', 'three'].map((name) => `${name}_${account.slice(0, 5)}`),
+  );
+  const crib = await openCrib({
+    config: { mcpServers: { web: { url, credential: { byTenant } } }, server: { pageSize: 1 } },
+  });
+  const [ada, cyn] = await Promise.all([crib.connect('ada'), crib.connect('cyn')]);
+  const { nextCursor: cursor } = (await ada.list()) as { nextCursor?: string };
+  expect(cursor).toBeTypeOf('string');
+  const answer = await cyn.request('tools/list', { cursor });
+  expect(JSON.stringify(answer)).not.toContain('north');
+});
