@@ -129,6 +129,12 @@ const governed = {
     .max(604_800)
     .default(86_400)
     .describe('After how long a connection or process is replaced, between calls.'),
+  maxMessageBytes: z
+    .int()
+    .min(1_000)
+    .max(1_000_000_000)
+    .default(4_194_304)
+    .describe('The largest message that is taken from it, in bytes.'),
   warm: z
     .boolean()
     .default(false)

@@ -18,7 +18,7 @@ export function mergeByGroup(
     return group;
   };
   const of = (caller: Caller): MergedSource => groupNamed(groupOf(caller));
-  const { names, watch, resources, prompts } = groupNamed(EVERYBODY_ELSE);
+  const others = groupNamed(EVERYBODY_ELSE);
   const resourceFace: ResourceFace = {
     list: (caller) => of(caller).resources!.list(caller),
     templates: (caller) => of(caller).resources!.templates(caller),
@@ -29,13 +29,13 @@ export function mergeByGroup(
     find: (name, caller) => of(caller).prompts!.find(name, caller),
   };
   return {
-    names,
+    names: others.names,
     list: (caller) => of(caller).list(caller),
     find: (name, caller) => of(caller).find(name, caller),
     call: (call) => of(call.caller).call(call),
-    ...(resources && { resources: resourceFace }),
-    ...(prompts && { prompts: promptFace }),
-    ...(watch && { watch }),
+    ...(others.resources && { resources: resourceFace }),
+    ...(others.prompts && { prompts: promptFace }),
+    watch: (listener) => others.watch?.(listener) ?? (() => {}),
   };
 }
 

@@ -17,6 +17,9 @@ export interface OpenParts {
   readonly onErrorText: (text: string) => void;
 }
 
+// No honest list needs more; each page may be as large as a message.
+const MAX_PAGES = 50;
+
 /** Connects to an upstream with its own credential. */
 export async function openClient(parts: OpenParts): Promise<Opened> {
   const { entry, account, version } = parts;
@@ -28,6 +31,7 @@ export async function openClient(parts: OpenParts): Promise<Opened> {
       connectMs: entry.connectSeconds * 1000,
       listMs: entry.connectSeconds * 1000,
     },
+    limits: { messageBytes: entry.maxMessageBytes, pages: MAX_PAGES },
     // The stages check both, and what they refuse is on record.
     checkArguments: false,
     checkResults: 'off',

@@ -138,6 +138,7 @@ export class Line {
   #failures = 0;
   #retryAt = -Infinity;
   #isRetired = false;
+  #isAsking = false;
   usedAt = 0;
 
   constructor(plan: LinePlan, pool: Pool, clock: Clock) {
@@ -206,6 +207,23 @@ export class Line {
   /** Notes that the upstream answered, so that the next failure is the first one. */
   noteAnswer(): void {
     this.#failures = 0;
+  }
+
+  /** Asks a program that let a call time out whether it is still there, and ends it where it says nothing. */
+  async askAlive(waitMs: number): Promise<void> {
+    const opened = this.#opened;
+    if (!opened || this.#isAsking) return;
+    this.#isAsking = true;
+    const { client } = opened;
+    const question = client.server.era === 'modern' ? 'server/discover' : 'ping';
+    try {
+      await client.request(question, {}, { timeoutMs: waitMs });
+    } catch (error) {
+      const isSilent = error instanceof ToolcribError && error.code === 'timed_out';
+      if (isSilent && this.#opened === opened) this.#fail(error);
+    } finally {
+      this.#isAsking = false;
+    }
   }
 
   /** Closes it where it was not used for long, or is too old. */

@@ -46,6 +46,9 @@ export interface UpstreamState {
   readonly remedy: string | undefined;
 }
 
+// How long a program that let a call time out has to say anything at all.
+const ALIVE_MS = 5_000;
+
 /** One server behind the gateway: its connections, what it offers, how it stands. Nothing happens before its use. */
 export class Upstream {
   readonly name: string;
@@ -130,16 +133,24 @@ export class Upstream {
   }
 
   async #run(call: Call, account: Account): Promise<Result> {
+    let line: Line | undefined;
     try {
-      const line = this.#lineOf(call, account);
+      line = this.#lineOf(call, account);
       const result = await line.use((client) => client.call(call));
       line.noteAnswer();
       return result;
     } catch (error) {
+      if (isTimeout(error)) this.#doubt(line);
       throw upstreamFailure(error, this.name);
     } finally {
       this.#gate.leave();
     }
+  }
+
+  // A program that hangs would keep its callers waiting for ever; one that is only slow answers this.
+  #doubt(line: Line | undefined): void {
+    const { entry } = this;
+    if ('command' in entry) void line?.askAlive(Math.min(ALIVE_MS, entry.timeoutSeconds * 1000));
   }
 
   // Only what keeps nothing of its callers is shared between them.
@@ -217,6 +228,10 @@ export class Upstream {
   #warn(text: string): void {
     this.#log.say('warn', `${this.name}: ${text}`);
   }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof ToolcribError && error.code === 'timed_out';
 }
 
 function reasonOf(error: unknown): string {

@@ -1,0 +1,242 @@
+import { expect, test } from 'vitest';
+import { defineTool } from '../../src/index.ts';
+import { hostileActs } from '../client/hostile-acts.ts';
+import { ECHO, makeUp, said, serve, standard, type Got } from '../client/peers.ts';
+import { openCrib, type Crib } from '../gateway.ts';
+import type { Peer, ToolResult } from '../behaviour/peer.ts';
+import { within } from '../within.ts';
+import { scripted } from './upstream-programs.ts';
+
+const TEXTS: Readonly<Record<string, string>> = {
+  timed_out: 'evil did not answer in time.',
+  invalid_answer: 'evil sent an answer that cannot be used.',
+  upstream_unavailable: 'evil is not answering; try again later.',
+};
+const noBreaker = { circuitBreak: false } as const;
+const good = defineTool({ name: 'other', description: 'Is good.' }, () => 'other');
+const tight = { timeoutSeconds: 0.5, maxMessageBytes: 100_000 };
+const namesOf = async (peer: Peer): Promise<unknown[]> => (await peer.list()).tools.map(({ name }) => name);
+
+/** Calls a hostile tool while a good one of another server is called again and again. */
+async function besides(peer: Peer, name: string, args = {}): Promise<ToolResult> {
+  const state = { isOver: false };
+  const others = (async () => {
+    while (!state.isOver) expect((await peer.call('other')).content[0]!.text).toBe('other');
+  })();
+  const result = await within(8_000, `${name} to end`, peer.call(name, args));
+  state.isOver = true;
+  await others;
+  return result;
+}
+
+test.each(hostileActs)('C9 a server over HTTP that %s', async (_title, act, code) => {
+  let isHostile = true;
+  let sent = 0;
+  const server = await makeUp((got) => {
+    if (got.body['method'] !== 'tools/call') return standard(got);
+    got.response.on('close', () => (sent = got.response.socket?.bytesWritten ?? sent));
+    return isHostile ? act(got) : got.reply(said('well behaved'));
+  });
+  const crib = await openCrib({
+    config: {
+      mcpServers: {
+        evil: { url: server.url, ...tight, timeoutSeconds: code === 'timed_out' ? 0.5 : 10 },
+        web: { url: await serve([good]) },
+      },
+      stages: noBreaker,
+    },
+  });
+  const ada = await crib.connect('ada');
+  await ada.list();
+  const result = await besides(ada, 'echo', { text: 'x' });
+  expect(result.isError).toBe(true);
+  expect(result.content[0]!.text).toBe(TEXTS[code]);
+  expect(crib.rowsOf('evil.echo').at(-1)!['outcome']).toBe(code);
+  // What is not taken is not read either.
+  expect(sent).toBeLessThan(20_000_000);
+  isHostile = false;
+  expect((await ada.call('echo')).content[0]!.text).toBe('well behaved');
+});
+
+test('C9 a program that does everything wrong fails its calls within their time, and nobody else', async () => {
+  const crib = await openCrib({
+    config: {
+      mcpServers: { evil: scripted('hostile', tight), web: { url: await serve([good]) } },
+      stages: noBreaker,
+    },
+  });
+  const ada = await crib.connect('ada');
+  await ada.list();
+  const texts: Record<string, string> = {};
+  const acts = ['never', 'wrong_id', 'wrong_type', 'garbage', 'notifications', 'drip', 'half', 'long_line'];
+  for (const name of acts) texts[name] = (await besides(ada, name)).content[0]!.text;
+  const { half, ...others } = texts;
+  expect(half).toBe(TEXTS['upstream_unavailable']);
+  for (const text of Object.values(others)) expect(text).toBe(TEXTS['timed_out']);
+  expect(crib.logged.length).toBeLessThan(210);
+  await within(8_000, 'the gateway to close', crib.gateway.close());
+});
+
+test('a program that hangs is replaced after a call timed out; one that is only slow is kept', async () => {
+  const crib = await openCrib({
+    config: {
+      mcpServers: { evil: scripted('hostile', { timeoutSeconds: 0.3 }) },
+      stages: noBreaker,
+    },
+  });
+  const ada = await crib.connect('ada');
+  const first = (await ada.call('pid')).content[0]!.text;
+  expect((await ada.call('never')).content[0]!.text).toBe(TEXTS['timed_out']);
+  expect((await ada.call('pid')).content[0]!.text).toBe(first);
+  expect((await ada.call('stop')).content[0]!.text).toBe(TEXTS['timed_out']);
+  await expect
+    .poll(async () => (await ada.call('pid')).content[0]!.text, { timeout: 10_000 })
+    .not.toBeOneOf([first, TEXTS['timed_out'], TEXTS['upstream_unavailable']]);
+});
+
+test('C9 a result that is not as its tool promised is refused', async () => {
+  const tool = {
+    ...ECHO,
+    outputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+  };
+  const crib = await openListing([tool], (got) =>
+    got.reply({ ...said('x'), structuredContent: { n: 'seven' } }),
+  );
+  const ada = await crib.connect('ada');
+  const answer = await ada.request('tools/call', { name: 'echo', arguments: {} });
+  expect(JSON.stringify(answer)).not.toContain('seven');
+  expect(crib.rowsOf('evil.echo').at(-1)!['outcome']).not.toBe('done');
+});
+
+/** A gateway in front of a server that lists these tools, beside a good one. */
+async function openListing(
+  tools: readonly object[],
+  call: (got: Got) => void = (got) => got.reply(said('x')),
+): Promise<Crib> {
+  const server = await makeUp((got) => {
+    const { method } = got.body;
+    if (method === 'tools/list') return got.reply({ tools, ttlMs: 0, cacheScope: 'private' });
+    return method === 'tools/call' ? call(got) : standard(got);
+  });
+  return openCrib({
+    offers: [defineTool({ name: 'sql', description: 'Is ours.' }, () => 'ours')],
+    config: {
+      mcpServers: { evil: { url: server.url, connectSeconds: 5 }, web: { url: await serve([good]) } },
+    },
+  });
+}
+
+const named = (name: string): object => ({ name, description: 'x', inputSchema: { type: 'object' } });
+
+test('C5 no name of another server is taken for one of ours, or for another', async () => {
+  const looks = [
+    'Sql',
+    'ｓｑｌ',
+    'ſql',
+    'sql',
+    'web__other',
+    'other',
+    'Other',
+    'a b',
+    'a.b',
+    'a_b',
+    'x'.repeat(200),
+  ];
+  const crib = await openListing(looks.map(named));
+  const ada = await crib.connect('ada');
+  const names = (await namesOf(ada)) as string[];
+  expect(names).toContain('sql');
+  for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+  expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
+  expect((await ada.call('sql')).content[0]!.text).toBe('ours');
+  // The good server's tool is there under some name, and no name of the hostile one leads to it.
+  const said_ = await Promise.all(names.map(async (name) => (await ada.call(name)).content[0]!.text));
+  expect(said_.filter((text) => text === 'ours')).toHaveLength(1);
+  expect(said_.filter((text) => text === 'other')).toHaveLength(1);
+  expect(names[said_.indexOf('other')]).toMatch(/other/);
+});
+
+test('C8 tools with schemas that nobody could check are left out, the others are served', async () => {
+  const deep = JSON.parse(`${'{"items":'.repeat(100)}{}${'}'.repeat(100)}`) as object;
+  const wide = { anyOf: Array.from({ length: 3_000 }, (_, index) => ({ const: index })) };
+  const bombs = {
+    deep: { type: 'object', properties: { a: deep } },
+    wide: { type: 'object', properties: { a: wide } },
+    remote: { type: 'object', properties: { a: { $ref: 'http://127.0.0.1:1/x' } } },
+    loop: { type: 'object', properties: { a: { $ref: '#/properties/a' } } },
+    pattern: { type: 'object', properties: { a: { type: 'string', pattern: '(a+)+$(?=b)' } } },
+    array: { type: 'array' },
+    text: 'object',
+  };
+  const tools = Object.entries(bombs).map(([name, inputSchema]) => ({ ...named(name), inputSchema }));
+  const crib = await openListing([...tools, named('fine')]);
+  const ada = await crib.connect('ada');
+  expect(await namesOf(ada)).toEqual(['fine', 'other', 'sql']);
+});
+
+test('C9 a list without end, or with far too much in it, delays and displaces nothing', async () => {
+  const crib = await openListing(Array.from({ length: 5_000 }, (_, index) => named(`t${index}`)));
+  const ada = await crib.connect('ada');
+  await ada.list();
+  const tools = await crib.gateway.toolsOf({
+    id: 'ada',
+    tenant: { id: 'north' },
+    roles: ['staff'],
+    scopes: [],
+  } as never);
+  expect(tools).toHaveLength(2_002);
+  expect(crib.logged.map(({ message }) => message)).toContain(
+    'evil: It lists 5000 tools; only the first 2000 are used.',
+  );
+});
+
+test('C9 pages without end are given up, and the other servers are listed', async () => {
+  let pages = 0;
+  const server = await makeUp((got) => {
+    if (got.body['method'] !== 'tools/list') return standard(got);
+    return got.reply({
+      tools: [named(`t${pages}`)],
+      nextCursor: String(++pages),
+      ttlMs: 0,
+      cacheScope: 'private',
+    });
+  });
+  const crib = await openCrib({
+    config: { mcpServers: { evil: { url: server.url }, web: { url: await serve([good]) } } },
+  });
+  const ada = await crib.connect('ada');
+  expect(await namesOf(ada)).toEqual(['other']);
+  expect(pages).toBeLessThanOrEqual(50);
+});
+
+test.each([
+  ['is no list', { tools: 'all' }],
+  ['has entries that are no tools', { tools: [null, 7, { name: 7 }, { name: '' }, named('fine')] }],
+])('C9 a list of tools that %s takes nothing away from others', async (_title, answer) => {
+  const server = await makeUp((got) => {
+    if (got.body['method'] !== 'tools/list') return standard(got);
+    return got.reply({ ...answer, ttlMs: 0, cacheScope: 'private' });
+  });
+  const crib = await openCrib({
+    config: { mcpServers: { evil: { url: server.url }, web: { url: await serve([good]) } } },
+  });
+  const ada = await crib.connect('ada');
+  expect(await namesOf(ada)).toContain('other');
+  expect(await namesOf(ada)).not.toContain('');
+});
+
+test('B6 a server that redirects gets no credential sent elsewhere, and is only not answering', async () => {
+  const elsewhere = await makeUp((got) => got.reply({}));
+  const server = await makeUp((got) => void got.response.writeHead(307, { location: elsewhere.url }).end());
+  const crib = await openCrib({
+    config: {
+      mcpServers: {
+        evil: { url: server.url, credential: { bearer: 'evil-credential-1234' } },
+        web: { url: await serve([good]) },
+      },
+    },
+  });
+  const ada = await crib.connect('ada');
+  expect(await namesOf(ada)).toEqual(['other']);
+  expect(elsewhere.got).toEqual([]);
+});
