@@ -145,12 +145,18 @@ test('a tenant has no more processes than it may, idle ones make way, and others
   // Each has a process of its own: that of ada made way.
   expect((await bob.call('pid')).content[0]!.text).not.toBe(pid);
   const stop = new AbortController();
-  const waiting = bob.call('wait', {}, { signal: stop.signal }).catch(() => undefined);
-  await expect
-    .poll(async () => (await ada.call('pid')).content[0]!.text, { timeout: 5_000 })
-    .toBe('desk has no free connection; try again in a moment.');
+  let waiting: Promise<unknown> = Promise.resolve();
+  const begun = new Promise<void>((resolve) => {
+    const params = { name: 'wait', arguments: {}, _meta: { progressToken: 1 } };
+    const options = { signal: stop.signal, onNotification: () => resolve() };
+    waiting = bob.request('tools/call', params, options).catch(() => undefined);
+  });
+  await within(10_000, 'the call of bob to begin', begun);
+  expect((await ada.call('pid')).content[0]!.text).toBe(
+    'desk has no free connection; try again in a moment.',
+  );
   expect((await cyn.call('pid')).content[0]!.text).toMatch(/^\d+$/);
   stop.abort();
   await crib.gateway.close();
-  await within(5_000, 'the call to end', Promise.resolve(waiting));
+  await within(5_000, 'the call to end', waiting);
 });

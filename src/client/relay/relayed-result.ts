@@ -11,7 +11,8 @@ import type { Received } from '../exchange.ts';
 
 /** What another server answered, in the terms of a source; all that is not of that connection alone is kept. */
 export function relayedResult(received: Received, kind: Call['kind']): Done | Failed {
-  const { resultType: _type, ttlMs: _ttl, cacheScope: _scope, _meta, ...body } = received.result;
+  const { resultType, ttlMs: _ttl, cacheScope: _scope, _meta, ...body } = received.result;
+  if (resultType !== undefined && resultType !== 'complete') throw unclear('a result of an unknown kind');
   const meta = isObject(_meta) ? ownMeta(_meta) : undefined;
   const around = { ...(meta && { meta }), relayed: relayedOf(received) };
   return kind === 'tool' ? toolEnding(body, around) : { ...readingEnding(body, kind), ...around };
