@@ -10,6 +10,10 @@ import { createPrivateFolder } from './private-folder.ts';
 
 /** What a connection to an upstream is opened with. */
 export interface OpenParts {
+  /** What people who are asked something read as the one who asks. */
+  readonly name: string;
+  /** What the client declared that the connection is for; nothing where it is for several. */
+  readonly capabilities: Readonly<Record<string, unknown>>;
   readonly entry: UpstreamEntry;
   readonly account: Account;
   readonly version: string;
@@ -22,10 +26,12 @@ const MAX_PAGES = 50;
 
 /** Connects to an upstream with its own credential. */
 export async function openClient(parts: OpenParts): Promise<Opened> {
-  const { entry, account, version } = parts;
+  const { name, capabilities, entry, account, version } = parts;
   const options: ClientOptions = {
     info: { name: 'toolcrib', version },
     protocol: entry.protocol,
+    askedBy: name,
+    capabilities,
     timeouts: {
       callMs: entry.timeoutSeconds * 1000,
       connectMs: entry.connectSeconds * 1000,

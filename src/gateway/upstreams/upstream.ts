@@ -1,4 +1,5 @@
 import type { Client } from '../../client/client.ts';
+import { relayedCapabilities } from '../../client/relay/relayed-capabilities.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -44,6 +45,12 @@ export interface UpstreamState {
   readonly tools: number;
   readonly reason: string | undefined;
   readonly remedy: string | undefined;
+}
+
+/** A connection that is one caller's alone, and what its client declared. */
+interface OwnLine {
+  readonly caller: Caller;
+  readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
 // How long a program that let a call time out has to say anything at all.
@@ -156,8 +163,8 @@ export class Upstream {
   // Only what keeps nothing of its callers is shared between them.
   #lineOf(call: Call, account: Account): Line {
     if (this.#catalog(account).era === 'modern') return this.#line(account, undefined);
-    const profile = canonicalJson(call.client.capabilities);
-    return this.#line(account, { caller: call.caller, profile });
+    const { caller, client } = call;
+    return this.#line(account, { caller, capabilities: relayedCapabilities(client.capabilities, 'awaited') });
   }
 
   #catalog(account: Account): Catalog {
@@ -181,9 +188,12 @@ export class Upstream {
     return catalog;
   }
 
-  #line(account: Account, own: { readonly caller: Caller; readonly profile: string } | undefined): Line {
+  #line(account: Account, own: OwnLine | undefined): Line {
     if (this.#isClosed) throw new ToolcribError('upstream_unavailable', `${this.name} is no longer served.`);
-    const key = JSON.stringify([account.key, ...(own ? [ownerOf(own.caller), own.profile] : [])]);
+    const key = JSON.stringify([
+      account.key,
+      ...(own ? [ownerOf(own.caller), canonicalJson(own.capabilities)] : []),
+    ]);
     let line = this.#lines.get(key);
     if (!line || line.isRetired) {
       const { entry, name } = this;
@@ -192,7 +202,7 @@ export class Upstream {
         tenant: own?.caller.tenant.id,
         idleMs: entry.warm && !own ? Infinity : entry.idleSeconds * 1000,
         lifetimeMs: entry.lifetimeSeconds * 1000,
-        open: () => this.#open(account),
+        open: () => this.#open(account, own?.capabilities ?? {}),
         onOpened: (client) => this.#opened(client, account),
         onEnded: (error) => this.#ended(error),
       });
@@ -201,11 +211,18 @@ export class Upstream {
     return line;
   }
 
-  async #open(account: Account): Promise<Opened> {
+  async #open(account: Account, capabilities: Readonly<Record<string, unknown>>): Promise<Opened> {
     const { entry, version } = this.#parts;
     // Loaded with the first connection: a gateway without upstreams in use pays nothing for them.
     const { openClient } = await import('./open-client.ts');
-    return openClient({ entry, account, version, onErrorText: this.#log.errorOutput() });
+    return openClient({
+      name: this.name,
+      capabilities,
+      entry,
+      account,
+      version,
+      onErrorText: this.#log.errorOutput(),
+    });
   }
 
   #opened(client: Client, account: Account): void {

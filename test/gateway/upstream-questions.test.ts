@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../src/index.ts';
+import { open, serve } from '../client/peers.ts';
+import { openCrib } from '../gateway.ts';
+import { scripted, workbench } from './upstream-programs.ts';
+
+const fill = defineTool({ name: 'fill', description: 'Asks.' }, async (_args, { elicit }) => {
+  const { content } = await elicit({ message: 'Colour?', schema: z.object({ colour: z.string() }) });
+  return String((content as { colour: string }).colour);
+});
+
+const near = ['2026-07-28', '2025-11-25', '2025-06-18'];
+const far = ['2026-07-28', '2025-11-25', '2025-06-18'];
+
+test.each(near.flatMap((protocol) => far.map((spoken) => [protocol, spoken] as const)))(
+  'a person behind a client of %s is asked by a server of %s, reads who asks, and its answer arrives',
+  async (protocol, spoken) => {
+    const url = await serve([fill]);
+    const crib = await openCrib({ config: { mcpServers: { paint: { url, protocol: spoken as never } } } });
+    const asked: string[] = [];
+    const client = await open(crib.url, {
+      protocol,
+      headers: { authorization: `Bearer ${crib.keys.ada}` },
+      handlers: {
+        form: ({ message }) => {
+          asked.push(message);
+          return { action: 'accept', content: { colour: 'red' } };
+        },
+      },
+    });
+    expect(await client.callTool('fill').text()).toBe('red');
+    expect(asked).toEqual(['paint: Colour?']);
+  },
+);
+
+test('a program is declared what the client of each call can do, and no more', async () => {
+  const crib = await openCrib({
+    config: { mcpServers: { desk: workbench({ protocol: '2025-11-25', tools: ['fill', 'plain'] }) } },
+  });
+  const headers = { authorization: `Bearer ${crib.keys.ada}` };
+  const able = await open(crib.url, {
+    headers,
+    handlers: { form: () => ({ action: 'accept', content: { colour: 'blue' } }) },
+  });
+  const unable = await open(crib.url, { headers });
+  expect(await able.callTool('fill').text()).toBe('blue');
+  expect((await unable.callTool('fill')).isError).toBe(true);
+  expect(await unable.callTool('plain').text()).toBe('plain');
+});
+
+test('a call that waits for a person keeps its program, however idle that is', async () => {
+  const crib = await openCrib({
+    config: {
+      mcpServers: {
+        desk: workbench({ protocol: '2025-11-25', tools: ['fill'], idleSeconds: 0.1 }),
+        other: scripted('crashing', { tools: ['pid'], idleSeconds: 0.1 }),
+      },
+    },
+  });
+  const headers = { authorization: `Bearer ${crib.keys.ada}` };
+  let first = '';
+  const client = await open(crib.url, {
+    headers,
+    handlers: {
+      // Until an idle program was ended and started again; asked seldom, since a used one is not idle.
+      form: async () => {
+        const pidNow = (): Promise<string> => client.callTool('pid').text();
+        await expect.poll(pidNow, { timeout: 15_000, interval: 1_200 }).not.toBe(first);
+        return { action: 'accept', content: { colour: 'green' } };
+      },
+    },
+  });
+  first = await client.callTool('pid').text();
+  expect(await client.callTool('fill').text()).toBe('green');
+});
