@@ -6,8 +6,8 @@ import { openCrib } from '../gateway.ts';
 import { scripted, workbench } from './upstream-programs.ts';
 
 const fill = defineTool({ name: 'fill', description: 'Asks.' }, async (_args, { elicit }) => {
-  const { content } = await elicit({ message: 'Colour?', schema: z.object({ colour: z.string() }) });
-  return String((content as { colour: string }).colour);
+  const answer = await elicit({ message: 'Colour?', schema: z.object({ colour: z.string() }) });
+  return answer.action === 'accept' ? answer.content.colour : answer.action;
 });
 
 const near = ['2026-07-28', '2025-11-25', '2025-06-18'];

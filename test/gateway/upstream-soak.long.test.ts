@@ -1,0 +1,157 @@
+import { readdirSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { createServer, defineTool, ToolRegistry } from '../../src/index.ts';
+import { listen } from '../../src/node.ts';
+import { openCrib, type Crib } from '../gateway.ts';
+import type { Peer } from '../behaviour/peer.ts';
+import { childrenOf, commandOf } from './process-counts.ts';
+import { scripted } from './upstream-programs.ts';
+
+// More by hand: TOOLCRIB_SOAK_CALLS=100000, and TOOLCRIB_SOAK_SEED for the same run again.
+const CALLS = Number(process.env['TOOLCRIB_SOAK_CALLS'] ?? 4_000);
+const SEED = Number(process.env['TOOLCRIB_SOAK_SEED'] ?? Date.now() % 1_000_000);
+const CALL_SECONDS = 1;
+const AT_ONCE = 16;
+
+/** What is held of the machine. */
+interface Holdings {
+  readonly children: number;
+  readonly zombies: number;
+  readonly descriptors: number;
+  readonly heapMb: number;
+}
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+function holdings(): Holdings {
+  collect();
+  const { alive, zombies } = childrenOf(process.pid);
+  return {
+    // The one that ends programs after a crash stays.
+    children: alive.filter((pid) => commandOf(pid)[0] !== '/bin/sh').length,
+    zombies,
+    descriptors: readdirSync('/proc/self/fd').length,
+    heapMb: process.memoryUsage().heapUsed / 1_048_576,
+  };
+}
+
+// A generator of our own, so that a run can be repeated.
+function createRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+const echo = defineTool({ name: 'work', description: 'Works.' }, () => 'worked');
+
+/** Serves a tool on a port that stays the same when it is started again. */
+async function startWeb(port = 0): Promise<{ url: string; port: number; close: () => Promise<void> }> {
+  const source = new ToolRegistry().registerTool(echo);
+  const listening = await listen(createServer({ name: 'web', source, log: () => {} }), { port });
+  const { url } = listening;
+  return { url, port: Number(new URL(url).port), close: () => listening.close(0) };
+}
+
+const STEADY = ['web_0', 'lines_0'];
+const NAMES = Array.from({ length: 5 }, (_, index) => [`web_${index}`, `lines_${index}`]).flat();
+
+function configOf(webs: readonly { readonly url: string }[], round: number): object {
+  const shared = { timeoutSeconds: CALL_SECONDS, idleSeconds: 1, prefix: 'always' };
+  const entries = webs.flatMap(({ url }, index) => [
+    [`web_${index}`, { url, ...shared }],
+    [`lines_${index}`, scripted('soaking', shared)],
+  ]);
+  return {
+    mcpServers: Object.fromEntries(entries) as object,
+    // Changes with each reload, and touches no connection.
+    server: { instructions: `Round ${round}.` },
+    stages: { circuitBreak: false, rateLimit: false, audit: false },
+  };
+}
+
+/** Makes one call and tells what came of it. */
+async function callOne(peer: Peer, server: string, tool: string): Promise<{ text: string; ms: number }> {
+  const at = performance.now();
+  const { content } = await peer.call(`${server}__${tool}`);
+  return { text: content[0]!.text, ms: performance.now() - at };
+}
+
+test(
+  `calls over ten servers that crash, hang, restart and are reloaded leave nothing behind (seed ${SEED})`,
+  { timeout: 60_000 + CALLS * 50 },
+  async () => {
+    const random = createRandom(SEED);
+    const webs = await Promise.all(Array.from({ length: 5 }, () => startWeb()));
+    const crib: Crib = await openCrib({ open: false, config: configOf(webs, 0) });
+    const peers = await Promise.all((['ada', 'bob', 'cyn'] as const).map((who) => crib.connect(who)));
+    for (const peer of peers) for (const name of NAMES) await callOne(peer, name, 'work');
+    await settle();
+    const before = holdings();
+    const failed = { steady: 0, untyped: [] as string[], late: [] as string[] };
+    const counts = { calls: 0, crashes: 0, hangs: 0, failed: 0, restarts: 0, reloads: 0 };
+    const one = async (): Promise<void> => {
+      const server = NAMES[Math.floor(random() * NAMES.length)]!;
+      const dice = random();
+      const isProgram = server.startsWith('lines') && !STEADY.includes(server);
+      const tool = isProgram && dice < 0.02 ? 'crash' : isProgram && dice < 0.025 ? 'hang' : 'work';
+      if (tool === 'crash') counts.crashes++;
+      if (tool === 'hang') counts.hangs++;
+      const { text, ms } = await callOne(peers[Math.floor(random() * peers.length)]!, server, tool);
+      counts.calls++;
+      if (text === 'worked') return;
+      counts.failed++;
+      if (STEADY.includes(server)) failed.steady++;
+      if (!new RegExp(`^${server} (?:is not answering|did not answer in time)`).test(text))
+        failed.untyped.push(text);
+      if (ms > 1_000 * (CALL_SECONDS + 1)) failed.late.push(`${server} ${tool} ${ms}`);
+    };
+    const disturb = async (): Promise<void> => {
+      const at = 1 + Math.floor(random() * 4);
+      if (random() < 0.5) {
+        counts.restarts++;
+        const { port, close } = webs[at]!;
+        await close();
+        webs[at] = await startWeb(port);
+      } else {
+        crib.configure(configOf(webs, ++counts.reloads));
+        await crib.reload();
+      }
+    };
+    const workers = Array.from({ length: AT_ONCE }, async () => {
+      while (counts.calls < CALLS) await one();
+    });
+    const state = { isOver: false };
+    const disturbing = (async () => {
+      while (!state.isOver) {
+        await disturb();
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+    })();
+    await Promise.all(workers);
+    state.isOver = true;
+    await disturbing;
+    await settle();
+    const after = holdings();
+    console.log(
+      JSON.stringify({ counts, before, after, failed: { ...failed, untyped: failed.untyped.slice(0, 5) } }),
+    );
+    expect(failed).toEqual({ steady: 0, untyped: [], late: [] });
+    expect(after.zombies).toBe(0);
+    expect(after.children).toBe(before.children);
+    expect(after.descriptors).toBeLessThanOrEqual(before.descriptors + 5);
+    expect(after.heapMb).toBeLessThan(before.heapMb + 30);
+    await crib.gateway.close();
+    for (const web of webs) await web.close();
+    expect(childrenOf(process.pid).zombies).toBe(0);
+  },
+);
+
+/** Waits until everything that is idle is closed. */
+async function settle(): Promise<void> {
+  await expect.poll(() => holdings().children, { timeout: 20_000, interval: 200 }).toBe(0);
+}
