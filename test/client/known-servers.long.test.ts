@@ -8,21 +8,10 @@ import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { Cancelled, connect, type Client, type HttpOptions } from '../../src/index.ts';
 import { connectStdio } from '../../src/node.ts';
 import { startNode } from '../behaviour/child.ts';
-import { cache, INSTALL_MS, installInto } from '../interop/install.ts';
+import { INSTALL_MS, installInto } from '../interop/install.ts';
+import { folder, packages, QUIET } from '../interop/known-servers.ts';
 import { within } from '../within.ts';
 
-const folder = join(cache, 'known-servers');
-const packages = {
-  '@modelcontextprotocol/server-everything': '2026.8.31',
-  '@modelcontextprotocol/server-filesystem': '2026.8.31',
-  '@modelcontextprotocol/server-memory': '2026.8.31',
-  '@modelcontextprotocol/server-sequential-thinking': '2026.8.31',
-  '@modelcontextprotocol/server-basic-vanillajs': '2.0.3',
-  '@upstash/context7-mcp': '4.1.1',
-  fastmcp: '4.20.16',
-};
-// Nothing is told to anybody about these runs.
-const QUIET = { DO_NOT_TRACK: '1', OTEL_SDK_DISABLED: 'true' };
 const LONG_MS = 90_000;
 
 let missing: string | undefined;

@@ -57,7 +57,7 @@ async function startWeb(port = 0): Promise<{ url: string; port: number; close: (
   return { url, port: Number(new URL(url).port), close: () => listening.close(0) };
 }
 
-const STEADY = ['web_0', 'lines_0'];
+const STEADY = new Set(['web_0', 'lines_0']);
 const NAMES = Array.from({ length: 5 }, (_, index) => [`web_${index}`, `lines_${index}`]).flat();
 
 function configOf(webs: readonly { readonly url: string }[], round: number): object {
@@ -70,7 +70,7 @@ function configOf(webs: readonly { readonly url: string }[], round: number): obj
     mcpServers: Object.fromEntries(entries) as object,
     // Changes with each reload, and touches no connection.
     server: { instructions: `Round ${round}.` },
-    stages: { circuitBreak: false, rateLimit: false, audit: false },
+    stages: { circuitBreak: false, rateLimit: false, concurrency: false },
   };
 }
 
@@ -87,7 +87,7 @@ test(
   async () => {
     const random = createRandom(SEED);
     const webs = await Promise.all(Array.from({ length: 5 }, () => startWeb()));
-    const crib: Crib = await openCrib({ open: false, config: configOf(webs, 0) });
+    const crib: Crib = await openCrib({ config: configOf(webs, 0) });
     const peers = await Promise.all((['ada', 'bob', 'cyn'] as const).map((who) => crib.connect(who)));
     for (const peer of peers) for (const name of NAMES) await callOne(peer, name, 'work');
     await settle();
@@ -97,7 +97,7 @@ test(
     const one = async (): Promise<void> => {
       const server = NAMES[Math.floor(random() * NAMES.length)]!;
       const dice = random();
-      const isProgram = server.startsWith('lines') && !STEADY.includes(server);
+      const isProgram = server.startsWith('lines') && !STEADY.has(server);
       const tool = isProgram && dice < 0.02 ? 'crash' : isProgram && dice < 0.025 ? 'hang' : 'work';
       if (tool === 'crash') counts.crashes++;
       if (tool === 'hang') counts.hangs++;
@@ -105,7 +105,7 @@ test(
       counts.calls++;
       if (text === 'worked') return;
       counts.failed++;
-      if (STEADY.includes(server)) failed.steady++;
+      if (STEADY.has(server)) failed.steady++;
       if (!new RegExp(`^${server} (?:is not answering|did not answer in time)`).test(text))
         failed.untyped.push(text);
       if (ms > 1_000 * (CALL_SECONDS + 1)) failed.late.push(`${server} ${tool} ${ms}`);

@@ -12,7 +12,7 @@ import { createPrivateFolder } from './private-folder.ts';
 export interface OpenParts {
   /** What people who are asked something read as the one who asks. */
   readonly name: string;
-  /** What the client declared that the connection is for; nothing where it is for several. */
+  /** What the client declared that the connection is for, or all there is where it is for several. */
   readonly capabilities: Readonly<Record<string, unknown>>;
   readonly entry: UpstreamEntry;
   readonly account: Account;

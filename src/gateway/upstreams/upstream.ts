@@ -53,6 +53,9 @@ interface OwnLine {
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
 
+// Some servers list only what the client can serve; what a caller's own client cannot do is refused with its call.
+const EVERYTHING = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+
 // How long a program that let a call time out has to say anything at all.
 const ALIVE_MS = 5_000;
 
@@ -202,7 +205,7 @@ export class Upstream {
         tenant: own?.caller.tenant.id,
         idleMs: entry.warm && !own ? Infinity : entry.idleSeconds * 1000,
         lifetimeMs: entry.lifetimeSeconds * 1000,
-        open: () => this.#open(account, own?.capabilities ?? {}),
+        open: () => this.#open(account, own?.capabilities ?? EVERYTHING),
         onOpened: (client) => this.#opened(client, account),
         onEnded: (error) => this.#ended(error),
       });
