@@ -74,3 +74,15 @@ test('a call that waits for a person keeps its program, however idle that is', a
   first = await client.callTool('pid').text();
   expect(await client.callTool('fill').text()).toBe('green');
 });
+
+test('what the client lacks for a server behind a gateway is told as such', async () => {
+  const ask = defineTool({ name: 'ask', description: 'Asks.', requires: ['elicitation'] }, () => 'asked');
+  const url = await serve([ask]);
+  const crib = await openCrib({ config: { mcpServers: { web: { url, protocol: '2026-07-28' } } } });
+  const ada = await crib.connect('ada');
+  expect(await ada.error('tools/call', { name: 'ask', arguments: {} })).toEqual({
+    code: -32021,
+    message: 'This needs a client that can do elicitation.',
+    data: { requiredCapabilities: { elicitation: {} } },
+  });
+});

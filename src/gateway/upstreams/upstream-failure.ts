@@ -23,9 +23,8 @@ export function upstreamFailure(error: unknown, upstream: string): unknown {
       return new ToolcribError('invalid_answer', `${upstream} sent an answer that cannot be used.`, {
         cause: error,
       });
-    // These speak of our own request, not of the caller's.
+    // These speak of our own request; what the caller's client lacks is told as it is.
     case 'header_mismatch':
-    case 'missing_capability':
     case 'unsupported_version':
     case 'unauthenticated':
     case 'insufficient_scope':

@@ -219,7 +219,7 @@ export class Upstream {
     // Loaded with the first connection: a gateway without upstreams in use pays nothing for them.
     const { openClient } = await import('./open-client.ts');
     return openClient({
-      name: this.name,
+      name: this.#parts.entry.label ?? this.name,
       capabilities,
       entry,
       account,
