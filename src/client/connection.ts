@@ -226,7 +226,8 @@ export class Connection implements Receiver, ExchangeKeeper {
     return false;
   }
 
-  #answer({ id, result, error, hasLongNumbers }: Answer, bytes: Uint8Array, on: Exchange | undefined): void {
+  #answer(answer: Answer, bytes: Uint8Array, on: Exchange | undefined): void {
+    const { id, result, error, hasLongNumbers, json } = answer;
     const isOwn = on !== undefined && (id === on.outgoing.id || (error !== undefined && id === undefined));
     const exchange = on ? (isOwn ? on : undefined) : this.#pending.get(id);
     if (!exchange) {
@@ -236,7 +237,7 @@ export class Connection implements Receiver, ExchangeKeeper {
         );
       return;
     }
-    if (result) exchange.settle({ result, bytes, hasLongNumbers });
+    if (result) exchange.settle({ result, bytes, hasLongNumbers, json });
     else if (this.#isOffered(error!, exchange)) this.#parts.transport.send(exchange);
     else exchange.fail(new RemoteError(error!));
   }

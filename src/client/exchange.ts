@@ -1,4 +1,5 @@
 import type { ClientLogLevel, Progress } from '../core/call.ts';
+import type { RelayedJson } from '../core/result.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 
 /** The answer to a request, and the message it came in. */
@@ -8,6 +9,8 @@ export interface Received {
   readonly bytes: Uint8Array;
   /** Whether a number of the message has more digits than parsing keeps for sure. */
   readonly hasLongNumbers?: boolean;
+  /** Where the result is in the message, unless that holds several. */
+  readonly json?: RelayedJson | undefined;
 }
 
 /** Something a server wants answered while a request waits. */

@@ -21,6 +21,17 @@ interface Ending {
 export interface Relayed {
   /** Integers that a number cannot hold, by their place in the result. */
   readonly longIntegers?: LongIntegers;
+  /** The JSON that another server wrote for this very result; a copy, which may be changed, has none. */
+  readonly jsonOf?: (result: Result) => RelayedJson | undefined;
+}
+
+/** The JSON of a result inside the message it came in. */
+export interface RelayedJson {
+  readonly message: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  /** Where each of its members begins. */
+  readonly members: readonly number[];
 }
 
 /** The tool did what it was asked. */

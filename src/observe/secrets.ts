@@ -3,7 +3,7 @@ import { linearPattern } from '../base/linear-pattern.ts';
 import { secretSpellings } from '../base/secret-spellings.ts';
 import { LiteralFinder } from './literal-finder.ts';
 import { secretFormats, secretHint } from './secret-formats.ts';
-import { changeWrappedBase64 } from './wrapped-base64.ts';
+import { changeWrappedBase64, mayHoldWrappedBase64 } from './wrapped-base64.ts';
 
 const MIN_LENGTH = 8;
 const LIVE = '[redacted:secret]';
@@ -48,6 +48,30 @@ export class Secrets {
     return this.#redactPatterns ? this.#redactPatterns(safe) : safe;
   }
 
+  /**
+   * Whether a string or key of a JSON text may hold a secret, told without parsing it. The text must have no other
+   * escapes than of quotes, slashes, backslashes, tabs and newlines. A yes may be wrong, a no is not.
+   */
+  mayBeIn(json: string): boolean {
+    if (this.#redactPatterns || this.hasNumbers) return true;
+    const escapes = json.includes('\\');
+    const hidesWords = escapes && (json.includes('\\/') || json.includes('\\\\') || this.#hasEscaped);
+    const text = hidesWords ? unescaped(json) : json;
+    if (this.#owners.size > 0 && (this.#literals.find(text) >= 0 || (escapes && mayHoldWrappedBase64(json))))
+      return true;
+    if (!secretHint.test(text)) return false;
+    const read = escapes && !hidesWords ? unescaped(json) : text;
+    return redactFormats(read) !== read;
+  }
+
+  get #hasEscaped(): boolean {
+    return this.#owners.size > 0 && this.#literals.hasEscaped;
+  }
+
+  get #literals(): LiteralFinder {
+    return (this.#finder ??= new LiteralFinder(this.#spellings()));
+  }
+
   /** The number, or redacted text if its digits hold a known secret. */
   redactNumber(value: number): number | string {
     if (!this.hasNumbers) return value;
@@ -70,7 +94,7 @@ export class Secrets {
   }
 
   readonly #redactLive = (text: string): string => {
-    const finder = (this.#finder ??= new LiteralFinder(this.#spellings()));
+    const finder = this.#literals;
     let at = finder.find(text);
     if (at < 0) return text;
     let safe = '';
@@ -107,6 +131,15 @@ function redactFormats(text: string): string {
   for (const { id, hints, pattern } of secretFormats)
     if (hints.some((hint) => safe.includes(hint))) safe = safe.replaceAll(pattern, `[redacted:${id}]`);
   return safe;
+}
+
+const ESCAPE = /\\(.)/g;
+
+// The characters of all strings as they are; what is between them stays.
+function unescaped(json: string): string {
+  return json.replaceAll(ESCAPE, (_escape, letter: string) =>
+    letter === 'n' ? '\n' : letter === 't' ? '\t' : letter,
+  );
 }
 
 function compile(name: string, source: string): ReturnType<typeof linearPattern> {

@@ -1,9 +1,16 @@
 import { ToolcribError } from '../../base/errors.ts';
-import { longIntegersOf } from '../../base/exact-json.ts';
+import { longIntegersOf, type LongIntegers } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import type { Call } from '../../core/call.ts';
 import type { ContentBlock } from '../../core/content.ts';
-import { withLinks, type Done, type Failed, type Relayed } from '../../core/result.ts';
+import {
+  withLinks,
+  type Done,
+  type Failed,
+  type Relayed,
+  type RelayedJson,
+  type Result,
+} from '../../core/result.ts';
 import { rawResultOf } from '../../protocol/decode/message.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { metaKeys } from '../../protocol/wire/meta.ts';
@@ -14,8 +21,37 @@ export function relayedResult(received: Received, kind: Call['kind']): Done | Fa
   const { resultType, ttlMs: _ttl, cacheScope: _scope, _meta, ...body } = received.result;
   if (resultType !== undefined && resultType !== 'complete') throw unclear('a result of an unknown kind');
   const meta = isObject(_meta) ? ownMeta(_meta) : undefined;
-  const around = { ...(meta && { meta }), relayed: relayedOf(received) };
-  return kind === 'tool' ? toolEnding(body, around) : { ...readingEnding(body, kind), ...around };
+  const relayed = new FarResult(received);
+  const around = { ...(meta && { meta }), relayed };
+  if (kind !== 'tool') return { ...readingEnding(body, kind), ...around };
+  const ending = toolEnding(body, around);
+  // A result whose blocks had to be mended is not what came.
+  if (ending.content === body['content']) relayed.isOf(ending);
+  return ending;
+}
+
+/** What is known of a result besides its values. */
+class FarResult implements Relayed {
+  readonly longIntegers?: LongIntegers;
+  #json: RelayedJson | undefined;
+  #result: Result | undefined;
+
+  constructor({ bytes, hasLongNumbers, json }: Received) {
+    // The result of a task is a part of the message it came in.
+    this.#json = json?.message === bytes ? json : undefined;
+    const text = hasLongNumbers === true ? rawResultOf(bytes) : undefined;
+    const longIntegers = text === undefined ? undefined : longIntegersOf(text);
+    if (longIntegers) this.longIntegers = longIntegers;
+  }
+
+  /** Notes the result that says the same as the JSON. */
+  isOf(result: Result): void {
+    this.#result = result;
+  }
+
+  jsonOf(result: Result): RelayedJson | undefined {
+    return result === this.#result ? this.#json : undefined;
+  }
 }
 
 function toolEnding(body: JsonObject, around: Partial<Done>): Done | Failed {
@@ -52,12 +88,6 @@ function readingEnding(body: JsonObject, kind: Exclude<Call['kind'], 'tool'>): D
 function ownMeta(meta: JsonObject): JsonObject | undefined {
   const { [metaKeys.serverInfo]: _info, ...rest } = meta;
   return Object.keys(rest).length > 0 ? rest : undefined;
-}
-
-function relayedOf({ bytes, hasLongNumbers }: Received): Relayed {
-  const text = hasLongNumbers === true ? rawResultOf(bytes) : undefined;
-  const longIntegers = text === undefined ? undefined : longIntegersOf(text);
-  return longIntegers ? { longIntegers } : {};
 }
 
 function isBlocks(value: unknown): value is readonly ContentBlock[] {

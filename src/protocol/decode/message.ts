@@ -1,5 +1,6 @@
 import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
+import type { RelayedJson } from '../../core/result.ts';
 import type { JsonObject } from '../wire/json-rpc.ts';
 import { JsonScanner } from '../wire/json-scan.ts';
 
@@ -11,6 +12,8 @@ export interface Answer {
   readonly error: JsonObject | undefined;
   /** Whether a number of the message has more digits than parsing keeps for sure. */
   readonly hasLongNumbers: boolean;
+  /** The result as it came, where it is the only message. */
+  readonly json: RelayedJson | undefined;
 }
 
 /** A request of a server to the client. */
@@ -58,7 +61,12 @@ export function decodeMessages(bytes: Uint8Array): readonly Incoming[] {
   } catch {
     return [unreadable('is not JSON in UTF-8')];
   }
-  return Array.isArray(value) ? value.map(readMessage) : [readMessage(value)];
+  return Array.isArray(value) ? value.map((one) => readMessage(one)) : [readMessage(value, bytes)];
+}
+
+function resultJson(bytes: Uint8Array): RelayedJson | undefined {
+  const { resultStart: start, resultEnd: end, resultMembers: members } = scanner;
+  return end < 0 ? undefined : { message: bytes, start, end, members };
 }
 
 /** The text of the `result` member of a message, unchanged. */
@@ -96,11 +104,11 @@ function endOfString(text: string, start: number): number {
   return at;
 }
 
-function readMessage(value: unknown): Incoming {
+function readMessage(value: unknown, bytes?: Uint8Array): Incoming {
   if (!isObject(value)) return unreadable('is not an object');
   if (value['jsonrpc'] !== '2.0') return unreadable('is not JSON-RPC 2.0');
   const { id, method, params } = value;
-  if (method === undefined) return readAnswer(value);
+  if (method === undefined) return readAnswer(value, bytes && resultJson(bytes));
   if (typeof method !== 'string') return unreadable('has a method that is not text');
   if (params !== undefined && !isObject(params)) return unreadable('has parameters that are not an object');
   if (id === undefined) return { kind: 'notice', method, params: params ?? {} };
@@ -109,14 +117,14 @@ function readMessage(value: unknown): Incoming {
   return { kind: 'request', id, method, params: params ?? {} };
 }
 
-function readAnswer({ id, result, error }: JsonObject): Incoming {
+function readAnswer({ id, result, error }: JsonObject, json: RelayedJson | undefined): Incoming {
   if (result !== undefined && error !== undefined) return unreadable('is both a result and an error');
   if (result !== undefined)
     return isObject(result)
-      ? { kind: 'answer', id, result, error: undefined, hasLongNumbers: scanner.longNumbers }
+      ? { kind: 'answer', id, result, error: undefined, hasLongNumbers: scanner.longNumbers, json }
       : unreadable('has a result that is not an object');
   if (!isObject(error)) return unreadable('is neither a request nor an answer');
-  return { kind: 'answer', id, result: undefined, error, hasLongNumbers: scanner.longNumbers };
+  return { kind: 'answer', id, result: undefined, error, hasLongNumbers: scanner.longNumbers, json };
 }
 
 function decodeText(bytes: Uint8Array): string {

@@ -93,8 +93,8 @@ function writeBlocks(blocks: readonly ContentBlock[], features: Features): strin
   return JSON.stringify(blocks.map((block) => encodeBlock(block, features)));
 }
 
-// A failure of our own carries no structured data, because clients check it against the output schema.
-function structuredOf(result: Done | Failed, tool: Tool, { structured }: Features): unknown {
+/** The structured data for a revision; a failure of our own has none, because clients hold it to the output schema. */
+export function structuredOf(result: Done | Failed, tool: Tool, { structured }: Features): unknown {
   const { kind, data, relayed } = result;
   if ((kind === 'failed' && !relayed) || data === undefined || structured === 'none') return undefined;
   if (structured === 'any') return data;
@@ -102,8 +102,8 @@ function structuredOf(result: Done | Failed, tool: Tool, { structured }: Feature
   return typeof data === 'object' && data !== null && !Array.isArray(data) ? data : undefined;
 }
 
-// Fields that only the protocol sets; handlers cannot.
-const OWN_FIELDS = new Set(['resultType', 'ttlMs', 'cacheScope']);
+/** Fields that only the protocol sets; handlers cannot. */
+export const OWN_FIELDS: ReadonlySet<string> = new Set(['resultType', 'ttlMs', 'cacheScope']);
 
 function writeExtra(extra: NonNullable<Done['extra']>): string {
   return Object.entries(extra)

@@ -57,6 +57,12 @@ export class JsonScanner {
   /** The position of the text of the top-level `id`; both -1 if there is none. */
   idStart = -1;
   idEnd = -1;
+  /** Where the top-level `result` begins and ends; both -1 unless it is an object. */
+  resultStart = -1;
+  resultEnd = -1;
+  /** Where each member of that object begins. */
+  resultMembers: number[] = [];
+  #inResult = false;
   /** Whether every byte is ASCII, which makes decoding cheap. */
   ascii = true;
   /** Whether a key is written with an escape, which some engines misread. */
@@ -115,6 +121,9 @@ export class JsonScanner {
     this.#keys.begin(bytes);
     this.idStart = -1;
     this.idEnd = -1;
+    this.resultStart = -1;
+    this.resultEnd = -1;
+    this.#inResult = false;
     this.ascii = true;
     this.escapedKeys = false;
     this.longNumbers = false;
@@ -128,6 +137,7 @@ export class JsonScanner {
     this.#isObject[depth] = isObject ? 1 : 0;
     this.#counts[depth] = 0;
     if (isObject) this.#keys.open();
+    if (depth === 2 && this.#inResult) this.#beginResult(isObject);
     this.#position++;
     return undefined;
   }
@@ -137,6 +147,7 @@ export class JsonScanner {
     // The parser refuses a stray closing bracket.
     if (this.#depth === 0) return;
     if (this.#isObject[this.#depth--] === 1) this.#keys.close();
+    if (this.#depth === 1 && this.#inResult) this.#endResult();
   }
 
   #countValue(): string | undefined {
@@ -217,7 +228,33 @@ export class JsonScanner {
     if (problem !== undefined) return problem;
     if (++this.#counts[this.#depth]! > this.#limits.keys)
       return `has an object of over ${this.#limits.keys} keys`;
+    if (this.#depth <= 2) this.#noteMember(start);
     return this.#rememberKey(start, this.#position - 1);
+  }
+
+  #noteMember(start: number): void {
+    if (this.#depth === 1) this.#inResult = this.resultStart < 0 && this.#isResult(start);
+    else if (this.#inResult) this.resultMembers.push(start - 1);
+  }
+
+  #isResult(start: number): boolean {
+    if (this.#position - start !== RESULT.length + 1) return false;
+    for (let at = 0; at < RESULT.length; at++) if (this.#bytes[start + at] !== RESULT[at]) return false;
+    return true;
+  }
+
+  #beginResult(isObject: boolean): void {
+    if (!isObject) {
+      this.#inResult = false;
+      return;
+    }
+    this.resultStart = this.#position;
+    this.resultMembers = [];
+  }
+
+  #endResult(): void {
+    this.#inResult = false;
+    this.resultEnd = this.#position;
   }
 
   #rememberKey(start: number, end: number): string | undefined {
@@ -252,6 +289,7 @@ export class JsonScanner {
   }
 }
 
+const RESULT = Buffer.from('result');
 const [PROTO, PROTOTYPE, CONSTRUCTOR] = ['__proto__', 'prototype', 'constructor'].map((name) =>
   hashKey(Buffer.from(name), 0, name.length),
 );

@@ -6,6 +6,7 @@ import { absentTool } from '../../core/absent-tool.ts';
 import type { ToolCall, CallParts } from '../../core/call.ts';
 import { failed, type Done, type Failed } from '../../core/result.ts';
 import type { Tool } from '../../core/tool.ts';
+import { writeRelayedResult } from '../../protocol/encode/relayed-result.ts';
 import { writeToolResult } from '../../protocol/encode/result.ts';
 import { checkParamMirrors } from '../../protocol/wire/headers.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
@@ -29,7 +30,7 @@ export class ToolCalls {
   }
 
   /** The encoded result of a call: a result, questions for the client, or a task to follow. */
-  call(request: UnderstoodRequest): Awaitable<string> {
+  call(request: UnderstoodRequest): Awaitable<string | Buffer> {
     const params = readCallParams(request.message.params);
     const longs = request.message.longIntegers;
     const longIntegers = longs && longIntegersAt(longs, '/params/arguments');
@@ -41,7 +42,7 @@ export class ToolCalls {
     });
   }
 
-  #encode(ended: Ended, target: ToolTarget, request: UnderstoodRequest): Awaitable<string> {
+  #encode(ended: Ended, target: ToolTarget, request: UnderstoodRequest): Awaitable<string | Buffer> {
     switch (ended.kind) {
       case 'done':
       case 'failed':
@@ -53,20 +54,22 @@ export class ToolCalls {
     }
   }
 
-  #write(result: Done | Failed, tool: Tool, { revision }: UnderstoodRequest): string {
+  #write(result: Done | Failed, tool: Tool, { revision }: UnderstoodRequest): string | Buffer {
     const { info, jsonText, log } = this.#parts;
+    const style = { revision, info, jsonText };
     try {
-      return writeToolResult(result, tool, { revision, info, jsonText });
+      const relayed = result.relayed && writeRelayedResult(result, tool, style);
+      return relayed ?? writeToolResult(result, tool, style);
     } catch (cause) {
       // A cycle or a BigInt in what the handler returned is the tool's failure, not the protocol's.
       const error = accident('tool_failed', `${tool.name} returned something that is not JSON`, cause);
       log('error', error.message, { target: tool.name, incident: error.incident, cause });
-      return writeToolResult(failed(error.message), tool, { revision, info, jsonText });
+      return writeToolResult(failed(error.message), tool, style);
     }
   }
 
   // A question that cannot be put is the tool's failure, like any other.
-  async #ask(ended: Asking, target: ToolTarget, request: UnderstoodRequest): Promise<string> {
+  async #ask(ended: Asking, target: ToolTarget, request: UnderstoodRequest): Promise<string | Buffer> {
     try {
       return await encodeInputRequired(ended, { request, target }, this.#parts);
     } catch (error) {
@@ -81,7 +84,7 @@ export class ToolCalls {
         if (result.kind === 'needs_input') {
           return task.end({ error: new ToolcribError('internal', 'A task cannot end with a question.') });
         }
-        return task.end({ result: parseJson(this.#write(result, tool, request)) as JsonObject });
+        return task.end({ result: parseJson(String(this.#write(result, tool, request))) as JsonObject });
       },
       (error: unknown) => task.end({ error: error as ToolcribError }),
     );

@@ -14,6 +14,7 @@ import { cleanText } from '../../observe/clean-text.ts';
 import { redactPatterns, Secrets, type Redact } from '../../observe/secrets.ts';
 import { Cleaner, tooLarge } from './cleaner.ts';
 import { LargeResults } from './large-results.ts';
+import { isSurelyUntouched, type LookOptions } from './look-first.ts';
 
 /** The options of the `sanitize` stage. */
 export const sanitizeOptions = z.strictObject({
@@ -58,7 +59,10 @@ export function sanitize(options: z.input<typeof sanitizeOptions> = {}, parts: S
   const secrets = redact.includes('secrets') ? (parts.secrets ?? new Secrets()) : undefined;
   const redactAll = inTurn(secrets && ((text) => secrets.redact(text)), redactPatterns(patterns));
   const how = { maxBytes, redact: redactAll, secrets, escapeHtml };
-  const answers = new Answers(new Cleaner(how), maxBytes);
+  // Patterns of the operator and markup are looked for in each text.
+  const canLook = !escapeHtml && Object.keys(patterns).length === 0;
+  const look = canLook ? { maxBytes, secrets } : undefined;
+  const answers = new Answers(new Cleaner(how), maxBytes, look);
   // A cleaner of its own: a call may send messages while the result of another is being cleaned.
   const clean = createClean(new Cleaner(how));
   const cleanQuestions = (questions: ReadonlyMap<string, Question>): ReadonlyMap<string, Question> =>
@@ -117,10 +121,12 @@ class Answers {
   readonly #cleaner: Cleaner;
   readonly #maxBytes: number;
   readonly #large = new LargeResults();
+  readonly #look: LookOptions | undefined;
 
-  constructor(cleaner: Cleaner, maxBytes: number) {
+  constructor(cleaner: Cleaner, maxBytes: number, look: LookOptions | undefined) {
     this.#cleaner = cleaner;
     this.#maxBytes = maxBytes;
+    this.#look = look;
   }
 
   /** Cleans a result now, or in its turn if many large ones are ready. */
@@ -133,6 +139,7 @@ class Answers {
     this.#cleaner.bytes = 0;
     try {
       if (result.kind === 'needs_input') return this.#needsInput(result);
+      if (result.relayed && this.#isUntouched(result, call.record)) return result;
       return call.kind === 'tool' ? this.#ending(result, call.record) : this.#reading(result, call.record);
     } catch (error) {
       const name = call.kind === 'tool' ? call.tool.name : `The ${call.kind}`;
@@ -142,6 +149,14 @@ class Answers {
     } finally {
       this.#large.note(this.#cleaner.bytes);
     }
+  }
+
+  #isUntouched(result: Done | Failed, record: CallRecord): boolean {
+    const json = this.#look && result.relayed?.jsonOf?.(result);
+    if (!json || !isSurelyUntouched(json, this.#look!)) return false;
+    this.#cleaner.bytes = json.end - json.start;
+    record.measure(this.#cleaner.bytes);
+    return true;
   }
 
   /** An error with a clean message and clean data; unexpected errors have fixed texts and pass unchanged. */

@@ -1,0 +1,151 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeMessages } from '../../protocol/decode/message.ts';
+import { Secrets } from '../../observe/secrets.ts';
+import { Cleaner } from './cleaner.ts';
+import { isSurelyUntouched } from './look-first.ts';
+
+const LIVE = [
+  'plain-live-secret-1',
+  'with/slash+and=base64/',
+  'quo"ted\\secret\nof two lines',
+  'schlüssel-für-alle',
+];
+const secrets = new Secrets();
+for (const secret of LIVE) secrets.add(secret);
+
+const base64OfLive = Buffer.from(`padding ${LIVE[0]!} and more padding behind it`).toString('base64');
+const pieces = [
+  ...LIVE,
+  encodeURIComponent(LIVE[1]!),
+  base64OfLive,
+  base64OfLive.replaceAll(/.{20}/g, '$&\n'),
+  JSON.stringify(LIVE[2]),
+  `ghp_${'a1B2'.repeat(9)}`,
+  'postgres://user:password@host/db',
+  'https://example.com/a:b@c',
+  'Authorization: Bearer abcdefgh',
+  'eyJhbGciOiJI.eyJzdWIiOiIx.abc',
+  'AKIAABCDEFGHIJKLMNOP',
+  '\u200b',
+  '\u202e',
+  '\u0007',
+  '\u007f',
+  '\u001b[31m',
+  '\ud800',
+  '\u{e0041}',
+  'e\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301\u0301',
+  '👩\u200d🚀',
+  'naïve',
+  '日本語',
+  '\\u200b',
+  '\\n',
+  '\n',
+  '\t',
+  '\r',
+  '"',
+  '\\',
+  '/',
+  'x',
+  ' ',
+];
+
+const text = fc
+  .array(
+    fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom(...pieces) },
+      fc.string({ unit: 'grapheme', maxLength: 6 }),
+    ),
+    {
+      maxLength: 4,
+    },
+  )
+  .map((parts) => parts.join(''));
+const key = text.filter((name) => !['__proto__', 'prototype', 'constructor'].includes(name));
+const { value } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { depthSize: 'small', maxDepth: 3 },
+    text,
+    fc.integer(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+    fc.constantFrom(true, false, null),
+    fc.array(tie('value'), { maxLength: 3 }),
+    fc.dictionary(key, tie('value'), { maxKeys: 3 }),
+  ),
+}));
+const plainValue = fc.jsonValue({ stringUnit: fc.constantFrom('a', 'b', ' ', '\n', '"', '/', 'é') });
+// How servers write JSON: as it is, without non-ASCII, with escaped slashes, with spaces.
+const writers: readonly ((value: unknown) => string)[] = [
+  (written) => JSON.stringify(written),
+  (written) =>
+    JSON.stringify(written).replaceAll(
+      /[^ -~]/g,
+      (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
+  (written) => JSON.stringify(written).replaceAll('/', '\\/'),
+  (written) => JSON.stringify(written, null, 1),
+];
+
+function lookAndClean(
+  result: unknown,
+  write: (value: unknown) => string,
+): { untouched: boolean; same: boolean } {
+  const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${write({ content: [], data: result })}}`);
+  const [answer] = decodeMessages(bytes);
+  if (answer?.kind !== 'answer' || !answer.json) throw new Error(`This is no answer: ${bytes.toString()}`);
+  const cleaner = new Cleaner({
+    maxBytes: 1_000_000,
+    redact: (said) => secrets.redact(said),
+    secrets,
+    escapeHtml: false,
+  });
+  const { data } = answer.result as { data: unknown };
+  return {
+    untouched: isSurelyUntouched(answer.json, { maxBytes: 1_000_000, secrets }),
+    same: Object.is(cleaner.data(data), data),
+  };
+}
+
+describe('a look at the bytes of a result', () => {
+  test.each(writers.map((write, index) => [index, write] as const))(
+    'C7 never passes what cleaning would change, however it is written (%i)',
+    (_index, write) => {
+      fc.assert(
+        fc.property(value, (result) => {
+          const { untouched, same } = lookAndClean(result, write);
+          expect(untouched && !same).toBe(false);
+        }),
+        { numRuns: 1_500 },
+      );
+    },
+  );
+
+  test('passes nearly everything that is clean', () => {
+    let passed = 0;
+    let all = 0;
+    fc.assert(
+      fc.property(plainValue, (result) => {
+        const { untouched, same } = lookAndClean(result, JSON.stringify);
+        all++;
+        if (untouched) passed++;
+        expect(same).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+    expect(passed).toBe(all);
+  });
+
+  test.each(pieces.slice(0, 23))('C7 finds what has to go in a key, a value and deep inside: %j', (piece) => {
+    for (const write of writers)
+      for (const result of [piece, [[piece]], { [piece]: 1 }, { a: { b: `x ${piece} y` } }]) {
+        const { untouched, same } = lookAndClean(result, write);
+        expect(untouched && !same).toBe(false);
+      }
+  });
+
+  test('passes links, addresses of mail and text of several lines', () => {
+    const said =
+      'See https://example.com/a?b=c or write to ada@example.com.\nSecond line: 12:30, "quoted" \\ done\n';
+    expect(lookAndClean({ said: said.repeat(50) }, JSON.stringify)).toEqual({ untouched: true, same: true });
+  });
+});
