@@ -41,10 +41,11 @@ export async function bridgeTo(
 }
 
 /** Answers the requests every server with a handshake answers. */
-export function answerHandshake({ body, reply, response }: Got): boolean {
+export function answerHandshake({ body, reply, response }: Got, capabilities: object = {}): boolean {
   if (body['method'] === 'initialize') {
     const { protocolVersion } = body['params'] as { protocolVersion: string };
-    reply({ protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'far', version: '1' } });
+    const serverInfo = { name: 'far', version: '1' };
+    reply({ protocolVersion, capabilities: { tools: {}, ...capabilities }, serverInfo });
     return true;
   }
   if (body['id'] !== undefined) return false;

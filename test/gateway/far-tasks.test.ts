@@ -13,7 +13,7 @@ const TASK = {
 
 /** A server of 2025-11-25 whose tool runs as a task only, and asks on the stream of its result. */
 function oldTasks(got: Got): void {
-  if (answerHandshake(got)) return;
+  if (answerHandshake(got, { tasks: { requests: { tools: { call: {} } } } })) return;
   switch (got.body['method']) {
     case 'tools/list':
       return got.reply({ tools: [{ ...ECHO, execution: { taskSupport: 'required' } }] });
