@@ -12,7 +12,8 @@ import { scripted } from './upstream-programs.ts';
 // More by hand: TOOLCRIB_SOAK_CALLS=100000, and TOOLCRIB_SOAK_SEED for the same run again.
 const CALLS = Number(process.env['TOOLCRIB_SOAK_CALLS'] ?? 4_000);
 const SEED = Number(process.env['TOOLCRIB_SOAK_SEED'] ?? Date.now() % 1_000_000);
-const CALL_SECONDS = 1;
+// Long enough for a busy machine: whoever needs more hangs.
+const CALL_SECONDS = 2;
 const AT_ONCE = 16;
 
 /** What is held of the machine. */
@@ -83,7 +84,7 @@ async function callOne(peer: Peer, server: string, tool: string): Promise<{ text
 
 test(
   `calls over ten servers that crash, hang, restart and are reloaded leave nothing behind (seed ${SEED})`,
-  { timeout: 60_000 + CALLS * 50 },
+  { timeout: 120_000 + CALLS * 50 },
   async () => {
     const random = createRandom(SEED);
     const webs = await Promise.all(Array.from({ length: 5 }, () => startWeb()));
@@ -108,7 +109,7 @@ test(
       if (STEADY.has(server)) failed.steady++;
       if (!new RegExp(`^${server} (?:is not answering|did not answer in time)`).test(text))
         failed.untyped.push(text);
-      if (ms > 1_000 * (CALL_SECONDS + 1)) failed.late.push(`${server} ${tool} ${ms}`);
+      if (ms > 1_000 * (2 * CALL_SECONDS + 1)) failed.late.push(`${server} ${tool} ${ms}`);
     };
     const disturb = async (): Promise<void> => {
       const at = 1 + Math.floor(random() * 4);
@@ -143,7 +144,8 @@ test(
     expect(failed).toEqual({ steady: 0, untyped: [], late: [] });
     expect(after.zombies).toBe(0);
     expect(after.children).toBe(before.children);
-    expect(after.descriptors).toBeLessThanOrEqual(before.descriptors + 5);
+    const descriptors = (): number => holdings().descriptors;
+    await expect.poll(descriptors, { timeout: 20_000 }).toBeLessThanOrEqual(before.descriptors + 5);
     expect(after.heapMb).toBeLessThan(before.heapMb + 30);
     await crib.gateway.close();
     for (const web of webs) await web.close();
@@ -153,5 +155,6 @@ test(
 
 /** Waits until everything that is idle is closed. */
 async function settle(): Promise<void> {
-  await expect.poll(() => holdings().children, { timeout: 20_000, interval: 200 }).toBe(0);
+  const left = (): number => holdings().children + holdings().zombies;
+  await expect.poll(left, { timeout: 30_000, interval: 200 }).toBe(0);
 }
