@@ -5,6 +5,7 @@ import { governedGrowthPart } from './parts/governed-growth.ts';
 import { governedPacePart } from './parts/governed-pace.ts';
 import { governedPart } from './parts/governed.ts';
 import { growthPart } from './parts/growth.ts';
+import { hostPart } from './parts/host.ts';
 import { listPart } from './parts/list.ts';
 import { sessionPart } from './parts/session.ts';
 import { startPart } from './parts/start.ts';
@@ -25,4 +26,5 @@ export const parts: Readonly<Record<string, (bench: Bench) => Promise<PartResult
   'governed-growth': governedGrowthPart,
   'governed-pace': governedPacePart,
   client: clientPart,
+  host: hostPart,
 };

@@ -17,8 +17,6 @@ export { createAgent, type CreateAgentOptions } from './host/create-agent.ts';
 export type * from './host/agent.ts';
 export type * from './host/agent-config.ts';
 export { errorOf } from './host/tools/agent-calls.ts';
-export { agentTool } from './host/tools/agent-tool.ts';
-export type { AgentToolOptions, AskedAgent, RunAgentTool } from './host/tools/agent-tool.ts';
 export { filterTools } from './host/tools/filter-tools.ts';
 export { hostStages } from './host/tools/host-stages.ts';
 export type { HostStageOptions, HostStageParts, HostStages } from './host/tools/host-stages.ts';

@@ -25,7 +25,7 @@ test('the command line loads no command before it is meant, and nothing of agent
     if (loaded.has(file)) return;
     const text = readFileSync(file, 'utf8');
     loaded.set(file, text);
-    for (const [, next = ''] of text.matchAll(/\bfrom\s*["'](\.[^"']+)["']/g))
+    for (const [, next = ''] of text.matchAll(/\bfrom\s*["'](\.\.?\/[^"']+\.js)["']/g))
       load(join(dirname(file), next));
   };
   load(join(import.meta.dirname, '../dist/shared/commands.js'));

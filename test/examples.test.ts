@@ -78,6 +78,37 @@ test('client.ts lists, calls and is told what is wrong', async () => {
   expect(await child.exit).toEqual({ code: 0, signal: null });
 });
 
+test('agent-discovery.ts connects to the server of an agent, and shows what was granted (003-26, 003-27, 003-30, 003-31)', async () => {
+  const child = start('agent-discovery.ts');
+  expect(await child.outputUntil('hidden: drop_table\n')).toBe(
+    'database: connected\ncount_slowly, list_tables, query_database\nhidden: drop_table\n',
+  );
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test('agent-invocation.ts calls tools, and lets a model call them until it has an answer (003-32)', async () => {
+  const child = start('agent-invocation.ts');
+  const output = await child.outputUntil('2 calls\n');
+  expect(output).toContain('{"rows":[{"id":1,"name":"Alice","active":true}],"rowCount":1}');
+  expect(output).toContain('database: list_tables\ndatabase: query_database\nThere are two users');
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
+test('agent-errors.ts tells the kinds of failure apart, and a model goes on after one (003-34)', async () => {
+  const child = start('agent-errors.ts');
+  const output = await child.outputUntil('Alice and Bob.\n');
+  expect(output.split('\n')).toEqual([
+    'There is no such tool: query_databases',
+    expect.stringMatching(/^Not sent: .*table/),
+    "It failed: Table 'customers' not found; list_tables names those there are.",
+    'Too slow: count_slowly',
+    'Not allowed: drop_table',
+    'Alice and Bob.',
+    '',
+  ]);
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
 test('test-a-tool.ts passes', async () => {
   const child = start('test-a-tool.ts');
   expect(await child.outputUntil(' pass 3')).not.toMatch(/not ok|✖/);
@@ -136,6 +167,10 @@ test('notion.ts finds the pages of a workspace', async () => {
 test('every example is run by a test', () => {
   const tested = [
     'queued-delivery.ts',
+    'agent-discovery.ts',
+    'agent-invocation.ts',
+    'agent-errors.ts',
+    'database-server.ts',
     'tenants.ts',
     'notion.ts',
     'first-tool.ts',

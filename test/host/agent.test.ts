@@ -10,7 +10,6 @@ import {
   ToolRegistry,
 } from '../../src/index.ts';
 import {
-  agentTool,
   createAgent,
   createToolBlock,
   errorOf,
@@ -337,25 +336,13 @@ test('a server that fails or hangs holds up no other, and is tried again', async
   await next(agent, 'server', ({ server, state }) => server === 'broken' && state.kind === 'failed');
 });
 
-test('tools of this process are offered too, under their own names, and other agents among them', async () => {
-  const asked: string[] = [];
-  const own = new ToolRegistry().registerTool(
-    look,
-    agentTool('tester', async ({ question }) => (asked.push(question), 'All green.'), {
-      description: 'Knows tests.',
-    }),
-  );
+test('tools of this process are offered too, under their own names', async () => {
+  const own = new ToolRegistry().registerTool(look);
   const agent = await agentOf({ ours: serverOf({ url: await serve([look]) }) }, { tools: own });
   expect(agent.availableTools.map(({ name, from }) => [name, from.source])).toEqual([
-    ['ask_tester', undefined],
     ['look', undefined],
     ['ours__look', 'ours'],
   ]);
-  expect(await agent.executeToolCall('ask_tester', { question: 'How is it?' })).toEqual({
-    content: [{ type: 'text', text: 'All green.' }],
-  });
-  expect(asked).toEqual(['How is it?']);
-  expect(() => agentTool('a b', () => Promise.resolve(''))).toThrow('cannot be asked as a tool');
 });
 
 test('cancelling a call reaches the server, and is the only thing that is thrown', async () => {
