@@ -174,7 +174,7 @@ test('agents tools connects, and says what the model can see and why; programs a
   const { output, code } = await run('agents', 'tools', 'clock', '--yes');
   expect({ code, output }).toEqual({
     code: 0,
-    output: expect.stringMatching(/^clock: 1 tools, about \d+ tokens\./),
+    output: expect.stringMatching(/^clock: 1 tool, about \d+ tokens\./),
   });
   const json = JSON.parse((await run('agents', 'tools', 'clock', '--yes', '--json')).output) as {
     readonly tokens: number;

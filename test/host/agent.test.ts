@@ -235,7 +235,7 @@ test('a person can see which tools the model can use, and why (003-15)', async (
     off: serverOf({ command: 'any', disabled: true }),
   });
   const text = agent.describeExposedTools();
-  expect(text).toMatch(/^helper: 1 tools, about \d+ tokens\. Mode: balanced\.\n/);
+  expect(text).toMatch(/^helper: 1 tool, about \d+ tokens\. Mode: balanced\.\n/);
   expect(text).toContain(
     'ours (trusted): connected\n  + look: runs, says it is read-only, and is trusted. Looks.',
   );

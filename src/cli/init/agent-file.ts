@@ -19,6 +19,8 @@ mcpServers:
     args: [toolcrib, serve, --stdio]
     # Only these: names, patterns such as get_*, or "*" for all. Left out, none.
     tools: [get_time]
+    # What this server says of its tools is believed: those that only read run without asking.
+    trust: trusted
   # docs:
   #   url: https://docs.example/mcp
   #   headers: { authorization: "Bearer \${DOCS_TOKEN}" }

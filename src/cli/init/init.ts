@@ -54,7 +54,10 @@ function writeAgent(folder: string, { name = nameAfter(folder), force = false }:
   if (!force) refuseExisting(folder, files.keys());
   writeFiles(folder, files, { overwrite: force });
   const path = quotedForShell(join(folder, AGENT_FILE));
-  const steps = [`toolcrib agents show ${path}`, `toolcrib run ${path} "What time is it in Lisbon?"`];
+  const steps = [
+    `toolcrib agents show ${path}`,
+    `toolcrib run ${path} "What time is it in Lisbon?" --model ollama/qwen3`,
+  ];
   process.stdout.write(`Written: ${path}\nNext:\n${steps.map((step) => `  ${step}\n`).join('')}`);
 }
 

@@ -165,7 +165,7 @@ function whichModel(name: string | undefined): ToolcribError {
   return new ToolcribError(
     'invalid_setup',
     `${problem}: which one is to be used? Say --model claude-sonnet-4-5 or --model gpt-5.4, name it in the agent's ` +
-      `file (model, api, baseUrl), or give "${entry}" a meaning in your map of models. For a local server: ` +
+      `file (model, api, baseUrl), or give "${entry}" a meaning in ~/.config/toolcrib/models.yaml. For a local server: ` +
       '--model ollama/qwen3.',
   );
 }

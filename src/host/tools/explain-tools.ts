@@ -53,7 +53,7 @@ export function describeExposure(agent: string, exposure: Exposure): string {
   const { published, modes, servers } = exposure;
   const tokens = published.reduce((sum, tool) => sum + estimateTokens(definitionOf(tool)), 0);
   const lines = [
-    `${agent}: ${published.length} tools, about ${tokens} tokens. Mode: ${modes.join(' and ')}.`,
+    `${agent}: ${published.length} ${published.length === 1 ? 'tool' : 'tools'}, about ${tokens} tokens. Mode: ${modes.join(' and ')}.`,
   ];
   const groups = [undefined, ...servers.map(({ name }) => name)];
   for (const server of groups) {
