@@ -158,3 +158,13 @@ test('agreement to a skill whose files cannot be known before holds for one use'
   await use(await shelf({ uri: SKILL, frontmatter, resources: 'dynamic' }), [load, load], onSkill);
   expect(asked.map(({ digest }) => digest)).toEqual([undefined, undefined]);
 });
+
+test('what a person agrees to is named by the content of every file, so that a remembered yes ends with it', async () => {
+  const digests: (string | undefined)[] = [];
+  const onSkill: OnSkill = ({ digest }) => digests.push(digest) > 0;
+  const old = { uri: SKILL, frontmatter, resources: [entryOf(SKILL), entryOf(TABLE)] };
+  const changed = { ...old, resources: [entryOf(SKILL), entryOf(TABLE, 'a,b\n3,4\n')] };
+  for (const skill of [old, old, changed]) await use(await shelf(skill), [load], onSkill);
+  expect(digests[0]).toBe(digests[1]);
+  expect(digests[0]).not.toBe(digests[2]);
+});

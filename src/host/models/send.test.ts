@@ -295,6 +295,18 @@ test.each([
   await expect(listen(chat({ limits }))).rejects.toMatchObject({ code: 'invalid_answer' });
 });
 
+test.each(['x'.repeat(10_000), `data: ${'x'.repeat(10_000)}\n`])(
+  'one event of an answer has a bound of its own (%#)',
+  async (text) => {
+    await start(flood(text));
+    const failure = listen(chat({ limits: { eventBytes: 100_000, totalBytes: 5_000_000 } }));
+    await expect(failure).rejects.toMatchObject({
+      code: 'invalid_answer',
+      message: expect.not.stringContaining('5000000'),
+    });
+  },
+);
+
 test.each([
   'null',
   '[]',
