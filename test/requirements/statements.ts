@@ -250,7 +250,6 @@ export const notYet: Readonly<Record<string, string>> = {};
 /** Requirements that tests prove in part, with what is still missing. */
 export const inPart: Readonly<Record<string, string>> = {
   '001-58': 'there is a function for it; no example runs in a browser',
-  '003-12': 'nothing puts a local server into a sandbox',
 };
 
 /** Requirements that are met in another way than the document says, with the reason. */
