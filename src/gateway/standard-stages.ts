@@ -87,6 +87,7 @@ export async function createStandardStages(
     pin(stages.pin === false ? HOLD_NOTHING : stages.pin, {
       book: lasting.pins,
       modes: pinModes(config),
+      named: namedTools(config),
       isRecorded: record !== undefined,
     }),
     // Last, so that all others see definitions as they are.
@@ -107,6 +108,13 @@ const CHECK_MS = 30_000;
 
 function pinModes({ mcpServers = {} }: Config): Readonly<Record<string, PinMode | undefined>> {
   return Object.fromEntries(Object.entries(mcpServers).map(([name, server]) => [name, server.pin]));
+}
+
+// With a wildcard the operator has named nothing: whatever the server adds would fit.
+function namedTools({ mcpServers = {} }: Config): Readonly<Record<string, readonly string[]>> {
+  const exact = (tools: '*' | readonly string[]): readonly string[] =>
+    tools === '*' ? [] : tools.filter((name) => !name.includes('*'));
+  return Object.fromEntries(Object.entries(mcpServers).map(([name, { tools }]) => [name, exact(tools)]));
 }
 
 interface RecordStages {

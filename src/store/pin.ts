@@ -17,6 +17,11 @@ export interface SeenDefinition {
   readonly at: number;
 }
 
+/** A definition of a tool by its own name. */
+export interface ListedDefinition extends SeenDefinition {
+  readonly tool: string;
+}
+
 /** A definition that may be used. */
 export interface PinnedDefinition extends SeenDefinition {
   /** Who approved it; nobody did if it was the first one seen. */
@@ -53,12 +58,16 @@ export interface Pins {
   list(): Awaitable<readonly Pin[]>;
   /** The digests of the pins that changed after a revision. */
   changed(after: number): Awaitable<readonly PinDigests[]>;
+  /** Pins all of the first listing of a server, or nothing if a tool of that server is pinned already. */
+  pinListing(server: string, listing: readonly ListedDefinition[]): Promise<void>;
   /** Pins the first definition of a tool; returns the pin as it is then, which may be that of somebody else. */
   pinFirst(place: PinPlace, seen: SeenDefinition): Promise<Pin>;
   /** Keeps a definition that waits to be approved, with a row; `undefined` if it waits already or is pinned. */
   hold(place: PinPlace, seen: SeenDefinition, row: Entry | undefined): Promise<Pin | undefined>;
   /** Pins the definition that waits, with a row; `undefined` if it is not the one that was approved. */
   approve(place: PinPlace, approval: PinApproval, row: Entry): Promise<Pin | undefined>;
+  /** Forgets the definition that waits, with a row; `false` if it is not the one that was named. */
+  dismiss(place: PinPlace, digest: string, row: Entry): Promise<boolean>;
   /** Tells that pins may have changed, here or in another process, until the returned function is called. */
   watch(listener: () => void): () => void;
 }

@@ -79,6 +79,21 @@ test('several tools are approved at once, and a name that is not there is compla
   expect(await show(search)).toEqual(['search']);
 }, 60_000);
 
+test('what a server took back is dismissed, and what it still shows is held anew', async () => {
+  const { show, command } = await deployment();
+  expect(await show(search)).toEqual(['search']);
+  expect(await show({ ...search, title: 'Other' }, { ...search, name: 'late' })).toEqual([]);
+  expect(await show(search)).toEqual(['search']);
+  expect((await command('dismiss', 'web.search')).output).toBe('web.search is dismissed.\n');
+  expect((await command('list')).output).toMatch(/late +new, held.*\nweb +search +pinned/);
+  expect(JSON.parse((await command('dismiss', 'web', '--json')).output)).toMatchObject([{ tool: 'late' }]);
+  expect(await command('dismiss', 'web')).toMatchObject({ code: 0, output: 'Nothing is held.\n' });
+  expect(await show(search, { ...search, name: 'late' })).toEqual(['search']);
+  expect((await command('list')).output).toMatch(/late +new, held/);
+  const rows = await command('audit', 'search', '--operator', '--json');
+  expect(rows.output).toMatch(/"did": ?"held tool dismissed"/);
+}, 60_000);
+
 interface Deployed {
   readonly pins: Store['pins'];
   /** What is listed of a server that offers these. */

@@ -42,6 +42,33 @@ test('C4 what changes at a real server is held for every caller until an operato
   expect((await ada.call('transfer')).content[0]!.text).toBe('pay');
 }, 60_000);
 
+test('C4 a tool that a real server adds is held, unless the operator named exactly it', async () => {
+  const registry = new ToolRegistry().registerTool(plain('pay'));
+  const url = await serve(registry);
+  const crib = await openCrib({
+    config: {
+      mcpServers: {
+        open: { url, prefix: 'always' },
+        wild: { url, prefix: 'always', tools: ['pay', 'l*'] },
+        exact: { url, prefix: 'always', tools: ['pay', 'late'] },
+      },
+    },
+  });
+  const ada = await crib.connect('ada', { version: '2025-11-25' });
+  const shown = async (): Promise<string> => (await ada.list()).tools.map(({ name }) => name).join();
+  expect((await ada.call('open__pay')).content[0]!.text).toBe('pay');
+  registry.registerTool(plain('late'));
+  await settled('the named one', async () => (await shown()).includes('exact__late'));
+  await settled('the others to be held', async () => heldIn(crib, 'new tool held').length === 2);
+  expect(await shown()).toBe('exact__late,exact__pay,open__pay,wild__pay');
+  await crib.restart();
+  const again = await crib.connect('ada');
+  expect((await again.list()).tools.map(({ name }) => name).join()).toBe(
+    'exact__late,exact__pay,open__pay,wild__pay',
+  );
+  await expect(again.call('open__late')).rejects.toThrow('Unknown tool: open__late');
+}, 60_000);
+
 test('C3 nothing of a server whose tools are to be approved is seen before', async () => {
   const url = await serve([plain('one'), plain('two')]);
   const crib = await openCrib({ config: { mcpServers: { web: { url, pin: 'approve' }, free: { url } } } });
@@ -52,10 +79,10 @@ test('C3 nothing of a server whose tools are to be approved is seen before', asy
   });
 });
 
-function heldIn(crib: Crib): string[] {
+function heldIn(crib: Crib, what = 'changed tool held'): string[] {
   return crib
     .rows()
-    .filter(({ kind, did }) => kind === 'operator' && did === 'changed tool held')
+    .filter(({ kind, did }) => kind === 'operator' && did === what)
     .map(({ tool }) => String(tool))
     .toSorted();
 }

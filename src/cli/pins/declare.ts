@@ -31,6 +31,12 @@ export function declarePinCommands(program: Command): void {
     .action(async (which: string | undefined, flags: ApprovePinFlags) =>
       (await import('./approve.ts')).approvePins(which, flags),
     );
+  withConfig(pins.command('dismiss'))
+    .description('forget what is held; what a server still shows is held anew')
+    .argument('<which>', WHICH)
+    .action(async (which: string, flags: DeploymentFlags) =>
+      (await import('./dismiss.ts')).dismissPins(which, flags),
+    );
 }
 
 function withConfig(command: Command): Command {

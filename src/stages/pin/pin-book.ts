@@ -7,7 +7,7 @@ import type { NamedPlace } from '../../core/tool-names.ts';
 import type { Log } from '../../observe/log.ts';
 import { OPERATOR_CHAIN } from '../../store/journal/chain.ts';
 import type { Entry } from '../../store/store.ts';
-import type { PinDigests, PinPlace, Pins, SeenDefinition } from '../../store/pin.ts';
+import type { ListedDefinition, PinDigests, PinPlace, Pins, SeenDefinition } from '../../store/pin.ts';
 import { scanDefinition } from './scan.ts';
 
 /** What a book is made of. */
@@ -20,6 +20,8 @@ export interface PinBookParts {
 /** How a definition that is not the pinned one is dealt with. */
 export interface PinRule {
   readonly mode: 'approve' | 'first-use';
+  /** Whether the operator named this tool, so that its first definition counts whenever it appears. */
+  readonly isNamed: boolean;
   /** Whether what is held goes on record. */
   readonly isRecorded: boolean;
 }
@@ -30,6 +32,7 @@ export type Verdict = 'admitted' | 'held' | 'unknown';
 // A server that invents tools or definitions without end must fill neither the disk nor the record.
 const MAX_PER_SERVER = 5_000;
 const MAX_BYTES = 262_144;
+const MAX_LISTING_BYTES = 8 * 1_048_576;
 const QUIET_MS = 10_000;
 
 /** Knows which definitions are pinned, and keeps those that wait; it follows what other processes approve. */
@@ -37,12 +40,14 @@ export class PinBook {
   readonly #parts: Required<PinBookParts>;
   readonly #pins = new Map<string, PinDigests>();
   readonly #counts = new Map<string, number>();
+  readonly #known = new Set<string>();
   readonly #digests = new WeakMap<Tool, string>();
   readonly #quietUntil = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   #revision = 0;
   #epoch = 0;
   #loading: Promise<void> | undefined;
+  #next: Promise<void> | undefined;
   #isLoaded = false;
 
   constructor(parts: PinBookParts) {
@@ -62,6 +67,45 @@ export class PinBook {
     return () => void this.#listeners.delete(own);
   }
 
+  /** Whether tools of a server are pinned, so that its first listing is over. */
+  isKnown(server: string): boolean {
+    return this.#known.has(server);
+  }
+
+  /** Pins the first listing of a server as a whole; does nothing for a server that is known. */
+  async introduce(server: string, tools: readonly Tool[]): Promise<void> {
+    try {
+      if (!this.#isLoaded) await this.#load();
+      if (this.#known.has(server)) return;
+      const at = this.#parts.clock.now();
+      const listing = this.#fitting(
+        server,
+        tools.map((tool) => listedOf(tool, at)),
+      );
+      if (listing.length === 0) return;
+      await this.#parts.pins.pinListing(server, listing);
+      await this.#load();
+      for (const { tool, ...seen } of listing) {
+        const place = { server, tool };
+        if (this.#pins.get(keyOf(place))?.pinned === seen.digest)
+          this.#warn(place, seen, 'The definition of a new tool deserves a look');
+      }
+    } catch (cause) {
+      const what = 'The first listing of a server could not be pinned, so its tools are held.';
+      this.#parts.log('error', what, { server, cause });
+    }
+  }
+
+  // What is too much is held, like anything else that comes after the first listing.
+  #fitting(server: string, listing: readonly ListedDefinition[]): readonly ListedDefinition[] {
+    let room = MAX_LISTING_BYTES;
+    return listing.filter(({ tool, ...seen }, at) => {
+      if (at >= MAX_PER_SERVER || this.#isTooMuch({ server, tool }, seen)) return false;
+      room -= Buffer.byteLength(seen.definition);
+      return room >= 0;
+    });
+  }
+
   /** Whether the definition of a tool is the pinned one; what is new is pinned or held as the mode says. */
   judge(tool: Tool, { source: server, name }: NamedPlace, rule: PinRule): Awaitable<Verdict> {
     if (!this.#isLoaded) return this.#judgeLater(tool, { source: server, name }, rule);
@@ -73,7 +117,9 @@ export class PinBook {
     const seen = { digest, definition: definitionOf(tool, name), at: this.#parts.clock.now() };
     if (this.#isTooMuch(place, seen)) return 'held';
     if (pin?.pinned !== undefined || rule.mode === 'approve') return this.#hold(place, seen, rule);
-    return this.#pinFirst(place, seen);
+    if (rule.isNamed) return this.#pinFirst(place, seen);
+    // What comes after the first listing is new; without a first listing nothing can be said.
+    return this.#known.has(server) ? this.#hold(place, seen, rule) : 'unknown';
   }
 
   async #judgeLater(tool: Tool, place: NamedPlace, rule: PinRule): Promise<Verdict> {
@@ -155,8 +201,15 @@ export class PinBook {
   }
 
   #load(): Promise<void> {
-    this.#loading ??= this.#take().finally(() => (this.#loading = undefined));
-    return this.#loading;
+    if (!this.#loading) return (this.#loading = this.#take().finally(() => void (this.#loading = undefined)));
+    // The one under way may have read before the change that this is about.
+    this.#next ??= this.#loading
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined;
+        return this.#load();
+      });
+    return this.#next;
   }
 
   async #take(): Promise<void> {
@@ -164,7 +217,9 @@ export class PinBook {
     let isOther = false;
     for (const pin of changed) {
       const known = this.#pins.get(keyOf(pin));
-      isOther ||= known?.pinned !== pin.pinned;
+      const isDismissed = known?.held !== undefined && pin.held === undefined;
+      // No verdict was reached about what was not known.
+      isOther ||= known !== undefined && (known.pinned !== pin.pinned || isDismissed);
       this.#set(pin);
       this.#revision = Math.max(this.#revision, pin.revision);
     }
@@ -189,12 +244,19 @@ export class PinBook {
     const key = keyOf(pin);
     if (!this.#pins.has(key)) this.#counts.set(pin.server, (this.#counts.get(pin.server) ?? 0) + 1);
     this.#pins.set(key, pin);
+    if (pin.pinned !== undefined) this.#known.add(pin.server);
   }
 }
 
 // As the server has it: what the operator calls the tool, or says about it, is no part of it.
 function definitionOf(tool: Tool, name: string): string {
   return canonicalJson({ ...describeTool(asAuthored(tool)), name });
+}
+
+function listedOf(tool: Tool, at: number): ListedDefinition {
+  const name = tool.place?.name ?? tool.name;
+  const definition = definitionOf(tool, name);
+  return { tool: name, digest: digestOf(definition), definition, at };
 }
 
 function digestOf(definition: string): string {

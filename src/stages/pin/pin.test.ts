@@ -96,6 +96,105 @@ describe('pin', () => {
     ]);
   });
 
+  test('C4 a tool that appears after the first listing is held, also after a restart and for a call alone', async () => {
+    const { upstream, source, held, store, log } = stand('first-use', [search]);
+    expect(await source.find('search', localCaller)).toBeDefined();
+    upstream.offer(search, fetchPage);
+    expect(await source.find('fetch', localCaller)).toBeUndefined();
+    expect(await callable(source)).toEqual(['search']);
+    expect(held()).toEqual([{ did: 'new tool held', server: 'web', tool: 'fetch' }]);
+    const restarted = withStages(merge({ web: upstream.source }, { prefix: 'never' }), [
+      pin({}, { book: new PinBook({ pins: store.pins, log }) }),
+    ]);
+    expect(await restarted.find('fetch', localCaller)).toBeUndefined();
+    expect(await callable(restarted)).toEqual(['search']);
+    await approveAll(store);
+    await vi.waitFor(async () => expect(await callable(restarted)).toEqual(['fetch', 'search']));
+  });
+
+  test('C4 the first call pins the whole first listing, so that nothing of it is new afterwards', async () => {
+    const { source, held } = stand('first-use', [search, fetchPage]);
+    const [found] = await Promise.all([
+      source.find('search', localCaller),
+      source.find('fetch', localCaller),
+      source.list(localCaller),
+    ]);
+    expect(found).toBeDefined();
+    expect(await callable(source)).toEqual(['fetch', 'search']);
+    expect(held()).toEqual([]);
+  });
+
+  test('C4 control: a tool that the operator named may appear later, and is pinned then', async () => {
+    const { upstream, book, held } = stand('first-use', [search]);
+    const source = withStages(merge({ web: upstream.source }, { prefix: 'never' }), [
+      pin({}, { book, named: { web: ['fetch'] } }),
+    ]);
+    expect(await callable(source)).toEqual(['search']);
+    upstream.offer(search, fetchPage, { ...search, name: 'find' });
+    expect(await callable(source)).toEqual(['fetch', 'search']);
+    expect(held()).toEqual([{ did: 'new tool held', server: 'web', tool: 'find' }]);
+    upstream.offer(search, { ...fetchPage, title: 'Other' });
+    expect(await callable(source)).toEqual(['search']);
+  });
+
+  test('a server that lists nothing at first has its first listing when it lists something', async () => {
+    const { upstream, source } = stand('first-use', []);
+    expect(await callable(source)).toEqual([]);
+    upstream.offer(search, fetchPage);
+    expect(await callable(source)).toEqual(['fetch', 'search']);
+  });
+
+  test('C4 what a first listing could not keep is not pinned later: all of it is pinned, or nothing', async () => {
+    const { store, log } = stand();
+    const pins: Pins = {
+      list: () => store.pins.list(),
+      changed: (after) => store.pins.changed(after),
+      pinListing: () => Promise.reject(new Error('disk')),
+      pinFirst: (place, seen) => store.pins.pinFirst(place, seen),
+      hold: (place, seen, row) => store.pins.hold(place, seen, row),
+      approve: (place, approval, row) => store.pins.approve(place, approval, row),
+      dismiss: (place, digest, row) => store.pins.dismiss(place, digest, row),
+      watch: (listener) => store.pins.watch(listener),
+    };
+    const source = withStages(merge({ web: upstreamOf(search, fetchPage).source }, { prefix: 'never' }), [
+      pin({}, { book: new PinBook({ pins, log }) }),
+    ]);
+    expect(await callable(source)).toEqual([]);
+    expect(await store.pins.list()).toEqual([]);
+    pins.pinListing = (server, listing) => store.pins.pinListing(server, listing);
+    expect(await callable(source)).toEqual(['fetch', 'search']);
+  });
+
+  test('what an operator dismisses is no longer listed, and is held anew if the server still shows it', async () => {
+    const { upstream, source, store, clock } = stand('first-use', [search]);
+    await callable(source);
+    upstream.offer({ ...search, title: 'Other' }, fetchPage);
+    expect(await callable(source)).toEqual([]);
+    upstream.offer(search, fetchPage);
+    expect(await callable(source)).toEqual(['search']);
+    const waiting = async () => (await store.pins.list()).filter(({ held }) => held).map(({ tool }) => tool);
+    expect(await waiting()).toEqual(['fetch', 'search']);
+    for (const { held, ...place } of await store.pins.list())
+      await store.pins.dismiss(place, held!.digest, { chain: '@operator', body: '{"did":"dismissed"}' });
+    expect(await store.pins.list()).toMatchObject([{ tool: 'search', held: undefined }]);
+    clock.advance(10_000);
+    await vi.waitFor(async () => {
+      expect(await callable(source)).toEqual(['search']);
+      expect(await waiting()).toEqual(['fetch']);
+    });
+  });
+
+  test('of one server at most 5,000 tools are kept, and what is beyond is held', async () => {
+    const many = Array.from({ length: 5_003 }, (_, n) => ({ ...search, name: `t${n}` }));
+    const { source, store, lines } = stand('first-use', many);
+    expect(await source.list(localCaller)).toHaveLength(5_000);
+    expect(await store.pins.list()).toHaveLength(5_000);
+    expect(await source.find('t999', localCaller)).toBeUndefined();
+    expect(lines.map(({ message }) => message)).toEqual([
+      'A tool of web is held and cannot be approved: it has more than 5000 tools.',
+    ]);
+  });
+
   test('a held tool gets the answer of one that does not exist', async () => {
     const { source } = stand('approve');
     const client = createTestClient(createServer({ source }));
@@ -213,7 +312,9 @@ describe('pin', () => {
     const pins: Pins = {
       list: () => store.pins.list(),
       changed: disk,
+      pinListing: disk,
       pinFirst: disk,
+      dismiss: disk,
       hold: disk,
       approve: disk,
       watch: () => () => {},
@@ -224,7 +325,9 @@ describe('pin', () => {
     expect(await callable(source)).toEqual([]);
     pins.changed = () => [];
     expect(await callable(source)).toEqual([]);
-    pins.pinFirst = (place, seen) => store.pins.pinFirst(place, seen);
+    pins.pinListing = (server, listing) => store.pins.pinListing(server, listing);
+    expect(await callable(source)).toEqual([]);
+    pins.changed = (after) => store.pins.changed(after);
     expect(await callable(source)).toEqual(['web__search']);
   });
 

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { andThen, type Awaitable } from '../../base/awaitable.ts';
+import type { Caller } from '../../core/caller.ts';
 import type { Change, ToolSource } from '../../core/source.ts';
 import type { Stage } from '../../core/stage.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { PinBook, Verdict } from './pin-book.ts';
 
-/** What is done with the definitions of a server: new ones wait, the first one counts, or nothing is held. */
+/** What is done with the definitions of a server: new ones wait, the first listing counts, or nothing is held. */
 export const pinMode = z.enum(['approve', 'first-use', 'off']);
 
 /** How the definitions of a server are pinned. */
@@ -16,7 +17,7 @@ export const pinOptions = z.strictObject({
   mode: pinMode
     .default('first-use')
     .describe(
-      'For servers that set no `pin`: `approve` holds new tools too, `first-use` pins what is seen first, `off` holds nothing.',
+      'For servers that set no `pin`: `approve` holds every new tool, `first-use` those after the first listing, `off` nothing.',
     ),
 });
 
@@ -26,6 +27,8 @@ export interface PinParts {
   readonly book: PinBook;
   /** The modes of servers that have one of their own, by their names. */
   readonly modes?: Readonly<Record<string, PinMode | undefined>>;
+  /** Tools that the operator named one by one, by their servers; they may appear at any time. */
+  readonly named?: Readonly<Record<string, readonly string[]>>;
   /** Whether what is held goes on record; it does unless set. */
   readonly isRecorded?: boolean;
 }
@@ -33,7 +36,7 @@ export interface PinParts {
 /** Hides tools of other servers whose definition is not the pinned one, until an operator approves it. */
 export function pin(
   options: z.input<typeof pinOptions>,
-  { book, modes = {}, isRecorded = true }: PinParts,
+  { book, modes = {}, named = {}, isRecorded = true }: PinParts,
 ): Stage {
   const { mode } = pinOptions.parse(options, { jitless: true });
   const modeOf = (server: string): PinMode =>
@@ -47,12 +50,15 @@ export function pin(
     if (last?.epoch === epoch) return last.verdict;
     const own = modeOf(place.source);
     if (own === 'off') return 'admitted';
-    return andThen(book.judge(tool, place, { mode: own, isRecorded }), (verdict) => {
+    const isNamed = Object.hasOwn(named, place.source) && named[place.source]!.includes(place.name);
+    return andThen(book.judge(tool, place, { mode: own, isNamed, isRecorded }), (verdict) => {
       if (verdict !== 'unknown') known.set(tool, { epoch, verdict });
       return verdict;
     });
   };
-  return { name: 'pin', wrapSource: (source) => pinnedSource(source, book, judge) };
+  const isNew = ({ place }: Tool): boolean =>
+    place !== undefined && !book.isKnown(place.source) && modeOf(place.source) === 'first-use';
+  return { name: 'pin', wrapSource: (source) => pinnedSource(source, book, { judge, isNew }) };
 }
 
 interface Known {
@@ -61,16 +67,23 @@ interface Known {
   readonly verdict: Verdict;
 }
 
-function pinnedSource(
-  source: ToolSource,
-  book: PinBook,
-  judge: (tool: Tool) => Awaitable<Verdict>,
-): ToolSource {
+interface Judging {
+  readonly judge: (tool: Tool) => Awaitable<Verdict>;
+  /** Whether a tool is of a server whose first listing is yet to be pinned. */
+  readonly isNew: (tool: Tool) => boolean;
+}
+
+function pinnedSource(source: ToolSource, book: PinBook, { judge, isNew }: Judging): ToolSource {
   const lists = new WeakMap<readonly Tool[], { readonly epoch: number; readonly shown: readonly Tool[] }>();
   const admit = (all: readonly Tool[]): Awaitable<readonly Tool[]> => {
     const known = lists.get(all);
     const { epoch } = book;
     if (known?.epoch === epoch) return known.shown;
+    if (all.some(isNew)) return introduceAll(all.filter(isNew), book).then(() => judgeAll(all));
+    return judgeAll(all);
+  };
+  const judgeAll = (all: readonly Tool[]): Awaitable<readonly Tool[]> => {
+    const { epoch } = book;
     return andThen(whole(all.map(judge)), (verdicts) => {
       const isWhole = verdicts.every((verdict) => verdict === 'admitted');
       const shown = isWhole ? all : Object.freeze(all.filter((_tool, at) => verdicts[at] === 'admitted'));
@@ -78,11 +91,16 @@ function pinnedSource(
       return shown;
     });
   };
-  const admitOne = (tool: Tool | undefined): Awaitable<Tool | undefined> =>
-    tool && andThen(judge(tool), (verdict) => (verdict === 'admitted' ? tool : undefined));
+  const judgeOne = (tool: Tool): Awaitable<Tool | undefined> =>
+    andThen(judge(tool), (verdict) => (verdict === 'admitted' ? tool : undefined));
+  const admitOne = (tool: Tool | undefined, caller: Caller): Awaitable<Tool | undefined> => {
+    if (!tool) return undefined;
+    // The whole listing is pinned with the first tool that is looked for: what is not in it comes later.
+    return isNew(tool) ? andThen(andThen(source.list(caller), admit), () => judgeOne(tool)) : judgeOne(tool);
+  };
   return {
     list: (caller) => andThen(source.list(caller), admit),
-    find: (name, caller) => andThen(source.find(name, caller), admitOne),
+    find: (name, caller) => andThen(source.find(name, caller), (tool) => admitOne(tool, caller)),
     call: (call) => source.call(call),
     get resources() {
       return source.resources;
@@ -93,6 +111,12 @@ function pinnedSource(
     ...(source.stages && { stages: source.stages }),
     ...(source.watch && { watch: (listener) => watchBoth(source, book, listener) }),
   };
+}
+
+async function introduceAll(tools: readonly Tool[], book: PinBook): Promise<void> {
+  const servers = new Set(tools.map(({ place }) => place!.source));
+  const of = (server: string): readonly Tool[] => tools.filter(({ place }) => place!.source === server);
+  await Promise.all([...servers].map((server) => book.introduce(server, of(server))));
 }
 
 function whole(verdicts: readonly Awaitable<Verdict>[]): Awaitable<readonly Verdict[]> {

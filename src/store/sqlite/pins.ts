@@ -1,4 +1,4 @@
-import type { Pin, PinApproval, PinDigests, PinPlace, SeenDefinition } from '../pin.ts';
+import type { ListedDefinition, Pin, PinApproval, PinDigests, PinPlace, SeenDefinition } from '../pin.ts';
 import type { SqliteDatabase } from './database.ts';
 
 interface Row {
@@ -25,7 +25,12 @@ export function pins(db: SqliteDatabase) {
     return toPin(row!);
   };
   return {
-    listPins: (): Pin[] => db.all<Row>('select * from pins order by server, tool').map(toPin),
+    listPins: (): Pin[] =>
+      db
+        .all<Row>(
+          `select * from pins where digest is not null or held_digest is not null order by server, tool`,
+        )
+        .map(toPin),
     changedPins: (after: number): PinDigests[] =>
       db
         .all<DigestRow>(
@@ -37,24 +42,7 @@ export function pins(db: SqliteDatabase) {
           pinned: digest ?? undefined,
           held: held ?? undefined,
         })),
-    pinFirst(place: PinPlace, { digest, definition, at }: SeenDefinition): Pin {
-      const { server, tool } = place;
-      db.run(
-        `insert into pins (server, tool, digest, definition, at, revision) values (?1, ?2, ?3, ?4, ?5, ${NEXT})
-         on conflict (server, tool) do update
-         set digest = ?3, definition = ?4, at = ?5, pinned_by = null, revision = ${NEXT},
-           held_digest = iif(held_digest = ?3, null, held_digest),
-           held_definition = iif(held_digest = ?3, null, held_definition),
-           held_at = iif(held_digest = ?3, null, held_at)
-         where pins.digest is null`,
-        server,
-        tool,
-        digest,
-        definition,
-        at,
-      );
-      return find(place);
-    },
+    ...firstPins(db, find),
     holdPin(place: PinPlace, { digest, definition, at }: SeenDefinition): Pin | undefined {
       const { server, tool } = place;
       const changed = db.run(
@@ -75,6 +63,35 @@ export function pins(db: SqliteDatabase) {
   };
 }
 
+function firstPins(db: SqliteDatabase, find: (place: PinPlace) => Pin) {
+  const pinFirst = (place: PinPlace, seen: SeenDefinition): Pin => {
+    const { server, tool } = place;
+    const { digest, definition, at } = seen;
+    db.run(
+      `insert into pins (server, tool, digest, definition, at, revision) values (?1, ?2, ?3, ?4, ?5, ${NEXT})
+         on conflict (server, tool) do update
+         set digest = ?3, definition = ?4, at = ?5, pinned_by = null, revision = ${NEXT},
+           held_digest = iif(held_digest = ?3, null, held_digest),
+           held_definition = iif(held_digest = ?3, null, held_definition),
+           held_at = iif(held_digest = ?3, null, held_at)
+         where pins.digest is null`,
+      server,
+      tool,
+      digest,
+      definition,
+      at,
+    );
+    return find(place);
+  };
+  return {
+    pinFirst,
+    pinListing(server: string, listing: readonly ListedDefinition[]): void {
+      if (db.get('select 1 from pins where server = ? and digest is not null limit 1', server)) return;
+      for (const { tool, ...seen } of listing) pinFirst({ server, tool }, seen);
+    },
+  };
+}
+
 function approvals(db: SqliteDatabase, find: (place: PinPlace) => Pin) {
   return {
     approvePin(place: PinPlace, { digest, by, at }: PinApproval): Pin | undefined {
@@ -90,6 +107,16 @@ function approvals(db: SqliteDatabase, find: (place: PinPlace) => Pin) {
         by,
       );
       return changed === 1 ? find(place) : undefined;
+    },
+    dismissPin({ server, tool }: PinPlace, digest: string): true | undefined {
+      const changed = db.run(
+        `update pins set held_digest = null, held_definition = null, held_at = null, revision = ${NEXT}
+         where server = ?1 and tool = ?2 and held_digest = ?3`,
+        server,
+        tool,
+        digest,
+      );
+      return changed === 1 ? true : undefined;
     },
   };
 }

@@ -138,6 +138,13 @@ function createPins(
   return {
     list: () => ask('listPins'),
     changed: (after) => ask('changedPins', after),
+    pinListing: (server, listing) =>
+      askBody(
+        { share: `pins of ${server}`, bytes: listing.reduce((sum, one) => sum + bytesOf(one), 0) },
+        'pinListing',
+        server,
+        listing,
+      ),
     pinFirst: (place, seen) =>
       askBody({ share: `pins of ${place.server}`, bytes: bytesOf(seen) }, 'pinFirst', place, seen),
     hold: (place, seen, row) =>
@@ -150,6 +157,11 @@ function createPins(
       });
       if (pin) tell();
       return pin;
+    },
+    async dismiss(place, digest, row) {
+      const isDone = await client.ask<true | undefined>({ name: 'dismissPin', args: [place, digest], row });
+      if (isDone) tell();
+      return isDone === true;
     },
     watch(listener) {
       const own = (): void => listener();

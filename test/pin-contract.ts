@@ -1,0 +1,115 @@
+import { expect, test, vi } from 'vitest';
+import type { Awaitable } from '../src/base/awaitable.ts';
+import type { SeenDefinition } from '../src/store/pin.ts';
+import type { Store } from '../src/store/store.ts';
+
+/** What every store promises about pins. */
+export function describePins<S extends Store>(
+  open: () => Promise<S>,
+  bodiesOf?: (store: S, chain: string) => Awaitable<readonly string[]>,
+): void {
+  const place = { server: 'web', tool: 'search' };
+  const row = { chain: 'operators', body: '{"did":"something"}' };
+  const seen = (digest: string): SeenDefinition => ({ digest, definition: `{"v":"${digest}\u200b"}`, at: 5 });
+
+  test('C4 the first definition of a tool is pinned to the letter, and only the first', async () => {
+    const { pins } = await open();
+    const first = await pins.pinFirst(place, seen('one'));
+    expect(first).toMatchObject({ ...place, pinned: { ...seen('one'), by: undefined }, held: undefined });
+    expect(await pins.pinFirst(place, seen('two'))).toEqual(first);
+    expect(await pins.list()).toEqual([first]);
+  });
+
+  test('C4 of 100 first definitions at once one is pinned, and everybody is told which', async () => {
+    const { pins } = await open();
+    const all = await Promise.all(Array.from({ length: 100 }, (_, n) => pins.pinFirst(place, seen(`d${n}`))));
+    expect(new Set(all.map(({ pinned }) => pinned?.digest))).toEqual(new Set(['d0']));
+  });
+
+  test('C4 another definition waits beside the pinned one, with one row however often it is seen', async () => {
+    const store = await open();
+    const { pins } = store;
+    await pins.pinFirst(place, seen('one'));
+    const held = await pins.hold(place, seen('two'), row);
+    expect(held).toMatchObject({ pinned: seen('one'), held: seen('two') });
+    expect(await pins.hold(place, seen('two'), row)).toBeUndefined();
+    expect(await pins.hold(place, seen('one'), row)).toBeUndefined();
+    expect(await pins.list()).toEqual([held]);
+    if (bodiesOf) expect(await bodiesOf(store, 'operators')).toEqual([row.body]);
+  });
+
+  test('C4 what is approved is what was shown: a newer definition needs an approval of its own', async () => {
+    const store = await open();
+    const { pins } = store;
+    await pins.hold(place, seen('one'), undefined);
+    await pins.hold(place, seen('two'), undefined);
+    const approval = { digest: 'one', by: 'ada', at: 9 };
+    expect(await pins.approve(place, approval, row)).toBeUndefined();
+    if (bodiesOf) expect(await bodiesOf(store, 'operators')).toEqual([]);
+    const approved = await pins.approve(place, { ...approval, digest: 'two' }, row);
+    expect(approved).toMatchObject({ pinned: { ...seen('two'), at: 9, by: 'ada' }, held: undefined });
+    expect(await pins.approve(place, { ...approval, digest: 'two' }, row)).toBeUndefined();
+    if (bodiesOf) expect(await bodiesOf(store, 'operators')).toEqual([row.body]);
+  });
+
+  test('C4 the first listing of a server is pinned as a whole, and nothing of a second one', async () => {
+    const { pins } = await open();
+    const listing = ['search', 'fetch'].map((tool) => ({ tool, ...seen('one') }));
+    await pins.hold(place, seen('one'), undefined);
+    await pins.pinListing('web', listing);
+    const both = [
+      { tool: 'fetch', pinned: seen('one'), held: undefined },
+      { tool: 'search', pinned: seen('one'), held: undefined },
+    ];
+    expect(await pins.list()).toMatchObject(both);
+    await pins.pinListing('web', [{ tool: 'late', ...seen('one') }]);
+    expect(await pins.list()).toMatchObject(both);
+    await pins.pinListing('other', [{ tool: 'late', ...seen('one') }]);
+    expect(await pins.list()).toHaveLength(3);
+  });
+
+  test('what waits is dismissed by its digest, with a row, and is seen to be gone', async () => {
+    const store = await open();
+    const { pins } = store;
+    const { revision } = await pins.pinFirst(place, seen('one'));
+    await pins.hold(place, seen('two'), undefined);
+    await pins.hold({ ...place, tool: 'fetch' }, seen('two'), undefined);
+    expect(await pins.dismiss(place, 'other', row)).toBe(false);
+    if (bodiesOf) expect(await bodiesOf(store, 'operators')).toEqual([]);
+    expect(await pins.dismiss(place, 'two', row)).toBe(true);
+    expect(await pins.dismiss({ ...place, tool: 'fetch' }, 'two', row)).toBe(true);
+    expect(await pins.dismiss(place, 'two', row)).toBe(false);
+    expect(await pins.list()).toMatchObject([{ ...place, pinned: seen('one'), held: undefined }]);
+    expect((await pins.changed(revision)).map(({ tool, held }) => [tool, held])).toEqual([
+      ['fetch', undefined],
+      ['search', undefined],
+    ]);
+    if (bodiesOf) expect(await bodiesOf(store, 'operators')).toEqual([row.body, row.body]);
+  });
+
+  test('what waits without a pin becomes the pin when it is seen for the first time', async () => {
+    const { pins } = await open();
+    await pins.hold(place, seen('one'), undefined);
+    expect(await pins.pinFirst(place, seen('one'))).toMatchObject({ pinned: seen('one'), held: undefined });
+  });
+
+  test('a reader asks for what changed since, and is told when something does', async () => {
+    const { pins } = await open();
+    const before = await pins.pinFirst(place, seen('one'));
+    const other = await pins.pinFirst({ ...place, tool: 'fetch' }, seen('one'));
+    const { revision } = other;
+    expect(await pins.changed(before.revision)).toEqual([
+      { server: 'web', tool: 'fetch', pinned: 'one', held: undefined, revision },
+    ]);
+    expect(await pins.changed(revision)).toEqual([]);
+    await pins.hold(place, seen('two'), undefined);
+    const told = vi.fn();
+    const stop = pins.watch(told);
+    await pins.approve(place, { digest: 'two', by: 'ada', at: 9 }, row);
+    expect(told).toHaveBeenCalled();
+    expect((await pins.changed(revision)).map(({ tool, pinned }) => [tool, pinned])).toEqual([
+      ['search', 'two'],
+    ]);
+    stop();
+  });
+}
