@@ -7,6 +7,8 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -185,6 +187,34 @@ describe('toolcrib add', () => {
       complaints: expect.stringContaining('no server.json'),
     });
   });
+});
+
+test('a description is read from an address too, and one that is no description, too large or gone is refused', async () => {
+  const remote = { type: 'streamable-http', url: 'https://acme.example/mcp' };
+  const answers: Record<string, [status: number, body: string]> = {
+    '/server.json': [200, JSON.stringify({ server: { name: 'com.acme/far', remotes: [remote] } })],
+    '/gone.json': [404, '{}'],
+    '/text.json': [200, 'hello'],
+    '/large.json': [200, JSON.stringify({ name: 'x'.repeat(2_000_000) })],
+  };
+  const web = createServer(({ url = '' }, response) => {
+    const [status, body] = answers[url]!;
+    response.writeHead(status).end(body);
+  });
+  await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    web.closeAllConnections();
+    web.close();
+  });
+  const base = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+  const { run, servers, path } = placeWith();
+  for (const file of ['gone', 'text', 'large']) {
+    const refused = await run('add', '--yes', '--no-try', `${base}/${file}.json`);
+    expect([file, refused.code, refused.output]).toEqual([file, 1, '']);
+    expect(existsSync(path('toolcrib.yaml'))).toBe(false);
+  }
+  expect(await run('add', '--yes', '--no-try', `${base}/server.json`)).toMatchObject({ code: 0 });
+  expect(servers()).toEqual({ far: { url: 'https://acme.example/mcp' } });
 });
 
 describe('toolcrib import', () => {
