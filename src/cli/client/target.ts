@@ -8,7 +8,7 @@ import type { Target } from '../../config/foreign-entry.ts';
 import { environmentProxies } from '../../net/proxies.ts';
 import { concealInComplaints } from '../complain.ts';
 import { credentialsFolder } from '../servers/places.ts';
-import { KEY_VARIABLE } from '../connect/entries.ts';
+import { KEY_VARIABLE } from '../connect/client-shapes.ts';
 import { packageVersion } from '../package-version.ts';
 import { parseSpan } from '../table.ts';
 

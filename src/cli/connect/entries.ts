@@ -1,3 +1,6 @@
+import { isObject } from '../../base/json.ts';
+import { shapeFor, type Told } from './client-shapes.ts';
+
 /** A server as a client reaches it: at an address, or as a program that the client starts. */
 export type Reached = ReachedByUrl | ReachedByCommand;
 
@@ -27,77 +30,70 @@ export interface Entry {
   readonly text: string;
 }
 
-/** The environment variable that `toolcrib serve --stdio` reads its key from. */
-export const KEY_VARIABLE = 'TOOLCRIB_KEY';
-
 /** The entry for each client that can reach a server in this way. */
 export function entriesFor(server: Reached): readonly Entry[] {
   return 'url' in server ? forUrl(server) : forCommand(server);
 }
 
 function forUrl({ name, url, key }: ReachedByUrl): readonly Entry[] {
-  const headers = key !== undefined && { headers: { Authorization: `Bearer ${key}` } };
-  const http = { type: 'http', url, ...headers };
-  const variable = key === undefined ? '' : `\nbearer_token_env_var = "${KEY_VARIABLE}"`;
+  const told = { url, key: toldKey(key) };
   return [
     {
       clients: 'Claude Code, Cursor',
       place: '.mcp.json, .cursor/mcp.json',
-      text: json({ mcpServers: { [name]: http } }),
+      text: json({ mcpServers: { [name]: shapeFor('claude-code', told) } }),
     },
-    { clients: 'VS Code', place: '.vscode/mcp.json', text: json({ servers: { [name]: http } }) },
-    {
-      clients: 'Codex',
-      place: '~/.codex/config.toml',
-      text: `[mcp_servers.${tomlKey(name)}]\nurl = ${JSON.stringify(url)}${variable}`,
-    },
-    {
-      clients: 'opencode',
-      place: 'opencode.json',
-      text: json({ mcp: { [name]: { type: 'remote', url, enabled: true, ...headers } } }),
-    },
+    ...forOthers(name, told),
   ];
 }
 
 function forCommand({ name, command, args, key }: ReachedByCommand): readonly Entry[] {
-  const variables = key === undefined ? undefined : { [KEY_VARIABLE]: key };
-  const env = variables && { env: variables };
-  const toml = key === undefined ? '' : `\nenv = { ${KEY_VARIABLE} = ${JSON.stringify(key)} }`;
+  const told = { command, args, key: toldKey(key) };
   return [
     {
       clients: 'Claude Desktop, Claude Code, Cursor',
       place: 'claude_desktop_config.json, .mcp.json, .cursor/mcp.json',
-      text: json({ mcpServers: { [name]: { command, args, ...env } } }),
+      text: json({ mcpServers: { [name]: shapeFor('claude-desktop', told) } }),
     },
+    ...forOthers(name, told),
+  ];
+}
+
+function forOthers(name: string, told: Told): readonly Entry[] {
+  return [
     {
       clients: 'VS Code',
       place: '.vscode/mcp.json',
-      text: json({ servers: { [name]: { type: 'stdio', command, args, ...env } } }),
+      text: json({ servers: { [name]: shapeFor('vscode', told) } }),
     },
     {
       clients: 'Codex',
       place: '~/.codex/config.toml',
-      text: `[mcp_servers.${tomlKey(name)}]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}${toml}`,
+      text: [`[mcp_servers.${tomlKey(name)}]`, ...tomlLines(shapeFor('codex', told))].join('\n'),
     },
     {
       clients: 'opencode',
       place: 'opencode.json',
-      text: json({
-        mcp: {
-          [name]: {
-            type: 'local',
-            command: [command, ...args],
-            enabled: true,
-            ...(variables && { environment: variables }),
-          },
-        },
-      }),
+      text: json({ mcp: { [name]: shapeFor('opencode', told) } }),
     },
   ];
 }
 
+function toldKey(key: string | undefined): Told['key'] {
+  return key === undefined ? undefined : { text: key, variable: undefined };
+}
+
 function json(value: object): string {
   return JSON.stringify(value);
+}
+
+// Texts and lists of texts are the same in JSON; a table has to stay on one line.
+function tomlLines(entry: object): readonly string[] {
+  return Object.entries(entry).map(([key, value]) =>
+    isObject(value)
+      ? `${tomlKey(key)} = { ${tomlLines(value).join(', ')} }`
+      : `${tomlKey(key)} = ${JSON.stringify(value)}`,
+  );
 }
 
 function tomlKey(name: string): string {

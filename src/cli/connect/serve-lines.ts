@@ -4,7 +4,7 @@ import type { Caller } from '../../core/caller.ts';
 import type { Gateway } from '../../gateway/create-gateway.ts';
 import { serveStdio } from '../../server/stdio.ts';
 import { standardOutput } from '../output.ts';
-import { KEY_VARIABLE } from './entries.ts';
+import { KEY_VARIABLE } from './client-shapes.ts';
 
 // As often as a server that listens asks about a key again.
 const LOOK_AGAIN_MS = 5_000;

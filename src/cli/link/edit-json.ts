@@ -1,6 +1,6 @@
 import { parseTree, printParseErrorCode, type Node, type ParseError } from 'jsonc-parser';
 import { ToolcribError } from '../../base/errors.ts';
-import type { ClientEntry } from './clients.ts';
+import type { ClientEntry } from '../connect/client-shapes.ts';
 import type { Insertion } from './splice.ts';
 
 /** Which entry of which member of a file is meant. */

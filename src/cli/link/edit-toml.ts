@@ -1,7 +1,7 @@
 import { parse, stringify } from 'smol-toml';
 import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import type { ClientEntry } from './clients.ts';
+import type { ClientEntry } from '../connect/client-shapes.ts';
 import type { EntryPlace } from './edit-json.ts';
 import type { Insertion } from './splice.ts';
 

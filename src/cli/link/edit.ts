@@ -3,7 +3,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import type { ClientFile } from '../servers/client-files.ts';
-import type { ClientEntry } from './clients.ts';
+import type { ClientEntry } from '../connect/client-shapes.ts';
 import { insertJson, readJson, removeJson } from './edit-json.ts';
 import { insertToml, readToml, removeToml } from './edit-toml.ts';
 import { insertAll, removeAll, type Insertion } from './splice.ts';
