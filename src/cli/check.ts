@@ -17,7 +17,7 @@ import { formatJson, printableLines } from './table.ts';
 export interface CheckFlags {
   readonly config?: string;
   readonly json?: boolean;
-  /** Whether databases, issuers and hosts are tried, too. */
+  /** Whether databases, issuers, hosts and other servers are tried, too. */
   readonly connect?: boolean;
 }
 

@@ -22,6 +22,7 @@ import type { ServeFlags } from './serve.ts';
 import { declarePinCommands } from './pins/declare.ts';
 import { printableLines } from './table.ts';
 import type { CreateTenantFlags } from './tenants.ts';
+import type { UpstreamsFlags } from './servers/upstreams.ts';
 import type { WhoamiFlags } from './whoami.ts';
 
 let storeWorker: Worker | undefined;
@@ -86,7 +87,7 @@ program
   .description('check a configuration, its tools and its rules')
   .argument('[file]', `the configuration; ${DEFAULT_CONFIG} unless set`)
   .option('--config <file>', 'the same as the argument')
-  .option('--connect', 'also try databases, issuers and hosts, for 5 seconds each')
+  .option('--connect', 'also try databases, issuers, hosts and other servers, for 5 seconds each')
   .option('--json', 'print the complaints as JSON')
   .action(async (file: string | undefined, flags: CheckFlags) => {
     reserveOutput();
@@ -138,6 +139,14 @@ withConfig(program.command('whoami'))
   .option('--key <key>', 'an API key; "-" reads it from standard input')
   .option('--token <token>', 'a token; "-" reads it from standard input')
   .action(async (flags: WhoamiFlags) => (await import('./whoami.ts')).whoami(flags));
+
+withConfig(program.command('upstreams'))
+  .description('show how the servers behind a gateway stand, and what to do about those that fail')
+  .option('--connect', 'ask each server now, instead of what the running gateway knows')
+  .action(async (flags: UpstreamsFlags) => {
+    reserveOutput();
+    await (await import('./servers/upstreams.ts')).upstreams(flags);
+  });
 
 const tenants = program.command('tenants').description('make, list, disable and enable tenants');
 withConfig(tenants.command('create'))

@@ -9,14 +9,15 @@ import { readyEntries } from '../gateway/settings/ready-entries.ts';
 import { createOutboundClient } from '../net/create-outbound-client.ts';
 import type { OutboundOptions } from '../net/outbound.ts';
 import { openSql } from '../tools/sql/open.ts';
+import { packageVersion } from './package-version.ts';
 
 const TIMEOUT_MS = 5_000;
 // Extra time, because an attempt with a limit of its own reports its timeout in more detail.
 const GRACE_MS = 250;
 
 /**
- * Tries every database, issuer and host that a configuration names, for five seconds each at most; `onWait` is called
- * with what is being tried.
+ * Tries every database, issuer, host and other server that a configuration names, for five seconds each at most;
+ * `onWait` is called with what is being tried.
  */
 export async function tryConnections(
   loaded: LoadedConfig,
@@ -33,7 +34,27 @@ export async function tryConnections(
       return [loaded.complain(path, { message, severity: 'error' })];
     }
   });
-  return (await Promise.all(tried)).flat();
+  return (await Promise.all([...tried, servers(loaded, onWait)])).flat();
+}
+
+// Listed, too: a server that answers and cannot be listed is of no use.
+async function servers(loaded: LoadedConfig, onWait: (text: string) => void): Promise<Complaint[]> {
+  const names = Object.entries(loaded.config.mcpServers ?? {}).filter(([, { disabled }]) => !disabled);
+  if (names.length === 0) return [];
+  for (const [name] of names) onWait(`waiting for mcpServers.${name}, ${TIMEOUT_MS / 1000} seconds at most`);
+  const { tryUpstreams } = await import('../gateway/upstreams/try-upstreams.ts');
+  const states = await tryUpstreams(loaded, { withinMs: TIMEOUT_MS, version: packageVersion() });
+  return states.flatMap(({ name, state, reason = '', remedy = '' }) =>
+    state === 'failed' || state === 'needs_sign_in'
+      ? [
+          loaded.complain(['mcpServers', name], {
+            message: `cannot be reached: ${reason}`,
+            remedy,
+            severity: 'error',
+          }),
+        ]
+      : [],
+  );
 }
 
 // Finding an issuer's keys takes several requests, each with a limit of its own.

@@ -36,17 +36,18 @@ export interface Lasting extends OpenedStore {
 /** Makes the state that survives reloads. */
 export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Lasting {
   const accounts = new Accounts();
+  const metrics = new Metrics();
   let upstreams: Promise<Upstreams> | undefined;
   const loadUpstreams = async (): Promise<Upstreams> => {
     const { Upstreams: Kept } = await import('./upstreams/upstreams.ts');
-    return new Kept({ clock: systemClock, log, live });
+    return new Kept({ clock: systemClock, log, live, metrics, database: opened.database });
   };
   return {
     ...opened,
     clock: systemClock,
     log,
     live,
-    metrics: new Metrics(),
+    metrics,
     deadlines: new Deadlines(systemClock),
     buckets: new Buckets(accounts),
     slots: new Slots(accounts),

@@ -14,6 +14,8 @@ import type { LoadedConfig } from './settings/load-config.ts';
 export interface OpenedStore {
   readonly store: Store;
   readonly secrets: Pick<StoreSecrets, 'pepper' | 'digestKey'> & Partial<StoreSecrets>;
+  /** Its file, where it is in one. */
+  readonly database?: string;
 }
 
 /** The files of a deployment. */
@@ -72,7 +74,7 @@ export async function openStore(
       log('warn', 'Maintenance of the store failed; it will be tried again.', { reason }),
     onRecovery: () => log('info', 'The record can be written again.'),
   });
-  return { store, secrets };
+  return { store, secrets, database: places.database };
 }
 
 /** Whether a deployment has a database; an empty file is none. */

@@ -94,3 +94,15 @@ access: [{ tools: ["*"] }]
   const { stdout: unasked } = await run(yaml, false);
   expect(unasked).toContain('is good');
 });
+
+test('with --connect, other servers are tried too, at the place of their entry', async () => {
+  const { stdout, stderr, code } = await run(`tools: { ready: {} }
+mcpServers:
+  gone: { url: "http://127.0.0.1:${closedPort}/mcp" }
+  off: { url: "http://127.0.0.1:${closedPort}/mcp", disabled: true }
+`);
+  expect(stderr).toBe('waiting for mcpServers.gone, 5 seconds at most\n');
+  expect(stdout).toMatch(/:3:9: mcpServers\.gone cannot be reached: /);
+  expect(stdout).not.toContain('mcpServers.off');
+  expect(code).toBe(1);
+});

@@ -31,6 +31,8 @@ export interface CatalogParts {
   /** Takes what is invisible, and secrets, out of what is listed; `undefined` for what cannot be shown then. */
   clean<T extends Readable>(item: T): T | undefined;
   onChange(change: Change): void;
+  /** Told after each attempt to fetch the lists. */
+  onListed(): void;
   onWarning(text: string): void;
 }
 
@@ -55,6 +57,8 @@ export class Catalog {
   readonly #warned = new Set<string>();
   /** Whether the upstream keeps a session with each of its clients. */
   era: 'modern' | 'legacy' | undefined;
+  /** When the lists were fetched last, in milliseconds since 1970. */
+  lastListed: number | undefined;
   /** Why the lists could not be fetched the last time. */
   failure: unknown;
 
@@ -132,11 +136,13 @@ export class Catalog {
       this.#isOutdated = false;
       this.failure = undefined;
       this.#listedAt = this.#parts.clock.ticks();
+      this.lastListed = this.#parts.clock.now();
     } catch (error) {
       this.failure = error;
       // What was known is served again: without the upstream there is nothing better.
       this.#isOutdated = false;
     }
+    this.#parts.onListed();
   }
 
   async #read(client: Client): Promise<void> {

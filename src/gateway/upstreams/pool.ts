@@ -152,6 +152,11 @@ export class Line {
     return this.#opened?.client;
   }
 
+  /** Whether it is being connected. */
+  get isOpening(): boolean {
+    return this.#opening !== undefined;
+  }
+
   /** Whether it will never connect again. */
   get isRetired(): boolean {
     return this.#isRetired;

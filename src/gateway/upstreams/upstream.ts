@@ -14,6 +14,7 @@ import type { Change } from '../../core/source.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Secrets } from '../../observe/secrets.ts';
 import { cleanReadable, createDefinitionCleaner } from '../../stages/cleaning/clean-definitions.ts';
+import type { Metrics } from '../../observe/metrics.ts';
 import type { UpstreamSettings } from '../settings/upstreams.ts';
 import { createAccounts, type Account, type Accounts } from './accounts.ts';
 import { Catalog } from './catalog.ts';
@@ -21,6 +22,8 @@ import { Gate } from './gate.ts';
 import type { Line, Opened, Pool } from './pool.ts';
 import { upstreamFailure } from './upstream-failure.ts';
 import { UpstreamLog } from './upstream-log.ts';
+import { upstreamMeter, type UpstreamMeter } from './upstream-metrics.ts';
+import { upstreamState, type UpstreamState } from './upstream-state.ts';
 
 /** What an upstream is made with. */
 export interface UpstreamParts {
@@ -31,20 +34,10 @@ export interface UpstreamParts {
   readonly log: Log;
   readonly live: Secrets;
   readonly version: string;
+  readonly metrics: Metrics;
   readonly settings: () => UpstreamSettings;
-}
-
-/** How an upstream stands. */
-export interface UpstreamState {
-  readonly name: string;
-  readonly transport: 'http' | 'sse' | 'stdio';
-  /** `unused` until it is first needed, `idle` while it is known and not connected. */
-  readonly state: 'unused' | 'connected' | 'idle' | 'degraded';
-  readonly revision: string | undefined;
-  readonly connections: number;
-  readonly tools: number;
-  readonly reason: string | undefined;
-  readonly remedy: string | undefined;
+  /** Told when it may stand differently from before. */
+  readonly onState: () => void;
 }
 
 /** A connection that is one caller's alone, and what its client declared. */
@@ -69,6 +62,7 @@ export class Upstream {
   readonly #lines = new Map<string, Line>();
   readonly #gate: Gate;
   readonly #log: UpstreamLog;
+  readonly #meter: UpstreamMeter;
   readonly #listeners = new Set<(change: Change) => void>();
   #revision: string | undefined;
   #isClosed = false;
@@ -80,6 +74,7 @@ export class Upstream {
     this.#accounts = createAccounts(parts.name, parts.entry);
     this.#gate = new Gate(parts.entry.parallel, parts.name);
     this.#log = new UpstreamLog(parts);
+    this.#meter = upstreamMeter(parts.metrics, parts.name);
   }
 
   /** What it offers to the tenant of a caller; `undefined` where that tenant has no account. */
@@ -107,21 +102,11 @@ export class Upstream {
 
   /** How it stands. */
   get state(): UpstreamState {
-    const { entry, name } = this;
-    const catalogs = [...this.#catalogs.values()];
-    const failed = catalogs.find(({ isDegraded }) => isDegraded);
-    const connections = [...this.#lines.values()].filter(({ client }) => client).length;
-    const isKnown = catalogs.some(({ isListed }) => isListed);
-    return {
-      name,
-      transport: 'command' in entry ? 'stdio' : entry.type === 'sse' ? 'sse' : 'http',
-      state: failed ? 'degraded' : connections > 0 ? 'connected' : isKnown ? 'idle' : 'unused',
+    return upstreamState(this.name, this.entry, {
+      catalogs: [...this.#catalogs.values()],
+      lines: [...this.#lines.values()],
       revision: this.#revision,
-      connections,
-      tools: Math.max(0, ...catalogs.map(({ lists }) => lists.tools.length)),
-      reason: failed && this.#log.clean(reasonOf(failed.failure)),
-      remedy: failed && remedyOf(failed.failure),
-    };
+    });
   }
 
   /** Fetches lists that are due, and forgets connections that ended. */
@@ -135,6 +120,11 @@ export class Upstream {
     for (const account of this.#accounts.all) void this.#catalog(account).get();
   }
 
+  /** Has it listed with every account there is; ends when each of them has answered, failed or taken too long. */
+  async tryAll(): Promise<void> {
+    await Promise.all(this.#accounts.all.map(async (account) => this.#catalog(account).get()));
+  }
+
   /** Closes its connections, each after its last call. */
   close(): void {
     this.#isClosed = true;
@@ -144,6 +134,9 @@ export class Upstream {
 
   async #run(call: Call, account: Account): Promise<Result> {
     let line: Line | undefined;
+    const { calls, failures, seconds } = this.#meter;
+    const start = this.#parts.clock.ticks();
+    calls.inc();
     try {
       line = this.#lineOf(call, account);
       const result = await line.use((client) => client.call(call));
@@ -151,8 +144,10 @@ export class Upstream {
       return result;
     } catch (error) {
       if (isTimeout(error)) this.#doubt(line);
+      failures.inc();
       throw upstreamFailure(error, this.name);
     } finally {
+      seconds.observe((this.#parts.clock.ticks() - start) / 1000);
       this.#gate.leave();
     }
   }
@@ -184,6 +179,7 @@ export class Upstream {
         onChange: (change) => {
           for (const listener of this.#listeners) listener(change);
         },
+        onListed: () => this.#parts.onState(),
         onWarning: (text) => this.#warn(text),
       });
       this.#catalogs.set(account.key, catalog);
@@ -230,6 +226,7 @@ export class Upstream {
 
   #opened(client: Client, account: Account): void {
     this.#revision = client.server.protocolVersion;
+    this.#parts.onState();
     const catalog = this.#catalog(account);
     client.on('toolsChanged', () => catalog.outdate());
     client.on('promptsChanged', () => catalog.outdate());
@@ -241,6 +238,7 @@ export class Upstream {
   }
 
   #ended(error: unknown): void {
+    this.#parts.onState();
     if (error === undefined) return;
     this.#log.say('warn', `The connection to ${this.name} failed.`, reasonOf(error));
   }
@@ -257,16 +255,3 @@ function isTimeout(error: unknown): boolean {
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : isObject(error) ? String(error['reason']) : String(error);
 }
-
-function remedyOf(error: unknown): string {
-  const code = error instanceof ToolcribError ? error.code : undefined;
-  return REMEDIES[code ?? ''] ?? 'See whether it is running, and its entry in mcpServers.';
-}
-
-const REMEDIES: Readonly<Record<string, string>> = {
-  needs_sign_in: 'Give it a credential: mcpServers.<name>.credential.',
-  refused: 'Give it a credential that may use it: mcpServers.<name>.credential.',
-  timed_out: 'See whether it is running, or allow it more time: connectSeconds.',
-  unsupported_version: 'Update it, or set the protocol it speaks.',
-  invalid_answer: 'See whether the address is that of an MCP server.',
-};

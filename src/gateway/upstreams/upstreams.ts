@@ -5,19 +5,26 @@ import { EVERYBODY_ELSE, mergeByGroup } from '../../core/merging/merge-by-group.
 import type { NamedPlace, SourceNames } from '../../core/tool-names.ts';
 import type { ToolSource } from '../../core/source.ts';
 import type { Log } from '../../observe/log.ts';
+import type { Metrics } from '../../observe/metrics.ts';
 import type { Secrets } from '../../observe/secrets.ts';
 import type { Config } from '../settings/config.ts';
 import type { UpstreamSettings } from '../settings/upstreams.ts';
 import { secretsOf, tenantsWithAccounts } from './accounts.ts';
 import { Pool } from './pool.ts';
 import { upstreamSource } from './upstream-source.ts';
-import { Upstream, type UpstreamState } from './upstream.ts';
+import { StatesFile } from './states-file.ts';
+import { showUpstreams } from './upstream-metrics.ts';
+import { nothingKnown, type UpstreamState } from './upstream-state.ts';
+import { Upstream } from './upstream.ts';
 
 /** What upstreams are kept with. */
 export interface UpstreamsParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly live: Secrets;
+  readonly metrics: Metrics;
+  /** The database beside which commands find how they stand; without one, they cannot. */
+  readonly database?: string | undefined;
 }
 
 /** The upstreams of one reading of the configuration, put together with the tools of this process. */
@@ -33,14 +40,34 @@ export class Upstreams {
   readonly #kept = new Map<string, { readonly upstream: Upstream; users: number }>();
   #pool: Pool | undefined;
   #settings: UpstreamSettings | undefined;
+  #disabled: readonly UpstreamState[] = [];
+  readonly #file: StatesFile | undefined;
 
   constructor(parts: UpstreamsParts) {
     this.#parts = parts;
+    const { database, clock, log } = parts;
+    const onTrouble = (cause: unknown): void =>
+      log('warn', 'How the other servers stand cannot be written for toolcrib upstreams.', { cause });
+    if (database !== undefined)
+      this.#file = new StatesFile({ database, clock, read: () => this.states, onTrouble });
+    showUpstreams(parts.metrics, () => this.states);
   }
 
-  /** How each of them stands. */
+  /** How each of them stands, by name. */
   get states(): readonly UpstreamState[] {
-    return Array.from(this.#kept.values(), ({ upstream }) => upstream.state);
+    const { live } = this.#parts;
+    const used = Array.from(this.#kept.values(), ({ upstream }) => {
+      const { state } = upstream;
+      return state.reason === undefined ? state : { ...state, reason: live.redact(state.reason) };
+    });
+    // Of one that was changed while calls of before are under way, the newer one counts.
+    const newest = new Map([...this.#disabled, ...used].map((state) => [state.name, state]));
+    return [...newest.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** Tries each of them with each account; how they stand tells how that went. */
+  async tryAll(): Promise<void> {
+    await Promise.all(Array.from(this.#kept.values(), ({ upstream }) => upstream.tryAll()));
   }
 
   /** Puts the upstreams of a configuration beside the tools of this process. */
@@ -49,6 +76,9 @@ export class Upstreams {
     this.#pool ??= this.#createPool(settings);
     this.#pool.limits = settings;
     const entries = Object.entries(mcpServers).filter(([, { disabled }]) => !disabled);
+    this.#disabled = Object.entries(mcpServers)
+      .filter(([, { disabled }]) => disabled)
+      .map(([name, entry]) => nothingKnown(name, entry));
     const keys: string[] = [];
     const sources: Record<string, ToolSource> = {};
     const names: Record<string, SourceNames> = {};
@@ -72,6 +102,7 @@ export class Upstreams {
     const source = mergeByGroup(sources, options, ({ tenant: { id } }) =>
       tenants.has(id) ? id : EVERYBODY_ELSE,
     );
+    this.#file?.note();
     return { source, release: () => keys.splice(0).forEach((key) => this.#release(key)) };
   }
 
@@ -80,6 +111,7 @@ export class Upstreams {
     for (const { upstream } of this.#kept.values()) upstream.close();
     this.#kept.clear();
     await this.#pool?.close();
+    await this.#file?.close();
   }
 
   #createPool(settings: UpstreamSettings): Pool {
@@ -96,7 +128,13 @@ export class Upstreams {
   ): Upstream {
     let kept = this.#kept.get(key);
     if (!kept) {
-      const parts = { ...about, ...this.#parts, pool: this.#pool!, settings: () => this.#settings! };
+      const parts = {
+        ...about,
+        ...this.#parts,
+        pool: this.#pool!,
+        settings: () => this.#settings!,
+        onState: () => this.#file?.note(),
+      };
       this.#kept.set(key, (kept = { upstream: new Upstream(parts), users: 0 }));
       if (about.entry.warm) kept.upstream.warm();
     }
@@ -109,6 +147,7 @@ export class Upstreams {
     if (!kept || --kept.users > 0) return;
     this.#kept.delete(key);
     kept.upstream.close();
+    this.#file?.note();
   }
 }
 

@@ -1,0 +1,118 @@
+import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import type { UpstreamEntry } from '../../config/servers.ts';
+import type { Catalog } from './catalog.ts';
+import type { Line } from './pool.ts';
+
+/** How an upstream stands. */
+export interface UpstreamState {
+  readonly name: string;
+  readonly transport: 'http' | 'sse' | 'stdio';
+  /** `unused` until it is first needed; `idle` while it is known, and is connected again when it is needed. */
+  readonly state: 'unused' | 'connecting' | 'connected' | 'idle' | 'needs_sign_in' | 'failed' | 'disabled';
+  /** Whether what is shown of it is what was known before it failed. */
+  readonly degraded: boolean;
+  readonly revision: string | undefined;
+  readonly connections: number;
+  readonly processes: number;
+  readonly tools: number;
+  readonly prompts: number;
+  readonly resources: number;
+  /** When its lists were fetched last, in milliseconds since 1970. */
+  readonly listedAt: number | undefined;
+  readonly reason: string | undefined;
+  readonly remedy: string | undefined;
+}
+
+/** What is known of an upstream: with each account what it lists, and its connections. */
+export interface UpstreamFacts {
+  readonly catalogs: readonly Catalog[];
+  readonly lines: readonly Line[];
+  readonly revision: string | undefined;
+}
+
+/** Says how an upstream stands; of several accounts, the one that fails is told of. */
+export function upstreamState(name: string, entry: UpstreamEntry, facts: UpstreamFacts): UpstreamState {
+  const { catalogs, lines, revision } = facts;
+  const failed = catalogs.find(({ isDegraded }) => isDegraded);
+  const connections = lines.filter(({ client }) => client).length;
+  const most = (kind: 'tools' | 'prompts' | 'resources'): number =>
+    catalogs.reduce((count, { lists }) => Math.max(count, lists[kind].length), 0);
+  const times = catalogs.flatMap(({ lastListed }) => lastListed ?? []);
+  return {
+    ...nothingKnown(name, entry),
+    state: failed ? failureState(failed.failure, connections) : calmState(catalogs, lines, connections),
+    degraded: failed?.isListed ?? false,
+    revision,
+    connections,
+    processes: 'command' in entry ? connections : 0,
+    tools: most('tools'),
+    prompts: most('prompts'),
+    resources: most('resources'),
+    listedAt: times.length > 0 ? Math.max(...times) : undefined,
+    ...(failed && explain(failed.failure)),
+  };
+}
+
+/** How an upstream stands that is not used, or was not used yet. */
+export function nothingKnown(name: string, entry: UpstreamEntry): UpstreamState {
+  return {
+    name,
+    transport: 'command' in entry ? 'stdio' : entry.type === 'sse' ? 'sse' : 'http',
+    state: entry.disabled ? 'disabled' : 'unused',
+    degraded: false,
+    revision: undefined,
+    connections: 0,
+    processes: 0,
+    tools: 0,
+    prompts: 0,
+    resources: 0,
+    listedAt: undefined,
+    reason: undefined,
+    remedy: undefined,
+  };
+}
+
+function calmState(
+  catalogs: readonly Catalog[],
+  lines: readonly Line[],
+  connections: number,
+): UpstreamState['state'] {
+  if (connections > 0) return 'connected';
+  if (lines.some(({ isOpening }) => isOpening)) return 'connecting';
+  return catalogs.some(({ isListed }) => isListed) ? 'idle' : 'unused';
+}
+
+function failureState(failure: unknown, connections: number): UpstreamState['state'] {
+  const code = codeOf(failure);
+  if (code === 'needs_sign_in' || code === 'refused') return 'needs_sign_in';
+  return connections > 0 ? 'connected' : 'failed';
+}
+
+function explain(failure: unknown): Pick<UpstreamState, 'reason' | 'remedy'> {
+  const reason =
+    failure instanceof Error
+      ? failure.message
+      : isObject(failure)
+        ? String(failure['reason'])
+        : String(failure);
+  return {
+    reason: reason.slice(0, MAX_REASON),
+    remedy: REMEDIES[codeOf(failure) ?? ''] ?? 'See whether it is running, and its entry in mcpServers.',
+  };
+}
+
+function codeOf(failure: unknown): string | undefined {
+  return failure instanceof ToolcribError ? failure.code : undefined;
+}
+
+// A server may say as much as it likes.
+const MAX_REASON = 500;
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  needs_sign_in: 'Give it a credential: mcpServers.<name>.credential.',
+  refused: 'Give it a credential that may use it: mcpServers.<name>.credential.',
+  timed_out: 'See whether it is running, or allow it more time: connectSeconds.',
+  unsupported_version: 'Update it, or set the protocol it speaks.',
+  invalid_answer: 'See whether the address is that of an MCP server.',
+};
