@@ -16,6 +16,8 @@ export interface DeploymentWanted {
   readonly rules?: number;
   /** Its own tools; left out, it has the ready-made ones and no module to load. */
   readonly tools?: ToolsWanted;
+  /** Other servers it is the gateway of. */
+  readonly servers?: NonNullable<ConfigInput['mcpServers']>;
 }
 
 /** A folder as in a real deployment: configuration, secrets, store and tools. */
@@ -31,11 +33,15 @@ export async function makeDeployment({
   tenants = 1,
   rules = 100,
   tools,
+  servers,
 }: DeploymentWanted): Promise<Deployment> {
   const folder = scratchSubfolder('deployment');
   const config = join(folder, 'toolcrib.yaml');
   // JSON is YAML, too.
-  writeFileSync(config, JSON.stringify(configuration(rules, tools !== undefined), null, 2));
+  writeFileSync(
+    config,
+    JSON.stringify({ ...configuration(rules, tools !== undefined), ...(servers && { mcpServers: servers }) }),
+  );
   if (tools) writeFileSync(join(folder, 'tools.js'), toolsModule(tools));
   return { folder, config, keys: await makeKeys(folder, tenants) };
 }

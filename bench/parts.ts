@@ -1,6 +1,8 @@
 import type { Bench } from './measure.ts';
 import { callPart } from './parts/call.ts';
 import { clientPart } from './parts/client.ts';
+import { gatewayPart } from './parts/gateway.ts';
+import { gatewaySizePart } from './parts/gateway-size.ts';
 import { governedGrowthPart } from './parts/governed-growth.ts';
 import { governedPacePart } from './parts/governed-pace.ts';
 import { governedPart } from './parts/governed.ts';
@@ -27,4 +29,6 @@ export const parts: Readonly<Record<string, (bench: Bench) => Promise<PartResult
   'governed-pace': governedPacePart,
   client: clientPart,
   host: hostPart,
+  gateway: gatewayPart,
+  'gateway-size': gatewaySizePart,
 };

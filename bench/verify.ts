@@ -45,7 +45,8 @@ interface CallResult {
 
 function messageOf({ contentType, body }: BenchAnswer): string {
   if (!contentType.startsWith('text/event-stream')) return body;
-  const data = body.split('\n').find((line) => line.startsWith('data:'));
+  // A stream may begin with an event that holds nothing.
+  const data = body.split('\n').find((line) => /^data: ?\S/.test(line));
   return data?.slice('data:'.length) ?? '';
 }
 

@@ -1,8 +1,11 @@
 import { allOf, andThen, type Awaitable } from '../base/awaitable.ts';
+import { isDeepStrictEqual } from 'node:util';
 import { ToolcribError } from '../base/errors.ts';
 import { unknownTool } from './absent-tool.ts';
-import type { Call } from './call.ts';
+import type { Reading, ToolCall } from './call.ts';
 import type { Caller } from './caller.ts';
+import { appsOf, isApp, ReadApps, withShownAddresses, withShownApps } from './merging/apps.ts';
+import { createBareFinding } from './merging/bare-names.ts';
 import { MergedLists } from './merging/merged-lists.ts';
 import {
   mergePrompts,
@@ -20,6 +23,7 @@ import {
   OWN,
   type NameMap,
   type NamedPlace,
+  type NamingOptions,
   type PrefixRule,
   type SourceNames,
 } from './tool-names.ts';
@@ -41,12 +45,14 @@ export interface MergeOptions {
   readonly names?: Readonly<Record<string, SourceNames>>;
   /** Told of what is left out because its name is taken and it takes no prefix; without it, that is an error. */
   readonly onClash?: (left: NamedPlace) => void;
+  /** Whose apps callers have read, where that outlives this source. */
+  readonly apps?: ReadApps;
 }
 
 /** Makes one source of several: what each offers is shown under a name of its own, and calls go where it leads. */
 export function merge(
   sources: Readonly<Record<string, ToolSource>>,
-  { prefix = 'always', own, names: named = {}, onClash }: MergeOptions = {},
+  { prefix = 'always', own, names: named = {}, onClash, apps = new ReadApps() }: MergeOptions = {},
 ): MergedSource {
   for (const label of Object.keys(sources)) checkLabel(named[label]?.label ?? label);
   const options = { prefix, sources: named, ...(onClash && { onClash }) };
@@ -55,35 +61,29 @@ export function merge(
     ([label, source]) => ({ label, source }),
   );
   const all: ReadonlyMap<string, ToolSource> = new Map(parts.map(({ label, source }) => [label, source]));
-  const readings: Readings = {
-    parts,
-    sources: all,
-    // Without their names in front of them, so that one rename does not change several things.
-    prompts: new Naming({ ...options, sources: withoutRenames(named) }),
-    addresses: new Naming({
-      ...options,
-      prefix: 'collisions',
-      sources: labelsOf(named),
-      style: addressStyle,
-    }),
-  };
-  const renamed = createRenaming();
-  const list = mergedList(parts, names, renamed);
+  const readings: Readings = { parts, sources: all, ...readingNames(options, named) };
+  const { addresses } = readings;
+  const renamed = createRenaming(addresses);
+  const list = mergedList(parts, { names, addresses, renamed });
   const findAt = (place: NamedPlace, caller: Caller, name: string): Awaitable<Tool | undefined> =>
     andThen(all.get(place.source)?.find(place.name, caller), (tool) => tool && renamed(tool, name, place));
+  const findBare = createBareFinding({ names, apps, sources: all, findAt });
   const find = (name: string, caller: Caller): Awaitable<Tool | undefined> => {
     const place = names.toPlace(name);
-    if (place) return findAt(place, caller, name);
+    if (place) return findBare.unlessFormer(name, caller, place);
     return andThen(list(caller), () => {
       const found = names.toPlace(name);
-      return found && findAt(found, caller, name);
+      return found ? findAt(found, caller, name) : findBare.among(name, caller);
     });
   };
   return {
     names,
     list,
     find,
-    call: (call) => (call.kind === 'tool' ? routeTool(call, all) : routeReading(call, readings)),
+    call: (call) =>
+      call.kind === 'tool'
+        ? routeTool(call, all, addresses)
+        : noteApp(call, routeReading(call, readings), apps),
     get resources() {
       return (readings.resources ??= mergeResources(readings));
     },
@@ -99,25 +99,50 @@ export function merge(
   };
 }
 
+function readingNames(
+  options: NamingOptions,
+  named: Readonly<Record<string, SourceNames>>,
+): Pick<Readings, 'prompts' | 'addresses'> {
+  return {
+    // Without their names in front of them, so that one rename does not change several things.
+    prompts: new Naming({ ...options, sources: withoutRenames(named) }),
+    addresses: new Naming({
+      ...options,
+      prefix: 'collisions',
+      sources: labelsOf(named),
+      style: addressStyle,
+    }),
+  };
+}
+
 type Renaming = (tool: Tool, name: string, place: NamedPlace) => Tool;
 
 // The same copy each time, so that what is known of it need not be worked out again.
-function createRenaming(): Renaming {
+function createRenaming(addresses: Naming): Renaming {
   const copies = new WeakMap<Tool, Tool>();
   return (tool, name, place) => {
     if (place.source === OWN) return tool;
     const known = copies.get(tool);
-    if (known?.name === name) return known;
-    const copy = changeTool(tool, { name, place });
+    const { _meta } = tool;
+    if (!_meta && known?.name === name) return known;
+    const shown =
+      _meta && withShownApps(_meta, (uri) => addresses.known({ source: place.source, name: uri }));
+    if (known?.name === name && isDeepStrictEqual(known._meta, shown)) return known;
+    const copy = changeTool(tool, { name, place, ...(shown && { _meta: shown }) });
     copies.set(tool, copy);
     return copy;
   };
 }
 
+interface ListParts {
+  readonly names: Naming;
+  readonly addresses: Naming;
+  readonly renamed: Renaming;
+}
+
 function mergedList(
   parts: readonly Part[],
-  names: Naming,
-  renamed: Renaming,
+  { names, addresses, renamed }: ListParts,
 ): (caller: Caller) => Awaitable<readonly Tool[]> {
   const known = new MergedLists<Tool>();
   const put = (lists: readonly (readonly Tool[])[]): readonly Tool[] => {
@@ -125,6 +150,7 @@ function mergedList(
       tools.map(({ name }) => ({ source: parts[index]!.label, name })),
     );
     const shown = names.assign(places);
+    addresses.assign(appPlaces(lists, parts));
     return lists
       .flat()
       .flatMap((tool, index) =>
@@ -136,9 +162,17 @@ function mergedList(
     andThen(allOf(parts.map(({ source }) => source.list(caller))), (lists) => known.of(lists, put));
 }
 
+// An app need not be listed: the tool that is shown with it is enough.
+function appPlaces(lists: readonly (readonly Tool[])[], parts: readonly Part[]): NamedPlace[] {
+  return lists.flatMap((tools, index) =>
+    [...new Set(tools.flatMap(appsOf))].map((name) => ({ source: parts[index]!.label, name })),
+  );
+}
+
 function routeTool(
-  call: Extract<Call, { kind: 'tool' }>,
+  call: ToolCall,
   sources: ReadonlyMap<string, ToolSource>,
+  addresses: Naming,
 ): Awaitable<Result> {
   const { place, name } = call.tool;
   const source = sources.get(place?.source ?? OWN);
@@ -146,20 +180,34 @@ function routeTool(
   if (!place) return source.call(call);
   return andThen(source.find(place.name, call.caller), (tool) => {
     if (!tool) throw unknownTool(name);
-    return source.call({ ...call, tool });
+    const result = source.call({ ...call, tool });
+    if (!addresses.renames(place.source)) return result;
+    const toShown = (uri: string): string => addresses.known({ source: place.source, name: uri });
+    return andThen(result, (ended) => withShownAddresses(ended, toShown));
+  });
+}
+
+// Only what was really read: an address alone gives nothing.
+function noteApp(call: Reading, result: Awaitable<Result>, apps: ReadApps): Awaitable<Result> {
+  if (call.kind !== 'resource' || !isApp(call.uri)) return result;
+  const { caller, resource } = call;
+  return andThen(result, (ended) => {
+    if (ended.kind === 'done' && resource.place) apps.note(caller, resource.place.source);
+    return ended;
   });
 }
 
 function shownChange(
   change: Change,
   label: string,
-  { names, readings }: { readonly names: NameMap; readonly readings: Readings },
+  { names, readings }: { readonly names: Naming; readonly readings: Readings },
 ): Change {
+  // Names are given by lists alone: here it is not known yet what else has the same.
   if (change.kind === 'resource')
-    return { kind: 'resource', uri: readings.addresses.toShown({ source: label, name: change.uri }) };
+    return { kind: 'resource', uri: readings.addresses.known({ source: label, name: change.uri }) };
   if (change.kind !== 'tools') return change;
   const shown = (list: readonly string[]): string[] =>
-    list.map((name) => names.toShown({ source: label, name }));
+    list.map((name) => names.known({ source: label, name }));
   const { added, removed, modified } = change;
   return { kind: 'tools', added: shown(added), removed: shown(removed), modified: shown(modified) };
 }

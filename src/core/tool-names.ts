@@ -74,6 +74,8 @@ export class Naming implements NameMap {
   readonly #shown = new Map<string, string>();
   /** By what a name looks like: the place that has it. */
   readonly #looks = new Map<string, NamedPlace>();
+  /** The sources of which something is shown under another name than its own. */
+  readonly #renamed = new Set<string>();
 
   constructor(options: PrefixRule | NamingOptions) {
     this.#options = typeof options === 'string' ? { prefix: options } : options;
@@ -104,6 +106,16 @@ export class Naming implements NameMap {
     const known = this.#shown.get(keyOf(place));
     if (known !== undefined) return known;
     return this.#take(place, this.#ruleOf(place) === 'always' ? 'prefixed' : 'plain');
+  }
+
+  /** The name something was given, and its own name where it was given none. */
+  known(place: NamedPlace): string {
+    return this.#shown.get(keyOf(place)) ?? place.name;
+  }
+
+  /** Whether anything of a source is shown under another name than its own. */
+  renames(source: string): boolean {
+    return this.#renamed.has(source);
   }
 
   /** What stands in front of the names of a source. */
@@ -150,6 +162,7 @@ export class Naming implements NameMap {
     this.#places.set(shown, place);
     this.#looks.set(this.#style.lookOf(shown), place);
     this.#shown.set(keyOf(place), shown);
+    if (shown !== name) this.#renamed.add(source);
     return shown;
   }
 

@@ -195,7 +195,17 @@ export class Line {
       this.#leave();
       return result;
     }
-    return result.finally(() => this.#leave());
+    // Not `finally`, which makes several promises.
+    return result.then(
+      (value) => {
+        this.#leave();
+        return value;
+      },
+      (error: unknown) => {
+        this.#leave();
+        throw error;
+      },
+    );
   }
 
   /** Uses it where it is open, which does not keep it from being closed as idle. */

@@ -2,6 +2,8 @@ import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import { compileGlob } from '../../base/glob.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
 import type { Caller } from '../../core/caller.ts';
+import { appsOf } from '../../core/merging/apps.ts';
+import { resourceNotFound } from '../../core/resources/resource.ts';
 import type { FoundResource, ToolSource } from '../../core/source.ts';
 import { changeTool, type Hint, type Tool } from '../../core/tool.ts';
 import { listsOf, type UpstreamLists } from './catalog.ts';
@@ -21,7 +23,8 @@ export function upstreamSource(upstream: Upstream, entry: UpstreamEntry): ToolSo
     resources: {
       list: (caller) => andThen(listsFor(caller), ({ resources }) => resources),
       templates: (caller) => andThen(listsFor(caller), ({ templates }) => templates),
-      find: (uri, caller) => andThen(listsFor(caller), (lists) => findResource(uri, lists)),
+      find: (uri, caller) =>
+        andThen(listsFor(caller), (lists) => findResource(uri, lists) ?? findApp(uri, present(lists.tools))),
     },
     prompts: {
       list: (caller) => andThen(listsFor(caller), ({ prompts }) => prompts),
@@ -32,6 +35,8 @@ export function upstreamSource(upstream: Upstream, entry: UpstreamEntry): ToolSo
 }
 
 interface Presented {
+  /** The addresses of the apps its tools are shown with. */
+  readonly apps: ReadonlySet<string>;
   readonly list: readonly Tool[];
   readonly byName: ReadonlyMap<string, Tool>;
 }
@@ -49,7 +54,11 @@ function createPresenting(entry: UpstreamEntry): (tools: readonly Tool[]) => Pre
     let presented = known.get(tools);
     if (!presented) {
       const list = Object.freeze(tools.filter(({ name }) => isLetThrough(name)).map(show));
-      presented = { list, byName: new Map(list.map((tool) => [tool.name, tool])) };
+      presented = {
+        list,
+        byName: new Map(list.map((tool) => [tool.name, tool])),
+        apps: new Set(list.flatMap(appsOf)),
+      };
       known.set(tools, presented);
     }
     return presented;
@@ -75,4 +84,13 @@ function findResource(uri: string, { resources, templates }: UpstreamLists): Fou
     if (variables) return { resource: template, variables };
   }
   return undefined;
+}
+
+// The page of an app need not be listed; it is read at the server all the same.
+function findApp(uri: string, { apps }: Presented): FoundResource | undefined {
+  if (!apps.has(uri)) return undefined;
+  const read = (): never => {
+    throw resourceNotFound(uri);
+  };
+  return { resource: { uri, name: uri, mimeType: 'text/html;profile=mcp-app', read }, variables: {} };
 }

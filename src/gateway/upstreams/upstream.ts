@@ -60,6 +60,8 @@ export class Upstream {
   readonly #accounts: Accounts;
   readonly #catalogs = new Map<string, Catalog>();
   readonly #lines = new Map<string, Line>();
+  /** What connections that callers of an account share are kept under. */
+  readonly #sharedKeys = new WeakMap<Account, string>();
   readonly #gate: Gate;
   readonly #log: UpstreamLog;
   readonly #meter: UpstreamMeter;
@@ -189,10 +191,9 @@ export class Upstream {
 
   #line(account: Account, own: OwnLine | undefined): Line {
     if (this.#isClosed) throw new ToolcribError('upstream_unavailable', `${this.name} is no longer served.`);
-    const key = JSON.stringify([
-      account.key,
-      ...(own ? [ownerOf(own.caller), canonicalJson(own.capabilities)] : []),
-    ]);
+    const key = own
+      ? JSON.stringify([account.key, ownerOf(own.caller), canonicalJson(own.capabilities)])
+      : this.#sharedKey(account);
     let line = this.#lines.get(key);
     if (!line || line.isRetired) {
       const { entry, name } = this;
@@ -208,6 +209,13 @@ export class Upstream {
       this.#lines.set(key, line);
     }
     return line;
+  }
+
+  // Every call comes through here, so it is written once.
+  #sharedKey(account: Account): string {
+    let key = this.#sharedKeys.get(account);
+    if (key === undefined) this.#sharedKeys.set(account, (key = JSON.stringify([account.key])));
+    return key;
   }
 
   async #open(account: Account, capabilities: Readonly<Record<string, unknown>>): Promise<Opened> {

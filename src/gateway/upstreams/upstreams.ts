@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { digest } from '../../base/digest.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
+import { ReadApps } from '../../core/merging/apps.ts';
 import { EVERYBODY_ELSE, mergeByGroup } from '../../core/merging/merge-by-group.ts';
 import type { NamedPlace, SourceNames } from '../../core/tool-names.ts';
 import type { ToolSource } from '../../core/source.ts';
@@ -42,6 +43,7 @@ export class Upstreams {
   #settings: UpstreamSettings | undefined;
   #disabled: readonly UpstreamState[] = [];
   readonly #file: StatesFile | undefined;
+  readonly #apps = new ReadApps();
 
   constructor(parts: UpstreamsParts) {
     this.#parts = parts;
@@ -94,6 +96,7 @@ export class Upstreams {
     const options = {
       prefix: 'collisions' as const,
       own,
+      apps: this.#apps,
       names,
       onClash: ({ source: upstream, name }: NamedPlace) =>
         this.#parts.log('warn', `${upstream}.${name} is left out: its name is taken, and it has no prefix.`),
