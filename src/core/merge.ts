@@ -6,6 +6,7 @@ import type { Reading, ToolCall } from './call.ts';
 import type { Caller } from './caller.ts';
 import { appsOf, isApp, ReadApps, withShownAddresses, withShownApps } from './merging/apps.ts';
 import { createBareFinding } from './merging/bare-names.ts';
+import { followIn, shownUpdates } from './merging/follow-readings.ts';
 import { MergedLists } from './merging/merged-lists.ts';
 import {
   mergePrompts,
@@ -92,10 +93,11 @@ export function merge(
     },
     watch: (listener) => {
       const stops = parts.map(({ label, source }) =>
-        source.watch?.((change) => listener(shownChange(change, label, { names, readings }))),
+        source.watch?.((change) => shownChanges(change, label, { names, readings }).forEach(listener)),
       );
       return () => stops.forEach((stop) => stop?.());
     },
+    follow: (uri, caller) => followIn(uri, caller, readings),
   };
 }
 
@@ -197,19 +199,18 @@ function noteApp(call: Reading, result: Awaitable<Result>, apps: ReadApps): Awai
   });
 }
 
-function shownChange(
+function shownChanges(
   change: Change,
   label: string,
   { names, readings }: { readonly names: Naming; readonly readings: Readings },
-): Change {
+): readonly Change[] {
+  if (change.kind === 'resource') return shownUpdates(change, label, readings);
+  if (change.kind !== 'tools') return [change];
   // Names are given by lists alone: here it is not known yet what else has the same.
-  if (change.kind === 'resource')
-    return { kind: 'resource', uri: readings.addresses.known({ source: label, name: change.uri }) };
-  if (change.kind !== 'tools') return change;
   const shown = (list: readonly string[]): string[] =>
     list.map((name) => names.known({ source: label, name }));
   const { added, removed, modified } = change;
-  return { kind: 'tools', added: shown(added), removed: shown(removed), modified: shown(modified) };
+  return [{ kind: 'tools', added: shown(added), removed: shown(removed), modified: shown(modified) }];
 }
 
 function withoutRenames(named: Readonly<Record<string, SourceNames>>): Record<string, SourceNames> {

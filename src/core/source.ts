@@ -25,6 +25,8 @@ export interface ToolChange {
 export interface ResourceUpdate {
   readonly kind: 'resource';
   readonly uri: string;
+  /** Whether it is about what a caller found at that address; always unless set. */
+  readonly concerns?: (found: Resource | ResourceTemplate, caller: Caller) => boolean;
 }
 
 /** A resource found for an address, with what a template's variables stand for in it. */
@@ -58,4 +60,6 @@ export interface ToolSource {
   readonly stages?: ReadonlySet<string>;
   /** Tells of changes until the returned function is called. */
   watch?(listener: (change: Change) => void): () => void;
+  /** Has it tell of new content of a resource, where that must be asked for, until the returned function is called. */
+  follow?(uri: string, caller: Caller): () => void;
 }

@@ -79,6 +79,7 @@ export function withStages(given: ToolSource, stages: readonly Stage[]): ToolSou
       return readings.prompts();
     },
     ...(source.watch && { watch: (listener) => source.watch!(listener) }),
+    ...(source.follow && { follow: (uri, caller) => source.follow!(uri, caller) }),
   };
   made.set(behind, { source: given, stages });
   return behind;

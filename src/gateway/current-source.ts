@@ -1,7 +1,14 @@
 import { definitionDigest } from '../core/definition-digest.ts';
 import { andThen } from '../base/awaitable.ts';
+import type { Caller } from '../core/caller.ts';
 import type { Change, ToolChange, ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
+
+interface Following {
+  readonly uri: string;
+  readonly caller: Caller;
+  stop: (() => void) | undefined;
+}
 
 /** A source that can be replaced as a whole while in use; a call continues in the source it started in. */
 export class CurrentSource implements ToolSource {
@@ -10,6 +17,7 @@ export class CurrentSource implements ToolSource {
   // Where each tool was last found: its call goes there, even if the source is replaced in between.
   readonly #homes = new WeakMap<Tool, ToolSource>();
   readonly #listeners = new Set<(change: Change) => void>();
+  readonly #following = new Set<Following>();
 
   constructor(source: ToolSource) {
     this.#source = source;
@@ -46,12 +54,26 @@ export class CurrentSource implements ToolSource {
     return () => this.#listeners.delete(listener);
   };
 
+  follow = (uri: string, caller: Caller): (() => void) => {
+    const one: Following = { uri, caller, stop: this.#source.follow?.(uri, caller) };
+    this.#following.add(one);
+    return () => {
+      if (this.#following.delete(one)) one.stop?.();
+    };
+  };
+
   /** Replaces the source, and reports what changed. */
   replace(source: ToolSource, change: ToolChange): void {
     const before = this.#source;
     this.#unwatch?.();
     this.#source = source;
     this.#watchCurrent();
+    for (const one of this.#following) {
+      // First the new one, so that what both have is not left in between.
+      const stop = source.follow?.(one.uri, one.caller);
+      one.stop?.();
+      one.stop = stop;
+    }
     this.#tell(change);
     if (source.resources ?? before.resources) this.#tell({ kind: 'resources' });
     if (source.prompts ?? before.prompts) this.#tell({ kind: 'prompts' });

@@ -35,6 +35,7 @@ export function mergeByGroup(
     call: (call) => of(call.caller).call(call),
     ...(others.resources && { resources: resourceFace }),
     ...(others.prompts && { prompts: promptFace }),
+    follow: (uri, caller) => of(caller).follow?.(uri, caller) ?? (() => {}),
     watch: (listener) => others.watch?.(listener) ?? (() => {}),
   };
 }

@@ -1,7 +1,7 @@
 import { allOf, andThen, type Awaitable } from '../../base/awaitable.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { theirAddress, withoutLabel } from './address-names.ts';
-import type { Reading, ResourceCall } from '../call.ts';
+import type { Reading } from '../call.ts';
 import type { Caller } from '../caller.ts';
 import type { Readable } from '../expose-readings.ts';
 import { MergedLists } from './merged-lists.ts';
@@ -131,14 +131,15 @@ export function routeReading(call: Reading, readings: Readings): Awaitable<Resul
     case 'completion':
       return source.call({ ...call, target: theirs(call.target) });
     case 'resource': {
-      const uri = askedAddress(call);
+      const uri = theirUri(call.resource, call.uri);
       const asked = source.call({ ...call, uri, resource: theirs(call.resource) });
       return uri === call.uri ? asked : andThen(asked, (result) => withAddress(result, uri, call.uri));
     }
   }
 }
 
-function askedAddress({ resource, uri }: ResourceCall): string {
+/** An address of a resource as its source knows it. */
+export function theirUri(resource: Resource | ResourceTemplate, uri: string): string {
   const { place } = resource;
   if (!place) return uri;
   return 'uriTemplate' in resource ? theirAddress(uri, resource.uriTemplate, place.name) : place.name;
@@ -173,7 +174,8 @@ function createPlacing(): Placing {
 
 const originals = new WeakMap<Readable, Readable>();
 
-function theirs<T extends Readable>(item: T): T {
+/** A resource or prompt as its source knows it. */
+export function theirs<T extends Readable>(item: T): T {
   return (originals.get(item) as T | undefined) ?? item;
 }
 

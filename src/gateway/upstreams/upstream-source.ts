@@ -20,6 +20,7 @@ export function upstreamSource(upstream: Upstream, entry: UpstreamEntry): ToolSo
     find: (name, caller) => andThen(listsFor(caller), ({ tools }) => present(tools).byName.get(name)),
     call: (call) => upstream.call(call),
     watch: (listener) => upstream.watch(listener),
+    follow: (uri, caller) => upstream.follow(uri, caller),
     resources: {
       list: (caller) => andThen(listsFor(caller), ({ resources }) => resources),
       templates: (caller) => andThen(listsFor(caller), ({ templates }) => templates),

@@ -1,6 +1,6 @@
 import type { Client } from '../../client/client.ts';
 import { relayedCapabilities } from '../../client/relay/relayed-capabilities.ts';
-import type { Awaitable } from '../../base/awaitable.ts';
+import { nothing, type Awaitable } from '../../base/awaitable.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
@@ -18,6 +18,7 @@ import type { Metrics } from '../../observe/metrics.ts';
 import type { UpstreamSettings } from '../settings/upstreams.ts';
 import { createAccounts, type Account, type Accounts } from './accounts.ts';
 import { Catalog } from './catalog.ts';
+import { Followed } from './followed.ts';
 import { Gate } from './gate.ts';
 import type { Line, Opened, Pool } from './pool.ts';
 import { upstreamFailure } from './upstream-failure.ts';
@@ -62,6 +63,7 @@ export class Upstream {
   readonly #lines = new Map<string, Line>();
   /** What connections that callers of an account share are kept under. */
   readonly #sharedKeys = new WeakMap<Account, string>();
+  readonly #followed = new Map<string, Followed>();
   readonly #gate: Gate;
   readonly #log: UpstreamLog;
   readonly #meter: UpstreamMeter;
@@ -102,6 +104,22 @@ export class Upstream {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Has it tell of new content of a resource, once for all callers of an account. */
+  follow(uri: string, { tenant }: Caller): () => void {
+    const account = this.#accounts(tenant.id);
+    if (!account || this.#isClosed) return nothing;
+    let followed = this.#followed.get(account.key);
+    if (!followed) {
+      const parts = {
+        line: () => this.#line(account, undefined),
+        clock: this.#parts.clock,
+        onWarning: (text: string) => this.#warn(text),
+      };
+      this.#followed.set(account.key, (followed = new Followed(parts)));
+    }
+    return followed.follow(uri);
+  }
+
   /** How it stands. */
   get state(): UpstreamState {
     return upstreamState(this.name, this.entry, {
@@ -130,6 +148,7 @@ export class Upstream {
   /** Closes its connections, each after its last call. */
   close(): void {
     this.#isClosed = true;
+    for (const followed of this.#followed.values()) followed.close();
     for (const line of this.#lines.values()) line.retire();
     this.#listeners.clear();
   }
@@ -240,7 +259,10 @@ export class Upstream {
     client.on('promptsChanged', () => catalog.outdate());
     client.on('resourcesChanged', () => catalog.outdate());
     client.on('resourceUpdated', ({ uri }) => {
-      for (const listener of this.#listeners) listener({ kind: 'resource', uri });
+      // Another account may have something else at the same address.
+      const concerns = (_found: unknown, { tenant }: Caller): boolean =>
+        this.#accounts(tenant.id) === account;
+      for (const listener of this.#listeners) listener({ kind: 'resource', uri, concerns });
     });
     client.on('warning', (text) => this.#warn(text));
   }

@@ -118,7 +118,14 @@ function subscriptionMethods(
     if (link.session && link.session.subscriptions.size >= MAX_SUBSCRIBED) {
       throw new ToolcribError('too_many', `A session may subscribe to at most ${MAX_SUBSCRIBED} resources.`);
     }
-    link.session?.follow(uri, () => subscriptions.followed.take(link.caller, roomFor([uri])));
+    link.session?.follow(uri, () => {
+      const forget = subscriptions.followed.take(link.caller, roomFor([uri]));
+      const stop = announcer.follow(uri, link.caller);
+      return () => {
+        stop();
+        forget();
+      };
+    });
     return '{}';
   };
   const unsubscribe: Method = (request) => {

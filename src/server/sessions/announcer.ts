@@ -1,7 +1,7 @@
 import type { Caller } from '../../core/caller.ts';
 import { definitionDigest, readingDigest } from '../../core/definition-digest.ts';
 import type { Readable } from '../../core/expose-readings.ts';
-import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
+import { andThen, nothing, orElse, type Awaitable } from '../../base/awaitable.ts';
 import type { Change, ResourceUpdate, ToolSource } from '../../core/source.ts';
 import type { Tool } from '../../core/tool.ts';
 import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
@@ -58,6 +58,11 @@ export class Announcer {
     };
   }
 
+  /** Has the source tell of new content of a resource until the returned function is called. */
+  follow(uri: string, caller: Caller): () => void {
+    return this.#source.follow?.(uri, caller) ?? nothing;
+  }
+
   /** Whether a resource is there for a caller; one that cannot be looked for is not. */
   sees(uri: string, caller: Caller): Awaitable<boolean> {
     return orElse(
@@ -92,9 +97,16 @@ export class Announcer {
 
   // Asked anew for every update: what could be read when it was followed may be hidden by now.
   #tellResource(listener: Listener, change: ResourceUpdate): Awaitable<void> {
-    if (!listener.follows(change.uri)) return;
-    return andThen(this.sees(change.uri, listener.caller), (isSeen) => {
-      if (isSeen && this.#listeners.has(listener)) listener.hear(change);
+    const { uri, concerns } = change;
+    const { caller } = listener;
+    if (!listener.follows(uri)) return;
+    const found = orElse(
+      () => this.#source.resources?.find(uri, caller),
+      () => undefined,
+    );
+    return andThen(found, (seen) => {
+      if (!seen || (concerns && !concerns(seen.resource, caller))) return;
+      if (this.#listeners.has(listener)) listener.hear(change);
     });
   }
 

@@ -60,6 +60,7 @@ export class Subscriptions {
     this.#open.add(subscription);
     link.session?.onHangUp.add(subscription.end);
     const quit = this.#announcer.join(subscription);
+    const stops = (filter.resourceSubscriptions ?? []).map((uri) => this.#announcer.follow(uri, link.caller));
     const still = this.#keepAlive.add(() => link.keepAlive?.());
     try {
       subscription.acknowledge();
@@ -68,6 +69,7 @@ export class Subscriptions {
     } finally {
       still();
       quit();
+      stops.forEach((stop) => stop());
       leave();
       this.#open.delete(subscription);
       link.session?.onHangUp.delete(subscription.end);
