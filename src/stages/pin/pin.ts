@@ -110,6 +110,7 @@ function pinnedSource(source: ToolSource, book: PinBook, { judge, isNew }: Judgi
     },
     ...(source.stages && { stages: source.stages }),
     ...(source.watch && { watch: (listener) => watchBoth(source, book, listener) }),
+    ...(source.follow && { follow: (uri, caller) => source.follow!(uri, caller) }),
   };
 }
 
