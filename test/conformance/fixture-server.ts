@@ -1,5 +1,5 @@
 import { createServer, ToolRegistry, withStages } from 'toolcrib';
-import { listen } from 'toolcrib/node';
+import { listen, serveStdio } from 'toolcrib/node';
 import { prompts, togglePrompt } from './fixture-prompts.ts';
 import { askingTools, roundTripTools } from './fixture-questions.ts';
 import { resources } from './fixture-resources.ts';
@@ -22,8 +22,11 @@ const server = createServer({
   version: '1.0.0',
   source: withStages(registry, [breakDown]),
 });
-const { url } = await listen(server, { port: 0 });
-console.log(url);
-
-// The parent holds the other end: when it is gone, so is this process.
-process.stdin.on('end', () => process.exit()).resume();
+if (process.argv[2] === 'stdio') {
+  await serveStdio(server);
+} else {
+  const { url } = await listen(server, { port: 0 });
+  console.log(url);
+  // The parent holds the other end: when it is gone, so is this process.
+  process.stdin.on('end', () => process.exit()).resume();
+}

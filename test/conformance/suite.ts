@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { within } from '../within.ts';
+import { startFixture, type Served } from './programs.ts';
 
 /** One thing the suite looked at. */
 export interface Check {
@@ -35,29 +34,55 @@ const FROZEN = ['2025-11-25', '2026-07-28'];
 // These look at nothing: the skills extension is not offered, and the suite has no test for task notifications yet.
 const SKIPS = /^(sep-2640-|tasks-status-notifications$)/;
 
-const folder = import.meta.dirname;
 const manifest = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json');
 const { version, bin } = JSON.parse(await readFile(manifest, 'utf8'));
 
 /** The version of the suite. */
 export const suiteVersion: string = version;
 
-/** Runs every leg, two at a time: the suite mostly waits. */
-export async function runSuite(): Promise<readonly Leg[]> {
-  const legs = [
-    ...FROZEN.map((revision) => () => runLeg(`required by ${revision}`, ['--requirements', revision])),
-    // Extensions are on no revision's timeline; among the server suites only this one has the tasks scenarios.
-    () => runLeg('pending and extensions', ['--suite', 'pending']),
-    ...REVISIONS.map(
-      (revision) => () => runLeg(`all of ${revision}`, ['--suite', 'all', '--spec-version', revision]),
-    ),
-  ];
-  const results: Leg[] = [];
-  const waiting = [...legs.entries()];
-  const work = async (): Promise<void> => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) results[next[0]] = await next[1]();
+/** What is run for a leg: its title, and the part of the suite. */
+export type Selection = readonly [title: string, ...flags: string[]];
+
+/** The frozen sets of both wires. */
+export const frozen: readonly Selection[] = FROZEN.map((revision) => [
+  `required by ${revision}`,
+  '--requirements',
+  revision,
+]);
+
+/** Extensions are on no revision's timeline; among the server suites only this one has the tasks scenarios. */
+export const extensions: Selection = ['pending and extensions', '--suite', 'pending'];
+
+/** Runs every leg, each against a fresh server. */
+export function runSuite(): Promise<readonly Leg[]> {
+  const whole = REVISIONS.map((revision): Selection => [
+    `all of ${revision}`,
+    '--suite',
+    'all',
+    '--spec-version',
+    revision,
+  ]);
+  return inPairs([...frozen, extensions, ...whole], async (selection) => {
+    const fixture = await startFixture();
+    try {
+      return await runLeg(fixture, selection);
+    } finally {
+      await fixture.stop();
+    }
+  });
+}
+
+/** Does the work for each item, two at a time: the suite mostly waits. */
+export async function inPairs<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<readonly R[]> {
+  const results: R[] = [];
+  const waiting = [...items.entries()];
+  const take = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) results[next[0]] = await work(next[1]);
   };
-  await Promise.all([work(), work()]);
+  await Promise.all([take(), take()]);
   return results;
 }
 
@@ -77,37 +102,21 @@ function describe(name: string, { id, status, description, errorMessage }: Check
   return `${name}: ${id} ${status}: ${errorMessage ?? description}`;
 }
 
-async function runLeg(title: string, selection: readonly string[]): Promise<Leg> {
+/** Runs a part of the suite against a server. */
+export async function runLeg({ url }: Served, [title, ...flags]: Selection): Promise<Leg> {
   const output = await mkdtemp(join(tmpdir(), 'toolcrib-conformance-'));
-  const fixture = await startFixture();
   try {
     const baseline = join(output, 'empty.yml');
     // With a baseline, even an empty one, the suite's own verdict takes warnings into account.
     await writeFile(baseline, 'server: []\nclient: []\n');
     const results = join(output, 'results');
-    const where = ['--url', fixture.url, '--expected-failures', baseline, '-o', results];
-    const log = await runCommand(['server', ...where, ...selection]);
-    const required = selection[0] === '--requirements' ? await listRequired(selection[1]!) : [];
+    const where = ['--url', url, '--expected-failures', baseline, '-o', results];
+    const log = await runCommand(['server', ...where, ...flags]);
+    const required = flags[0] === '--requirements' ? await listRequired(flags[1]!) : [];
     return { title, required, scenarios: await readScenarios(results, log) };
   } finally {
-    fixture.stop();
     await rm(output, { recursive: true });
   }
-}
-
-async function startFixture(): Promise<{ readonly url: string; stop(): void }> {
-  const child = spawn(process.execPath, ['--import', 'jiti/register', join(folder, 'fixture-server.ts')], {
-    cwd: folder,
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const lines = createInterface(child.stdout);
-  const ended = once(child, 'exit').then(() => {
-    throw new Error('The fixture server ended before it listened.');
-  });
-  ended.catch(() => {});
-  const begun = Promise.race([once(lines, 'line'), ended]);
-  const [url] = await within(30_000, 'the fixture server listens', begun);
-  return { url, stop: () => child.kill() };
 }
 
 /** Runs the suite; its exit code is not used, because it leaves out what a revision does not require. */
