@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { logLevels, type ClientLogLevel } from '../core/call.ts';
+import { ownerOf, type Caller } from '../core/caller.ts';
 import { isObject } from '../base/json.ts';
 import { decodeMessages, type Answer, type Incoming, type Notice } from '../protocol/decode/message.ts';
 import { subjectOf } from '../protocol/wire/headers.ts';
@@ -20,6 +21,9 @@ export interface SendOptions extends RequestOptions {
   readonly onNotice?: Exchange['onNotice'];
   readonly onQuestion?: Exchange['onQuestion'];
   readonly onLog?: Exchange['onLog'];
+  readonly onStreamClosed?: Exchange['onStreamClosed'];
+  /** Whom the request is passed on for. */
+  readonly caller?: Caller;
   /** What the client behind this request can do, instead of what the connection declares. */
   readonly capabilities?: JsonObject;
   /** The least important log entries to be told of, instead of those the connection asks for. */
@@ -145,6 +149,8 @@ export class Connection implements Receiver, ExchangeKeeper {
     exchange.onNotice = options.onNotice;
     exchange.onQuestion = options.onQuestion;
     exchange.onLog = options.onLog;
+    exchange.onStreamClosed = options.onStreamClosed;
+    exchange.caller = options.caller;
     if (options.isEndless === true) exchange.messages = -Infinity;
     return exchange;
   }
@@ -262,7 +268,10 @@ export class Connection implements Receiver, ExchangeKeeper {
   // What comes on no stream of its own belongs to a call only where there is no other.
   #onlyCall(): Exchange | 'several' | undefined {
     const calls = this.#pending.all().filter(({ onQuestion }) => onQuestion);
-    return calls.length > 1 ? 'several' : calls[0];
+    if (calls.length <= 1) return calls[0];
+    // A call that waits for its answer asks nothing more; the person asked is the same one at any rate.
+    const [only, ...others] = calls.filter(({ questions }) => questions === 0);
+    return only && others.length === 0 && areOfOneCaller(calls) ? only : 'several';
   }
 
   #log({ level, data, logger }: JsonObject, on: Exchange | undefined): boolean {
@@ -298,4 +307,9 @@ function tookTooLong({ outgoing: { method, subject } }: Exchange, ms: number): s
 
 function gone(label: string, cause: Error): ToolcribError {
   return new ToolcribError('upstream_unavailable', `The connection to ${label} was lost.`, { cause });
+}
+
+function areOfOneCaller(calls: readonly Exchange[]): boolean {
+  const [first, ...rest] = calls.map(({ caller }) => caller && ownerOf(caller));
+  return first !== undefined && rest.every((owner) => owner === first);
 }

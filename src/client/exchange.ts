@@ -1,5 +1,6 @@
 import type { ClientLogLevel, Progress } from '../core/call.ts';
 import type { RelayedJson } from '../core/result.ts';
+import type { Caller } from '../core/caller.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 
 /** The answer to a request, and the message it came in. */
@@ -54,6 +55,12 @@ export class Exchange {
   onQuestion: ((asked: ServerQuestion) => Promise<JsonObject>) | undefined;
   /** Told of the log entries that belong to this request. */
   onLog: OnLog | undefined;
+  /** Told that the server closed the stream of this request, and wants to be asked for the rest of it later. */
+  onStreamClosed: (() => void) | undefined;
+  /** Whose call it is, where it is passed on for somebody. */
+  caller: Caller | undefined;
+  /** How many questions of the server it waits with. */
+  questions = 0;
   /** Stops what the transport does for it. */
   stop: (() => void) | undefined;
   /** Undoes the listener for the caller's signal. */

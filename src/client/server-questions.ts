@@ -79,6 +79,7 @@ export class ServerQuestions {
     this.#open.set(id, controller);
     // A person may take longer than a tool; the limit begins anew with the answer.
     exchange?.pause();
+    if (exchange) exchange.questions++;
     try {
       const context = { server: this.#parts.server(), signal: controller.signal };
       const answer = exchange?.onQuestion
@@ -90,6 +91,7 @@ export class ServerQuestions {
       return encodeError(idText, this.#shown(error), -32603);
     } finally {
       this.#open.delete(id);
+      if (exchange) exchange.questions--;
       exchange?.extend();
     }
   }

@@ -216,7 +216,8 @@ export class HttpTransport implements Transport {
     if (exchange.isOver) return;
     const { status } = reply;
     if (reply.isStream) {
-      if (!this.#resume(exchange, reply)) exchange.fail(brokenOff(this.label));
+      if (this.#resume(exchange, reply)) exchange.onStreamClosed?.();
+      else exchange.fail(brokenOff(this.label));
     } else if (isRetryable(status) && this.#credentials.canAnswer(status, reply)) {
       this.#challenged(exchange, reply, attempt);
     } else if (status === 404 && attempt.session !== undefined) {

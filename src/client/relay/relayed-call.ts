@@ -179,12 +179,16 @@ export class RelayedCall {
     return answers.get(key) as JsonObject;
   }
 
-  #optionsOf({ client, meta, voice, cancellation }: Call): SendOptions {
+  #optionsOf({ caller, client, meta, voice, cancellation }: Call): SendOptions {
     const { report, log, logLevel, detach } = voice;
+    // Only an older server has a stream that its client can come back to.
+    const closeStream = this.#peer.server.era === 'legacy' ? voice.closeStream : undefined;
     const passed = relayedMeta(meta);
     const isAnswered = this.#peer.hasHandlers;
     return {
       signal: cancellation.signal,
+      caller,
+      ...(closeStream && { onStreamClosed: closeStream }),
       ...(report && { onProgress: report }),
       ...(log && logLevel && { logLevel, onLog: log }),
       ...(passed && { meta: passed }),
