@@ -32,3 +32,11 @@ export async function startBehindGateway(kind: Kind, way: 'http' | 'stdio'): Pro
     throw error;
   }
 }
+
+/**
+ * The scenarios that find nothing to look at behind a gateway. Only an older server over HTTP has a stream that it can
+ * close for its client to come back; the answers of others come in one piece.
+ */
+export function unseen(kind: Kind, way: 'http' | 'stdio'): ReadonlySet<string> {
+  return new Set(kind === 'sdk v1' && way === 'http' ? [] : ['server-sse-polling']);
+}

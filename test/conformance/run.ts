@@ -1,9 +1,19 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { problemsOf, runSuite, suiteVersion, type Leg, type Scenario } from './suite.ts';
+import { startBehindGateway, unseen } from './gateway.ts';
+import { inPairs, problemsOf, runSuite, runWires, suiteVersion, type Leg, type Scenario } from './suite.ts';
 
+const ways = ['http', 'stdio'] as const;
 const legs = await runSuite();
-console.table(legs.map(rowOf));
-const problems = legs.flatMap(({ title, scenarios }) =>
+const behind = await inPairs(ways, async (way) =>
+  (await runWires(startBehindGateway('toolcrib', way))).map((leg) => ({
+    ...leg,
+    title: `${leg.title} behind a gateway (${way})`,
+    scenarios: leg.scenarios.filter(({ name }) => !unseen('toolcrib', way).has(name)),
+  })),
+);
+const all = [...legs, ...behind.flat()];
+console.table(all.map(rowOf));
+const problems = all.flatMap(({ title, scenarios }) =>
   scenarios.flatMap(problemsOf).map((problem) => `${title}: ${problem}`),
 );
 for (const problem of problems) console.log(problem);
@@ -41,13 +51,23 @@ async function writeScore(): Promise<void> {
 }
 
 function scoreLine(): string {
-  const frozen = legs.filter(({ required }) => required.length > 0);
-  const required = frozen.map(
-    (leg) => `${rowOf(leg)['required']} of ${leg.title.replace('required by ', '')}`,
+  const alone = scoresOf(legs.filter(({ required }) => required.length > 0));
+  const [first, ...others] = new Set(behind.map(scoresOf));
+  const same = first === alone && others.length === 0;
+  const through = same ? 'the same' : [first, ...others].join(' and ');
+  return [
+    `Official conformance suite ${suiteVersion}, warnings counted as failures:`,
+    `${alone};`,
+    `behind a gateway, over HTTP and stdio, ${through}.`,
+  ].join('\n');
+}
+
+function scoresOf(run: readonly Leg[]): string {
+  const required = run.map(
+    (leg) => `${rowOf(leg)['required']} of ${/required by (\S+)/.exec(leg.title)![1]}`,
   );
-  const tasks = legs.find(({ title }) => title.startsWith('pending'))!.scenarios.filter(isTaskScenario);
-  const scores = `${required.join(', ')}, and ${score(tasks)} of the Tasks extension`;
-  return `Official conformance suite ${suiteVersion}, warnings counted as failures:\n${scores}.`;
+  const tasks = run.at(-1)!.scenarios.filter(isTaskScenario);
+  return `${required.join(', ')}, and ${score(tasks)} of the Tasks extension`;
 }
 
 // The suite has nothing to say on notifications yet, so that scenario is no merit.

@@ -41,17 +41,17 @@ const { version, bin } = JSON.parse(await readFile(manifest, 'utf8'));
 export const suiteVersion: string = version;
 
 /** What is run for a leg: its title, and the part of the suite. */
-export type Selection = readonly [title: string, ...flags: string[]];
+type Selection = readonly [title: string, ...flags: string[]];
 
-/** The frozen sets of both wires. */
-export const frozen: readonly Selection[] = FROZEN.map((revision) => [
+// The sets of both wires.
+const frozen: readonly Selection[] = FROZEN.map((revision) => [
   `required by ${revision}`,
   '--requirements',
   revision,
 ]);
 
-/** Extensions are on no revision's timeline; among the server suites only this one has the tasks scenarios. */
-export const extensions: Selection = ['pending and extensions', '--suite', 'pending'];
+// Extensions are on no revision's timeline; among the server suites only this one has the tasks scenarios.
+const extensions: Selection = ['pending and extensions', '--suite', 'pending'];
 
 /** Runs every leg, each against a fresh server. */
 export function runSuite(): Promise<readonly Leg[]> {
@@ -86,6 +86,18 @@ export async function inPairs<T, R>(
   return results;
 }
 
+/** Runs the sets of both wires against one server; the newer one has the scenarios of extensions too. */
+export async function runWires(start: Promise<Served>): Promise<readonly Leg[]> {
+  const served = await start;
+  try {
+    const legs: Leg[] = [];
+    for (const selection of frozen) legs.push(await runLeg(served, selection));
+    return legs;
+  } finally {
+    await served.stop();
+  }
+}
+
 /** What keeps a scenario from passing; a warning counts, and so does having looked at nothing. */
 export function problemsOf({ name, checks }: Scenario): readonly string[] {
   const maySkip = SKIPS.test(name);
@@ -103,7 +115,7 @@ function describe(name: string, { id, status, description, errorMessage }: Check
 }
 
 /** Runs a part of the suite against a server. */
-export async function runLeg({ url }: Served, [title, ...flags]: Selection): Promise<Leg> {
+async function runLeg({ url }: Served, [title, ...flags]: Selection): Promise<Leg> {
   const output = await mkdtemp(join(tmpdir(), 'toolcrib-conformance-'));
   try {
     const baseline = join(output, 'empty.yml');

@@ -1,11 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { openCrib, type Crib } from '../gateway.ts';
+import { INSPECTOR } from '../../src/cli/connect/inspector.ts';
+import { startNode } from '../behaviour/child.ts';
 import { open } from '../client/peers.ts';
+import { openCrib, type Crib } from '../gateway.ts';
+import { agentOf, serverOf } from '../host/agents.ts';
 import { kinds } from '../interop/cells.ts';
-import { INSTALL_MS, installInto } from '../interop/install.ts';
+import { cache, INSTALL_MS, installInto } from '../interop/install.ts';
 import { folder, packages, QUIET } from '../interop/known-servers.ts';
 
 let missing: string | undefined;
@@ -83,5 +87,62 @@ test(
     expect(await client.callTool('trigger-sampling-request', { prompt: 'what?' }).text()).toContain(
       'forty-two',
     );
+  },
+);
+
+test('an agent of our own host uses all of them as one server', { timeout: 120_000 }, async () => {
+  const crib = await openKnown();
+  const agent = await agentOf({ crib: serverOf({ url: crib.url }) }, { mode: 'autonomous' });
+  const names = agent.availableTools.map(({ name }) => name);
+  expect(names).toEqual(
+    expect.arrayContaining(['echo', 'read_text_file', 'create_entities', 'resolve-library-id', 'get-time']),
+  );
+  const path = join(crib.files, 'note.txt');
+  expect(await agent.executeToolCall('read_text_file', { path })).toMatchObject({
+    content: [{ text: 'remember me' }],
+  });
+  const sum = await agent.executeToolCall('get-sum', { a: 2, b: 3 });
+  expect(JSON.stringify(sum.content)).toContain('5');
+  expect((await agent.listPrompts()).length).toBeGreaterThan(0);
+  const pages = await agent.listResources();
+  const page = pages.find(({ uri }) => String(uri).startsWith('ui://'))!;
+  expect(JSON.stringify(await agent.readResource(String(page['uri'])))).toContain('<html');
+});
+
+test(
+  'the Inspector lists and calls them, on both eras',
+  { timeout: INSTALL_MS + 120_000 },
+  async ({ skip }) => {
+    const { name, version } = INSPECTOR;
+    const place = join(cache, 'inspector');
+    const lacking = await installInto(place, { [name]: version });
+    skip(lacking !== undefined, lacking);
+    const crib = await openKnown();
+    const launcher = join(place, 'node_modules', name, 'clients/launcher/build/index.js');
+    for (const era of ['legacy', 'modern']) {
+      const inspect = async (...options: string[]): Promise<{ readonly result: object }> => {
+        const args = ['--cli', '--protocol-era', era, '--format', 'json', crib.url, '--transport', 'http'];
+        // It keeps a catalogue in its user's home.
+        const home = { HOME: crib.files, USERPROFILE: crib.files };
+        const child = startNode([launcher, ...args, ...options], home);
+        const [output] = await Promise.all([text(child.process.stdout), child.exit]);
+        return JSON.parse(output);
+      };
+      const { result } = await inspect('--method', 'tools/list');
+      const { tools } = result as { tools: { name: string }[] };
+      expect(tools.map((tool) => tool.name)).toEqual(
+        expect.arrayContaining([
+          'echo',
+          'read_text_file',
+          'create_entities',
+          'resolve-library-id',
+          'get-time',
+        ]),
+      );
+      const called = ['--tool-name', 'echo', '--tool-arg', 'message=hello'];
+      expect(await inspect('--method', 'tools/call', ...called)).toMatchObject({
+        result: { content: [{ text: 'Echo: hello' }] },
+      });
+    }
   },
 );
