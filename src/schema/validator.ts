@@ -41,12 +41,16 @@ export function describeIssues(issues: readonly Issue[]): string {
 }
 
 const validators = new WeakMap<JsonSchema, (value: unknown) => Outcome>();
-const libraries: Partial<Record<Thoroughness, Ajv2020>> = {};
+const libraries: Partial<Record<`${Thoroughness} ${Size}`, Ajv2020>> = {};
 // How many comparisons between parts of a value one check may make.
 const MAX_COMPARED = 500_000;
 const comparing = { steps: MAX_COMPARED };
 
 type Thoroughness = 'first' | 'all';
+type Size = 'small' | 'large';
+
+// Making the code of a check shorter takes ever longer with its length, and everybody waits meanwhile.
+const LARGE_SCHEMA = 8_192;
 
 function compile(schema: JsonSchema): (value: unknown) => Outcome {
   const costs = nestingCosts(schema);
@@ -79,7 +83,8 @@ function bound(check: (value: unknown) => Outcome, costs: Costs): (value: unknow
 }
 
 function compileFor(problems: Thoroughness, schema: JsonSchema): ValidateFunction {
-  const library = (libraries[problems] ??= createAjv(problems));
+  const size = JSON.stringify(schema).length > LARGE_SCHEMA ? 'large' : 'small';
+  const library = (libraries[`${problems} ${size}`] ??= createAjv(problems, size));
   const validate: ValidateFunction = library.compile(schema);
   // Otherwise the instance would keep every schema it ever compiled.
   library.removeSchema(schema);
@@ -91,7 +96,7 @@ function issuesOf({ errors }: ValidateFunction): Issue[] {
 }
 
 // Loaded with the first check: it takes as long to load as the rest of a small server.
-function createAjv(problems: Thoroughness): Ajv2020 {
+function createAjv(problems: Thoroughness, size: Size): Ajv2020 {
   const { Ajv2020: Library, _: write, fullFormats } = loadLibrary();
   const ajv = new Library({
     strict: false,
@@ -101,7 +106,10 @@ function createAjv(problems: Thoroughness): Ajv2020 {
     validateSchema: false,
     meta: false,
     logger: false,
-    code: { regExp: Object.assign((source: string) => linearPattern(source), { code: 'linearPattern' }) },
+    code: {
+      optimize: size === 'small',
+      regExp: Object.assign((source: string) => linearPattern(source), { code: 'linearPattern' }),
+    },
   });
   for (const [name, format] of Object.entries(fullFormats)) ajv.addFormat(name, bounded(format));
   checkInLinearTime(ajv, write, comparing);
