@@ -33,7 +33,7 @@ export function relayedResult(received: Received, kind: Call['kind']): Done | Fa
 /** What is known of a result besides its values. */
 class FarResult implements Relayed {
   readonly longIntegers?: LongIntegers;
-  #json: RelayedJson | undefined;
+  readonly #json: RelayedJson | undefined;
   #result: Result | undefined;
 
   constructor({ bytes, hasLongNumbers, json }: Received) {

@@ -153,7 +153,7 @@ class Answers {
 
   #isUntouched(result: Done | Failed, record: CallRecord): boolean {
     const json = this.#look && result.relayed?.jsonOf?.(result);
-    if (!json || !isSurelyUntouched(json, this.#look!)) return false;
+    if (!json || !isSurelyUntouched(json, this.#look)) return false;
     this.#cleaner.bytes = json.end - json.start;
     record.measure(this.#cleaner.bytes);
     return true;
