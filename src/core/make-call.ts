@@ -1,4 +1,5 @@
 import { Cancellation } from '../base/cancellation.ts';
+import type { NamedPlace } from './tool-names.ts';
 import type {
   Call,
   CallParts,
@@ -58,15 +59,20 @@ export function makeCall<T extends CallTarget>(target: T, parts: GivenParts): Ca
 
 /** What a target is called. */
 export function targetName(target: CallTarget): string {
+  return calledThing(target).name;
+}
+
+/** What is called: its name, and where it comes from. */
+export function calledThing(target: CallTarget): { readonly name: string; readonly place?: NamedPlace } {
   switch (target.kind) {
     case 'tool':
-      return target.tool.name;
+      return target.tool;
     case 'resource':
-      return target.resource.name;
+      return target.resource;
     case 'prompt':
-      return target.prompt.name;
+      return target.prompt;
     case 'completion':
-      return target.target.name;
+      return target.target;
   }
 }
 

@@ -125,9 +125,9 @@ class LiveAgent implements Agent {
       recordStory({ journal, listeners, clock, caller, secrets, recordedName });
     }
     const agent = config.name;
-    const own = handlersFor(agent, handlers, onQuestion);
+    const handlersOf = (asker: string): QuestionHandlers => handlersFor(asker, handlers, onQuestion);
     const tools = this.#tools;
-    this.#calls = new AgentCalls({ agent, source, tools, caller, clock, handlers: own, listeners, log });
+    this.#calls = new AgentCalls({ agent, source, tools, caller, clock, handlersOf, listeners, log });
     this.#unwatch = merged.watch!((change) => {
       if (change.kind === 'tools' && this.#hasStarted) void this.#update();
     });

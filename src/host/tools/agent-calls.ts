@@ -7,7 +7,7 @@ import { absentPrompt, absentResource, absentTool } from '../../core/absent-tool
 import type { Call, Clean, Voice } from '../../core/call.ts';
 import type { Caller } from '../../core/caller.ts';
 import { Interview } from '../../core/interview.ts';
-import { makeCall, type GivenParts } from '../../core/make-call.ts';
+import { calledThing, makeCall, type GivenParts } from '../../core/make-call.ts';
 import { CallRecord } from '../../core/record.ts';
 import { failed, type Result } from '../../core/result.ts';
 import type { ToolSource } from '../../core/source.ts';
@@ -24,7 +24,8 @@ export interface AgentCallParts {
   readonly tools: ToolList;
   readonly caller: Caller;
   readonly clock: Clock;
-  readonly handlers: QuestionHandlers;
+  /** Answers questions in the name of whoever asks: a server, or the agent for tools of this process. */
+  readonly handlersOf: (asker: string) => QuestionHandlers;
   readonly listeners: Listeners<AgentEvents>;
   readonly log: Log;
 }
@@ -122,25 +123,26 @@ export class AgentCalls {
     more: Partial<GivenParts>,
     make: (parts: GivenParts) => Call,
   ): Promise<Result> {
-    const { agent, source, caller, handlers } = this.#parts;
+    const { agent, source, caller, handlersOf } = this.#parts;
     if (this.#isClosed || signal?.aborted) throw cancelled();
     const cancellation = new Cancellation();
     const stop = (): void => cancellation.withdraw(cancelled());
     signal?.addEventListener('abort', stop, { once: true });
     this.#open.add(cancellation);
-    const asker = askerFor(handlers, { server: agent, signal: cancellation.signal });
     const call = make({
       caller,
       cancellation,
-      interview: new Interview(undefined, asker),
+      interview: new Interview(),
       client: {
         name: agent,
         version: undefined,
         protocolVersion: undefined,
-        capabilities: capabilitiesOf(handlers),
+        capabilities: capabilitiesOf(handlersOf(agent)),
       },
       ...more,
     });
+    const server = calledThing(call).place?.source ?? agent;
+    call.interview.askThrough(askerFor(handlersOf(server), { server, signal: cancellation.signal }));
     try {
       return await cancellation.race(Promise.resolve(source.call(call)));
     } finally {
