@@ -119,7 +119,8 @@ test('a change of a server is told only to callers who see it', async () => {
   const registry = new ToolRegistry().registerTool(plain('open'));
   const crib = await openCrib({
     config: {
-      mcpServers: { web: { url: await serve(registry) } },
+      // Tools that come later are shown at once.
+      mcpServers: { web: { url: await serve(registry), pin: 'off' } },
       access: [everythingForStaff, { roles: ['guest'], tools: ['web.open*'] }],
     },
   });
