@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { RemoteError } from '../../src/index.ts';
-import { ECHO, standard, type Got } from '../client/peers.ts';
-import { bridgeTo } from './bridge.ts';
+import { RemoteError, withStages, type Stage } from '../../src/index.ts';
+import { ECHO, open, serveSource, standard, type Got } from '../client/peers.ts';
+import { answerHandshake, bridgeTo } from './bridge.ts';
 
 const LONG = '9007199254740993';
 
@@ -199,4 +199,94 @@ test('a long integer among the arguments or in what is read stays whole', async 
   expect(upstream.got.at(-1)!.text).toContain(`"arguments":{"deep":{"ids":[${LONG}]}}`);
   await near.readResource('note://a');
   expect(seen.at(-1)).toContain(`"size":${LONG}`);
+});
+
+const ODD = [
+  '"zeta" : [ 1.0, 1e2, -0 ,9007199254740993 ]',
+  '"content":[ {"text":"a\\/b \\"c\\" caf\u00e9","type":"text" , "later":{"n":12345678901234567890}} ]',
+  '"structuredContent" :{"b":1.50,"a":{ },"big":9007199254740993}',
+  '"alpha":null',
+];
+
+test.each([
+  ['2026-07-28', '2026-07-28'],
+  ['2026-07-28', '2025-11-25'],
+  ['2025-11-25', '2026-07-28'],
+  ['2025-11-25', '2025-11-25'],
+])(
+  'a client of %s gets each member of a result as a server of %s wrote it, letter by letter',
+  async (protocol, farProtocol) => {
+    const isModern = farProtocol === '2026-07-28';
+    const written = [...ODD, ...(isModern ? ['"resultType":"complete"', '"ttlMs": 5'] : [])];
+    const { near } = await bridgeTo(
+      (got) => {
+        if (!isModern && answerHandshake(got)) return;
+        return answering('tools/call', (call) => raw(call, `{ ${written.join(' , ')} }`))(got);
+      },
+      { near: { protocol }, far: { protocol: farProtocol } },
+    );
+    const { json, raw: read } = await near.callTool('echo');
+    let at = -1;
+    for (const member of ODD) {
+      expect(json).toContain(member);
+      expect(json.indexOf(member)).toBeGreaterThan(at);
+      at = json.indexOf(member);
+    }
+    expect(read['resultType']).toBe(protocol === '2026-07-28' ? 'complete' : undefined);
+    expect('ttlMs' in read).toBe(false);
+  },
+);
+
+test('what came with a _meta keeps it, with the name of the server the client is connected to', async () => {
+  const result = '{"_meta":{"acme.com/x": 1.0},"content":[{"type":"text","text":"x"}]}';
+  const { near } = await bridgeTo(answering('tools/call', (got) => raw(got, result)));
+  const { raw: read, json } = await near.callTool('echo');
+  expect(read['_meta']).toMatchObject({ 'acme.com/x': 1 });
+  expect(JSON.stringify(read['_meta'])).toContain('serverInfo');
+  expect(json).toContain('"content":[{"type":"text","text":"x"}]');
+  const old = await bridgeTo(
+    answering('tools/call', (got) => raw(got, result)),
+    {
+      near: { protocol: '2025-11-25' },
+    },
+  );
+  expect((await old.near.callTool('echo')).json).toContain('"_meta":{"acme.com/x": 1.0}');
+});
+
+test.each([
+  ['line breaks, which end a message on some transports', '{"content":[{"type":"text",\n"text":"x"}]}'],
+  ['a mark of failure that is neither yes nor no', '{"content":[{"type":"text","text":"x"}],"isError":"no"}'],
+  ['an escape in the name of a member', '{"content":[{"type":"text","text":"x"}],"l\\u0061ter":1}'],
+  ['a resource that carries nothing', '{"content":[{"type":"resource","resource":{"uri":"a:b"}}]}'],
+  ['no content', '{"structuredContent" : {"a":1}}'],
+  ['hidden characters', '{"content":[{"type":"text","text":"x\\u200b"}]}'],
+])('a result with %s is written anew', async (_what, result) => {
+  for (const protocol of ['2026-07-28', '2025-11-25']) {
+    const { near } = await bridgeTo(
+      answering('tools/call', (got) => raw(got, result)),
+      { near: { protocol } },
+    );
+    const { json, content } = await near.callTool('echo');
+    expect(json).not.toContain(result.slice(1, -1));
+    expect(json).not.toContain('\n');
+    expect(content.length).toBe(1);
+  }
+});
+
+test('a result that a stage changed is written anew, whatever came', async () => {
+  const { far } = await bridgeTo(
+    answering('tools/call', (got) => raw(got, '{"content":[{"type":"text","text":"far"}],"a" : 1}')),
+  );
+  const stage: Stage = {
+    name: 'change',
+    wrap: (_tool, next) => async (call) => {
+      const result = await next(call);
+      return result.kind === 'done' ? { ...result, content: [{ type: 'text', text: 'near' }] } : result;
+    },
+  };
+  const near = await open(await serveSource(withStages(far, [stage]), { log: () => {} }));
+  const { json } = await near.callTool('echo');
+  expect(json).toContain('near');
+  expect(json).not.toContain('far');
+  expect(json).toContain('"a":1');
 });
