@@ -17,11 +17,6 @@ export function isPlainText(text: string): boolean {
   return !BEYOND_PLAIN.test(text);
 }
 
-/** Whether text needs no cleaning, told quickly; text that is cleaned to itself may get a no. */
-export function isSurelyClean(text: string): boolean {
-  return !BEYOND_PLAIN.test(text) || !isSuspect(text);
-}
-
 const BEYOND_PLAIN = /[^\t\n -~]/;
 const MAX_MARKS = 8;
 

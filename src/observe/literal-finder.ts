@@ -11,15 +11,10 @@ export class LiteralFinder {
   /** Words by the last two characters of their window, longest first. */
   readonly #words = new Map<number, string[]>();
 
-  /** Whether a word has characters that JSON writes with an escape in any case; the backslash is not counted. */
-  readonly hasEscaped: boolean;
-
   /** Every word must have at least two characters. */
   constructor(words: readonly string[]) {
     const window = words.reduce((least, { length }) => Math.min(least, length), MAX_WINDOW);
     this.#window = window;
-    // oxlint-disable-next-line no-control-regex -- They are what JSON escapes.
-    this.hasEscaped = words.some((word) => /["\u0000-\u001f]/.test(word));
     this.#skips = new Uint8Array(TABLE_SIZE).fill(window - 1);
     for (const word of words) {
       for (let at = 1; at < window; at++) {

@@ -1,9 +1,10 @@
 import { ToolcribError } from '../base/errors.ts';
 import { linearPattern } from '../base/linear-pattern.ts';
 import { secretSpellings } from '../base/secret-spellings.ts';
+import { JsonLook } from './json-look.ts';
 import { LiteralFinder } from './literal-finder.ts';
 import { secretFormats, secretHint } from './secret-formats.ts';
-import { changeWrappedBase64, mayHoldWrappedBase64 } from './wrapped-base64.ts';
+import { changeWrappedBase64 } from './wrapped-base64.ts';
 
 const MIN_LENGTH = 8;
 const LIVE = '[redacted:secret]';
@@ -17,6 +18,7 @@ export class Secrets {
   readonly #owners = new Map<string, number>();
   readonly #redactPatterns: Redact | undefined;
   #finder: LiteralFinder | undefined;
+  #look: JsonLook | undefined;
   /** Whether a known secret may appear as a number. */
   hasNumbers = false;
 
@@ -49,23 +51,13 @@ export class Secrets {
   }
 
   /**
-   * Whether a string or key of a JSON text may hold a secret, told without parsing it. The text must have no other
-   * escapes than of quotes, slashes, backslashes, tabs and newlines. A yes may be wrong, a no is not.
+   * Whether redacting the strings and keys of a JSON text, or removing what is invisible, may change one of them. A
+   * yes may be wrong, a no is not.
    */
-  mayBeIn(json: string): boolean {
+  mayBeIn(json: Uint8Array, start: number, end: number): boolean {
     if (this.#redactPatterns || this.hasNumbers) return true;
-    const escapes = json.includes('\\');
-    const hidesWords = escapes && (json.includes('\\/') || json.includes('\\\\') || this.#hasEscaped);
-    const text = hidesWords ? unescaped(json) : json;
-    if (this.#owners.size > 0 && (this.#literals.find(text) >= 0 || (escapes && mayHoldWrappedBase64(json))))
-      return true;
-    if (!secretHint.test(text)) return false;
-    const read = escapes && !hidesWords ? unescaped(json) : text;
-    return redactFormats(read) !== read;
-  }
-
-  get #hasEscaped(): boolean {
-    return this.#owners.size > 0 && this.#literals.hasEscaped;
+    this.#look ??= new JsonLook([...this.#spellings(), ...HINTS]);
+    return this.#look.finds(json, start, end);
   }
 
   get #literals(): LiteralFinder {
@@ -85,6 +77,7 @@ export class Secrets {
     if (count > 0) this.#owners.set(secret, count);
     else this.#owners.delete(secret);
     this.#finder = undefined;
+    this.#look = undefined;
     if (NUMBER.test(secret)) this.hasNumbers = [...this.#owners.keys()].some((known) => NUMBER.test(known));
   }
 
@@ -133,14 +126,7 @@ function redactFormats(text: string): string {
   return safe;
 }
 
-const ESCAPE = /\\(.)/g;
-
-// The characters of all strings as they are; what is between them stays.
-function unescaped(json: string): string {
-  return json.replaceAll(ESCAPE, (_escape, letter: string) =>
-    letter === 'n' ? '\n' : letter === 't' ? '\t' : letter,
-  );
-}
+const HINTS = secretFormats.flatMap(({ hints }) => hints);
 
 function compile(name: string, source: string): ReturnType<typeof linearPattern> {
   try {

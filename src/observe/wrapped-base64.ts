@@ -24,13 +24,6 @@ export function changeWrappedBase64(text: string, change: (line: string) => stri
   return done === 0 ? text : changed + text.slice(done);
 }
 
-/** Whether a string of a JSON text may hold a wrapped block of base64; a yes may be wrong, a no is not. */
-export function mayHoldWrappedBase64(json: string): boolean {
-  for (let at = json.indexOf('\\n', MIN_LINE); at >= 0; at = json.indexOf('\\n', at + 2))
-    if (startOfLine(json, at, 0) >= 0) return true;
-  return false;
-}
-
 // Most lines have a space near their end, so this ends soon.
 function startOfLine(text: string, newline: number, from: number): number {
   const end = text.charCodeAt(newline - 1) === RETURN ? newline - 1 : newline;

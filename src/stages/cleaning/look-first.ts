@@ -1,6 +1,4 @@
-import { isAscii } from 'node:buffer';
 import type { RelayedJson } from '../../core/result.ts';
-import { isPlainText, isSurelyClean } from '../../observe/clean-text.ts';
 import type { Secrets } from '../../observe/secrets.ts';
 
 // How much longer than its JSON a result may be counted: a number of few characters may be written with many.
@@ -18,13 +16,6 @@ export interface LookOptions {
  */
 export function isSurelyUntouched(json: RelayedJson, { maxBytes, secrets }: LookOptions): boolean {
   const { message, start, end } = json;
-  if ((end - start) * MAX_GROWTH > maxBytes) return false;
-  const bytes = Buffer.from(message.buffer, message.byteOffset + start, end - start);
-  const ascii = isAscii(bytes);
-  const text = bytes.toString(ascii ? 'latin1' : 'utf8');
-  if (!(ascii ? isPlainText(text) : isSurelyClean(text))) return false;
-  return !UNSEEN_ESCAPE.test(text) && !secrets?.mayBeIn(text);
+  if (!secrets || (end - start) * MAX_GROWTH > maxBytes) return false;
+  return !secrets.mayBeIn(message, start, end);
 }
-
-// Escapes that may stand for something invisible.
-const UNSEEN_ESCAPE = /\\[bfru]/;
