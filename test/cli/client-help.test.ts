@@ -11,7 +11,7 @@ test('the help of toolcrib has its commands in groups', async () => {
   expect(code).toBe(0);
   expect(commands.slice(1)).toEqual([
     ['Serve and configure', 'serve init check lint codegen link unlink add import'],
-    ['Govern', 'keys whoami tenants approvals audit pins'],
+    ['Govern', 'keys whoami upstreams tenants approvals audit pins'],
     ['Use servers', 'list call read prompt complete watch doctor login logout replay servers'],
     ['Agents', 'agents'],
     ['Help', 'help'],

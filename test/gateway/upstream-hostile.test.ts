@@ -12,7 +12,8 @@ const TEXTS: Readonly<Record<string, string>> = {
   invalid_answer: 'evil sent an answer that cannot be used.',
   upstream_unavailable: 'evil is not answering; try again later.',
 };
-const noBreaker = { circuitBreak: false } as const;
+// The calls beside a hostile one are as many as the machine makes.
+const unlimited = { circuitBreak: false, rateLimit: false } as const;
 const good = defineTool({ name: 'other', description: 'Is good.' }, () => 'other');
 const tight = { timeoutSeconds: 0.5, maxMessageBytes: 100_000 };
 const namesOf = async (peer: Peer): Promise<unknown[]> => (await peer.list()).tools.map(({ name }) => name);
@@ -23,6 +24,8 @@ async function besides(peer: Peer, name: string, args = {}): Promise<ToolResult>
   const others = (async () => {
     while (!state.isOver) expect((await peer.call('other')).content[0]!.text).toBe('other');
   })();
+  // Awaited below; until then a failure must not count as nobody's.
+  others.catch(() => {});
   const result = await within(8_000, `${name} to end`, peer.call(name, args));
   state.isOver = true;
   await others;
@@ -43,7 +46,7 @@ test.each(hostileActs)('C9 a server over HTTP that %s', async (_title, act, code
         evil: { url: server.url, ...tight, timeoutSeconds: code === 'timed_out' ? 0.5 : 10 },
         web: { url: await serve([good]) },
       },
-      stages: noBreaker,
+      stages: unlimited,
     },
   });
   const ada = await crib.connect('ada');
@@ -62,7 +65,7 @@ test('C9 a program that does everything wrong fails its calls within their time,
   const crib = await openCrib({
     config: {
       mcpServers: { evil: scripted('hostile', tight), web: { url: await serve([good]) } },
-      stages: noBreaker,
+      stages: unlimited,
     },
   });
   const ada = await crib.connect('ada');
@@ -81,7 +84,7 @@ test('a program that hangs is replaced after a call timed out; one that is only 
   const crib = await openCrib({
     config: {
       mcpServers: { evil: scripted('hostile', { timeoutSeconds: 0.3 }) },
-      stages: noBreaker,
+      stages: unlimited,
     },
   });
   const ada = await crib.connect('ada');
