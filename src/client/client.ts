@@ -11,6 +11,7 @@ import type { ServerFacts } from './opening.ts';
 import type { RequestOptions } from './options.ts';
 import { Peer, type ClientEvents, type ClientSetup } from './peer.ts';
 import { Relay } from './relay/relay.ts';
+import type { RelayOptions } from './relay/relayed-call.ts';
 import { throughRounds } from './calls/rounds.ts';
 import { SourceFace } from './source-face.ts';
 import type { ConnectionState } from './state.ts';
@@ -204,8 +205,8 @@ export class Client implements ToolSource {
   }
 
   /** Passes a call of a source on to the server. */
-  call(call: Call): Awaitable<Result> {
-    return this.#face.call(call);
+  call(call: Call, how?: RelayOptions): Awaitable<Result> {
+    return this.#face.call(call, how);
   }
 
   /** The resources, as a source has them; `undefined` where the server has none. */

@@ -28,6 +28,8 @@ export interface SendOptions extends RequestOptions {
   readonly capabilities?: JsonObject;
   /** The least important log entries to be told of, instead of those the connection asks for. */
   readonly logLevel?: ClientLogLevel;
+  /** How long to wait for its first sign of life, where that is less than `timeoutMs`. */
+  readonly withinMs?: number;
   /** The longest it may take, whatever progress it reports. */
   readonly absoluteMs?: number;
   /** A stream that stays open: the server may say as much on it as it likes. */
@@ -162,7 +164,7 @@ export class Connection implements Receiver, ExchangeKeeper {
     const now = clock.ticks();
     exchange.stepMs = stepMs;
     exchange.until = now + Math.max(stepMs, options.absoluteMs ?? timeouts.absoluteMs);
-    exchange.due = now + stepMs;
+    exchange.due = now + Math.min(stepMs, options.withinMs ?? stepMs);
     this.#arm(exchange.due);
     const { signal } = options;
     if (!signal) return;

@@ -182,13 +182,14 @@ export class Peer {
   }
 
   /** Has an older server send what log entries a call wants; the newest revision is told with the call. */
-  wantLogs(level: ClientLogLevel | undefined): Awaitable<void> {
+  wantLogs(level: ClientLogLevel | undefined, withinMs?: number): Awaitable<void> {
     const { era, capabilities } = this.server;
     if (level === undefined || era === 'modern' || !('logging' in capabilities)) return undefined;
     const wanted = logLevels.indexOf(level);
     if (wanted >= this.#logLevel) return undefined;
     this.#logLevel = wanted;
-    return this.connection.request('logging/setLevel', { level }).then(nothing, nothing);
+    const options = withinMs === undefined ? {} : { withinMs };
+    return this.connection.request('logging/setLevel', { level }, options).then(nothing, nothing);
   }
 
   /** Ends the connection. */

@@ -11,6 +11,7 @@ import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import { checkValue } from './calls/known-tools.ts';
 import type { Client } from './client.ts';
 import type { Relay } from './relay/relay.ts';
+import type { RelayOptions } from './relay/relayed-call.ts';
 
 const SHOWN = ['name', 'title', 'description', 'icons', '_meta'];
 const RESOURCE = [...SHOWN, 'mimeType', 'annotations', 'uri', 'size'];
@@ -60,8 +61,8 @@ export class SourceFace {
   }
 
   /** Passes a call on to the server. */
-  call(call: Call): Promise<Result> {
-    return this.#relay.call(call);
+  call(call: Call, how?: RelayOptions): Promise<Result> {
+    return this.#relay.call(call, how);
   }
 
   /** Tells of changes until the returned function is called. */

@@ -116,7 +116,12 @@ const governed = {
     .max(10_000)
     .default(64)
     .describe('How many calls it gets at one time; others wait.'),
-  connectSeconds: z.number().positive().max(600).default(30).describe('How long connecting may take.'),
+  connectSeconds: z
+    .number()
+    .positive()
+    .max(600)
+    .default(30)
+    .describe('How long connecting may take; a call waits for it no longer than `timeoutSeconds`.'),
   idleSeconds: z
     .number()
     .positive()

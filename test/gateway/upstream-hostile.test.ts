@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { defineTool } from '../../src/index.ts';
 import { hostileActs } from '../client/hostile-acts.ts';
-import { ECHO, makeUp, said, serve, standard, type Got } from '../client/peers.ts';
+import { ECHO, makeUp, open, said, serve, standard, type Got } from '../client/peers.ts';
 import { openCrib, type Crib } from '../gateway.ts';
 import type { Peer, ToolResult } from '../behaviour/peer.ts';
 import { within } from '../within.ts';
@@ -72,7 +72,11 @@ test('C9 a program that does everything wrong fails its calls within their time,
   await ada.list();
   const texts: Record<string, string> = {};
   const acts = ['never', 'wrong_id', 'wrong_type', 'garbage', 'notifications', 'drip', 'half', 'long_line'];
-  for (const name of acts) texts[name] = (await besides(ada, name)).content[0]!.text;
+  for (const name of acts) {
+    // Starting it again is not what is tried here.
+    await expect.poll(async () => (await ada.call('pid')).isError ?? false, { timeout: 10_000 }).toBe(false);
+    texts[name] = (await besides(ada, name)).content[0]!.text;
+  }
   const { half, ...others } = texts;
   expect(half).toBe(TEXTS['upstream_unavailable']);
   for (const text of Object.values(others)) expect(text).toBe(TEXTS['timed_out']);
@@ -88,13 +92,49 @@ test('a program that hangs is replaced after a call timed out; one that is only 
     },
   });
   const ada = await crib.connect('ada');
-  const first = (await ada.call('pid')).content[0]!.text;
+  const pid = async (): Promise<string> => (await ada.call('pid')).content[0]!.text;
+  await expect.poll(pid, { timeout: 10_000 }).toMatch(/^\d+$/);
+  const first = await pid();
   expect((await ada.call('never')).content[0]!.text).toBe(TEXTS['timed_out']);
   expect((await ada.call('pid')).content[0]!.text).toBe(first);
   expect((await ada.call('stop')).content[0]!.text).toBe(TEXTS['timed_out']);
   await expect
     .poll(async () => (await ada.call('pid')).content[0]!.text, { timeout: 10_000 })
     .not.toBeOneOf([first, TEXTS['timed_out'], TEXTS['upstream_unavailable']]);
+});
+
+test('R8 connecting, asking for logs and the answer share the time that a call may take', async () => {
+  const state = { isSlow: false };
+  const server = await makeUp(({ body, reply, response }) => {
+    switch (body['method']) {
+      case 'initialize': {
+        const facts = { capabilities: { tools: {}, logging: {} }, serverInfo: { name: 'x', version: '1' } };
+        const answer = (): void => reply({ protocolVersion: '2025-11-25', ...facts });
+        if (state.isSlow) setTimeout(answer, 700);
+        else answer();
+        return;
+      }
+      case 'tools/list':
+        return reply({ tools: [ECHO] });
+      case 'notifications/initialized':
+        response.writeHead(202).end();
+    }
+  });
+  const crib = await openCrib({
+    config: { mcpServers: { evil: { url: server.url, protocol: '2025-11-25', timeoutSeconds: 1.5 } } },
+  });
+  const ada = await open(crib.url, {
+    logLevel: 'debug',
+    headers: { authorization: `Bearer ${crib.keys.ada}` },
+  });
+  await ada.listTools();
+  state.isSlow = true;
+  const start = performance.now();
+  expect(await ada.callTool('echo', { text: 'x' }).text()).toBe(TEXTS['timed_out']);
+  const ms = performance.now() - start;
+  expect(server.methods()).toContain('logging/setLevel');
+  expect(ms).toBeGreaterThan(1_450);
+  expect(ms).toBeLessThan(2_100);
 });
 
 test('C9 a result that is not as its tool promised is refused', async () => {

@@ -158,6 +158,29 @@ test('no more connections than allowed in total, whoever they are for', async ()
   expect(counts.closed).toBe(1);
 });
 
+test('a call waits no longer than it may for a connection, which is opened for the next one or closed', async () => {
+  const { counts, line: make, pool } = await openPool();
+  const { plan } = make();
+  let proceed: () => void = () => {};
+  const slowly: LinePlan['open'] = async () => {
+    await new Promise<void>((resolve) => (proceed = resolve));
+    return plan.open();
+  };
+  const line = make({ open: slowly });
+  const hurried = async (): Promise<void> => line.use(() => {}, 20);
+  await expect(hurried()).rejects.toMatchObject({ code: 'timed_out' });
+  proceed();
+  await expect.poll(() => line.isIdle).toBe(true);
+  await use(line);
+  expect(counts).toMatchObject({ opened: 1, closed: 0 });
+  const other = make({ open: slowly });
+  await expect((async () => other.use(() => {}, 20))()).rejects.toMatchObject({ code: 'timed_out' });
+  other.retire();
+  proceed();
+  await expect.poll(() => counts).toMatchObject({ opened: 2, closed: 1 });
+  expect(pool.size).toBe(1);
+});
+
 test('closing closes idle connections at once, and ends', async () => {
   const { counts, line: make, pool } = await openPool();
   await use(make());

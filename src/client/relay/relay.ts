@@ -2,7 +2,7 @@ import type { Call } from '../../core/call.ts';
 import type { Result } from '../../core/result.ts';
 import type { ToolCalls } from '../calls/tool-calls.ts';
 import type { Peer } from '../peer.ts';
-import { RelayedCall } from './relayed-call.ts';
+import { RelayedCall, type RelayOptions } from './relayed-call.ts';
 import { relayedError } from './relayed-error.ts';
 
 /** Passes calls of a source on to a server, so that nothing of them or of their answers is lost. */
@@ -16,9 +16,9 @@ export class Relay {
   }
 
   /** Passes one call on. */
-  async call(call: Call): Promise<Result> {
+  async call(call: Call, how?: RelayOptions): Promise<Result> {
     try {
-      return await new RelayedCall(call, this.#peer, this.#tools).run();
+      return await new RelayedCall(call, { peer: this.#peer, tools: this.#tools }, how).run();
     } catch (error) {
       throw relayedError(error, call, this.#peer.options.askedBy ?? 'The server behind this one');
     }

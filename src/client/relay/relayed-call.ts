@@ -21,18 +21,30 @@ const PAGE_REQUIRED = -32042;
 // As long as a task of our own may run.
 const LONGEST_TASK_MS = 60 * 60_000;
 
+/** How a call is passed on. */
+export interface RelayOptions {
+  /** How long to wait for its first sign of life, where that is less than a call may take. */
+  readonly withinMs?: number;
+}
+
 /** One call on its way to another server, with the questions that come back before its answer. */
 export class RelayedCall {
   readonly #call: Call;
   readonly #peer: Peer;
   readonly #tools: ToolCalls;
   readonly #options: SendOptions;
+  readonly #how: RelayOptions;
   #asked = 0;
 
-  constructor(call: Call, peer: Peer, tools: ToolCalls) {
+  constructor(
+    call: Call,
+    { peer, tools }: { readonly peer: Peer; readonly tools: ToolCalls },
+    how: RelayOptions = {},
+  ) {
     this.#call = call;
     this.#peer = peer;
     this.#tools = tools;
+    this.#how = how;
     this.#options = this.#optionsOf(call);
   }
 
@@ -41,9 +53,10 @@ export class RelayedCall {
     const { kind, cancellation } = this.#call;
     const { limits, clock } = this.#peer;
     let extra: JsonObject | undefined = this.#resumption();
-    await this.#peer.wantLogs(this.#options.logLevel);
+    let withinMs = await this.#untilSent();
     for (let round = 1; round <= limits.rounds + 1; round++) {
-      const received = await this.#send(extra);
+      const received = await this.#send(extra, withinMs);
+      withinMs = undefined;
       if (!('result' in received)) {
         const ending = await this.#visit(received.pages);
         if (ending) return ending;
@@ -64,6 +77,17 @@ export class RelayedCall {
     throw new ToolcribError('cannot_ask', `The server asked in more than ${limits.rounds} rounds.`);
   }
 
+  // What comes before the call is sent takes of the same time.
+  async #untilSent(): Promise<number | undefined> {
+    const { clock, timeouts } = this.#peer;
+    const { withinMs } = this.#how;
+    const start = clock.ticks();
+    const asked = this.#peer.wantLogs(this.#options.logLevel, withinMs);
+    if (!asked) return withinMs;
+    await asked;
+    return Math.max(0, (withinMs ?? timeouts.callMs) - (clock.ticks() - start));
+  }
+
   get #canAsk(): boolean {
     return this.#call.interview.asker !== undefined || this.#peer.hasHandlers;
   }
@@ -82,12 +106,16 @@ export class RelayedCall {
     };
   }
 
-  async #send(extra: JsonObject): Promise<Received | { readonly pages: ReadonlyMap<string, Question> }> {
+  async #send(
+    extra: JsonObject,
+    withinMs: number | undefined,
+  ): Promise<Received | { readonly pages: ReadonlyMap<string, Question> }> {
     const call = this.#call;
+    const options = withinMs === undefined ? this.#options : { ...this.#options, withinMs };
     try {
-      if (call.kind === 'tool') return await this.#tools.sendOnce(call, extra, this.#options);
+      if (call.kind === 'tool') return await this.#tools.sendOnce(call, extra, options);
       const { method, params } = readingRequest(call);
-      return await this.#peer.connection.request(method, { ...params, ...extra }, this.#options);
+      return await this.#peer.connection.request(method, { ...params, ...extra }, options);
     } catch (error) {
       const isPage = error instanceof RemoteError && error.number === PAGE_REQUIRED;
       const pages = isPage ? requiredPages(error.data, this.#peer.options.askedBy) : undefined;

@@ -1,6 +1,7 @@
 import type { Awaitable } from '../../base/awaitable.ts';
 import type { Cancellation } from '../../base/cancellation.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { Overdue, within } from '../../base/within.ts';
 
 const MAX_WAITING = 1_000;
 
@@ -15,17 +16,14 @@ export class Gate {
     this.#upstream = upstream;
   }
 
-  /** Takes a place, at once if there is one; `leave` gives it back. */
-  enter(cancellation: Cancellation): Awaitable<void> {
+  /** Takes a place, at once if there is one, else within this time; `leave` gives it back. */
+  enter(cancellation: Cancellation, withinMs: number): Awaitable<void> {
     if (this.#free > 0) {
       this.#free--;
       return;
     }
-    if (this.#waiting.size >= MAX_WAITING)
-      throw new ToolcribError('busy', `${this.#upstream} has too many calls; try again in a moment.`, {
-        data: { retryAfterMs: 1_000 },
-      });
-    return this.#wait(cancellation);
+    if (this.#waiting.size >= MAX_WAITING) throw this.#tooMany();
+    return this.#wait(cancellation, withinMs);
   }
 
   /** Gives a place back, to whoever has waited longest. */
@@ -35,7 +33,7 @@ export class Gate {
     else next();
   }
 
-  async #wait(cancellation: Cancellation): Promise<void> {
+  async #wait(cancellation: Cancellation, withinMs: number): Promise<void> {
     let take: () => void = () => {};
     const turn = new Promise<void>((resolve) => {
       take = () => {
@@ -45,11 +43,17 @@ export class Gate {
       this.#waiting.add(take);
     });
     try {
-      await cancellation.race(turn);
+      await cancellation.race(within(withinMs, undefined, turn));
     } catch (error) {
       // A place that was given at the same moment goes to the next one.
       if (!this.#waiting.delete(take)) this.leave();
-      throw error;
+      throw error instanceof Overdue ? this.#tooMany() : error;
     }
+  }
+
+  #tooMany(): ToolcribError {
+    return new ToolcribError('busy', `${this.#upstream} has too many calls; try again in a moment.`, {
+      data: { retryAfterMs: 1_000 },
+    });
   }
 }

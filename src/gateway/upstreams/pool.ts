@@ -2,6 +2,7 @@ import type { Client } from '../../client/client.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { Overdue, within } from '../../base/within.ts';
 
 /** How many connections there may be. */
 export interface PoolLimits {
@@ -177,13 +178,13 @@ export class Line {
     return Math.max(0, this.#retryAt - this.#clock.ticks());
   }
 
-  /** Uses the connection, which stays open at least that long. */
-  use<T>(work: (client: Client) => Awaitable<T>): Awaitable<T> {
+  /** Uses the connection, which stays open at least that long; one that is opened is waited for within this time. */
+  use<T>(work: (client: Client) => Awaitable<T>, withinMs = Infinity): Awaitable<T> {
     this.#users++;
     this.#uses++;
     const client = this.#opened?.client;
     // Without a promise of its own where it is open already: every call comes through here.
-    if (!client) return this.#useWhenOpen(work);
+    if (!client) return this.#useWhenOpen(work, withinMs);
     let result: Awaitable<T>;
     try {
       result = work(client);
@@ -253,11 +254,21 @@ export class Line {
     if (this.#users === 0) this.#end(undefined);
   }
 
-  async #useWhenOpen<T>(work: (client: Client) => Awaitable<T>): Promise<T> {
+  async #useWhenOpen<T>(work: (client: Client) => Awaitable<T>, withinMs: number): Promise<T> {
     try {
-      return await work(await this.#openOnce());
+      return await work(await this.#openWithin(withinMs));
     } finally {
       this.#leave();
+    }
+  }
+
+  // It is opened all the same where that takes longer, for those who come later.
+  async #openWithin(ms: number): Promise<Client> {
+    try {
+      return await within(ms, undefined, this.#openOnce());
+    } catch (error) {
+      if (!(error instanceof Overdue)) throw error;
+      throw new ToolcribError('timed_out', 'It could not be connected to in time.', { cause: error });
     }
   }
 
@@ -268,7 +279,15 @@ export class Line {
   }
 
   #openOnce(): Promise<Client> {
-    return (this.#opening ??= this.#open().finally(() => (this.#opening = undefined)));
+    if (!this.#opening) {
+      // In use until it is open, also where nobody waits for it any more: else nobody would close it.
+      this.#users++;
+      this.#opening = this.#open().finally(() => {
+        this.#opening = undefined;
+        this.#leave();
+      });
+    }
+    return this.#opening;
   }
 
   async #open(): Promise<Client> {

@@ -92,10 +92,13 @@ export class Upstream {
     const account = this.#accounts(call.caller.tenant.id);
     if (!account) throw unknownTool(call.kind === 'tool' ? call.tool.name : '');
     call.record.account = account.name;
-    const entered = this.#gate.enter(call.cancellation);
+    const timeoutMs = this.entry.timeoutSeconds * 1000;
+    // Waiting for a place, connecting and the answer share the time that a call may take.
+    const until = this.#parts.clock.ticks() + timeoutMs;
+    const entered = this.#gate.enter(call.cancellation, timeoutMs);
     return entered instanceof Promise
-      ? entered.then(() => this.#run(call, account))
-      : this.#run(call, account);
+      ? entered.then(() => this.#run(call, account, until))
+      : this.#run(call, account, until);
   }
 
   /** Tells of changes of what it offers, to any account, until the returned function is called. */
@@ -153,14 +156,16 @@ export class Upstream {
     this.#listeners.clear();
   }
 
-  async #run(call: Call, account: Account): Promise<Result> {
+  async #run(call: Call, account: Account, until: number): Promise<Result> {
     let line: Line | undefined;
+    const { clock } = this.#parts;
     const { calls, failures, seconds } = this.#meter;
-    const start = this.#parts.clock.ticks();
+    const start = clock.ticks();
+    const leftMs = (): number => Math.max(0, until - clock.ticks());
     calls.inc();
     try {
       line = this.#lineOf(call, account);
-      const result = await line.use((client) => client.call(call));
+      const result = await line.use((client) => client.call(call, { withinMs: leftMs() }), leftMs());
       line.noteAnswer();
       return result;
     } catch (error) {
@@ -168,7 +173,7 @@ export class Upstream {
       failures.inc();
       throw upstreamFailure(error, this.name);
     } finally {
-      seconds.observe((this.#parts.clock.ticks() - start) / 1000);
+      seconds.observe((clock.ticks() - start) / 1000);
       this.#gate.leave();
     }
   }
