@@ -86,3 +86,36 @@ test('what the client lacks for a server behind a gateway is told as such', asyn
     data: { requiredCapabilities: { elicitation: {} } },
   });
 });
+
+test.each(far)('calls that wait for people keep nobody from a server of %s', async (spoken) => {
+  const plain = defineTool({ name: 'plain', description: 'Answers.' }, () => 'plain');
+  const entry = {
+    url: await serve([fill, plain]),
+    protocol: spoken as never,
+    parallel: 2,
+    timeoutSeconds: 5,
+  };
+  const crib = await openCrib({ config: { mcpServers: { paint: entry } } });
+  const headers = { authorization: `Bearer ${crib.keys.ada}` };
+  let asked = 0;
+  let decide: () => void = () => {};
+  const decided = new Promise<void>((resolve) => (decide = resolve));
+  const client = await open(crib.url, {
+    protocol: '2025-11-25',
+    headers,
+    handlers: {
+      form: async () => {
+        asked++;
+        await decided;
+        return { action: 'accept', content: { colour: 'red' } };
+      },
+    },
+  });
+  const waiting = [1, 2, 3, 4].map(() => client.callTool('fill').text());
+  await expect.poll(() => asked, { timeout: 4_000 }).toBe(4);
+  const others = [1, 2, 3].map(() => client.callTool('plain').text());
+  expect(await Promise.all(others)).toEqual(['plain', 'plain', 'plain']);
+  decide();
+  expect(await Promise.all(waiting)).toEqual(['red', 'red', 'red', 'red']);
+  expect(await client.callTool('plain').text()).toBe('plain');
+});

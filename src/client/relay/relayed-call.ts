@@ -25,6 +25,8 @@ const LONGEST_TASK_MS = 60 * 60_000;
 export interface RelayOptions {
   /** How long to wait for its first sign of life, where that is less than a call may take. */
   readonly withinMs?: number;
+  /** Told that the call waits for a person; what it returns is told that it goes on. */
+  readonly onWait?: () => () => void;
 }
 
 /** One call on its way to another server, with the questions that come back before its answer. */
@@ -164,7 +166,7 @@ export class RelayedCall {
     const questions = this.#read(asked);
     const keys = new Map([...questions.keys()].map((key) => [this.#ownKey(key), key]));
     const own = new Map([...keys].map(([key, theirs]) => [key, questions.get(theirs)!]));
-    const answers = await interview.relay(own);
+    const answers = await this.#ask(own);
     return Object.fromEntries([...keys].map(([key, theirs]) => [theirs, answers.get(key)]));
   }
 
@@ -187,7 +189,7 @@ export class RelayedCall {
     if (!canDo(client.capabilities, 'elicitation.url')) return failed(pagesText(pages));
     if (!interview.asker) return this.#needInput(pages, undefined);
     const own = new Map([...pages].map(([key, page]) => [this.#ownKey(key), page]));
-    this.#checkVisits(await interview.relay(own));
+    this.#checkVisits(await this.#ask(own));
     return undefined;
   }
 
@@ -203,8 +205,17 @@ export class RelayedCall {
     const question = relayedQuestion(asked, this.#peer.options.askedBy);
     if (!interview.asker) (voice.detach ?? voice.park)?.();
     const key = this.#ownKey(`question-${++this.#asked}`);
-    const answers = await interview.relay(new Map([[key, question]]));
+    const answers = await this.#ask(new Map([[key, question]]));
     return answers.get(key) as JsonObject;
+  }
+
+  async #ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
+    const goOn = this.#how.onWait?.();
+    try {
+      return await this.#call.interview.relay(questions);
+    } finally {
+      goOn?.();
+    }
   }
 
   #optionsOf({ caller, client, meta, voice, cancellation }: Call): SendOptions {

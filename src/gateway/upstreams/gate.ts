@@ -9,6 +9,7 @@ const MAX_WAITING = 1_000;
 export class Gate {
   readonly #upstream: string;
   readonly #waiting = new Set<() => void>();
+  /** Less than none while calls that stepped out are back and their places are taken. */
   #free: number;
 
   constructor(places: number, upstream: string) {
@@ -28,9 +29,16 @@ export class Gate {
 
   /** Gives a place back, to whoever has waited longest. */
   leave(): void {
+    this.#free++;
     const [next] = this.#waiting;
-    if (!next) this.#free++;
-    else next();
+    if (this.#free <= 0 || !next) return;
+    this.#free--;
+    next();
+  }
+
+  /** Takes a place at once, free or not: for a call that is under way already. */
+  comeBack(): void {
+    this.#free--;
   }
 
   async #wait(cancellation: Cancellation, withinMs: number): Promise<void> {
@@ -55,5 +63,30 @@ export class Gate {
     return new ToolcribError('busy', `${this.#upstream} has too many calls; try again in a moment.`, {
       data: { retryAfterMs: 1_000 },
     });
+  }
+}
+
+/** The place that one call has taken. */
+export class Place {
+  readonly #gate: Gate;
+  #waits = 0;
+  #isLeft = false;
+
+  constructor(gate: Gate) {
+    this.#gate = gate;
+  }
+
+  /** Gives it to others while the call waits for a person; what is returned ends that wait. */
+  stepOut(): () => void {
+    if (this.#waits++ === 0 && !this.#isLeft) this.#gate.leave();
+    return () => {
+      if (--this.#waits === 0 && !this.#isLeft) this.#gate.comeBack();
+    };
+  }
+
+  /** Gives it back for good. */
+  leave(): void {
+    this.#isLeft = true;
+    if (this.#waits === 0) this.#gate.leave();
   }
 }

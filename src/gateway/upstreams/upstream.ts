@@ -19,7 +19,7 @@ import type { UpstreamSettings } from '../settings/upstreams.ts';
 import { createAccounts, type Account, type Accounts } from './accounts.ts';
 import { Catalog } from './catalog.ts';
 import { Followed } from './followed.ts';
-import { Gate } from './gate.ts';
+import { Gate, Place } from './gate.ts';
 import type { Line, Opened, Pool } from './pool.ts';
 import { upstreamFailure } from './upstream-failure.ts';
 import { UpstreamLog } from './upstream-log.ts';
@@ -161,11 +161,14 @@ export class Upstream {
     const { clock } = this.#parts;
     const { calls, failures, seconds } = this.#meter;
     const start = clock.ticks();
+    const place = new Place(this.#gate);
     const leftMs = (): number => Math.max(0, until - clock.ticks());
     calls.inc();
     try {
       line = this.#lineOf(call, account);
-      const result = await line.use((client) => client.call(call, { withinMs: leftMs() }), leftMs());
+      const onWait = (): (() => void) => place.stepOut();
+      const pass = (client: Client): Awaitable<Result> => client.call(call, { withinMs: leftMs(), onWait });
+      const result = await line.use(pass, leftMs());
       line.noteAnswer();
       return result;
     } catch (error) {
@@ -174,7 +177,7 @@ export class Upstream {
       throw upstreamFailure(error, this.name);
     } finally {
       seconds.observe((clock.ticks() - start) / 1000);
-      this.#gate.leave();
+      place.leave();
     }
   }
 
