@@ -13,7 +13,7 @@ test('the help of toolcrib has its commands in groups', async () => {
     ['Serve and configure', 'serve init check lint codegen link unlink add import'],
     ['Govern', 'keys whoami upstreams tenants approvals audit pins'],
     ['Use servers', 'list call read prompt complete watch doctor login logout replay servers'],
-    ['Agents', 'agents'],
+    ['Agents', 'agents run'],
     ['Help', 'help'],
   ]);
 });
