@@ -6,14 +6,16 @@ import { fixtureArguments, startFixture, startProgram, type Kind, type Served } 
 
 const main = join(import.meta.dirname, '../../dist/cli/main.js');
 
-/** Starts a server of some kind behind a gateway of its own, which has everything on that is on by default. */
+/** Starts a server of some kind behind a gateway of its own, which has all but pins on that is on by default. */
 export async function startBehindGateway(kind: Kind, way: 'http' | 'stdio'): Promise<Served> {
   const folder = await mkdtemp(join(tmpdir(), 'toolcrib-behind-'));
   const upstream = way === 'http' ? await startFixture(kind) : undefined;
   const entry = upstream
     ? { url: upstream.url }
     : { command: process.execPath, args: [...fixtureArguments(kind, way)] };
-  const config: ConfigInput = { server: { listen: '127.0.0.1:0' }, mcpServers: { suite: entry } };
+  // The suite adds a tool and expects to hear of it; pins would hold that tool until somebody approves it.
+  const suite = { ...entry, pin: 'off' as const };
+  const config: ConfigInput = { server: { listen: '127.0.0.1:0' }, mcpServers: { suite } };
   const close = async (): Promise<void> => {
     await upstream?.stop();
     await rm(folder, { recursive: true, force: true });
