@@ -11,6 +11,7 @@ const LIVE = [
   'with/slash+and=base64/',
   'quo"ted\\secret\nof two lines',
   'schlüssel-für-alle',
+  'why???so???many???questions???in???here',
 ];
 const QUOTED = 'quo"ted&secret';
 const known = [LIVE, LIVE.slice(0, 2), [QUOTED]].map((words) => {
@@ -27,6 +28,8 @@ const pieces = [
   encodeURIComponent(LIVE[1]!),
   base64OfLive,
   base64OfLive.replaceAll(/.{20}/g, '$&\n'),
+  // Its base64 has slashes near the end of its lines.
+  Buffer.from(LIVE[4]!).toString('base64').replaceAll(/.{20}/g, '$&\n'),
   JSON.stringify(LIVE[2]),
   `ghp_${'a1B2'.repeat(9)}`,
   'postgres://user:password@host/db',
