@@ -7,6 +7,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -189,7 +190,7 @@ describe('toolcrib add', () => {
   });
 });
 
-test('a description is read from an address too, and one that is no description, too large or gone is refused', async () => {
+test('a description is read from an address too, and one that is no description, too large, packed or gone is refused', async () => {
   const remote = { type: 'streamable-http', url: 'https://acme.example/mcp' };
   const answers: Record<string, [status: number, body: string]> = {
     '/server.json': [200, JSON.stringify({ server: { name: 'com.acme/far', remotes: [remote] } })],
@@ -197,7 +198,12 @@ test('a description is read from an address too, and one that is no description,
     '/text.json': [200, 'hello'],
     '/large.json': [200, JSON.stringify({ name: 'x'.repeat(2_000_000) })],
   };
+  const packed = gzipSync(answers['/server.json']![1]);
   const web = createServer(({ url = '' }, response) => {
+    if (url === '/packed.json') {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(packed);
+      return;
+    }
     const [status, body] = answers[url]!;
     response.writeHead(status).end(body);
   });
@@ -208,7 +214,7 @@ test('a description is read from an address too, and one that is no description,
   });
   const base = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
   const { run, servers, path } = placeWith();
-  for (const file of ['gone', 'text', 'large']) {
+  for (const file of ['gone', 'text', 'large', 'packed']) {
     const refused = await run('add', '--yes', '--no-try', `${base}/${file}.json`);
     expect([file, refused.code, refused.output]).toEqual([file, 1, '']);
     expect(existsSync(path('toolcrib.yaml'))).toBe(false);

@@ -6,7 +6,7 @@ import { parseJson } from '../../base/parse-json.ts';
 import type { ListedTool } from '../../core/tool.ts';
 import { scanDefinition } from '../../stages/pin/scan.ts';
 import { ask } from '../client/ask.ts';
-import { openTarget } from '../client/target.ts';
+import { networkOf, openTarget } from '../client/target.ts';
 import { reportFailure } from '../client/with-client.ts';
 import { concealInComplaints } from '../complain.ts';
 import { readEntry } from '../../config/foreign-entry.ts';
@@ -173,17 +173,18 @@ async function readDescription(place: string, isAddress: boolean): Promise<unkno
   }
 }
 
+// What is compressed is never unpacked, and nobody is sent on to another place than the one that was named.
 async function fetchText(url: string): Promise<string> {
-  const answer = await fetch(url, {
-    signal: AbortSignal.timeout(FETCH_MS),
-    headers: { accept: 'application/json' },
+  const { createOutboundClient } = await import('../../net/create-outbound-client.ts');
+  const client = createOutboundClient({
+    hosts: [],
+    trustedOrigins: [new URL(url).origin],
+    timeoutMs: FETCH_MS,
+    maxBytes: MAX_BYTES,
+    ...networkOf({}),
   });
-  if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
-  const decoder = new TextDecoder();
-  let text = '';
-  for await (const part of answer.body ?? []) {
-    text += decoder.decode(part as Uint8Array, { stream: true });
-    if (text.length > MAX_BYTES) throw new Error('it is too large');
-  }
-  return text;
+  const { status, body, isCut } = await client.request(url, { headers: { accept: 'application/json' } });
+  if (status !== 200) throw new Error(`the server answers ${status}`);
+  if (isCut) throw new Error('it is too large');
+  return Buffer.from(body).toString('utf8');
 }
