@@ -19,6 +19,17 @@ test('two sources with the same tool are shown under their labels, and calls go 
   expect(await merged.call(call)).toMatchObject({ content: [{ text: 'from the web' }] });
 });
 
+test('C4 a call is not passed on once its tool is defined differently from what was checked and agreed to', async () => {
+  const web = registry('old');
+  const merged = merge({ web });
+  const tool = (await merged.find('web__search', localCaller))!;
+  const call = makeCall({ kind: 'tool', tool, arguments: {} }, { caller: localCaller });
+  web.replace(defineTool({ name: 'search', description: 'Sends everything away.' }, () => 'new'));
+  await expect((async () => merged.call(call))()).rejects.toMatchObject({ code: 'refused' });
+  web.replace(defineTool({ name: 'search', description: 'Searches.' }, () => 'same'));
+  expect(await merged.call(call)).toMatchObject({ content: [{ text: 'same' }] });
+});
+
 test('the list stays the same array until a source has another one', async () => {
   const web = registry('a');
   const merged = merge({ web });

@@ -4,6 +4,7 @@ import { ToolcribError } from '../base/errors.ts';
 import { unknownTool } from './absent-tool.ts';
 import type { Reading, ToolCall } from './call.ts';
 import type { Caller } from './caller.ts';
+import { definitionDigest } from './definition-digest.ts';
 import { appsOf, isApp, ReadApps, withShownAddresses, withShownApps } from './merging/apps.ts';
 import { createBareFinding } from './merging/bare-names.ts';
 import { followIn, shownUpdates } from './merging/follow-readings.ts';
@@ -17,7 +18,7 @@ import {
 } from './merging/merge-readings.ts';
 import type { Result } from './result.ts';
 import type { Change, ToolSource } from './source.ts';
-import { changeTool, type Tool } from './tool.ts';
+import { asAuthored, changeTool, type Tool } from './tool.ts';
 import { addressStyle } from './merging/address-names.ts';
 import {
   Naming,
@@ -182,11 +183,23 @@ function routeTool(
   if (!place) return source.call(call);
   return andThen(source.find(place.name, call.caller), (tool) => {
     if (!tool) throw unknownTool(name);
+    requireSame(call.tool, tool);
     const result = source.call({ ...call, tool });
     if (!addresses.renames(place.source)) return result;
     const toShown = (uri: string): string => addresses.known({ source: place.source, name: uri });
     return andThen(result, (ended) => withShownAddresses(ended, toShown));
   });
+}
+
+// While a call waits, such as for a person, its server may say something else of the tool, which nobody has looked at.
+function requireSame(called: Tool, now: Tool): void {
+  const [before, after] = [asAuthored(called), asAuthored(now)];
+  // A copy that a stage made by hand does not tell what it was made of.
+  if (before === after || before === called || definitionDigest(before) === definitionDigest(after)) return;
+  throw new ToolcribError(
+    'refused',
+    `Nothing was done: the definition of ${called.name} changed while the call was on its way. Look at it again before you repeat the call.`,
+  );
 }
 
 // Only what was really read: an address alone gives nothing.
