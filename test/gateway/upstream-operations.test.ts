@@ -112,6 +112,18 @@ test('toolcrib upstreams --connect asks each server, and fails where one cannot 
   expect(second).toMatchObject({ name: 'web', state: 'connected', tools: 1 });
 });
 
+test('a credential that a failing server shows is taken out of the reason, also where the reason is cut', async () => {
+  const secret = 'a-secret-of-the-operator';
+  const failing = (pad: number) => makeUp(({ refuse }) => refuse(-32000, `${'x'.repeat(pad)} ${secret}`));
+  const pads = [430, 450, 470, 490];
+  const servers = await Promise.all(pads.map(failing));
+  const entries = servers.map(({ url }, at) => [`s${at}`, { url, credential: { bearer: secret } }]);
+  const crib = await openCrib({ config: { mcpServers: Object.fromEntries(entries) } });
+  const { text } = await run({ config: crib.path('toolcrib.yaml'), connect: true });
+  expect(text.match(/x{400}/g)).toHaveLength(pads.length);
+  expect(text).not.toContain(secret.slice(0, 8));
+});
+
 test('metrics tell of each server by its name in the configuration', async () => {
   const url = await serve([plain('one')]);
   const crib = await openCrib({ config: { mcpServers: { gone: { url: GONE }, web: { url } } } });

@@ -97,7 +97,7 @@ function explain(failure: unknown): Pick<UpstreamState, 'reason' | 'remedy'> {
         ? String(failure['reason'])
         : String(failure);
   return {
-    reason: reason.slice(0, MAX_REASON),
+    reason,
     remedy: REMEDIES[codeOf(failure) ?? ''] ?? 'See whether it is running, and its entry in mcpServers.',
   };
 }
@@ -105,9 +105,6 @@ function explain(failure: unknown): Pick<UpstreamState, 'reason' | 'remedy'> {
 function codeOf(failure: unknown): string | undefined {
   return failure instanceof ToolcribError ? failure.code : undefined;
 }
-
-// A server may say as much as it likes.
-const MAX_REASON = 500;
 
 const REMEDIES: Readonly<Record<string, string>> = {
   needs_sign_in: 'Give it a credential: mcpServers.<name>.credential.',

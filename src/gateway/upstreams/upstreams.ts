@@ -18,6 +18,9 @@ import { showUpstreams } from './upstream-metrics.ts';
 import { nothingKnown, type UpstreamState } from './upstream-state.ts';
 import { Upstream } from './upstream.ts';
 
+// A server may say as much as it likes.
+const MAX_REASON = 500;
+
 /** What upstreams are kept with. */
 export interface UpstreamsParts {
   readonly clock: Clock;
@@ -60,7 +63,10 @@ export class Upstreams {
     const { live } = this.#parts;
     const used = Array.from(this.#kept.values(), ({ upstream }) => {
       const { state } = upstream;
-      return state.reason === undefined ? state : { ...state, reason: live.redact(state.reason) };
+      // Secrets are looked for before anything is cut: half of one would not be known again.
+      return state.reason === undefined
+        ? state
+        : { ...state, reason: live.redact(state.reason).slice(0, MAX_REASON) };
     });
     // Of one that was changed while calls of before are under way, the newer one counts.
     const newest = new Map([...this.#disabled, ...used].map((state) => [state.name, state]));
