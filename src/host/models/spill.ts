@@ -3,9 +3,14 @@ import type { ModelTool, Part } from './model.ts';
 const CHUNK_CHARS = 50_000;
 const MAX_CHARS = 8_000_000;
 
+interface Kept {
+  readonly text: string;
+  readonly source: readonly Part[];
+}
+
 /** Holds what was too long for a model, so that it can read on; the oldest makes room. */
 export class Spill {
-  readonly #kept = new Map<string, string>();
+  readonly #kept = new Map<string, Kept>();
   readonly #maxChars: number;
   #chars = 0;
   #last = 0;
@@ -19,16 +24,16 @@ export class Spill {
     return this.#chars;
   }
 
-  /** Holds a text and returns its id; what is longer than everything that may be held is cut. */
-  keep(text: string): string {
+  /** Holds a text, behind what says where it is from, and returns its id; what is longer than may be held is cut. */
+  keep(text: string, source: readonly Part[] = []): string {
     const kept = text.slice(0, this.#maxChars);
     const id = `more-${++this.#last}`;
-    this.#kept.set(id, kept);
+    this.#kept.set(id, { text: kept, source });
     this.#chars += kept.length;
-    for (const [oldest, { length }] of this.#kept) {
+    for (const [oldest, { text: old }] of this.#kept) {
       if (this.#chars <= this.#maxChars) break;
       this.#kept.delete(oldest);
-      this.#chars -= length;
+      this.#chars -= old.length;
     }
     return id;
   }
@@ -39,15 +44,16 @@ export class Spill {
     readonly isError: boolean;
   } {
     const { id, from = 0 } = args;
-    const text = typeof id === 'string' ? this.#kept.get(id) : undefined;
-    if (text === undefined)
+    const known = typeof id === 'string' ? this.#kept.get(id) : undefined;
+    if (known === undefined)
       return told('Nothing is kept under this id any more; call the tool again.', 'failed');
+    const { text, source } = known;
     if (typeof from !== 'number' || !Number.isInteger(from) || from < 0 || from >= text.length)
       return told(`"from" must be a whole number from 0 to ${text.length - 1}.`, 'failed');
     const end = cutAt(text, from + CHUNK_CHARS);
     const rest =
       end < text.length ? `\n[toolcrib: ${text.length - end} characters more, from ${end} on]` : '';
-    return told(text.slice(from, end) + rest, 'done');
+    return { content: [...source, { type: 'text', text: text.slice(from, end) + rest }], isError: false };
   }
 }
 
