@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/index.ts';
-import { makeUp, said, serve, standard } from '../client/peers.ts';
+import { makeUp, said, serve, standard, type Got } from '../client/peers.ts';
 import { openCrib, type Crib, type Holder } from '../gateway.ts';
 import { propertyRuns } from '../property-runs.ts';
 import type { Peer } from '../behaviour/peer.ts';
@@ -163,4 +163,35 @@ test('a place in the list of one tenant shows another tenant nothing of it', asy
   expect(cursor).toBeTypeOf('string');
   const answer = await cyn.request('tools/list', { cursor });
   expect(JSON.stringify(answer)).not.toContain('north');
+});
+
+test('A10 callers share no session with a server that keeps them only since it was connected to again', async () => {
+  let isOld = false;
+  let sessions = 0;
+  const calls: Got[] = [];
+  const server = await makeUp((got) => {
+    const { response, body } = got;
+    if (body['method'] === 'tools/call') {
+      calls.push(got);
+      // Both are answered only once both are there.
+      if (calls.length === 2) for (const call of calls) call.reply(said('done'));
+      return;
+    }
+    if (!isOld || body['method'] === 'tools/list') return standard(got);
+    if (body['method'] === 'server/discover') return got.refuse(-32601, 'No such method.', { status: 404 });
+    if (body['method'] !== 'initialize') return void response.writeHead(202).end();
+    response.setHeader('mcp-session-id', `session-${++sessions}`);
+    const serverInfo = { name: 'old', version: '1' };
+    return got.reply({ protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo });
+  });
+  const crib = await openCrib({
+    config: { mcpServers: { web: { url: server.url, lifetimeSeconds: 0.001 } } },
+  });
+  const [ada, bob] = [await crib.connect('ada'), await crib.connect('cyn')];
+  expect((await ada.list()).tools).toHaveLength(1);
+  isOld = true;
+  await Promise.all([ada.call('echo'), bob.call('echo')]);
+  const used = calls.map(({ request }) => request.headers['mcp-session-id']);
+  expect(used.every((id) => id !== undefined)).toBe(true);
+  expect(new Set(used).size).toBe(2);
 });

@@ -168,7 +168,13 @@ export class Upstream {
       line = this.#lineOf(call, account);
       const onWait = (): (() => void) => place.stepOut();
       const pass = (client: Client): Awaitable<Result> => client.call(call, { withinMs: leftMs(), onWait });
-      const result = await line.use(pass, leftMs());
+      const result = await line.use((client) => {
+        if (line!.plan.tenant !== undefined || client.server.era === 'modern') return pass(client);
+        // Since it was connected to again it keeps something of its callers.
+        this.#catalog(account).era = client.server.era;
+        line = this.#lineOf(call, account);
+        return line.use(pass, leftMs());
+      }, leftMs());
       line.noteAnswer();
       return result;
     } catch (error) {
