@@ -247,6 +247,27 @@ test('a secret file is read for our own format alone, and what came from outside
   expect(JSON.stringify(complaints)).not.toContain('canary');
 });
 
+test('a file shows a model neither what is hidden in a project, nor settings of other programs, nor other projects', async () => {
+  writeFileSync(join(scratch, '.env'), 'KEY=canary');
+  mkdirSync(join(scratch, '.aws'));
+  writeFileSync(join(scratch, '.aws/credentials'), 'canary');
+  const [hidden, settings] = ['.amazonq', '.aws/amazonq'].map((folder) =>
+    written(`${folder}/cli-agents/reads.json`, [
+      `{ "prompt": "file://../../${folder === '.amazonq' ? '.env' : 'credentials'}" }`,
+    ]),
+  );
+  const other = written('.trees/mine/reads.md', ['---', 'prompt: "{file:../../prompts/review.txt}"', '---']);
+  const readings = [
+    await readAgentFile(hidden!),
+    await readAgentFile(settings!, { env: { HOME: scratch } }),
+    await readAgentFile(other, { format: 'opencode' }),
+  ];
+  for (const { configs, complaints } of readings) {
+    expect(configs).toEqual([]);
+    expect(complaints).toMatchObject([{ message: expect.stringMatching(/hidden|outside of the project/) }]);
+  }
+});
+
 test('a link out of the project leads nowhere', async () => {
   const outside = mkdtempSync(join(tmpdir(), 'toolcrib-outside-'));
   onTestFinished(() => rmSync(outside, { recursive: true, force: true }));

@@ -172,11 +172,25 @@ function noted(config: AgentConfig, { asWritten }: AgentSource): AgentConfig {
   return { ...config, notes: [...config.notes, note] };
 }
 
-// Settings of other programs are in a folder of the project, whose name begins with a dot.
+// Where other programs keep agents: in a folder of the project, or of the user.
+const PROGRAM_FOLDERS: ReadonlySet<string> = new Set([
+  '.claude',
+  '.cursor',
+  '.github',
+  '.copilot',
+  '.opencode',
+  '.gemini',
+  '.fast-agent',
+  '.amazonq',
+  '.kiro',
+  '.aws',
+  '.config',
+]);
+
 function projectFolder(file: string, env: Readonly<Record<string, string | undefined>>): string {
   const folder = dirname(resolve(file));
   const parts = folder.split('/');
-  const dot = parts.findLastIndex((part) => part.startsWith('.'));
+  const dot = parts.findLastIndex((part) => PROGRAM_FOLDERS.has(part));
   if (dot < 0) return folder;
   const project = parts.slice(0, dot).join('/');
   const isHome = project === resolve(env['HOME'] ?? homedir()) || project === '';
