@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { Pool, type Line, type LinePlan } from '../../src/gateway/upstreams/pool.ts';
+import { Pool, type ConnectionPlan, type PooledConnection } from '../../src/gateway/upstreams/pool.ts';
 import { connect, defineTool } from '../../src/index.ts';
 import { createFakeClock, type FakeClock } from '../../src/testing.ts';
 import { serve } from '../client/peers.ts';
@@ -10,7 +10,7 @@ interface Bench {
   readonly clock: FakeClock;
   /** How many connections were opened and closed, and whether opening fails. */
   readonly counts: { opened: number; closed: number; fails: boolean };
-  line(plan?: Partial<LinePlan>): Line;
+  connection(plan?: Partial<ConnectionPlan>): PooledConnection;
 }
 
 /** A pool of real connections to one server, with a clock that only the test moves. */
@@ -20,7 +20,7 @@ async function openPool(limits = { maxConnections: 10, maxPerTenant: 2 }): Promi
   const pool = new Pool(clock, limits);
   onTestFinished(() => pool.close());
   const counts = { opened: 0, closed: 0, fails: false };
-  const plan: LinePlan = {
+  const plan: ConnectionPlan = {
     upstream: 'web',
     tenant: undefined,
     idleMs: 10_000,
@@ -38,46 +38,47 @@ async function openPool(limits = { maxConnections: 10, maxPerTenant: 2 }): Promi
     onOpened: () => {},
     onEnded: () => {},
   };
-  return { pool, clock, counts, line: (more = {}) => pool.line({ ...plan, ...more }) };
+  return { pool, clock, counts, connection: (more = {}) => pool.connection({ ...plan, ...more }) };
 }
 
-const use = async (line: Line): Promise<void> => line.use(async (client) => void (await client.listTools()));
+const use = async (connection: PooledConnection): Promise<void> =>
+  connection.use(async (client) => void (await client.listTools()));
 
 test('a connection is closed when it was not used for its time, and looking after it is no use of it', async () => {
-  const { clock, counts, line: make, pool } = await openPool();
-  const line = make();
-  await use(line);
+  const { clock, counts, connection: make, pool } = await openPool();
+  const connection = make();
+  await use(connection);
   clock.advance(9_000);
-  await line.upkeep(async (client) => void (await client.listTools()));
+  await connection.upkeep(async (client) => void (await client.listTools()));
   expect(counts).toMatchObject({ opened: 1, closed: 0 });
   clock.advance(2_000);
   expect(counts).toMatchObject({ opened: 1, closed: 1 });
   expect(pool.size).toBe(0);
-  await use(line);
+  await use(connection);
   expect(counts.opened).toBe(2);
 });
 
 test('a connection is replaced when it is old, between calls and never during one', async () => {
-  const { clock, counts, line: make } = await openPool();
-  const line = make({ idleMs: Infinity });
-  await use(line);
+  const { clock, counts, connection: make } = await openPool();
+  const connection = make({ idleMs: Infinity });
+  await use(connection);
   clock.advance(50_000);
   expect(counts.closed).toBe(0);
   let finish: () => void = () => {};
-  const during = line.use(() => new Promise<void>((resolve) => (finish = resolve)));
+  const during = connection.use(() => new Promise<void>((resolve) => (finish = resolve)));
   clock.advance(30_000);
   expect(counts.closed).toBe(0);
   finish();
   await during;
   expect(counts.closed).toBe(1);
-  await use(line);
+  await use(connection);
   expect(counts.opened).toBe(2);
 });
 
 test('connections opened together are not replaced together', async () => {
-  const { clock, counts, line: make } = await openPool({ maxConnections: 40, maxPerTenant: 2 });
-  const lines = Array.from({ length: 20 }, () => make({ idleMs: Infinity }));
-  await Promise.all(lines.map(use));
+  const { clock, counts, connection: make } = await openPool({ maxConnections: 40, maxPerTenant: 2 });
+  const connections = Array.from({ length: 20 }, () => make({ idleMs: Infinity }));
+  await Promise.all(connections.map(use));
   clock.advance(54_000 + 1_000);
   const early = counts.closed;
   clock.advance(12_000);
@@ -86,21 +87,21 @@ test('connections opened together are not replaced together', async () => {
 });
 
 test('a server that fails again and again is tried less and less often, at moments that differ', async () => {
-  const { clock, counts, line: make } = await openPool();
+  const { clock, counts, connection: make } = await openPool();
   counts.fails = true;
   const pausesOf = async (): Promise<number[]> => {
-    const line = make();
+    const connection = make();
     const pauses: number[] = [];
     for (let attempt = 0; attempt < 10; attempt++) {
-      await expect(use(line)).rejects.toThrow('down');
-      pauses.push(line.pauseMs);
+      await expect(use(connection)).rejects.toThrow('down');
+      pauses.push(connection.pauseMs);
       // While it pauses nothing is tried, and callers are told how long that is.
-      if (line.pauseMs > 0)
-        await expect(use(line)).rejects.toMatchObject({
+      if (connection.pauseMs > 0)
+        await expect(use(connection)).rejects.toMatchObject({
           code: 'upstream_unavailable',
           data: { retryAfterMs: expect.any(Number) },
         });
-      clock.advance(line.pauseMs + 1);
+      clock.advance(connection.pauseMs + 1);
     }
     return pauses;
   };
@@ -114,24 +115,24 @@ test('a server that fails again and again is tried less and less often, at momen
 });
 
 test('an answer ends the pauses: the next failure is the first one', async () => {
-  const { counts, line: make, clock } = await openPool();
-  const line = make();
+  const { counts, connection: make, clock } = await openPool();
+  const connection = make();
   counts.fails = true;
   for (let attempt = 0; attempt < 3; attempt++) {
-    await expect(use(line)).rejects.toThrow('down');
-    clock.advance(line.pauseMs + 1);
+    await expect(use(connection)).rejects.toThrow('down');
+    clock.advance(connection.pauseMs + 1);
   }
   counts.fails = false;
-  await use(line);
-  line.noteAnswer();
+  await use(connection);
+  connection.noteAnswer();
   clock.advance(11_000);
   counts.fails = true;
-  await expect(use(line)).rejects.toThrow('down');
-  expect(line.pauseMs).toBe(0);
+  await expect(use(connection)).rejects.toThrow('down');
+  expect(connection.pauseMs).toBe(0);
 });
 
 test('the idle one of a tenant makes way for its next; where all are busy it is refused, and others are not', async () => {
-  const { counts, line: make, pool } = await openPool();
+  const { counts, connection: make, pool } = await openPool();
   const [first, second, third] = [1, 2, 3].map(() => make({ tenant: 'north' }));
   await use(first!);
   let finish: () => void = () => {};
@@ -150,28 +151,28 @@ test('the idle one of a tenant makes way for its next; where all are busy it is 
 });
 
 test('no more connections than allowed in total, whoever they are for', async () => {
-  const { counts, line: make, pool } = await openPool({ maxConnections: 2, maxPerTenant: 9 });
-  const lines = [make(), make({ tenant: 'north' })];
-  for (const line of lines) await use(line);
+  const { counts, connection: make, pool } = await openPool({ maxConnections: 2, maxPerTenant: 9 });
+  const connections = [make(), make({ tenant: 'north' })];
+  for (const connection of connections) await use(connection);
   await use(make({ tenant: 'south' }));
   expect(pool.size).toBe(2);
   expect(counts.closed).toBe(1);
 });
 
 test('a call waits no longer than it may for a connection, which is opened for the next one or closed', async () => {
-  const { counts, line: make, pool } = await openPool();
+  const { counts, connection: make, pool } = await openPool();
   const { plan } = make();
   let proceed: () => void = () => {};
-  const slowly: LinePlan['open'] = async () => {
+  const slowly: ConnectionPlan['open'] = async () => {
     await new Promise<void>((resolve) => (proceed = resolve));
     return plan.open();
   };
-  const line = make({ open: slowly });
-  const hurried = async (): Promise<void> => line.use(() => {}, 20);
+  const connection = make({ open: slowly });
+  const hurried = async (): Promise<void> => connection.use(() => {}, 20);
   await expect(hurried()).rejects.toMatchObject({ code: 'timed_out' });
   proceed();
-  await expect.poll(() => line.isIdle).toBe(true);
-  await use(line);
+  await expect.poll(() => connection.isIdle).toBe(true);
+  await use(connection);
   expect(counts).toMatchObject({ opened: 1, closed: 0 });
   const other = make({ open: slowly });
   await expect((async () => other.use(() => {}, 20))()).rejects.toMatchObject({ code: 'timed_out' });
@@ -182,7 +183,7 @@ test('a call waits no longer than it may for a connection, which is opened for t
 });
 
 test('closing closes idle connections at once, and ends', async () => {
-  const { counts, line: make, pool } = await openPool();
+  const { counts, connection: make, pool } = await openPool();
   await use(make());
   await within(5_000, 'the pool to close', pool.close());
   expect(counts.closed).toBe(1);

@@ -12,7 +12,7 @@ import type { Change } from '../../core/source.ts';
 import type { Tool } from '../../core/tool.ts';
 import { checkSchema } from '../../schema/check.ts';
 import { requireObjectRoot } from '../../schema/schema.ts';
-import type { Line } from './pool.ts';
+import type { PooledConnection } from './pool.ts';
 
 /** What an upstream lists, as it lists it. */
 export interface UpstreamLists {
@@ -24,7 +24,7 @@ export interface UpstreamLists {
 
 /** What a catalog is made with. */
 export interface CatalogParts {
-  readonly line: () => Line;
+  readonly connection: () => PooledConnection;
   readonly clock: Clock;
   readonly relistMs: () => number;
   readonly firstListMs: () => number;
@@ -104,11 +104,11 @@ export class Catalog {
 
   /** Fetches the lists again where that is due. */
   sweep(): void {
-    if (this.#isOld() && this.#parts.line().client) void this.#load('upkeep');
+    if (this.#isOld() && this.#parts.connection().client) void this.#load('upkeep');
   }
 
   #mayRetry(): boolean {
-    return this.isDegraded && this.#parts.line().pauseMs === 0;
+    return this.isDegraded && this.#parts.connection().pauseMs === 0;
   }
 
   #isOld(): boolean {
@@ -130,7 +130,7 @@ export class Catalog {
     try {
       do {
         this.#isChanged = false;
-        await this.#parts.line()[how]((client) => this.#read(client));
+        await this.#parts.connection()[how]((client) => this.#read(client));
         // Another change may have been told meanwhile.
       } while (this.#isChanged as boolean);
       this.#isOutdated = false;

@@ -1,11 +1,11 @@
 import type { Client } from '../../client/client.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import type { Line } from './pool.ts';
+import type { PooledConnection } from './pool.ts';
 
 /** What resources of an upstream are followed with. */
 export interface FollowedParts {
-  readonly line: () => Line;
+  readonly connection: () => PooledConnection;
   readonly clock: Clock;
   onWarning(text: string): void;
 }
@@ -64,7 +64,7 @@ export class Followed {
     try {
       while (this.#followers.size > 0) {
         try {
-          await this.#parts.line().use((client) => this.#stay(client));
+          await this.#parts.connection().use((client) => this.#stay(client));
         } catch (error) {
           if (!(error instanceof ToolcribError)) throw error;
           await this.#pause();
@@ -106,11 +106,11 @@ export class Followed {
   }
 
   #pause(): Promise<void> {
-    const { clock, line } = this.#parts;
+    const { clock, connection } = this.#parts;
     return new Promise((resolve) => {
       let waitMs = SHORTEST_PAUSE_MS;
       try {
-        waitMs = Math.max(waitMs, line().pauseMs);
+        waitMs = Math.max(waitMs, connection().pauseMs);
       } catch {
         // It is no longer served.
         this.#followers.clear();

@@ -17,7 +17,7 @@ export interface Opened {
 }
 
 /** What a connection is made with. */
-export interface LinePlan {
+export interface ConnectionPlan {
   /** The upstream, for messages. */
   readonly upstream: string;
   /** The tenant it serves alone; `undefined` where callers of several share it. */
@@ -39,7 +39,7 @@ const LONGEST_PAUSE_MS = 60_000;
 /** Every connection to every upstream, within limits; those that are not used or too old are closed by one timer. */
 export class Pool {
   readonly #clock: Clock;
-  readonly #lines = new Set<Line>();
+  readonly #connections = new Set<PooledConnection>();
   readonly #waiting: (() => void)[] = [];
   readonly #closing = new Set<Promise<void>>();
   #opening = 0;
@@ -54,7 +54,7 @@ export class Pool {
 
   /** How many connections are open or being opened. */
   get size(): number {
-    return this.#lines.size;
+    return this.#connections.size;
   }
 
   /** Has something done each time the connections are looked at. */
@@ -63,24 +63,25 @@ export class Pool {
   }
 
   /** A connection that is opened when it is first used. */
-  line(plan: LinePlan): Line {
-    return new Line(plan, this, this.#clock);
+  connection(plan: ConnectionPlan): PooledConnection {
+    return new PooledConnection(plan, this, this.#clock);
   }
 
   /** Makes room for one more connection, or refuses it. */
-  admit(line: Line): void {
-    const { tenant } = line.plan;
+  admit(connection: PooledConnection): void {
+    const { tenant } = connection.plan;
     const { maxConnections, maxPerTenant } = this.limits;
-    const ofTenant = tenant === undefined ? [] : [...this.#lines].filter((one) => one.plan.tenant === tenant);
-    if (tenant !== undefined && ofTenant.length >= maxPerTenant) this.#evict(ofTenant, line);
-    if (this.#lines.size >= maxConnections) this.#evict([...this.#lines], line);
-    this.#lines.add(line);
+    const ofTenant =
+      tenant === undefined ? [] : [...this.#connections].filter((one) => one.plan.tenant === tenant);
+    if (tenant !== undefined && ofTenant.length >= maxPerTenant) this.#evict(ofTenant, connection);
+    if (this.#connections.size >= maxConnections) this.#evict([...this.#connections], connection);
+    this.#connections.add(connection);
     this.#arm();
   }
 
   /** Forgets a connection that ended. */
-  drop(line: Line, closing: Promise<void>): void {
-    this.#lines.delete(line);
+  drop(connection: PooledConnection, closing: Promise<void>): void {
+    this.#connections.delete(connection);
     const done = closing.catch(() => {}).finally(() => this.#closing.delete(done));
     this.#closing.add(done);
   }
@@ -101,13 +102,13 @@ export class Pool {
   async close(): Promise<void> {
     this.#disarm?.();
     this.#disarm = undefined;
-    for (const line of this.#lines) line.retire();
+    for (const connection of this.#connections) connection.retire();
     await Promise.all(this.#closing);
   }
 
   // The one that has been idle the longest makes room.
-  #evict(among: readonly Line[], wanted: Line): void {
-    const idle = among.filter((line) => line.isIdle);
+  #evict(among: readonly PooledConnection[], wanted: PooledConnection): void {
+    const idle = among.filter((connection) => connection.isIdle);
     const [oldest] = idle.toSorted((a, b) => a.usedAt - b.usedAt);
     if (oldest) return oldest.retire();
     const text = `${wanted.plan.upstream} has no free connection; try again in a moment.`;
@@ -118,16 +119,16 @@ export class Pool {
     this.#disarm ??= this.#clock.after(SWEEP_MS, () => {
       this.#disarm = undefined;
       const now = this.#clock.ticks();
-      for (const line of this.#lines) line.sweep(now);
+      for (const connection of this.#connections) connection.sweep(now);
       this.#onSweep();
-      if (this.#lines.size > 0) this.#arm();
+      if (this.#connections.size > 0) this.#arm();
     });
   }
 }
 
 /** One connection to one upstream: opened when it is needed, again after it ended, and not too often. */
-export class Line {
-  readonly plan: LinePlan;
+export class PooledConnection {
+  readonly plan: ConnectionPlan;
   readonly #pool: Pool;
   readonly #clock: Clock;
   #opened: Opened | undefined;
@@ -142,7 +143,7 @@ export class Line {
   #isAsking = false;
   usedAt = 0;
 
-  constructor(plan: LinePlan, pool: Pool, clock: Clock) {
+  constructor(plan: ConnectionPlan, pool: Pool, clock: Clock) {
     this.plan = plan;
     this.#pool = pool;
     this.#clock = clock;
@@ -330,8 +331,8 @@ export class Line {
   }
 }
 
-/** The answer while an upstream is not tried again. */
-export function notAnswering(upstream: string, waitMs: number): ToolcribError {
+// The answer while an upstream is not tried again.
+function notAnswering(upstream: string, waitMs: number): ToolcribError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1000));
   return new ToolcribError(
     'upstream_unavailable',

@@ -2,7 +2,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
 import type { Catalog } from './catalog.ts';
-import type { Line } from './pool.ts';
+import type { PooledConnection } from './pool.ts';
 
 /** How an upstream stands. */
 export interface UpstreamState {
@@ -27,25 +27,25 @@ export interface UpstreamState {
 /** What is known of an upstream: with each account what it lists, and its connections. */
 export interface UpstreamFacts {
   readonly catalogs: readonly Catalog[];
-  readonly lines: readonly Line[];
+  readonly connections: readonly PooledConnection[];
   readonly revision: string | undefined;
 }
 
 /** Says how an upstream stands; of several accounts, the one that fails is told of. */
 export function upstreamState(name: string, entry: UpstreamEntry, facts: UpstreamFacts): UpstreamState {
-  const { catalogs, lines, revision } = facts;
+  const { catalogs, connections, revision } = facts;
   const failed = catalogs.find(({ isDegraded }) => isDegraded);
-  const connections = lines.filter(({ client }) => client).length;
+  const connected = connections.filter(({ client }) => client).length;
   const most = (kind: 'tools' | 'prompts' | 'resources'): number =>
     catalogs.reduce((count, { lists }) => Math.max(count, lists[kind].length), 0);
   const times = catalogs.flatMap(({ lastListed }) => lastListed ?? []);
   return {
     ...nothingKnown(name, entry),
-    state: failed ? failureState(failed.failure, connections) : calmState(catalogs, lines, connections),
+    state: failed ? failureState(failed.failure, connected) : calmState(catalogs, connections),
     degraded: failed?.isListed ?? false,
     revision,
-    connections,
-    processes: 'command' in entry ? connections : 0,
+    connections: connected,
+    processes: 'command' in entry ? connected : 0,
     tools: most('tools'),
     prompts: most('prompts'),
     resources: most('resources'),
@@ -73,31 +73,30 @@ export function nothingKnown(name: string, entry: UpstreamEntry): UpstreamState 
   };
 }
 
+/** What a failed connection or an error says about why. */
+export function reasonOf(failure: unknown): string {
+  if (failure instanceof Error) return failure.message;
+  return String(isObject(failure) ? failure['reason'] : failure);
+}
+
 function calmState(
   catalogs: readonly Catalog[],
-  lines: readonly Line[],
-  connections: number,
+  connections: readonly PooledConnection[],
 ): UpstreamState['state'] {
-  if (connections > 0) return 'connected';
-  if (lines.some(({ isOpening }) => isOpening)) return 'connecting';
+  if (connections.some(({ client }) => client)) return 'connected';
+  if (connections.some(({ isOpening }) => isOpening)) return 'connecting';
   return catalogs.some(({ isListed }) => isListed) ? 'idle' : 'unused';
 }
 
-function failureState(failure: unknown, connections: number): UpstreamState['state'] {
+function failureState(failure: unknown, connected: number): UpstreamState['state'] {
   const code = codeOf(failure);
   if (code === 'needs_sign_in' || code === 'refused') return 'needs_sign_in';
-  return connections > 0 ? 'connected' : 'failed';
+  return connected > 0 ? 'connected' : 'failed';
 }
 
 function explain(failure: unknown): Pick<UpstreamState, 'reason' | 'remedy'> {
-  const reason =
-    failure instanceof Error
-      ? failure.message
-      : isObject(failure)
-        ? String(failure['reason'])
-        : String(failure);
   return {
-    reason,
+    reason: reasonOf(failure),
     remedy: REMEDIES[codeOf(failure) ?? ''] ?? 'See whether it is running, and its entry in mcpServers.',
   };
 }

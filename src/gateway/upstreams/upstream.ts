@@ -4,7 +4,6 @@ import { nothing, type Awaitable } from '../../base/awaitable.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import { isObject } from '../../base/json.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
 import { unknownTool } from '../../core/absent-tool.ts';
 import type { Call } from '../../core/call.ts';
@@ -20,11 +19,11 @@ import { createAccounts, type Account, type Accounts } from './accounts.ts';
 import { Catalog } from './catalog.ts';
 import { Followed } from './followed.ts';
 import { Gate, Place } from './gate.ts';
-import type { Line, Opened, Pool } from './pool.ts';
+import type { Opened, Pool, PooledConnection } from './pool.ts';
 import { upstreamFailure } from './upstream-failure.ts';
 import { UpstreamLog } from './upstream-log.ts';
 import { upstreamMeter, type UpstreamMeter } from './upstream-metrics.ts';
-import { upstreamState, type UpstreamState } from './upstream-state.ts';
+import { reasonOf, upstreamState, type UpstreamState } from './upstream-state.ts';
 
 /** What an upstream is made with. */
 export interface UpstreamParts {
@@ -42,7 +41,7 @@ export interface UpstreamParts {
 }
 
 /** A connection that is one caller's alone, and what its client declared. */
-interface OwnLine {
+interface OwnConnection {
   readonly caller: Caller;
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
@@ -60,7 +59,7 @@ export class Upstream {
   readonly #parts: UpstreamParts;
   readonly #accounts: Accounts;
   readonly #catalogs = new Map<string, Catalog>();
-  readonly #lines = new Map<string, Line>();
+  readonly #connections = new Map<string, PooledConnection>();
   /** What connections that callers of an account share are kept under. */
   readonly #sharedKeys = new WeakMap<Account, string>();
   readonly #followed = new Map<string, Followed>();
@@ -114,7 +113,7 @@ export class Upstream {
     let followed = this.#followed.get(account.key);
     if (!followed) {
       const parts = {
-        line: () => this.#line(account, undefined),
+        connection: () => this.#connection(account, undefined),
         clock: this.#parts.clock,
         onWarning: (text: string) => this.#warn(text),
       };
@@ -127,14 +126,14 @@ export class Upstream {
   get state(): UpstreamState {
     return upstreamState(this.name, this.entry, {
       catalogs: [...this.#catalogs.values()],
-      lines: [...this.#lines.values()],
+      connections: [...this.#connections.values()],
       revision: this.#revision,
     });
   }
 
   /** Fetches lists that are due, and forgets connections that ended. */
   sweep(): void {
-    for (const [key, line] of this.#lines) if (line.isOver) this.#lines.delete(key);
+    for (const [key, connection] of this.#connections) if (connection.isOver) this.#connections.delete(key);
     for (const catalog of this.#catalogs.values()) catalog.sweep();
   }
 
@@ -152,12 +151,12 @@ export class Upstream {
   close(): void {
     this.#isClosed = true;
     for (const followed of this.#followed.values()) followed.close();
-    for (const line of this.#lines.values()) line.retire();
+    for (const connection of this.#connections.values()) connection.retire();
     this.#listeners.clear();
   }
 
   async #run(call: Call, account: Account, until: number): Promise<Result> {
-    let line: Line | undefined;
+    let connection: PooledConnection | undefined;
     const { clock } = this.#parts;
     const { calls, failures, seconds } = this.#meter;
     const start = clock.ticks();
@@ -165,20 +164,20 @@ export class Upstream {
     const leftMs = (): number => Math.max(0, until - clock.ticks());
     calls.inc();
     try {
-      line = this.#lineOf(call, account);
+      connection = this.#connectionOf(call, account);
       const onWait = (): (() => void) => place.stepOut();
       const pass = (client: Client): Awaitable<Result> => client.call(call, { withinMs: leftMs(), onWait });
-      const result = await line.use((client) => {
-        if (line!.plan.tenant !== undefined || client.server.era === 'modern') return pass(client);
+      const result = await connection.use((client) => {
+        if (connection!.plan.tenant !== undefined || client.server.era === 'modern') return pass(client);
         // Since it was connected to again it keeps something of its callers.
         this.#catalog(account).era = client.server.era;
-        line = this.#lineOf(call, account);
-        return line.use(pass, leftMs());
+        connection = this.#connectionOf(call, account);
+        return connection.use(pass, leftMs());
       }, leftMs());
-      line.noteAnswer();
+      connection.noteAnswer();
       return result;
     } catch (error) {
-      if (isTimeout(error)) this.#doubt(line);
+      if (isTimeout(error)) this.#doubt(connection);
       failures.inc();
       throw upstreamFailure(error, this.name);
     } finally {
@@ -188,16 +187,19 @@ export class Upstream {
   }
 
   // A program that hangs would keep its callers waiting for ever; one that is only slow answers this.
-  #doubt(line: Line | undefined): void {
+  #doubt(connection: PooledConnection | undefined): void {
     const { entry } = this;
-    if ('command' in entry) void line?.askAlive(Math.min(ALIVE_MS, entry.timeoutSeconds * 1000));
+    if ('command' in entry) void connection?.askAlive(Math.min(ALIVE_MS, entry.timeoutSeconds * 1000));
   }
 
   // Only what keeps nothing of its callers is shared between them.
-  #lineOf(call: Call, account: Account): Line {
-    if (this.#catalog(account).era === 'modern') return this.#line(account, undefined);
+  #connectionOf(call: Call, account: Account): PooledConnection {
+    if (this.#catalog(account).era === 'modern') return this.#connection(account, undefined);
     const { caller, client } = call;
-    return this.#line(account, { caller, capabilities: relayedCapabilities(client.capabilities, 'awaited') });
+    return this.#connection(account, {
+      caller,
+      capabilities: relayedCapabilities(client.capabilities, 'awaited'),
+    });
   }
 
   #catalog(account: Account): Catalog {
@@ -206,7 +208,7 @@ export class Upstream {
       const { clock, settings, live } = this.#parts;
       const cleaner = createDefinitionCleaner(live);
       catalog = new Catalog({
-        line: () => this.#line(account, undefined),
+        connection: () => this.#connection(account, undefined),
         clock,
         relistMs: () => settings().relistSeconds * 1000,
         firstListMs: () => settings().firstListSeconds * 1000,
@@ -222,15 +224,15 @@ export class Upstream {
     return catalog;
   }
 
-  #line(account: Account, own: OwnLine | undefined): Line {
+  #connection(account: Account, own: OwnConnection | undefined): PooledConnection {
     if (this.#isClosed) throw new ToolcribError('upstream_unavailable', `${this.name} is no longer served.`);
     const key = own
       ? JSON.stringify([account.key, ownerOf(own.caller), canonicalJson(own.capabilities)])
       : this.#sharedKey(account);
-    let line = this.#lines.get(key);
-    if (!line || line.isRetired) {
+    let connection = this.#connections.get(key);
+    if (!connection || connection.isRetired) {
       const { entry, name } = this;
-      line = this.#parts.pool.line({
+      connection = this.#parts.pool.connection({
         upstream: name,
         tenant: own?.caller.tenant.id,
         idleMs: entry.warm && !own ? Infinity : entry.idleSeconds * 1000,
@@ -239,9 +241,9 @@ export class Upstream {
         onOpened: (client) => this.#opened(client, account),
         onEnded: (error) => this.#ended(error),
       });
-      this.#lines.set(key, line);
+      this.#connections.set(key, connection);
     }
-    return line;
+    return connection;
   }
 
   // Every call comes through here, so it is written once.
@@ -294,8 +296,4 @@ export class Upstream {
 
 function isTimeout(error: unknown): boolean {
   return error instanceof ToolcribError && error.code === 'timed_out';
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : isObject(error) ? String(error['reason']) : String(error);
 }

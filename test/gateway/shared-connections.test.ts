@@ -15,7 +15,7 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': { elicitation: { form: {} } },
 };
 
-/** Our server in front of a program with a handshake, whose messages all come on one line. */
+/** Our server in front of a program with a handshake, whose messages all come on one connection. */
 async function startNear(): Promise<Server> {
   const { command, args } = workbench() as { command: string; args: string[] };
   const source = await connectStdio(command, args, {
@@ -38,7 +38,7 @@ test('a question that nobody answers keeps no other call of the same caller from
   expect(await fill(near, ada)).toMatchObject({ result: { resultType: 'input_required' } });
 });
 
-test('a caller is never asked on a line that calls of somebody else wait on', async () => {
+test('a caller is never asked over a connection that calls of somebody else wait on', async () => {
   const near = await startNear();
   expect(await fill(near, ada)).toMatchObject({ result: { resultType: 'input_required' } });
   expect(JSON.stringify(await fill(near, bob))).not.toContain('input_required');
