@@ -1,3 +1,4 @@
+import { ToolcribError } from '../base/errors.ts';
 import { concealValues } from '../config/expand.ts';
 import { printableLines } from './table.ts';
 
@@ -11,6 +12,17 @@ export function concealInComplaints({ secrets }: { readonly secrets: readonly st
 /** A text without the values that `concealInComplaints` was told of. */
 export function withoutConcealed(text: string): string {
   return concealValues(text, concealed);
+}
+
+/** What is read from a file; one that cannot be read is complained about, and has nothing. */
+export async function readOrComplain<T>(reading: Promise<readonly T[]>): Promise<readonly T[]> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (!(error instanceof ToolcribError)) throw error;
+    complain(error.message);
+    return [];
+  }
 }
 
 /** Writes to standard error why a command failed. */

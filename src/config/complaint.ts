@@ -15,6 +15,20 @@ export interface Complaint {
   readonly severity: 'error' | 'warning';
 }
 
+/** What is wrong with a file as a whole, or with a setting whose place in it is not known. */
+export interface AboutFile {
+  readonly path?: readonly PropertyKey[];
+  readonly message: string;
+  readonly remedy?: string;
+  readonly severity?: Complaint['severity'];
+}
+
+/** Complains about a file without a place in it. */
+export function aboutFile(file: string, about: AboutFile): Complaint {
+  const { path = [], message, remedy = '', severity = 'error' } = about;
+  return { file, line: 0, column: 0, path: formatPath(path), message, remedy, severity };
+}
+
 /** One line for people, in the form that editors and terminals turn into a link. */
 export function formatComplaint(complaint: Complaint): string {
   const { file, line, column, path, message, remedy, severity } = complaint;

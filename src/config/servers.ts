@@ -49,9 +49,6 @@ export const localServer = z.strictObject({ ...local, ...shared });
 
 const server = z.union([remoteServer, localServer]);
 
-/** Other servers by name, in the form that most MCP programs know: the one declaration for every file that has them. */
-export const serversSection = z.record(serverName, server);
-
 /** One server of `mcpServers`, with every default filled in. */
 export type ServerEntry = z.output<typeof server>;
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Scalar } from 'yaml';
 import type { z } from 'zod';
-import type { Complaint } from './complaint.ts';
+import { aboutFile, type Complaint } from './complaint.ts';
 import { describeIssue, valueAt, type Finding } from './describe-issue.ts';
 import { concealValues, expand, TELLING } from './expand.ts';
 import { YamlText, type About, type Path } from './yaml-text.ts';
@@ -184,7 +184,7 @@ export function unreadable(file: string, error: unknown, usual: string): Complai
     ENOENT: ['There is no such file', 'check the name, or create it'] as const,
     EISDIR: ['This is a folder', `name the file in it, such as ${usual}`] as const,
   }[code] ?? [`The file cannot be read (${code})`, 'check its permissions'];
-  return { file, line: 0, column: 0, path: '', message, remedy, severity: 'error' };
+  return aboutFile(file, { message, remedy });
 }
 
 function retyped(text: string, expected: string | undefined): number | boolean | undefined {

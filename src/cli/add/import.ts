@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
 import { ask } from '../client/ask.ts';
-import { complain } from '../complain.ts';
+import { readOrComplain } from '../complain.ts';
 import { readLedger } from '../link/ledger.ts';
 import { readWrittenServers, serverFiles } from '../servers/files.ts';
 import { printable } from '../table.ts';
@@ -75,7 +75,7 @@ async function foreignServers(from: string | undefined): Promise<readonly Found[
     from === undefined ? serverFiles().flatMap(({ file }) => (/\.ya?ml$/.test(file) ? [] : [file])) : [from];
   const found: Found[] = [];
   for (const file of files) {
-    for (const { name, entry } of await readOrComplain(file)) {
+    for (const { name, entry } of await readOrComplain(readWrittenServers(file))) {
       if (links.some((link) => link.file === resolve(file) && link.name === name)) continue;
       const made = fromForeign({ name, entry, file });
       if (!made) continue;
@@ -85,14 +85,4 @@ async function foreignServers(from: string | undefined): Promise<readonly Found[
     }
   }
   return found;
-}
-
-async function readOrComplain(file: string): ReturnType<typeof readWrittenServers> {
-  try {
-    return await readWrittenServers(file);
-  } catch (error) {
-    if (!(error instanceof ToolcribError)) throw error;
-    complain(error.message);
-    return [];
-  }
 }

@@ -1,7 +1,6 @@
-import { ToolcribError } from '../../base/errors.ts';
 import type { Target } from '../../config/foreign-entry.ts';
 import type { ServerEntryInput } from '../../config/servers.ts';
-import { complain } from '../complain.ts';
+import { readOrComplain } from '../complain.ts';
 import { readServerFile, serverFiles } from '../servers/files.ts';
 
 /** The servers that files of this user and this project name, for agents that name them without defining them. */
@@ -16,7 +15,7 @@ export async function knownServers(): Promise<KnownServers> {
   const entries = new Map<string, ServerEntryInput | undefined>();
   const secrets: string[] = [];
   for (const file of serverFiles()) {
-    for (const server of await readOrComplain(file)) {
+    for (const server of await readOrComplain(readServerFile(file))) {
       if (entries.has(server.name)) continue;
       const isUsable = server.target !== undefined && !server.isDisabled;
       entries.set(server.name, isUsable ? toEntry(server.target) : undefined);
@@ -25,18 +24,6 @@ export async function knownServers(): Promise<KnownServers> {
   }
   const usable = [...entries].filter((pair): pair is [string, ServerEntryInput] => pair[1] !== undefined);
   return { entries: Object.fromEntries(usable), secrets };
-}
-
-async function readOrComplain(
-  file: ReturnType<typeof serverFiles>[number],
-): Promise<Awaited<ReturnType<typeof readServerFile>>> {
-  try {
-    return await readServerFile(file);
-  } catch (error) {
-    if (!(error instanceof ToolcribError)) throw error;
-    complain(error.message);
-    return [];
-  }
 }
 
 function toEntry(target: Target): ServerEntryInput | undefined {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ToolcribError } from '../../base/errors.ts';
 import { concealValues } from '../../config/expand.ts';
-import { complain, concealInComplaints } from '../complain.ts';
+import { concealInComplaints, readOrComplain } from '../complain.ts';
 import { printable } from '../table.ts';
 import { confirmOnce } from './confirm-once.ts';
 import { readServerFile, serverFiles, type NamedServer, type ServerFile } from './files.ts';
@@ -16,7 +16,7 @@ export async function findServer(name: string, flags: FindFlags): Promise<Target
     flags.from === undefined ? serverFiles() : [{ file: flags.from, owner: 'project' }];
   const seen: string[] = [];
   for (const file of files) {
-    const servers = await readOrComplain(file);
+    const servers = await readOrComplain(readServerFile(file));
     const found = servers.find((server) => server.name === name);
     if (found) return admit(found, flags);
     seen.push(...servers.map((server) => server.name));
@@ -26,16 +26,6 @@ export async function findServer(name: string, flags: FindFlags): Promise<Target
     'invalid_setup',
     `No file names a server "${name}"${known}. Use its address, or its command after "--"; toolcrib servers lists what was found.`,
   );
-}
-
-async function readOrComplain(file: ServerFile): Promise<readonly NamedServer[]> {
-  try {
-    return await readServerFile(file);
-  } catch (error) {
-    if (!(error instanceof ToolcribError)) throw error;
-    complain(error.message);
-    return [];
-  }
 }
 
 async function admit(server: NamedServer, flags: FindFlags): Promise<Target> {

@@ -1,4 +1,4 @@
-import { formatPath } from '../../config/complaint.ts';
+import { aboutFile } from '../../config/complaint.ts';
 import { configSchema } from './config.ts';
 import type { LoadedConfig } from './load-config.ts';
 
@@ -15,15 +15,7 @@ export function defaultConfig(): LoadedConfig {
     secrets: [],
     problems: [],
     sources: new Map(),
-    complain: (path, { message, remedy = '', severity = 'error' }) => ({
-      file,
-      line: 0,
-      column: 0,
-      path: formatPath(path),
-      message,
-      remedy,
-      severity,
-    }),
+    complain: (path, about) => aboutFile(file, { ...about, path }),
     isDefault: true,
   };
 }

@@ -1,6 +1,6 @@
 import { constants, existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import type { Complaint } from '../../config/complaint.ts';
+import { aboutFile, type Complaint } from '../../config/complaint.ts';
 import { unreadable } from '../../config/settings-text.ts';
 
 /** A file of an agent, and which of its agents is meant. */
@@ -31,7 +31,7 @@ export async function readAgentBytes(file: string): Promise<ReadFile> {
     return { complaint: unreadable(file, error, 'agent.yaml') };
   }
   const about = (message: string, remedy: string): ReadFile => ({
-    complaint: { file, line: 0, column: 0, path: '', message, remedy, severity: 'error' },
+    complaint: aboutFile(file, { message, remedy }),
   });
   if (bytes.length > MAX_BYTES)
     return about(`The file is larger than ${MAX_BYTES} bytes`, 'an agent is described in less');

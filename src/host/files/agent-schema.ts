@@ -86,8 +86,7 @@ const known = z.strictObject({
   disabled: z.boolean().default(false).describe('Keeps the entry without using it.'),
 });
 
-/** `mcpServers` of an agent. */
-export const agentServersSection = z.record(serverName, z.union([remote, local, known]));
+const agentServersSection = z.record(serverName, z.union([remote, local, known]));
 
 const model = z.strictObject({
   name: z.string().min(1).describe('The model, such as `claude-sonnet-4-5`, `gpt-5.4` or `ollama/qwen3`.'),

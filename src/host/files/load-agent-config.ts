@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import type { z } from 'zod';
 import { parseJson } from '../../base/parse-json.ts';
-import { complaintError, type Complaint } from '../../config/complaint.ts';
+import { aboutFile, complaintError, type Complaint } from '../../config/complaint.ts';
 import { readServerEntry, type ServerEntry, type ServerEntryInput } from '../../config/servers.ts';
 import { inOrder, SettingsText } from '../../config/settings-text.ts';
 import { YamlText } from '../../config/yaml-text.ts';
@@ -225,10 +225,6 @@ function valueOf(text: string, file: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function aboutFile(file: string, { message, remedy }: Refusal): Complaint {
-  return { file, line: 0, column: 0, path: '', message, remedy, severity: 'error' };
 }
 
 function refused(complaints: readonly Complaint[], secrets: readonly string[] = []): AgentReading {

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { Overdue, within } from '../../base/within.ts';
-import { formatPath, type Complaint } from '../../config/complaint.ts';
+import { aboutFile, type Complaint } from '../../config/complaint.ts';
 import { describeIssue } from '../../config/describe-issue.ts';
 import type { ServerEntry } from '../../config/servers.ts';
 import { unreadable } from '../../config/settings-text.ts';
@@ -15,20 +15,12 @@ export async function moduleAgents(
   file: string,
   servers: Readonly<Record<string, ServerEntry>>,
 ): Promise<ReadAgents> {
-  const complain = (path: Path, { message, remedy = '', severity = 'error' }: About): Complaint => ({
-    file,
-    line: 0,
-    column: 0,
-    path: formatPath(path),
-    message,
-    remedy,
-    severity,
-  });
+  const complain = (path: Path, about: About): Complaint => aboutFile(file, { ...about, path });
   let value: unknown;
   try {
     value = await within(LOAD_MS, undefined, defaultExport(resolve(file)));
   } catch (error) {
-    return { configs: [], complaints: [failure(file, error, complain)] };
+    return { configs: [], complaints: [failure(file, error)] };
   }
   const schema = agentFileSchema(value);
   const checked = schema.safeParse(value);
@@ -46,14 +38,14 @@ async function defaultExport(file: string): Promise<unknown> {
   return exports['default'];
 }
 
-function failure(file: string, error: unknown, complain: (path: Path, about: About) => Complaint): Complaint {
+function failure(file: string, error: unknown): Complaint {
   if (error instanceof Overdue)
-    return complain([], {
+    return aboutFile(file, {
       message: `It was not loaded after ${LOAD_MS / 1_000} seconds`,
       remedy: 'await less in it',
     });
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'ENOENT' || code === 'EISDIR') return unreadable(file, error, 'agent.ts');
   const [reason = ''] = (error instanceof Error ? error.message : String(error)).split('\n', 1);
-  return complain([], { message: `The module cannot be loaded: ${reason}` });
+  return aboutFile(file, { message: `The module cannot be loaded: ${reason}` });
 }

@@ -48,8 +48,8 @@ function widest(patterns: readonly string[]): readonly string[] {
   return patterns.filter((one) => !patterns.some((other) => other !== one && compileGlob(other)(one)));
 }
 
-/** The patterns that remain of one with `*` after it has matched a text: what may follow the text. */
-export function restsAfter(pattern: string, text: string): readonly string[] {
+// The patterns that remain of one with `*` after it has matched a text: what may follow the text.
+function restsAfter(pattern: string, text: string): readonly string[] {
   let places = withSkippedStars(pattern, new Set([0]));
   for (const character of text) {
     const next = new Set<number>();

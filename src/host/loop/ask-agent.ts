@@ -49,8 +49,8 @@ export function askAgentTool(askable: AskableAgent, run: RunAsked): OwnTool {
   };
 }
 
-/** The name of the tool by which an agent is asked; models take no other characters. */
-export function askToolName(agent: string): string {
+// Models take no other characters in names.
+function askToolName(agent: string): string {
   return `ask_${agent.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, 64);
 }
 

@@ -163,8 +163,8 @@ export function exceeded(what: keyof AgentLimits | 'repeats', used: string): Exc
   return { setting, message: `The run ended at its limit: ${used} (${setting}).` };
 }
 
-/** About how many tokens a request takes; a picture counts like about a page of text. */
-export function requestTokens({ instructions, messages, tools }: ModelRequest): number {
+// A picture counts like about a page of text.
+function requestTokens({ instructions, messages, tools }: ModelRequest): number {
   return estimateTokens(instructions) + messagesTokens(messages) + estimateTokens(tools);
 }
 

@@ -133,11 +133,8 @@ export class CallRunner {
   }
 }
 
-/** Whether a tool may run while others do, as its server's `parallel` says. */
-export function mayRunBesides(
-  tool: AvailableTool | undefined,
-  { servers }: Pick<AgentConfig, 'servers'>,
-): boolean {
+// As the server's `parallel` says.
+function mayRunBesides(tool: AvailableTool | undefined, { servers }: Pick<AgentConfig, 'servers'>): boolean {
   // Nothing is called under an unknown name.
   if (!tool) return true;
   const { source } = tool.from;

@@ -8,8 +8,8 @@ import type { UnderstoodRequest } from '../request.ts';
 import type { Opened } from './seal.ts';
 import type { Ended } from './run.ts';
 
-/** How many calls may wait for a further request of their client: each holds a connection to another server. */
-export const parkingLimits = { total: 1_000, perCaller: 20 };
+// Each holds a connection to another server.
+const PARKING_LIMITS = { total: 1_000, perCaller: 20 };
 
 // As long as sealed state is good for.
 const LONGEST_WAIT_MS = 10 * 60_000;
@@ -32,7 +32,7 @@ interface Place {
 export class ParkedCalls {
   readonly #places = new Map<string, Place>();
   readonly #deadlines: Deadlines;
-  readonly #limit = new CallerLimit('calls that wait for answers', parkingLimits, 'cannot_ask');
+  readonly #limit = new CallerLimit('calls that wait for answers', PARKING_LIMITS, 'cannot_ask');
 
   constructor(clock: Clock) {
     this.#deadlines = new Deadlines(clock);
