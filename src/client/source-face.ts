@@ -1,6 +1,7 @@
 import { ToolcribError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import type { Call } from '../core/call.ts';
+import { changeBetween } from '../core/change-between.ts';
 import type { Complete, Prompt, PromptArgument } from '../core/prompts/prompt.ts';
 import type { Resource, ResourceTemplate } from '../core/resources/resource.ts';
 import { parseUriTemplate } from '../core/resources/uri-template.ts';
@@ -68,7 +69,9 @@ export class SourceFace {
   /** Tells of changes until the returned function is called. */
   watch(listener: (change: Change) => void): () => void {
     const stops = [
-      this.#client.on('toolsChanged', (tools) => listener(changeOf(this.#listed ?? [], tools ?? []))),
+      this.#client.on('toolsChanged', (tools) =>
+        listener(changeBetween(this.#listed ?? [], tools ?? [], (tool) => JSON.stringify(tool))),
+      ),
       this.#client.on('promptsChanged', () => listener({ kind: 'prompts' })),
       this.#client.on('resourcesChanged', () => listener({ kind: 'resources' })),
       this.#client.on('resourceUpdated', ({ uri }) => listener({ kind: 'resource', uri })),
@@ -176,17 +179,4 @@ function othersOf(item: JsonObject, known: readonly string[]): { extraFields?: J
 
 function knownOf(item: JsonObject, known: readonly string[]): JsonObject {
   return Object.fromEntries(Object.entries(item).filter(([field]) => known.includes(field)));
-}
-
-function changeOf(before: readonly ListedTool[], after: readonly ListedTool[]): Change {
-  const old = new Map(before.map((tool) => [tool.name, JSON.stringify(tool)]));
-  const now = new Map(after.map((tool) => [tool.name, JSON.stringify(tool)]));
-  return {
-    kind: 'tools',
-    added: [...now.keys()].filter((name) => !old.has(name)),
-    removed: [...old.keys()].filter((name) => !now.has(name)),
-    modified: [...now]
-      .filter(([name, text]) => old.has(name) && old.get(name) !== text)
-      .map(([name]) => name),
-  };
 }

@@ -1,5 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import type { Caller } from '../core/caller.ts';
+import { changeBetween } from '../core/change-between.ts';
+import { definitionDigest } from '../core/definition-digest.ts';
 import { endsWithin } from '../base/within.ts';
 import { ToolcribError } from '../base/errors.ts';
 import type { Log } from '../observe/log.ts';
@@ -8,7 +10,7 @@ import { createServer, type Server } from '../server/create-server.ts';
 import { listen, type Listening } from '../server/http/node-http.ts';
 import { OPERATOR_CHAIN } from '../store/journal/chain.ts';
 import type { Config } from './settings/config.ts';
-import { changeBetween, CurrentSource } from './current-source.ts';
+import { CurrentSource } from './current-source.ts';
 import { createGeneration, type Generation } from './generation.ts';
 import { createLasting, type Lasting } from './lasting.ts';
 import type { LoadedConfig } from './settings/load-config.ts';
@@ -172,7 +174,7 @@ class RunningGateway implements Gateway {
     for (const secret of loaded.secrets) this.#lasting.live.add(secret);
     checkSignInStays(before.loaded, loaded);
     const next = await this.#tryNext(loaded, before);
-    const change = changeBetween(before.registry.list(), next.registry.list());
+    const change = changeBetween(before.registry.list(), next.registry.list(), definitionDigest);
     this.#generation = next;
     this.#source.replace(next.source, change);
     if (next.authentication !== before.authentication) {

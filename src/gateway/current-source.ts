@@ -1,4 +1,3 @@
-import { definitionDigest } from '../core/definition-digest.ts';
 import { andThen } from '../base/awaitable.ts';
 import type { Caller } from '../core/caller.ts';
 import type { Change, ToolChange, ToolSource } from '../core/source.ts';
@@ -89,17 +88,3 @@ export class CurrentSource implements ToolSource {
 }
 
 const NONE: ReadonlySet<string> = new Set();
-
-/** The difference between two lists of tools. */
-export function changeBetween(before: readonly Tool[], after: readonly Tool[]): ToolChange {
-  const old = new Map(before.map((tool) => [tool.name, definitionDigest(tool)]));
-  const now = new Map(after.map((tool) => [tool.name, definitionDigest(tool)]));
-  return {
-    kind: 'tools',
-    added: [...now.keys()].filter((name) => !old.has(name)),
-    removed: [...old.keys()].filter((name) => !now.has(name)),
-    modified: [...now]
-      .filter(([name, made]) => old.has(name) && old.get(name) !== made)
-      .map(([name]) => name),
-  };
-}

@@ -3,6 +3,7 @@ import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { endsWithin } from '../../base/within.ts';
+import { changeBetween } from '../../core/change-between.ts';
 import { definitionDigest, readingDigest } from '../../core/definition-digest.ts';
 import { localCaller } from '../../core/caller.ts';
 import type { Readable } from '../../core/expose-readings.ts';
@@ -218,7 +219,7 @@ export class Catalog {
     ]);
     this.#lists = { tools, prompts, resources, templates };
     this.#listedAt ??= this.#parts.clock.ticks();
-    if (tools !== before.tools) this.#parts.onChange(changeOf(before.tools, tools));
+    if (tools !== before.tools) this.#parts.onChange(changeBetween(before.tools, tools, definitionDigest));
     if (prompts !== before.prompts) this.#parts.onChange({ kind: 'prompts' });
     if (resources !== before.resources || templates !== before.templates)
       this.#parts.onChange({ kind: 'resources' });
@@ -249,17 +250,4 @@ function keepSame<T>(
   });
   const isSame = kept.length === before.length && kept.every((item, index) => item === before[index]);
   return isSame ? before : Object.freeze(kept);
-}
-
-function changeOf(before: readonly Tool[], after: readonly Tool[]): Change {
-  const old = new Map(before.map((tool) => [tool.name, tool]));
-  const now = new Map(after.map((tool) => [tool.name, tool]));
-  return {
-    kind: 'tools',
-    added: [...now.keys()].filter((name) => !old.has(name)),
-    removed: [...old.keys()].filter((name) => !now.has(name)),
-    modified: [...now]
-      .filter(([name, tool]) => old.has(name) && old.get(name) !== tool)
-      .map(([name]) => name),
-  };
 }

@@ -1,4 +1,5 @@
 import type { Call } from '../../core/call.ts';
+import { changeBetween } from '../../core/change-between.ts';
 import { definitionDigest } from '../../core/definition-digest.ts';
 import type { Prompt } from '../../core/prompts/prompt.ts';
 import type { Resource, ResourceTemplate } from '../../core/resources/resource.ts';
@@ -68,7 +69,7 @@ export class ServerSource implements ToolSource {
     const others = clean.filter((tool) => !granted.includes(tool));
     this.#heldBack = [...heldBack, ...others.map(({ name }) => ({ name, reason: NOT_GRANTED }))];
     if (isSame(this.#tools, granted)) return;
-    const change = changeOf(this.#tools, granted);
+    const change = changeBetween(this.#tools, granted, definitionDigest);
     this.#tools = Object.freeze([...granted]);
     for (const listener of this.#listeners) listener(change);
   }
@@ -107,19 +108,6 @@ function isSame(before: readonly Tool[], now: readonly Tool[]): boolean {
     before.length === now.length &&
     before.every((tool, at) => definitionDigest(tool) === definitionDigest(now[at]!))
   );
-}
-
-function changeOf(before: readonly Tool[], now: readonly Tool[]): Change {
-  const old = new Map(before.map((tool) => [tool.name, definitionDigest(tool)]));
-  const names = new Set(now.map(({ name }) => name));
-  return {
-    kind: 'tools',
-    added: now.filter(({ name }) => !old.has(name)).map(({ name }) => name),
-    removed: [...old.keys()].filter((name) => !names.has(name)),
-    modified: now
-      .filter((tool) => old.has(tool.name) && old.get(tool.name) !== definitionDigest(tool))
-      .map(({ name }) => name),
-  };
 }
 
 // A server that is away has nothing to read; those of others can still be listed.
