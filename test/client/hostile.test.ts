@@ -26,12 +26,12 @@ async function misbehaving(act: (got: Got) => void, options = {}): Promise<unkno
   return ended;
 }
 
-test.each(hostileActs)('a server that %s', async (_title, act, code) => {
+test.each(hostileActs)('C9 a server that %s', async (_title, act, code) => {
   expect(await misbehaving(act)).toMatchObject({ code });
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'a redirect (%i) is an error, and no credential goes there',
+  'B6 a redirect (%i) is an error, and no credential goes there',
   async (status) => {
     const elsewhere = await makeUp((got) => got.reply({}));
     const server = await makeUp(

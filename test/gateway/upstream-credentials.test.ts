@@ -141,7 +141,7 @@ test('a program gets the variables of its account, one process for each', async 
 });
 
 test.each([401, 403])(
-  'a server that answers %i is the business of its operator, never a sign-in of the caller',
+  'B5 a server that answers %i is the business of its operator, never a sign-in of the caller',
   async (status) => {
     let isRefused = false;
     const server = await makeUp((got) => {

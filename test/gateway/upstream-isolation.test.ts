@@ -74,7 +74,7 @@ async function perform(peer: Peer, { who, cell, ms, steps }: Step): Promise<void
 }
 
 test.each(['2026-07-28', '2025-11-25'])(
-  'calls of different tenants that are alike in everything never mix, whatever the servers speak (%s)',
+  'A10 calls of different tenants that are alike in everything never mix, whatever the servers speak (%s)',
   { timeout: 120_000 },
   async (version) => {
     const crib = await openMixed();

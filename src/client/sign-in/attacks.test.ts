@@ -147,7 +147,7 @@ test.each([
   expect(site.authority.seen).toEqual([]);
 });
 
-test('metadata of another issuer is not used', async () => {
+test('B6 metadata of another issuer is not used', async () => {
   const { authority, url, signIn } = await startSite();
   authority.metadata = { issuer: 'https://evil.example.com' };
   await expect(protectedCall(signIn(), url)).rejects.toMatchObject(failed);
@@ -155,7 +155,7 @@ test('metadata of another issuer is not used', async () => {
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'a %i leads nowhere: not for metadata, not for a secret',
+  'B6 a %i leads nowhere: not for metadata, not for a secret',
   async (status) => {
     const thief = await startPeer(() => ({ body: { access_token: 'x', token_type: 'Bearer' } }));
     const places = ['/.well-known/oauth-authorization-server', '/register', '/token'];
@@ -187,7 +187,7 @@ test.each([
   'http://as.example.com/authorize',
   `https://as.example.com/${'a'.repeat(1_000_000)}`,
   '',
-])('a page such as %.40s is not opened', async (page) => {
+])('B6 a page such as %.40s is not opened', async (page) => {
   const { authority, url, signIn } = await startSite();
   authority.metadata = { authorization_endpoint: page };
   const opened: string[] = [];
@@ -197,7 +197,7 @@ test.each([
   expect(opened).toEqual([]);
 });
 
-test('a server that is not of this machine cannot have it ask addresses that are', async () => {
+test('B6 a server that is not of this machine cannot have it ask addresses that are', async () => {
   const inside = await startPeer(() => ({ body: {} }));
   const asked: string[] = [];
   const network = {
@@ -227,7 +227,7 @@ test('a server that is not of this machine cannot have it ask addresses that are
   await signIn.close();
 });
 
-test('a secret goes to the issuer the operator named, and to no other', async () => {
+test('B6 a secret goes to the issuer the operator named, and to no other', async () => {
   const { authority, url, signIn, server } = await startSite();
   const thief = await startSite();
   authority.metadata = { token_endpoint_auth_methods_supported: ['client_secret_basic'] };
@@ -263,7 +263,7 @@ test('a token and a registration are of no use at the next authorization server'
   for (const secret of secrets) expect(sent).not.toContain(secret);
 });
 
-test('a refresh token stays with its issuer, even if the client is the same everywhere', async () => {
+test('B6 a refresh token stays with its issuer, even if the client is the same everywhere', async () => {
   const first = await startSite();
   const second = await startSite();
   const known = { client_id_metadata_document_supported: true };
@@ -282,7 +282,7 @@ test('a refresh token stays with its issuer, even if the client is the same ever
   expect(JSON.stringify(second.authority.seen)).not.toContain(token);
 });
 
-test('another origin gets no token, and cannot ask for one', async () => {
+test('B6 another origin gets no token, and cannot ask for one', async () => {
   const { url, signIn } = await startSite();
   const one = signIn();
   expect(await protectedCall(one, url)).toBe(200);

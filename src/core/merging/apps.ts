@@ -10,7 +10,7 @@ type Meta = Readonly<Record<string, unknown>>;
 export type ToShown = (uri: string) => string;
 
 const SCHEME = 'ui://';
-// The second is how it was written before there was a first.
+// The older spelling of the address of an app, which many servers still write.
 const FLAT = 'ui/resourceUri';
 // Who read longest ago is forgotten first; an app that is opened again is read again.
 const MAX_CALLERS = 10_000;

@@ -41,7 +41,7 @@ async function asking({ limits = {}, counts = 1, events = [] }: Asking) {
   return { run, model, inner, counter };
 }
 
-test('an agent is asked like a tool, and its answer is marked as that of another agent', async () => {
+test('C6 an agent is asked like a tool, and its answer is marked as that of another agent', async () => {
   const { run, model, inner } = await asking({});
   expect(await run()).toMatchObject({ text: 'Seven.' });
   expect(model.requests[0]!.tools.map(({ name }) => name)).toContain('ask_counter');

@@ -113,7 +113,7 @@ test('arguments that break the schema go back to the model, which can try again'
   expect(textOf(await resultOf(call('add', { a: 'one' })))).toContain('b');
 });
 
-test('pictures reach a model that sees them, and results are marked with their server', async () => {
+test('C6 results are marked with their server, and pictures reach a model that sees them', async () => {
   const message = await resultOf(call('picture'), 'gallery');
   expect(message.content).toMatchObject([
     { type: 'text', text: expect.stringContaining('from the server gallery') },
