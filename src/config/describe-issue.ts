@@ -36,7 +36,7 @@ export function describeIssue(issue: Issue, schema: z.core.$ZodType, value: unkn
     case 'not_multiple_of':
       return [{ path, message: `must be a multiple of ${issue.divisor}` }];
     case 'invalid_key':
-      return [{ path, message: 'is not a key here', isKey: true }];
+      return [{ path, message: 'is not a key here', isKey: true, ...nameRule(issue.issues[0]?.message) }];
     case 'invalid_element':
     case 'invalid_format':
     case 'custom':
@@ -52,8 +52,14 @@ export function valueAt(value: unknown, path: Path): unknown {
   );
 }
 
+function nameRule(message = ''): { readonly remedy?: string } {
+  return message.startsWith('must ') ? { remedy: `its name ${message}` } : {};
+}
+
 function unknownKey(key: string, path: Path, schema: z.core.$ZodType): Finding {
   const known = keysAt(schema, path);
+  // Another kind of the same setting has it.
+  if (known.includes(key)) return { path: [...path, key], ...NOT_TOGETHER, isKey: true };
   const meant = nearest(key, known);
   // A key of a section that stands at the top is found again; deeper down it would be a coincidence.
   const elsewhere = path.length === 0 ? placesOf(schema, key) : [];
@@ -68,6 +74,11 @@ function unknownKey(key: string, path: Path, schema: z.core.$ZodType): Finding {
   return { path: [...path, key], message: 'is not a key here', remedy, isKey: true };
 }
 
+const NOT_TOGETHER = {
+  message: 'cannot stand beside the other keys here',
+  remedy: 'leave it out, or leave them out',
+};
+
 // A value with the right shape for one of the options is described as that option.
 function describeUnion(
   issue: Extract<Issue, { code: 'invalid_union' }>,
@@ -76,6 +87,9 @@ function describeUnion(
 ): Finding[] {
   const { path } = issue;
   const fitting = issue.errors.filter((issues) => !issues.some(isOfAnotherKind));
+  const missing = fitting.map((issues) => onlyMissing(issues, valueAt(value, path)));
+  if (missing.length > 1 && missing.every((key) => key !== undefined))
+    return [{ path, message: `needs ${[...new Set(missing)].join(' or ')}` }];
   const [closest] = fitting.toSorted((a, b) => wrongIn(a) - wrongIn(b));
   if (closest)
     return closest.flatMap((inner) =>
@@ -89,6 +103,12 @@ function describeUnion(
   const inner = issue.errors.flat()[0];
   if (!inner) return [{ path, message: 'is not accepted here' }];
   return describeIssue({ ...inner, path: [...path, ...inner.path] }, schema, value);
+}
+
+// The key that is all that keeps a value from being of this kind.
+function onlyMissing([first, ...others]: readonly Issue[], value: unknown): string | undefined {
+  if (first?.code !== 'invalid_type' || first.path.length !== 1 || others.length > 0) return undefined;
+  return valueAt(value, first.path) === undefined ? String(first.path[0]) : undefined;
 }
 
 function wrongIn(issues: readonly Issue[]): number {

@@ -29,7 +29,9 @@ const remote = {
     .enum(['http', 'streamable-http', 'sse'])
     .default('http')
     .describe('The transport; `sse` is that of 2024-11-05.'),
-  url: z.url({ protocol: /^https?$/ }).describe('The address of the server.'),
+  url: z
+    .url({ protocol: /^https?$/, error: 'must be an address that begins with http:// or https://' })
+    .describe('The address of the server.'),
   headers: names.default({}).describe('Headers to send along, such as `authorization`.'),
 };
 
