@@ -80,6 +80,13 @@ describe('toolcrib add', () => {
     expect(servers()).toEqual({ shop: { url: 'https://mcp.shop.example/mcp' } });
   });
 
+  test('a server at a bare address gets a name that says where it is', async () => {
+    const { run, servers } = placeWith();
+    for (const url of ['http://127.0.0.1:8484/mcp', 'http://localhost:9000/mcp', 'http://10.1.2.3/mcp'])
+      expect(await run('add', '--yes', '--no-try', url)).toMatchObject({ code: 0 });
+    expect(Object.keys(servers())).toEqual(['local-8484', 'local-9000', '10-1-2-3']);
+  });
+
   test('nothing happens where nobody can be asked', async () => {
     const { run, path } = placeWith();
     expect(await run('add', '--', process.execPath, sdkServer)).toMatchObject({
@@ -290,5 +297,13 @@ describe('toolcrib import', () => {
     await run('import', 'docs', '--yes');
     expect(Object.keys(servers())).toEqual(['docs']);
     expect(await run('import')).toMatchObject({ code: 1, complaints: expect.stringContaining('--yes') });
+  });
+
+  test('a name that no file has is named, and nothing is taken', async () => {
+    const { run, path } = placeWith(files);
+    const { code, complaints } = await run('import', 'docs', 'dosc', '--yes');
+    expect(code).toBe(1);
+    expect(complaints).toContain('No file of another client names a server "dosc"');
+    expect(existsSync(path('toolcrib.yaml'))).toBe(false);
   });
 });

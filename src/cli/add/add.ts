@@ -6,6 +6,7 @@ import { parseJson } from '../../base/parse-json.ts';
 import type { ListedTool } from '../../core/tool.ts';
 import { scanDefinition } from '../../stages/pin/scan.ts';
 import { ask } from '../client/ask.ts';
+import { firstLine } from '../client/readable.ts';
 import { networkOf, openTarget } from '../client/target.ts';
 import { reportFailure } from '../client/with-client.ts';
 import { concealInComplaints } from '../complain.ts';
@@ -106,7 +107,7 @@ function toolTable(tools: readonly ListedTool[], patterns: readonly string[] | u
   const names = tools.map(({ name }) => name);
   const rows = tools.map((tool) => {
     const kinds = new Set(scanDefinition(JSON.stringify(tool), names).map(({ kind }) => kind));
-    const text = tool.description.replaceAll(/\s+/g, ' ').slice(0, 80);
+    const text = firstLine(tool.description.replaceAll(/\s+/g, ' '), 80);
     return [tool.name, isUsed(tool.name) ? 'yes' : 'no', [...kinds].join(', ') || '-', text];
   });
   return formatTable(['TOOL', 'USED', 'LOOK AT', 'DOES'], rows, 'The server has no tools.');
@@ -131,16 +132,20 @@ async function fromTarget(target: string | undefined): Promise<Proposal> {
   if (/\.json$/i.test(isAddress ? new URL(target).pathname : target))
     return fromRegistry(await readDescription(target, isAddress));
   if (isAddress) {
-    const { hostname } = new URL(target);
-    const word = hostname.split('.').find((one) => !/^(?:www|mcp|api)$/.test(one));
     return {
-      name: nameFrom(word ?? hostname),
+      name: nameOfAddress(new URL(target)),
       entry: { url: literal(target) },
       variables: [],
       warnings: [],
     };
   }
   return fromClients(target);
+}
+
+function nameOfAddress({ hostname, port }: URL): string {
+  if (/^(?:localhost$|127\.|\[::1\]$)/.test(hostname)) return nameFrom(`local ${port}`);
+  if (/^[\d.]+$|^\[/.test(hostname)) return nameFrom(hostname);
+  return nameFrom(hostname.split('.').find((one) => !/^(?:www|mcp|api)$/.test(one)) ?? hostname);
 }
 
 async function fromClients(name: string): Promise<Proposal> {

@@ -23,7 +23,14 @@ export async function importServers(names: readonly string[], flags: ImportFlags
   const file = await readConfigFile(resolve(flags.config));
   const taken = new Set(serverNames(file.text ?? ''));
   const proposals: Proposal[] = [];
-  for (const found of await foreignServers(flags.from)) {
+  const servers = await foreignServers(flags.from);
+  const unknown = names.filter((name) => !servers.some(({ written }) => written === name));
+  if (unknown.length > 0)
+    throw new ToolcribError(
+      'invalid_setup',
+      `No file of another client names a server "${printable(unknown[0]!).slice(0, 80)}"; toolcrib servers lists what was found.`,
+    );
+  for (const found of servers) {
     if (names.length > 0 && !names.includes(found.written)) continue;
     const { proposal } = found;
     if (taken.has(proposal.name)) {
