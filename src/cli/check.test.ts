@@ -17,6 +17,13 @@ test('a good configuration is summed up', async () => {
   expect(await run()).toEqual({ output: `${file} is good: 4 tools, 1 module, 1 rule.\n`, code: undefined });
 });
 
+test('other servers are counted, but for those that are switched off', async () => {
+  const entries =
+    'a: { command: node }, b: { url: "https://b.example/mcp" }, c: { command: node, disabled: true }';
+  const { output } = await setUp(`mcpServers: { ${entries} }\n`).run();
+  expect(output).toMatch(/ is good: 3 tools, 2 other servers\.\n$/);
+});
+
 test('each complaint has its place: in the file, in a module, in a rule', async () => {
   const { file, run } = setUp(
     `tools: { modules: [./tools/*.ts, ./none/*.ts] }

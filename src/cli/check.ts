@@ -79,7 +79,7 @@ async function checkLoaded(loaded: LoadedConfig, { connect }: CheckFlags): Promi
       ),
       ...(connect ? await connections(loaded) : []),
     ];
-    return { complaints, summary: summaryOf(registry, modules.files.length, config.access?.length) };
+    return { complaints, summary: summaryOf(registry, modules.files.length, config) };
   } finally {
     await ready.close();
   }
@@ -118,13 +118,16 @@ function forPeople(file: string, { complaints, summary }: Report): string {
   return `${printableLines(lines.join('\n'))}\n`;
 }
 
-function summaryOf(registry: ToolRegistry, files: number, rules: number | undefined): string {
+function summaryOf(registry: ToolRegistry, files: number, config: LoadedConfig['config']): string {
+  const { access, mcpServers } = config;
+  const servers = Object.values(mcpServers ?? {}).filter(({ disabled }) => !disabled).length;
   const parts = [
     count(registry.list().length, 'tool'),
     ...(registry.resources ? [count(registry.resources.size, 'resource')] : []),
     ...(registry.prompts ? [count(registry.prompts.size, 'prompt')] : []),
     ...(files > 0 ? [count(files, 'module')] : []),
-    ...(rules === undefined ? [] : [count(rules, 'rule')]),
+    ...(servers > 0 ? [count(servers, 'other server')] : []),
+    ...(access === undefined ? [] : [count(access.length, 'rule')]),
   ];
   return parts.join(', ');
 }

@@ -17,7 +17,7 @@ export function httpGreeting(url: string, tools: readonly string[], loaded: Load
   const header = key === undefined ? '' : ` --header "Authorization: Bearer ${key}"`;
   const isLocal = !config.auth;
   return [
-    `Toolcrib serves ${namesOf(tools)} at ${reached}${reached === url ? '' : `, from ${url}`}`,
+    `Toolcrib serves ${offered(tools, loaded)} at ${reached}${reached === url ? '' : `, from ${url}`}`,
     '',
     ...entriesFor({ name, url: reached, key }).flatMap(lineOf),
     ...entriesFor(asProgram(loaded)).slice(0, 1).flatMap(lineOf),
@@ -33,7 +33,7 @@ export function httpGreeting(url: string, tools: readonly string[], loaded: Load
 /** What `toolcrib serve --stdio` says to a person who started it at a terminal. */
 export function stdioGreeting(tools: readonly string[], loaded: LoadedConfig): string {
   return [
-    `Toolcrib serves ${namesOf(tools)} over standard input and output: JSON-RPC messages, one a line.`,
+    `Toolcrib serves ${offered(tools, loaded)} over standard input and output: JSON-RPC messages, one a line.`,
     'A client usually starts this command by itself. To let it, put this into its configuration:',
     '',
     ...entriesFor(asProgram(loaded)).flatMap(lineOf),
@@ -58,6 +58,16 @@ export function asProgram(loaded: LoadedConfig): ReachedByCommand {
 
 function needsKey({ config }: LoadedConfig): boolean {
   return config.auth !== undefined;
+}
+
+// Other servers are asked when somebody needs them, so their tools are not known yet.
+function offered(tools: readonly string[], { config }: LoadedConfig): string {
+  const servers = Object.entries(config.mcpServers ?? {}).flatMap(([name, { disabled }]) =>
+    disabled ? [] : [name],
+  );
+  if (servers.length === 0) return namesOf(tools);
+  const others = servers.length > MAX_NAMES ? `${servers.length} other servers` : servers.join(', ');
+  return tools.length === 0 ? `the tools of ${others}` : `${namesOf(tools)}, and the tools of ${others}`;
 }
 
 function namesOf(tools: readonly string[]): string {
