@@ -85,6 +85,31 @@ test('every page of the docs is reachable from the README, and no link points at
   for (const target of linked) expect(() => readdirSync(join(root, target, '..'))).not.toThrow();
 });
 
+test('a link to a part of a page leads to a heading that is there', () => {
+  const links = pages.flatMap((page) =>
+    [...textOf(page).matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)].map(([, target = '', part = '']) => ({
+      from: page,
+      to: target === '' ? page : join(page, '..', target),
+      part,
+    })),
+  );
+  expect(links.length).toBeGreaterThan(3);
+  for (const { from, to, part } of links) expect(headingsOf(to), `${from} to ${to}`).toContain(part);
+});
+
+function textOf(page: string): string {
+  return readFileSync(join(root, page), 'utf8');
+}
+
+function headingsOf(page: string): string[] {
+  return [...textOf(page).matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
 test('no line of text in the docs is longer than 120 characters', () => {
   const texts = [
     ...pages,
