@@ -78,9 +78,9 @@ function rowsOf({ file, owner, reading }: FoundFile): readonly Row[] {
 }
 
 function stateOf({ servers, notes }: AgentConfig): string {
-  const starts = Object.values(servers).some(({ entry }) => 'command' in entry && !entry.disabled);
+  const asks = Object.values(servers).some(({ entry }) => !entry.disabled);
   const noted = notes.length > 0 ? `, ${notes.length} ${notes.length === 1 ? 'note' : 'notes'}` : '';
-  return `${starts ? 'ready, asks first' : 'ready'}${noted}`;
+  return `${asks ? 'ready, asks first' : 'ready'}${noted}`;
 }
 
 function hidden(row: Row, taken: Set<string>): Row {

@@ -91,7 +91,11 @@ async function save(
 }
 
 function unsaved(folder: string, cause: unknown): ToolcribError {
-  return new ToolcribError('invalid_setup', `No file can be saved in ${folder}; name another with --save.`, {
-    cause,
-  });
+  return new ToolcribError(
+    'invalid_setup',
+    `No file can be saved in ${folder}; make that folder, or name another with --save.`,
+    {
+      cause,
+    },
+  );
 }

@@ -6,7 +6,7 @@ export function declareRunCommand(program: Command): void {
   program
     .command('run')
     .description('have an agent answer a question; without one, talk with it')
-    .argument('<agent>', "the agent's file, or FILE#NAME where it has several")
+    .argument('<agent>', "the agent's name or file, or FILE#NAME where it has several")
     .argument('[question]', 'what to ask')
     .option('--model <name>', 'the model to use, such as claude-sonnet-4-5, gpt-5.4 or ollama/qwen3')
     .option('--base-url <url>', 'where the model is, such as http://127.0.0.1:11434/v1')

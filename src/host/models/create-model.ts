@@ -161,11 +161,11 @@ function isProvidersOwn(baseUrl: string, api: Placed['api']): boolean {
 
 function whichModel(name: string | undefined): ToolcribError {
   const problem = name === undefined ? 'No model is named' : `Nothing here says what the model "${name}" is`;
-  const entry = name === undefined ? 'inherit' : name;
+  const entry = name === undefined ? 'name a "default"' : `give "${name}" a meaning`;
   return new ToolcribError(
     'invalid_setup',
     `${problem}: which one is to be used? Say --model claude-sonnet-4-5 or --model gpt-5.4, name it in the agent's ` +
-      `file (model, api, baseUrl), or give "${entry}" a meaning in ~/.config/toolcrib/models.yaml. For a local server: ` +
+      `file (model, api, baseUrl), or ${entry} in ~/.config/toolcrib/models.yaml. For a local server: ` +
       '--model ollama/qwen3.',
   );
 }
