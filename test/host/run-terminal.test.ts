@@ -67,6 +67,17 @@ test('a person agrees to a file once, sees each call, changes it, and is asked a
   expect(await terminal.exit).toBe(0);
 });
 
+test('a yes that was typed before a call was shown does not let it run', async () => {
+  const answers = [call('greet', { name: 'Bob' }), words('Not greeted.')];
+  const { terminal, model } = await talk(greet, answers, 'Greet Bob.', '--yes');
+  terminal.type('y\n');
+  await terminal.until('\n? ');
+  terminal.type('n\n');
+  await terminal.until('✗ calc: greet');
+  expect(await terminal.exit).toBe(0);
+  expect(JSON.stringify(model.seen[1]!.body)).not.toContain('Hello Bob!');
+});
+
 test('what a server asks in the middle of a call is asked at the terminal', async () => {
   const book = defineTool(
     { name: 'book', description: 'Books.', requires: ['elicitation'], annotations: { readOnlyHint: true } },

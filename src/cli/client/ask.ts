@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline/promises';
+import { setTimeout as wait } from 'node:timers/promises';
 
 /** Whether there is a person at a terminal who can be asked. */
 export function canAsk(): boolean {
@@ -15,6 +16,22 @@ export async function ask(question: string, signal?: AbortSignal): Promise<strin
   } finally {
     lines.close();
   }
+}
+
+/** Asks like `ask`, but what was typed before the question was shown is no answer to it. */
+export async function askAnew(question: string, signal?: AbortSignal): Promise<string | undefined> {
+  if (canAsk()) await dropTyped();
+  return ask(question, signal);
+}
+
+// Lines wait in the terminal until they are read, and come within a few milliseconds of that.
+const TYPED_MS = 50;
+
+async function dropTyped(): Promise<void> {
+  const drop = (): void => {};
+  process.stdin.on('data', drop);
+  await wait(TYPED_MS);
+  process.stdin.off('data', drop).pause();
 }
 
 /** Whether an answer is a clear yes. */

@@ -1,7 +1,7 @@
 import type { OnSkill } from '../../host/loop/skill-request.ts';
 import type { QuestionHandlers } from '../../client/question-handlers.ts';
 import type { OnToolCall } from '../../stages/approve/decision.ts';
-import { ask, canAsk, isYes } from '../client/ask.ts';
+import { askAnew, canAsk, isYes } from '../client/ask.ts';
 import { questionHandlers } from '../client/questions.ts';
 import { isApproved, rememberApproved } from '../servers/confirm-once.ts';
 import { printable } from '../table.ts';
@@ -36,7 +36,7 @@ export function atTheTerminal(
   };
   if (!canAsk()) return { handlers };
   const write = (text: string): unknown => process.stderr.write(text);
-  const decide = askDecision({ ask, write, ...options });
+  const decide = askDecision({ ask: askAnew, write, ...options });
   return {
     handlers,
     onToolCall: (request) => inTurn(async () => decide(request)),
@@ -51,7 +51,7 @@ const askAboutSkill: (...[request]: Parameters<OnSkill>) => Promise<boolean> = a
     `\n${printable(server)} offers the skill ${printable(name)}: ${printable(description)}\n`,
   );
   const until = digest === undefined ? 'this time' : 'now and while its files stay the same';
-  const answer = await ask(`Let the model follow it, ${until}? [y/N] `, signal);
+  const answer = await askAnew(`Let the model follow it, ${until}? [y/N] `, signal);
   const isAgreed = isYes(answer);
   if (isAgreed && digest !== undefined) await rememberApproved('approved-skills', digest);
   return isAgreed;

@@ -25,7 +25,8 @@ export interface PlannedCall {
 }
 
 const MOST_AT_ONCE = 8;
-const CANCELLED = 'The call was cancelled before its result was there; it may have had its effect.';
+const CANCELLED =
+  'The call was cancelled before its result was there; if it had begun, it may have had its effect.';
 
 /** Makes the calls a model asked for, side by side where both it and their servers allow that. */
 export class CallRunner {
