@@ -11,7 +11,7 @@ import { describeNotKept } from '../core/memory/text.ts';
 import type { Reservation } from '../core/memory/memory.ts';
 import type { Done, Failed, Result } from '../core/result.ts';
 import type { Next, Stage } from '../core/stage.ts';
-import { isDeclaredReadOnly, type Tool } from '../core/tool.ts';
+import { governedName, isDeclaredReadOnly, type Tool } from '../core/tool.ts';
 import type { Reservations, Reserved } from '../store/store.ts';
 import { jsonDigest } from './json-digest.ts';
 
@@ -164,7 +164,7 @@ function readKey(tool: Tool, key: unknown): string {
 
 function subjectOf(tool: Tool, call: ToolCall): string {
   const given = jsonDigest(givenOf(call));
-  if (given !== undefined) return digest([tool.name, definitionDigest(tool), given]);
+  if (given !== undefined) return digest([governedName(tool), definitionDigest(tool), given]);
   throw new ToolcribError(
     'invalid_arguments',
     `${tool.name} takes no idempotency key: it turns its arguments into values that cannot be compared.`,

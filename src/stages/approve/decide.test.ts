@@ -276,6 +276,14 @@ test('what one caller was granted is of no use to another', async () => {
   expect(line.grants.find(`${grant!.owner}2`, buy, { id: 'a', many: 1 })).toBeUndefined();
 });
 
+test('what was granted for a server is of no use to another one that has the same tool', async () => {
+  const line = lineOf([{ kind: 'allowAlways', scope: 'tool' }]);
+  await line.call({ ...buy, place: { source: 'shop', name: 'buy' } });
+  const [grant] = line.grants.list();
+  const other = { ...buy, place: { source: 'other', name: 'buy' } };
+  expect(line.grants.find(grant!.owner, other, { id: 'a', many: 1 })).toBeUndefined();
+});
+
 test('nobody is asked about a tool that is not there, nor about what was agreed to further out', async () => {
   const line = lineOf([]);
   await expect(line.call(absentTool('none'))).rejects.toMatchObject({ code: 'unknown_tool' });

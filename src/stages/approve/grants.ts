@@ -81,7 +81,8 @@ export class Grants {
     this.#forgetExpired();
     this.review([tool]);
     for (const kept of this.#kept.values()) {
-      if (kept.owner !== owner || !kept.definitions.has(tool.name)) continue;
+      if (kept.owner !== owner || kept.server !== tool.place?.source) continue;
+      if (!kept.definitions.has(tool.name)) continue;
       if (kept.scope !== 'call' || kept.subject === subjectOf(tool, args)) return shown(kept);
     }
     return undefined;
