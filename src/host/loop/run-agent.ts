@@ -36,7 +36,7 @@ export async function* streamAgent(
     isOver = true;
     wake();
   });
-  // Whoever reads on is told; whoever left is not.
+  // Avoids an unhandled rejection until `running` is awaited.
   running.catch(() => {});
   try {
     for (;;) {
