@@ -8,7 +8,7 @@ export function describePins<S extends Store>(
   open: () => Promise<S>,
   bodiesOf?: (store: S, chain: string) => Awaitable<readonly string[]>,
 ): void {
-  const place = { server: 'web', tool: 'search' };
+  const place = { server: 'web', account: '', tool: 'search' };
   const row = { chain: 'operators', body: '{"did":"something"}' };
   const seen = (digest: string): SeenDefinition => ({ digest, definition: `{"v":"${digest}\u200b"}`, at: 5 });
 
@@ -44,11 +44,11 @@ export function describePins<S extends Store>(
     await pins.hold(place, seen('one'), undefined);
     await pins.hold(place, seen('two'), undefined);
     const approval = { digest: 'one', by: 'ada', at: 9 };
-    expect(await pins.approve(place, approval, row)).toBeUndefined();
+    expect(await pins.approve(place, approval, row)).toEqual([]);
     if (bodiesOf) expect(await bodiesOf(store, 'operators')).toEqual([]);
     const approved = await pins.approve(place, { ...approval, digest: 'two' }, row);
-    expect(approved).toMatchObject({ pinned: { ...seen('two'), at: 9, by: 'ada' }, held: undefined });
-    expect(await pins.approve(place, { ...approval, digest: 'two' }, row)).toBeUndefined();
+    expect(approved).toMatchObject([{ pinned: { ...seen('two'), at: 9, by: 'ada' }, held: undefined }]);
+    expect(await pins.approve(place, { ...approval, digest: 'two' }, row)).toEqual([]);
     if (bodiesOf) expect(await bodiesOf(store, 'operators')).toEqual([row.body]);
   });
 
@@ -56,15 +56,15 @@ export function describePins<S extends Store>(
     const { pins } = await open();
     const listing = ['search', 'fetch'].map((tool) => ({ tool, ...seen('one') }));
     await pins.hold(place, seen('one'), undefined);
-    await pins.pinListing('web', listing);
+    await pins.pinListing({ server: 'web', account: '' }, listing);
     const both = [
       { tool: 'fetch', pinned: seen('one'), held: undefined },
       { tool: 'search', pinned: seen('one'), held: undefined },
     ];
     expect(await pins.list()).toMatchObject(both);
-    await pins.pinListing('web', [{ tool: 'late', ...seen('one') }]);
+    await pins.pinListing({ server: 'web', account: '' }, [{ tool: 'late', ...seen('one') }]);
     expect(await pins.list()).toMatchObject(both);
-    await pins.pinListing('other', [{ tool: 'late', ...seen('one') }]);
+    await pins.pinListing({ server: 'other', account: '' }, [{ tool: 'late', ...seen('one') }]);
     expect(await pins.list()).toHaveLength(3);
   });
 
@@ -93,13 +93,90 @@ export function describePins<S extends Store>(
     expect(await pins.pinFirst(place, seen('one'))).toMatchObject({ pinned: seen('one'), held: undefined });
   });
 
+  const acme = { ...place, account: 'acme' };
+  const bolt = { ...place, account: 'bolt' };
+
+  test('C4 each account has its own first listing, and its own definition that waits', async () => {
+    const { pins } = await open();
+    await pins.pinListing(acme, [{ tool: 'search', ...seen('one') }]);
+    await pins.pinListing(bolt, [{ tool: 'search', ...seen('two') }]);
+    await pins.hold(bolt, seen('three'), undefined);
+    expect(await pins.list()).toMatchObject([
+      { ...acme, pinned: seen('one'), held: undefined },
+      { ...bolt, pinned: seen('two'), held: seen('three') },
+    ]);
+    expect(await pins.changed(0)).toMatchObject([
+      { account: 'acme', pinned: 'one' },
+      { account: 'bolt', held: 'three' },
+    ]);
+  });
+
+  test('C4 an approval counts for every account that waits for the same definition, and for no other', async () => {
+    const store = await open();
+    const { pins } = store;
+    const cyn = { ...place, account: 'cyn' };
+    for (const one of [acme, bolt]) await pins.hold(one, seen('one'), undefined);
+    await pins.hold(cyn, seen('other'), undefined);
+    const approved = await pins.approve(place, { digest: 'one', by: 'ada', at: 9 }, row);
+    expect(approved.map(({ account }) => account)).toEqual(['acme', 'bolt']);
+    expect(await pins.list()).toMatchObject([
+      { ...acme, pinned: { digest: 'one', by: 'ada' }, held: undefined },
+      { ...bolt, pinned: { digest: 'one', by: 'ada' }, held: undefined },
+      { ...cyn, pinned: undefined, held: seen('other') },
+    ]);
+    if (bodiesOf) expect(await bodiesOf(store, 'operators')).toEqual([row.body]);
+    await pins.hold(bolt, seen('other'), undefined);
+    expect(await pins.dismiss(place, 'other', row)).toBe(true);
+    expect((await pins.list()).filter(({ held }) => held)).toEqual([]);
+  });
+
+  test('C4 what was approved for one account later than the pin of another one counts there, too', async () => {
+    const { pins } = await open();
+    await pins.hold(acme, seen('two'), undefined);
+    await pins.pinFirst(bolt, seen('one'));
+    expect(await pins.pinApproved(bolt, 'two')).toBeUndefined();
+    await pins.approve(place, { digest: 'two', by: 'ada', at: 9 }, row);
+    expect(await pins.pinApproved(bolt, 'three')).toBeUndefined();
+    expect(await pins.pinApproved(bolt, 'two')).toMatchObject({
+      ...bolt,
+      pinned: { ...seen('two'), at: 9, by: 'ada' },
+      held: undefined,
+    });
+    expect(await pins.pinApproved({ ...place, account: 'new' }, 'two')).toMatchObject({ account: 'new' });
+    await pins.hold(bolt, seen('three'), undefined);
+    await pins.approve(place, { digest: 'three', by: 'ada', at: 10 }, row);
+    // The account that was not asked about still has the older one, which must not come back here.
+    expect(await pins.pinApproved(bolt, 'two')).toBeUndefined();
+    expect(await pins.pinApproved(acme, 'three')).toMatchObject({ pinned: { digest: 'three' } });
+  });
+
+  test('C4 what nobody approved for one account does not count for another', async () => {
+    const { pins } = await open();
+    await pins.pinFirst(acme, seen('one'));
+    expect(await pins.pinApproved(bolt, 'one')).toBeUndefined();
+  });
+
+  test('C4 what is pinned without an account counts for accounts that have no pin of their own', async () => {
+    const { pins } = await open();
+    await pins.pinFirst(place, seen('one'));
+    await pins.pinListing(acme, [{ tool: 'late', ...seen('two') }]);
+    expect(await pins.pinFirst(acme, seen('two'))).toMatchObject({ ...acme, pinned: { digest: 'one' } });
+    expect(await pins.hold(bolt, seen('one'), undefined)).toBeUndefined();
+    expect(await pins.hold(bolt, seen('two'), undefined)).toMatchObject({
+      ...bolt,
+      pinned: { digest: 'one' },
+      held: seen('two'),
+    });
+    expect((await pins.list()).every(({ tool }) => tool === 'search')).toBe(true);
+  });
+
   test('a reader asks for what changed since, and is told when something does', async () => {
     const { pins } = await open();
     const before = await pins.pinFirst(place, seen('one'));
     const other = await pins.pinFirst({ ...place, tool: 'fetch' }, seen('one'));
     const { revision } = other;
     expect(await pins.changed(before.revision)).toEqual([
-      { server: 'web', tool: 'fetch', pinned: 'one', held: undefined, revision },
+      { ...place, tool: 'fetch', pinned: 'one', held: undefined, revision },
     ]);
     expect(await pins.changed(revision)).toEqual([]);
     await pins.hold(place, seen('two'), undefined);

@@ -80,6 +80,8 @@ export interface Tool<Input = Record<string, unknown>> extends ListedFields {
   readonly assumedHints?: readonly Hint[];
   /** Where a tool of merged sources comes from: the label of its source, and what that source calls it. */
   readonly place?: NamedPlace;
+  /** The tenant to whose account its server lists it; unset where all callers share one. */
+  readonly account?: string;
   /** Its questions come while it runs elsewhere, and running it again would not bring them back. */
   readonly asksLive?: boolean;
   /** What a client must be able to do for this tool to work; others get an error that says so. */
@@ -108,6 +110,7 @@ const FIELDS: Readonly<Record<Exclude<keyof Tool, 'handler'>, 'listed' | 'kept'>
   extraFields: 'kept',
   assumedHints: 'kept',
   place: 'kept',
+  account: 'kept',
   asksLive: 'kept',
   requires: 'kept',
   authorize: 'kept',

@@ -1,11 +1,22 @@
 import type { Awaitable } from '../base/awaitable.ts';
 import type { Entry } from './store.ts';
 
-/** A tool of another server: the name of the server here, and what the server itself calls the tool. */
-export interface PinPlace {
+/** A server as one account sees it. */
+export interface PinLister {
+  /** The name of the server here. */
+  readonly server: string;
+  /** The tenant whose account it is; empty where all callers share one. */
+  readonly account: string;
+}
+
+/** A tool of another server, whatever the account: what the server itself calls it. */
+export interface PinTool {
   readonly server: string;
   readonly tool: string;
 }
+
+/** A tool of another server as one account sees it. */
+export interface PinPlace extends PinLister, PinTool {}
 
 /** A definition as a server listed it. */
 export interface SeenDefinition {
@@ -28,7 +39,7 @@ export interface PinnedDefinition extends SeenDefinition {
   readonly by: string | undefined;
 }
 
-/** What is known about the definition of a tool of another server. */
+/** What is known about the definition of a tool of another server, for one account. */
 export interface Pin extends PinPlace {
   /** The one definition that may be used, if there is one. */
   readonly pinned: PinnedDefinition | undefined;
@@ -52,22 +63,27 @@ export interface PinApproval {
   readonly at: number;
 }
 
-/** The definitions of tools of other servers that may be used. */
+/**
+ * The definitions of tools of other servers that may be used. What is pinned without an account counts for every
+ * account that has no pin of its own.
+ */
 export interface Pins {
-  /** All pins, by server and tool. */
+  /** All pins, by server, tool and account. */
   list(): Awaitable<readonly Pin[]>;
   /** The digests of the pins that changed after a revision. */
   changed(after: number): Awaitable<readonly PinDigests[]>;
-  /** Pins all of the first listing of a server, or nothing if a tool of that server is pinned already. */
-  pinListing(server: string, listing: readonly ListedDefinition[]): Promise<void>;
+  /** Pins all of the first listing of a server to an account, or nothing if a tool is pinned for it already. */
+  pinListing(lister: PinLister, listing: readonly ListedDefinition[]): Promise<void>;
   /** Pins the first definition of a tool; returns the pin as it is then, which may be that of somebody else. */
   pinFirst(place: PinPlace, seen: SeenDefinition): Promise<Pin>;
+  /** Pins a definition that was approved for another account after the own pin was made, if it was. */
+  pinApproved(place: PinPlace, digest: string): Promise<Pin | undefined>;
   /** Keeps a definition that waits to be approved, with a row; `undefined` if it waits already or is pinned. */
   hold(place: PinPlace, seen: SeenDefinition, row: Entry | undefined): Promise<Pin | undefined>;
-  /** Pins the definition that waits, with a row; `undefined` if it is not the one that was approved. */
-  approve(place: PinPlace, approval: PinApproval, row: Entry): Promise<Pin | undefined>;
-  /** Forgets the definition that waits, with a row; `false` if it is not the one that was named. */
-  dismiss(place: PinPlace, digest: string, row: Entry): Promise<boolean>;
+  /** Pins a definition for every account it waits for, with a row; returns their pins, none if it does not wait. */
+  approve(tool: PinTool, approval: PinApproval, row: Entry): Promise<readonly Pin[]>;
+  /** Forgets a definition that waits, for every account, with a row; `false` if it does not wait. */
+  dismiss(tool: PinTool, digest: string, row: Entry): Promise<boolean>;
   /** Tells that pins may have changed, here or in another process, until the returned function is called. */
   watch(listener: () => void): () => void;
 }

@@ -37,7 +37,7 @@ test('at a terminal a definition is approved after a yes to what was shown', asy
   const { store } = await openStore(await loadConfig(config), () => {}, startBuiltWorker());
   onTestFinished(() => store.close());
   const seen = { digest: 'abc', definition: '{"description":"Looks.","name":"look"}', at: 1 };
-  await store.pins.hold({ server: 'web', tool: 'look' }, seen, undefined);
+  await store.pins.hold({ server: 'web', account: '', tool: 'look' }, seen, undefined);
   const words = ['pins', 'approve', 'web.look', '--config', config];
   expect(await atTerminal(home, words, 'n')).toMatch(/"Looks\."[^]*\[y\/N\] [^]*Nothing was approved\.\n$/);
   expect(await store.pins.list()).toMatchObject([{ pinned: undefined }]);

@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { defineTool, ToolRegistry } from '../../src/index.ts';
 import { runCommandLine, type Run } from '../behaviour/run-command-line.ts';
-import { serve } from '../client/peers.ts';
+import type { Peer } from '../behaviour/peer.ts';
+import { ECHO, makeUp, serve, standard } from '../client/peers.ts';
 import { openCrib, type Crib } from '../gateway.ts';
 import { within } from '../within.ts';
 
@@ -79,6 +80,66 @@ test('C3 nothing of a server whose tools are to be approved is seen before', asy
   });
 });
 
+const NORTH = 'Bearer north-account';
+const byTenant = { north: { bearer: 'north-account' }, south: { bearer: 'south-account' } };
+
+/** A server that describes its tool to each account in other words. */
+async function describing(wordsFor: (authorization: string) => string): Promise<string> {
+  const { url } = await makeUp((got) => {
+    const { method } = got.body as { method: string };
+    if (method !== 'tools/list') return standard(got);
+    const description = wordsFor(String(got.request.headers.authorization));
+    return got.reply({ tools: [{ ...ECHO, description }], ttlMs: 0, cacheScope: 'private' });
+  });
+  return url;
+}
+
+test('C4 what a server shows each tenant is judged on its own, and approved where it is the same', async () => {
+  let wordsFor = (account: string): string => (account === NORTH ? 'For north.' : 'For south.');
+  const url = await describing((account) => wordsFor(account));
+  const crib = await openCrib({
+    config: {
+      mcpServers: { web: { url, credential: { byTenant } } },
+      upstreams: { relistSeconds: 1 },
+    },
+  });
+  const [ada, cyn] = await Promise.all([crib.connect('ada'), crib.connect('cyn')]);
+  const shown = async (peer: Peer): Promise<unknown> => (await peer.list()).tools[0]?.['description'];
+  const pins = (...words: readonly string[]): Promise<Run> =>
+    runCommandLine(['pins', ...words, '--config', join(crib.folder, 'toolcrib.yaml')]);
+  const digestIn = ({ output }: Run): string => /(?<=digest )\S+/.exec(output)![0];
+  // The first listing of each counts for it alone.
+  expect([await shown(ada), await shown(cyn)]).toEqual(['For north.', 'For south.']);
+
+  // What one tenant is shown is nothing that the other has agreed to.
+  wordsFor = () => 'For north.';
+  await settled('south to be held', async () => (await shown(cyn)) === undefined);
+  expect(await shown(ada)).toBe('For north.');
+  await expect(cyn.call('echo')).rejects.toThrow('Unknown tool: echo');
+  const held = await pins('diff');
+  expect(held.output).toContain('web.echo for south  changed, held');
+  expect((await pins('list')).output).toMatch(/echo +north +pinned[^]*echo +south +changed, held/);
+  expect(crib.rows().find(({ did }) => did === 'changed tool held')).toMatchObject({ account: 'south' });
+
+  // Approving what south sees does not spend for what north sees.
+  wordsFor = (account) => (account === NORTH ? 'For everybody.' : 'For north.');
+  expect(await pins('approve', 'web', '--digest', digestIn(held))).toMatchObject({
+    code: 0,
+    output: expect.stringContaining('web.echo for south is approved.'),
+  });
+  await settled('the approval to be noticed', async () => (await shown(cyn)) === 'For north.');
+  await settled('north to be held', async () => (await shown(ada)) === undefined);
+
+  // The same for both needs one approval, and none once it was given.
+  expect((await pins('diff')).output).toContain('+ description: "For everybody."');
+  await pins('approve', 'web', '--yes');
+  await settled('north to go on', async () => (await shown(ada)) === 'For everybody.');
+  wordsFor = () => 'For everybody.';
+  await settled('south to go on', async () => (await shown(cyn)) === 'For everybody.');
+  expect((await pins('diff')).output).toBe('Nothing is held.\n');
+  expect((await pins('list')).output).toMatch(/echo +north, south +pinned/);
+}, 90_000);
+
 function heldIn(crib: Crib, what = 'changed tool held'): string[] {
   return crib
     .rows()
@@ -91,5 +152,5 @@ async function settled(what: string, isSo: () => Promise<boolean>): Promise<void
   const wait = async (): Promise<void> => {
     while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20));
   };
-  await within(10_000, what, wait());
+  await within(30_000, what, wait());
 }

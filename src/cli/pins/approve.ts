@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
-import type { Pin, SeenDefinition } from '../../store/pin.ts';
+import type { SeenDefinition } from '../../store/pin.ts';
 import { ask } from '../client/ask.ts';
 import {
   operatorName,
@@ -9,7 +9,7 @@ import {
   type DeploymentFlags,
 } from '../deployment.ts';
 import { formatJson, printable } from '../table.ts';
-import { choosePins } from './choose.ts';
+import { choosePins, heldDefinitions, nameOf, type ChosenPin } from './choose.ts';
 import { describePin } from './diff.ts';
 
 /** Options of `toolcrib pins approve`. */
@@ -19,7 +19,7 @@ export interface ApprovePinFlags extends DeploymentFlags {
   readonly yes?: boolean;
 }
 
-type HeldPin = Pin & { readonly held: SeenDefinition };
+type HeldPin = ChosenPin & { readonly held: SeenDefinition };
 
 /** `toolcrib pins approve`: lets tools be used as they are held; what is held later needs another approval. */
 export async function approvePins(which: string | undefined, flags: ApprovePinFlags): Promise<void> {
@@ -45,9 +45,9 @@ export async function approvePins(which: string | undefined, flags: ApprovePinFl
 
 // What was named is what somebody has seen; anything newer has another digest.
 function withDigests(held: readonly HeldPin[], digests: readonly string[]): readonly HeldPin[] {
-  return digests.map((digest) => {
-    const found = held.find((pin) => pin.held.digest === digest);
-    if (found) return found;
+  return [...new Set(digests)].flatMap((digest) => {
+    const found = held.filter((pin) => pin.held.digest === digest);
+    if (found.length > 0) return found;
     throw new ToolcribError(
       'invalid_setup',
       `Nothing with the digest "${printable(digest).slice(0, 64)}" is held: it was approved, or is another one by now; see: toolcrib pins diff`,
@@ -72,16 +72,18 @@ async function approveEach(
   { json }: ApprovePinFlags,
 ): Promise<void> {
   const approved: object[] = [];
-  for (const { server, tool, held } of chosen) {
-    const { digest } = held;
-    const facts = { did: 'tool approved', server, tool, digest, uid: process.getuid?.() };
+  for (const held of heldDefinitions(chosen)) {
+    const { server, tool, accounts, digest } = held;
+    const facts = { did: 'tool approved', server, tool, accounts, digest, uid: process.getuid?.() };
     const approval = { digest, by: operatorName(), at: Date.now() };
-    const pin = await store.pins.approve({ server, tool }, approval, operatorRow(facts));
-    const name = printable(`${server}.${tool}`);
-    if (!pin)
-      throw new ToolcribError('invalid_setup', `${name} has changed meanwhile; see: toolcrib pins diff`);
-    approved.push({ server, tool, digest });
-    if (!json) process.stdout.write(`${name} is approved.\n`);
+    const pins = await store.pins.approve({ server, tool }, approval, operatorRow(facts));
+    if (pins.length === 0)
+      throw new ToolcribError(
+        'invalid_setup',
+        `${nameOf(held)} has changed meanwhile; see: toolcrib pins diff`,
+      );
+    approved.push({ server, tool, accounts, digest });
+    if (!json) process.stdout.write(`${nameOf(held)} is approved.\n`);
   }
   if (json) process.stdout.write(formatJson(approved, 2));
 }

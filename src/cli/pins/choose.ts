@@ -1,21 +1,61 @@
 import { ToolcribError } from '../../base/errors.ts';
-import type { Pin } from '../../store/pin.ts';
+import type { Pin, PinTool } from '../../store/pin.ts';
 import { printable } from '../table.ts';
 
-/** The pins that `SERVER` or `SERVER.TOOL` names, all if nothing is named. */
-export function choosePins(all: readonly Pin[], which: string | undefined): readonly Pin[] {
-  if (which === undefined) return all;
+/** A pin, and all accounts that it is the same for; none where all callers share one. */
+export interface ChosenPin extends Pin {
+  readonly accounts: readonly string[];
+}
+
+/** The pins that `SERVER` or `SERVER.TOOL` names, all if nothing is named; one for accounts that see the same. */
+export function choosePins(all: readonly Pin[], which: string | undefined): readonly ChosenPin[] {
+  if (which === undefined) return withAccounts(all);
   // The name of a server has no dots, that of a tool may.
   const dot = which.indexOf('.');
   const server = dot < 0 ? which : which.slice(0, dot);
   const tool = dot < 0 ? undefined : which.slice(dot + 1);
   const chosen = all.filter((pin) => pin.server === server && (tool === undefined || pin.tool === tool));
-  if (chosen.length > 0) return chosen;
+  if (chosen.length > 0) return withAccounts(chosen);
   const what = tool === undefined ? 'server' : 'tool';
   throw new ToolcribError(
     'invalid_setup',
     `No ${what} "${printable(which).slice(0, 160)}" is pinned or held; see: toolcrib pins list`,
   );
+}
+
+/** The name of a tool, and for whom it is pinned or held where that is not everybody. */
+export function nameOf({ server, tool, accounts }: Omit<HeldDefinition, 'digest'>): string {
+  return printable(`${server}.${tool}${accounts.length > 0 ? ` for ${accounts.join(', ')}` : ''}`);
+}
+
+/** A definition that is held, for all accounts that it is held for. */
+export interface HeldDefinition extends PinTool {
+  readonly accounts: readonly string[];
+  readonly digest: string;
+}
+
+/** What is held among some pins: the same definition once, whatever is pinned beside it. */
+export function heldDefinitions(pins: readonly ChosenPin[]): readonly HeldDefinition[] {
+  const found = new Map<string, HeldDefinition>();
+  for (const { server, tool, accounts, held } of pins) {
+    if (!held) continue;
+    const key = JSON.stringify([server, tool, held.digest]);
+    const all = [...(found.get(key)?.accounts ?? []), ...accounts];
+    found.set(key, { server, tool, accounts: all, digest: held.digest });
+  }
+  return [...found.values()];
+}
+
+function withAccounts(pins: readonly Pin[]): readonly ChosenPin[] {
+  const groups = new Map<string, ChosenPin>();
+  for (const pin of pins) {
+    const { server, tool, account, pinned, held } = pin;
+    // Without an account is apart: it is everybody else.
+    const key = JSON.stringify([server, tool, account === '', pinned?.digest, pinned?.by, held?.digest]);
+    const accounts = account === '' ? [] : [...(groups.get(key)?.accounts ?? []), account];
+    groups.set(key, { ...(groups.get(key) ?? pin), accounts });
+  }
+  return [...groups.values()];
 }
 
 /** How a pin stands, in words. */

@@ -5,7 +5,7 @@ import type { Pin } from '../../store/pin.ts';
 import { lookUp, type DeploymentFlags } from '../deployment.ts';
 import { formatJson, formatTime, printable } from '../table.ts';
 import { escapeUnseen } from '../../base/escape-unseen.ts';
-import { choosePins, stateOf } from './choose.ts';
+import { choosePins, nameOf, stateOf, type ChosenPin } from './choose.ts';
 
 /** `toolcrib pins diff`: what is held, and what of it differs from what is pinned. */
 export async function diffPins(which: string | undefined, flags: DeploymentFlags): Promise<void> {
@@ -26,10 +26,10 @@ export async function diffPins(which: string | undefined, flags: DeploymentFlags
 }
 
 /** A pin for a person: what differs, line by line and with nothing invisible, and what deserves a look. */
-export function describePin(pin: Pin, all: readonly Pin[]): string {
-  const { server, tool, pinned, held } = pin;
+export function describePin(pin: ChosenPin, all: readonly Pin[]): string {
+  const { pinned, held } = pin;
   const since = formatTime(held?.at ?? pinned?.at);
-  const lines = [`${printable(`${server}.${tool}`)}  ${stateOf(pin)} since ${since}`];
+  const lines = [`${nameOf(pin)}  ${stateOf(pin)} since ${since}`];
   lines.push(...comparisonOf(pin).flatMap(linesOf));
   lines.push(
     ...findingsOf(pin, all).map(
@@ -41,12 +41,13 @@ export function describePin(pin: Pin, all: readonly Pin[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-function factsOf(pin: Pin, all: readonly Pin[]): object {
-  const { server, tool, pinned, held } = pin;
+function factsOf(pin: ChosenPin, all: readonly Pin[]): object {
+  const { server, tool, accounts, pinned, held } = pin;
   const shown = held ?? pinned;
   return {
     server,
     tool,
+    accounts,
     state: stateOf(pin),
     digest: shown?.digest,
     differences: comparisonOf(pin),

@@ -1,7 +1,6 @@
-import type { Pin } from '../../store/pin.ts';
 import { lookUp, type DeploymentFlags } from '../deployment.ts';
 import { formatJson, formatTable, formatTime } from '../table.ts';
-import { choosePins, stateOf } from './choose.ts';
+import { choosePins, stateOf, type ChosenPin } from './choose.ts';
 
 /** `toolcrib pins list`: the tools of other servers whose definitions are pinned or held. */
 export async function listPins(which: string | undefined, flags: DeploymentFlags): Promise<void> {
@@ -13,19 +12,30 @@ export async function listPins(which: string | undefined, flags: DeploymentFlags
   const rows = pins.map((pin) => [
     pin.server,
     pin.tool,
+    shortList(pin.accounts),
     stateOf(pin),
     formatTime(pin.held?.at ?? pin.pinned?.at),
     pin.pinned?.by ?? (pin.pinned ? 'first use' : '-'),
   ]);
-  const headings = ['SERVER', 'TOOL', 'STATE', 'SINCE', 'APPROVED BY'];
+  const headings = ['SERVER', 'TOOL', 'ACCOUNT', 'STATE', 'SINCE', 'APPROVED BY'];
   process.stdout.write(formatTable(headings, rows, 'No tool of another server was seen yet.'));
 }
 
-function factsOf(pin: Pin): object {
-  const { server, tool, pinned, held } = pin;
+// The rest is in the JSON.
+const MAX_NAMED = 3;
+
+function shortList(accounts: readonly string[]): string {
+  if (accounts.length === 0) return '-';
+  const more = accounts.length - MAX_NAMED;
+  return `${accounts.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+function factsOf(pin: ChosenPin): object {
+  const { server, tool, accounts, pinned, held } = pin;
   return {
     server,
     tool,
+    accounts,
     state: stateOf(pin),
     ...(pinned && { pinned: { digest: pinned.digest, at: pinned.at, by: pinned.by ?? null } }),
     ...(held && { held: { digest: held.digest, at: held.at } }),

@@ -2,7 +2,7 @@ import type { UpstreamEntry } from '../../config/servers.ts';
 
 /** What a gateway signs in to an upstream with, for some callers. */
 export interface Account {
-  /** The same for callers who share it, and different for all others. */
+  /** The tenant that it is for; empty where all callers share it. */
   readonly key: string;
   /** What the record calls it; `undefined` where there is no credential. */
   readonly name: string | undefined;

@@ -15,9 +15,11 @@ const ALL_HINTS: readonly Hint[] = ['readOnlyHint', 'destructiveHint', 'idempote
 export function upstreamSource(upstream: Upstream, entry: UpstreamEntry): ToolSource {
   const present = createPresenting(entry);
   const listsFor = (caller: Caller): Awaitable<UpstreamLists> => listsOf(upstream.catalogOf(caller));
+  const toolsFor = (caller: Caller): Awaitable<Presented> =>
+    andThen(listsFor(caller), ({ tools }) => present(tools, upstream.accountOf(caller)));
   return {
-    list: (caller) => andThen(listsFor(caller), ({ tools }) => present(tools).list),
-    find: (name, caller) => andThen(listsFor(caller), ({ tools }) => present(tools).byName.get(name)),
+    list: (caller) => andThen(toolsFor(caller), ({ list }) => list),
+    find: (name, caller) => andThen(toolsFor(caller), ({ byName }) => byName.get(name)),
     call: (call) => upstream.call(call),
     watch: (listener) => upstream.watch(listener),
     follow: (uri, caller) => upstream.follow(uri, caller),
@@ -25,7 +27,10 @@ export function upstreamSource(upstream: Upstream, entry: UpstreamEntry): ToolSo
       list: (caller) => andThen(listsFor(caller), ({ resources }) => resources),
       templates: (caller) => andThen(listsFor(caller), ({ templates }) => templates),
       find: (uri, caller) =>
-        andThen(listsFor(caller), (lists) => findResource(uri, lists) ?? findApp(uri, present(lists.tools))),
+        andThen(
+          listsFor(caller),
+          (lists) => findResource(uri, lists) ?? andThen(toolsFor(caller), (tools) => findApp(uri, tools)),
+        ),
     },
     prompts: {
       list: (caller) => andThen(listsFor(caller), ({ prompts }) => prompts),
@@ -42,19 +47,24 @@ interface Presented {
   readonly byName: ReadonlyMap<string, Tool>;
 }
 
-function createPresenting(entry: UpstreamEntry): (tools: readonly Tool[]) => Presented {
+type Presenting = (tools: readonly Tool[], account: string | undefined) => Presented;
+
+// What one account is listed is never what another one is, however alike, so the tools alone are the key.
+function createPresenting(entry: UpstreamEntry): Presenting {
   const known = new WeakMap<readonly Tool[], Presented>();
   const shown = new WeakMap<Tool, Tool>();
   const isLetThrough = createFilter(entry);
-  const show = (tool: Tool): Tool => {
+  const show = (tool: Tool, account: string | undefined): Tool => {
     let made = shown.get(tool);
-    if (!made) shown.set(tool, (made = governed(tool, entry)));
+    if (!made) shown.set(tool, (made = governed(tool, entry, account)));
     return made;
   };
-  return (tools) => {
+  return (tools, account) => {
     let presented = known.get(tools);
     if (!presented) {
-      const list = Object.freeze(tools.filter(({ name }) => isLetThrough(name)).map(show));
+      const list = Object.freeze(
+        tools.filter(({ name }) => isLetThrough(name)).map((tool) => show(tool, account)),
+      );
       presented = {
         list,
         byName: new Map(list.map((tool) => [tool.name, tool])),
@@ -72,9 +82,13 @@ function createFilter({ tools, deny }: UpstreamEntry): (name: string) => boolean
   return (name) => allowed.some((fits) => fits(name)) && !denied.some((fits) => fits(name));
 }
 
-function governed(tool: Tool, { trust, describe }: UpstreamEntry): Tool {
+function governed(tool: Tool, { trust, describe }: UpstreamEntry, account: string | undefined): Tool {
   const description = Object.hasOwn(describe, tool.name) ? describe[tool.name]! : tool.description;
-  return changeTool(tool, { description, ...(trust === 'untrusted' && { assumedHints: ALL_HINTS }) });
+  return changeTool(tool, {
+    description,
+    ...(account !== undefined && { account }),
+    ...(trust === 'untrusted' && { assumedHints: ALL_HINTS }),
+  });
 }
 
 function findResource(uri: string, { resources, templates }: UpstreamLists): FoundResource | undefined {

@@ -86,6 +86,11 @@ export class Upstream {
     return account && this.#catalog(account);
   }
 
+  /** The tenant whose own account a caller uses; `undefined` where all callers share one. */
+  accountOf({ tenant }: Caller): string | undefined {
+    return this.#accounts(tenant.id)?.key || undefined;
+  }
+
   /** Passes a call on, in the words of the upstream, over a connection that is the caller's to use. */
   call(call: Call): Awaitable<Result> {
     const account = this.#accounts(call.caller.tenant.id);

@@ -3,11 +3,18 @@ import type { Awaitable } from '../../base/awaitable.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { asAuthored, describeTool, type Tool } from '../../core/tool.ts';
-import type { NamedPlace } from '../../core/tool-names.ts';
 import type { Log } from '../../observe/log.ts';
 import { OPERATOR_CHAIN } from '../../store/journal/chain.ts';
 import type { Entry } from '../../store/store.ts';
-import type { ListedDefinition, PinDigests, PinPlace, Pins, SeenDefinition } from '../../store/pin.ts';
+import type {
+  ListedDefinition,
+  PinDigests,
+  PinLister,
+  PinPlace,
+  Pins,
+  PinTool,
+  SeenDefinition,
+} from '../../store/pin.ts';
 import { scanDefinition } from './scan.ts';
 
 /** What a book is made of. */
@@ -30,7 +37,7 @@ export interface PinRule {
 export type Verdict = 'admitted' | 'held' | 'unknown';
 
 // A server that invents tools or definitions without end must fill neither the disk nor the record.
-const MAX_PER_SERVER = 5_000;
+const MAX_PER_ACCOUNT = 5_000;
 const MAX_BYTES = 262_144;
 const MAX_LISTING_BYTES = 8 * 1_048_576;
 const QUIET_MS = 10_000;
@@ -67,62 +74,63 @@ export class PinBook {
     return () => void this.#listeners.delete(own);
   }
 
-  /** Whether tools of a server are pinned, so that its first listing is over. */
-  isKnown(server: string): boolean {
-    return this.#known.has(server);
+  /** Whether tools of a server are pinned for an account, so that its first listing is over. */
+  isKnown({ server, account }: PinLister): boolean {
+    return (
+      this.#known.has(listerKey({ server, account })) || this.#known.has(listerKey({ server, account: '' }))
+    );
   }
 
-  /** Pins the first listing of a server as a whole; does nothing for a server that is known. */
-  async introduce(server: string, tools: readonly Tool[]): Promise<void> {
+  /** Pins the first listing of a server to an account as a whole; does nothing where it is known. */
+  async introduce(lister: PinLister, tools: readonly Tool[]): Promise<void> {
     try {
       if (!this.#isLoaded) await this.#load();
-      if (this.#known.has(server)) return;
+      if (this.isKnown(lister)) return;
       const at = this.#parts.clock.now();
       const listing = this.#fitting(
-        server,
+        lister,
         tools.map((tool) => listedOf(tool, at)),
       );
       if (listing.length === 0) return;
-      await this.#parts.pins.pinListing(server, listing);
+      await this.#parts.pins.pinListing(lister, listing);
       await this.#load();
       for (const { tool, ...seen } of listing) {
-        const place = { server, tool };
+        const place = { ...lister, tool };
         if (this.#pins.get(keyOf(place))?.pinned === seen.digest)
           this.#warn(place, seen, 'The definition of a new tool deserves a look');
       }
     } catch (cause) {
       const what = 'The first listing of a server could not be pinned, so its tools are held.';
-      this.#parts.log('error', what, { server, cause });
+      this.#parts.log('error', what, { ...lister, cause });
     }
   }
 
   // What is too much is held, like anything else that comes after the first listing.
-  #fitting(server: string, listing: readonly ListedDefinition[]): readonly ListedDefinition[] {
+  #fitting(lister: PinLister, listing: readonly ListedDefinition[]): readonly ListedDefinition[] {
     let room = MAX_LISTING_BYTES;
     return listing.filter(({ tool, ...seen }, at) => {
-      if (at >= MAX_PER_SERVER || this.#isTooMuch({ server, tool }, seen)) return false;
+      if (at >= MAX_PER_ACCOUNT || this.#isTooMuch({ ...lister, tool }, seen)) return false;
       room -= Buffer.byteLength(seen.definition);
       return room >= 0;
     });
   }
 
   /** Whether the definition of a tool is the pinned one; what is new is pinned or held as the mode says. */
-  judge(tool: Tool, { source: server, name }: NamedPlace, rule: PinRule): Awaitable<Verdict> {
-    if (!this.#isLoaded) return this.#judgeLater(tool, { source: server, name }, rule);
-    const place = { server, tool: name };
-    const pin = this.#pins.get(keyOf(place));
+  judge(tool: Tool, place: PinPlace, rule: PinRule): Awaitable<Verdict> {
+    if (!this.#isLoaded) return this.#judgeLater(tool, place, rule);
+    const pin = this.#find(place);
     let digest = this.#digests.get(tool);
-    if (digest === undefined) this.#digests.set(tool, (digest = digestOf(definitionOf(tool, name))));
+    if (digest === undefined) this.#digests.set(tool, (digest = digestOf(definitionOf(tool, place.tool))));
     if (pin?.pinned === digest) return 'admitted';
-    const seen = { digest, definition: definitionOf(tool, name), at: this.#parts.clock.now() };
+    const seen = { digest, definition: definitionOf(tool, place.tool), at: this.#parts.clock.now() };
     if (this.#isTooMuch(place, seen)) return 'held';
     if (pin?.pinned !== undefined || rule.mode === 'approve') return this.#hold(place, seen, rule);
     if (rule.isNamed) return this.#pinFirst(place, seen);
     // What comes after the first listing is new; without a first listing nothing can be said.
-    return this.#known.has(server) ? this.#hold(place, seen, rule) : 'unknown';
+    return this.isKnown(place) ? this.#hold(place, seen, rule) : 'unknown';
   }
 
-  async #judgeLater(tool: Tool, place: NamedPlace, rule: PinRule): Promise<Verdict> {
+  async #judgeLater(tool: Tool, place: PinPlace, rule: PinRule): Promise<Verdict> {
     try {
       await this.#load();
     } catch (cause) {
@@ -146,7 +154,7 @@ export class PinBook {
 
   async #hold(place: PinPlace, seen: SeenDefinition, { isRecorded }: PinRule): Promise<Verdict> {
     const key = keyOf(place);
-    const pin = this.#pins.get(key);
+    const pin = this.#find(place);
     const now = this.#parts.clock.now();
     if (pin?.held === seen.digest) return 'held';
     // One that changes all the time is looked at again later, so that the newest one can be approved.
@@ -154,6 +162,7 @@ export class PinBook {
     this.#quietUntil.set(key, now + QUIET_MS);
     const isNew = pin?.pinned === undefined;
     try {
+      if (await this.#isApproved(place, seen)) return 'admitted';
       const row = isRecorded ? this.#rowOf(place, seen, isNew) : undefined;
       const held = await this.#parts.pins.hold(place, seen, row);
       this.#set({ ...place, pinned: pin?.pinned, held: seen.digest, revision: 0 });
@@ -165,6 +174,14 @@ export class PinBook {
       this.#quietUntil.delete(key);
       return this.#failed(place, cause);
     }
+  }
+
+  // What an operator approved as one account sees it is the same thing as another one sees it.
+  async #isApproved(place: PinPlace, { digest }: SeenDefinition): Promise<boolean> {
+    if (place.account === '') return false;
+    const pin = await this.#parts.pins.pinApproved(place, digest);
+    if (pin) this.#set({ ...place, pinned: digest, held: undefined, revision: 0 });
+    return pin !== undefined;
   }
 
   #failed(place: PinPlace, cause: unknown): Verdict {
@@ -180,23 +197,34 @@ export class PinBook {
 
   #isTooMuch(place: PinPlace, seen: SeenDefinition): boolean {
     const isLarge = Buffer.byteLength(seen.definition) > MAX_BYTES;
-    const isMany = !this.#pins.has(keyOf(place)) && (this.#counts.get(place.server) ?? 0) >= MAX_PER_SERVER;
+    const isMany =
+      !this.#pins.has(keyOf(place)) && (this.#counts.get(listerKey(place)) ?? 0) >= MAX_PER_ACCOUNT;
     if (!isLarge && !isMany) return false;
     const now = this.#parts.clock.now();
     if ((this.#quietUntil.get(place.server) ?? 0) <= now) {
       this.#quietUntil.set(place.server, now + QUIET_MS);
       const why = isLarge
         ? `it is larger than ${MAX_BYTES} bytes`
-        : `it has more than ${MAX_PER_SERVER} tools`;
+        : `it has more than ${MAX_PER_ACCOUNT} tools`;
       this.#parts.log('warn', `A tool of ${place.server} is held and cannot be approved: ${why}.`);
     }
     return true;
   }
 
-  #rowOf({ server, tool }: PinPlace, { digest }: SeenDefinition, isNew: boolean): Entry {
+  #rowOf({ server, account, tool }: PinPlace, { digest }: SeenDefinition, isNew: boolean): Entry {
     const did = isNew ? 'new tool held' : 'changed tool held';
     const at = new Date(this.#parts.clock.now()).toISOString();
-    const body = JSON.stringify({ kind: 'operator', at, by: 'toolcrib', did, server, tool, digest });
+    const whose = account !== '' && { account };
+    const body = JSON.stringify({
+      kind: 'operator',
+      at,
+      by: 'toolcrib',
+      did,
+      server,
+      ...whose,
+      tool,
+      digest,
+    });
     return { chain: OPERATOR_CHAIN, body };
   }
 
@@ -216,10 +244,13 @@ export class PinBook {
     const changed = await this.#parts.pins.changed(this.#revision);
     let isOther = false;
     for (const pin of changed) {
-      const known = this.#pins.get(keyOf(pin));
+      const known = this.#find(pin);
       const isDismissed = known?.held !== undefined && pin.held === undefined;
       // No verdict was reached about what was not known.
-      isOther ||= known !== undefined && (known.pinned !== pin.pinned || isDismissed);
+      const isDecided = known !== undefined && (known.pinned !== pin.pinned || isDismissed);
+      // Somebody looked at it, so what comes next is worth a look at once.
+      if (isDecided) this.#quietUntil.delete(keyOf(pin));
+      isOther ||= isDecided;
       this.#set(pin);
       this.#revision = Math.max(this.#revision, pin.revision);
     }
@@ -242,9 +273,18 @@ export class PinBook {
 
   #set(pin: PinDigests): void {
     const key = keyOf(pin);
-    if (!this.#pins.has(key)) this.#counts.set(pin.server, (this.#counts.get(pin.server) ?? 0) + 1);
+    const lister = listerKey(pin);
+    if (!this.#pins.has(key)) this.#counts.set(lister, (this.#counts.get(lister) ?? 0) + 1);
     this.#pins.set(key, pin);
-    if (pin.pinned !== undefined) this.#known.add(pin.server);
+    if (pin.pinned !== undefined) this.#known.add(lister);
+  }
+
+  // What is pinned without an account counts for an account that has no pin of its own.
+  #find(place: PinPlace): PinDigests | undefined {
+    const own = this.#pins.get(keyOf(place));
+    if (own || place.account === '') return own;
+    const shared = this.#pins.get(keyOf({ ...place, account: '' }));
+    return shared && { ...shared, held: undefined };
   }
 }
 
@@ -266,14 +306,20 @@ function digestOf(definition: string): string {
 function factsOf(place: PinPlace, { digest, definition }: SeenDefinition) {
   const findings = scanDefinition(definition);
   const kinds = [...new Set(findings.map(({ kind }) => kind))].join(', ');
-  return { ...place, digest, findings: findings.length, ...(kinds !== '' && { kinds }) };
+  const { server, account, tool } = place;
+  const whose = account !== '' && { account };
+  return { server, ...whose, tool, digest, findings: findings.length, ...(kinds !== '' && { kinds }) };
 }
 
 // A name is chosen by the server, and somebody may paste the line into a shell.
-function nameFor({ server, tool }: PinPlace): string {
+function nameFor({ server, tool }: PinTool): string {
   return /^[\w.-]+$/.test(tool) ? `${server}.${tool}` : server;
 }
 
-function keyOf({ server, tool }: PinPlace): string {
-  return `${server}\n${tool}`;
+function keyOf(place: PinPlace): string {
+  return `${listerKey(place)}\n${place.tool}`;
+}
+
+function listerKey({ server, account }: PinLister): string {
+  return `${server}\n${account}`;
 }

@@ -151,6 +151,7 @@ describe('pin', () => {
       changed: (after) => store.pins.changed(after),
       pinListing: () => Promise.reject(new Error('disk')),
       pinFirst: (place, seen) => store.pins.pinFirst(place, seen),
+      pinApproved: (place, digest) => store.pins.pinApproved(place, digest),
       hold: (place, seen, row) => store.pins.hold(place, seen, row),
       approve: (place, approval, row) => store.pins.approve(place, approval, row),
       dismiss: (place, digest, row) => store.pins.dismiss(place, digest, row),
@@ -161,7 +162,7 @@ describe('pin', () => {
     ]);
     expect(await callable(source)).toEqual([]);
     expect(await store.pins.list()).toEqual([]);
-    pins.pinListing = (server, listing) => store.pins.pinListing(server, listing);
+    pins.pinListing = (lister, listing) => store.pins.pinListing(lister, listing);
     expect(await callable(source)).toEqual(['fetch', 'search']);
   });
 
@@ -315,6 +316,7 @@ describe('pin', () => {
       pinListing: disk,
       pinFirst: disk,
       dismiss: disk,
+      pinApproved: disk,
       hold: disk,
       approve: disk,
       watch: () => () => {},
@@ -325,7 +327,7 @@ describe('pin', () => {
     expect(await callable(source)).toEqual([]);
     pins.changed = () => [];
     expect(await callable(source)).toEqual([]);
-    pins.pinListing = (server, listing) => store.pins.pinListing(server, listing);
+    pins.pinListing = (lister, listing) => store.pins.pinListing(lister, listing);
     expect(await callable(source)).toEqual([]);
     pins.changed = (after) => store.pins.changed(after);
     expect(await callable(source)).toEqual(['web__search']);

@@ -4,6 +4,7 @@ import type { Caller } from '../../core/caller.ts';
 import type { Change, ToolSource } from '../../core/source.ts';
 import type { Stage } from '../../core/stage.ts';
 import type { Tool } from '../../core/tool.ts';
+import type { PinLister } from '../../store/pin.ts';
 import type { PinBook, Verdict } from './pin-book.ts';
 
 /** What is done with the definitions of a server: new ones wait, the first listing counts, or nothing is held. */
@@ -51,13 +52,14 @@ export function pin(
     const own = modeOf(place.source);
     if (own === 'off') return 'admitted';
     const isNamed = Object.hasOwn(named, place.source) && named[place.source]!.includes(place.name);
-    return andThen(book.judge(tool, place, { mode: own, isNamed, isRecorded }), (verdict) => {
+    const pinPlace = { ...listerOf(tool), tool: place.name };
+    return andThen(book.judge(tool, pinPlace, { mode: own, isNamed, isRecorded }), (verdict) => {
       if (verdict !== 'unknown') known.set(tool, { epoch, verdict });
       return verdict;
     });
   };
-  const isNew = ({ place }: Tool): boolean =>
-    place !== undefined && !book.isKnown(place.source) && modeOf(place.source) === 'first-use';
+  const isNew = (tool: Tool): boolean =>
+    tool.place !== undefined && !book.isKnown(listerOf(tool)) && modeOf(tool.place.source) === 'first-use';
   return { name: 'pin', wrapSource: (source) => pinnedSource(source, book, { judge, isNew }) };
 }
 
@@ -69,7 +71,7 @@ interface Known {
 
 interface Judging {
   readonly judge: (tool: Tool) => Awaitable<Verdict>;
-  /** Whether a tool is of a server whose first listing is yet to be pinned. */
+  /** Whether a tool is of a server whose first listing to its account is yet to be pinned. */
   readonly isNew: (tool: Tool) => boolean;
 }
 
@@ -115,9 +117,14 @@ function pinnedSource(source: ToolSource, book: PinBook, { judge, isNew }: Judgi
 }
 
 async function introduceAll(tools: readonly Tool[], book: PinBook): Promise<void> {
-  const servers = new Set(tools.map(({ place }) => place!.source));
+  // A list is that of one caller, so all tools of a server are of one account.
+  const listers = new Map(tools.map((tool) => [tool.place!.source, listerOf(tool)]));
   const of = (server: string): readonly Tool[] => tools.filter(({ place }) => place!.source === server);
-  await Promise.all([...servers].map((server) => book.introduce(server, of(server))));
+  await Promise.all(Array.from(listers, ([server, lister]) => book.introduce(lister, of(server))));
+}
+
+function listerOf({ place, account = '' }: Tool): PinLister {
+  return { server: place!.source, account };
 }
 
 function whole(verdicts: readonly Awaitable<Verdict>[]): Awaitable<readonly Verdict[]> {

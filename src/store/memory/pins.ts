@@ -3,8 +3,11 @@ import type {
   Pin,
   PinApproval,
   PinDigests,
+  PinLister,
+  PinnedDefinition,
   PinPlace,
   Pins,
+  PinTool,
   SeenDefinition,
 } from '../pin.ts';
 import type { Entry } from '../store.ts';
@@ -30,9 +33,10 @@ export class InMemoryPins implements Pins {
       .map(({ pinned, held, ...pin }) => ({ ...pin, pinned: pinned?.digest, held: held?.digest }));
   }
 
-  async pinListing(server: string, listing: readonly ListedDefinition[]): Promise<void> {
-    if (this.#all().some((pin) => pin.server === server && pin.pinned)) return;
-    for (const { tool, ...seen } of listing) this.#pinFirst({ server, tool }, seen);
+  async pinListing({ server, account }: PinLister, listing: readonly ListedDefinition[]): Promise<void> {
+    const counts = (pin: Pin): boolean => pin.account === account || pin.account === '';
+    if (this.#all().some((pin) => pin.server === server && counts(pin) && pin.pinned)) return;
+    for (const { tool, ...seen } of listing) this.#pinFirst({ server, account, tool }, seen);
     this.#tell();
   }
 
@@ -49,6 +53,17 @@ export class InMemoryPins implements Pins {
     return this.#put(place, { pinned: { ...seen, by: undefined }, held });
   }
 
+  // Older approvals do not count: a server could go back to what was replaced since.
+  async pinApproved(place: PinPlace, digest: string): Promise<Pin | undefined> {
+    const own = this.#find(place)?.pinned;
+    if (own?.digest === digest) return undefined;
+    const approved = this.#ofTool(place)
+      .flatMap(({ pinned }) => (pinned?.digest === digest && pinned.by !== undefined ? pinned : []))
+      .toSorted((a: PinnedDefinition, b: PinnedDefinition) => b.at - a.at)[0];
+    if (!approved || (own && own.at >= approved.at)) return undefined;
+    return this.#change(place, { pinned: approved, held: undefined });
+  }
+
   async hold(place: PinPlace, seen: SeenDefinition, row: Entry | undefined): Promise<Pin | undefined> {
     const known = this.#find(place);
     if (known?.held?.digest === seen.digest || known?.pinned?.digest === seen.digest) return undefined;
@@ -56,18 +71,23 @@ export class InMemoryPins implements Pins {
     return this.#change(place, { pinned: known?.pinned, held: seen });
   }
 
-  async approve(place: PinPlace, { digest, by, at }: PinApproval, row: Entry): Promise<Pin | undefined> {
-    const held = this.#find(place)?.held;
-    if (held?.digest !== digest) return undefined;
+  async approve(tool: PinTool, { digest, by, at }: PinApproval, row: Entry): Promise<readonly Pin[]> {
+    const waiting = this.#ofTool(tool).filter(({ held }) => held?.digest === digest);
+    if (waiting.length === 0) return [];
     this.#write(row);
-    return this.#change(place, { pinned: { ...held, at, by }, held: undefined });
+    const approved = waiting.map((pin) =>
+      this.#put(pin, { pinned: { ...pin.held!, at, by }, held: undefined }),
+    );
+    this.#tell();
+    return approved;
   }
 
-  async dismiss(place: PinPlace, digest: string, row: Entry): Promise<boolean> {
-    const known = this.#find(place);
-    if (known?.held?.digest !== digest) return false;
+  async dismiss(tool: PinTool, digest: string, row: Entry): Promise<boolean> {
+    const waiting = this.#ofTool(tool).filter(({ held }) => held?.digest === digest);
+    if (waiting.length === 0) return false;
     this.#write(row);
-    this.#change(place, { pinned: known.pinned, held: undefined });
+    for (const pin of waiting) this.#put(pin, { pinned: pin.pinned, held: undefined });
+    this.#tell();
     return true;
   }
 
@@ -82,8 +102,14 @@ export class InMemoryPins implements Pins {
     return [...this.#pins.values()].toSorted(byPlace);
   }
 
+  #ofTool({ server, tool }: PinTool): readonly Pin[] {
+    return this.#all().filter((pin) => pin.server === server && pin.tool === tool);
+  }
+
+  // What is pinned without an account is where the pin of an account begins.
   #find(place: PinPlace): Pin | undefined {
-    return this.#pins.get(keyOf(place));
+    const shared = this.#pins.get(keyOf({ ...place, account: '' }));
+    return this.#pins.get(keyOf(place)) ?? (shared && { ...shared, ...place, held: undefined });
   }
 
   #change(place: PinPlace, state: Pick<Pin, 'pinned' | 'held'>): Pin {
@@ -96,15 +122,15 @@ export class InMemoryPins implements Pins {
     for (const listener of this.#listeners) listener();
   }
 
-  #put({ server, tool }: PinPlace, state: Pick<Pin, 'pinned' | 'held'>): Pin {
-    const pin: Pin = { server, tool, ...state, revision: ++this.#revision };
+  #put({ server, account, tool }: PinPlace, state: Pick<Pin, 'pinned' | 'held'>): Pin {
+    const pin: Pin = { server, account, tool, ...state, revision: ++this.#revision };
     this.#pins.set(keyOf(pin), pin);
     return pin;
   }
 }
 
-function keyOf({ server, tool }: PinPlace): string {
-  return `${server}\n${tool}`;
+function keyOf({ server, account, tool }: PinPlace): string {
+  return `${server}\n${tool}\n${account}`;
 }
 
 function byPlace(a: PinPlace, b: PinPlace): number {

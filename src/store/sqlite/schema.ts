@@ -5,7 +5,7 @@ import type { SqliteDatabase } from './database.ts';
 type Step = (db: Kysely<unknown>) => Promise<void>;
 
 // Forward only: a released step is never changed; add a new one.
-const steps: readonly Step[] = [firstTables, approvalTable, shareTables, pinTable];
+const steps: readonly Step[] = [firstTables, approvalTable, shareTables, pinTable, pinsByAccount];
 
 /** The version of the current schema. */
 export const schemaVersion = steps.length;
@@ -134,6 +134,23 @@ async function pinTable({ schema }: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('pins_key', ['server', 'tool'])
     .execute();
   await schema.createIndex('pins_revision').on('pins').column('revision').execute();
+}
+
+// What was pinned for a server counts for each account until that has pins of its own.
+async function pinsByAccount(db: Kysely<unknown>): Promise<void> {
+  const { sql } = await import('kysely');
+  const columns = `digest, definition, at, pinned_by, held_digest, held_definition, held_at, revision`;
+  for (const statement of [
+    'drop index pins_revision',
+    'alter table pins rename to pins_of_servers',
+    `create table pins (server text not null, account text not null, tool text not null, digest text,
+     definition text, at integer, pinned_by text, held_digest text, held_definition text, held_at integer,
+     revision integer not null, primary key (server, tool, account))`,
+    `insert into pins (server, account, tool, ${columns}) select server, '', tool, ${columns} from pins_of_servers`,
+    'drop table pins_of_servers',
+    'create index pins_revision on pins (revision)',
+  ])
+    await sql.raw(statement).execute(db);
 }
 
 const SHARED = [

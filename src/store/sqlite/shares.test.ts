@@ -46,6 +46,27 @@ test.each([1, 2])(
   },
 );
 
+test('C4 pins of before accounts had their own count for every account after an update', async () => {
+  const folder = createStoreFolder();
+  await (await folder.open()).close();
+  folder.inside((db) => {
+    db.run('drop table pins');
+    db.run(`create table pins (server text not null, tool text not null, digest text, definition text, at integer,
+      pinned_by text, held_digest text, held_definition text, held_at integer, revision integer not null,
+      constraint pins_key primary key (server, tool))`);
+    db.run('create index pins_revision on pins (revision)');
+    db.run(`insert into pins values ('web', 'search', 'one', '{}', 5, 'ada', 'two', '{"v":2}', 6, 3)`);
+    db.run('pragma user_version = 4');
+  });
+  const { pins } = await folder.open();
+  const place = { server: 'web', account: '', tool: 'search' };
+  const pinned = { digest: 'one', definition: '{}', at: 5, by: 'ada' };
+  const held = { digest: 'two', definition: '{"v":2}', at: 6 };
+  expect(await pins.list()).toEqual([{ ...place, pinned, held, revision: 3 }]);
+  const first = await pins.pinFirst({ ...place, account: 'acme' }, held);
+  expect(first).toMatchObject({ account: 'acme', pinned, held: undefined });
+});
+
 test('A8 what is counted for callers and tenants is what there is, whatever was put, changed, removed or ran out', async () => {
   const folder = createStoreFolder();
   const { journal, reservations, memory, close } = await folder.open();

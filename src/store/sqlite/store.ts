@@ -138,28 +138,29 @@ function createPins(
   return {
     list: () => ask('listPins'),
     changed: (after) => ask('changedPins', after),
-    pinListing: (server, listing) =>
+    pinListing: (lister, listing) =>
       askBody(
-        { share: `pins of ${server}`, bytes: listing.reduce((sum, one) => sum + bytesOf(one), 0) },
+        { share: `pins of ${lister.server}`, bytes: listing.reduce((sum, one) => sum + bytesOf(one), 0) },
         'pinListing',
-        server,
+        lister,
         listing,
       ),
     pinFirst: (place, seen) =>
       askBody({ share: `pins of ${place.server}`, bytes: bytesOf(seen) }, 'pinFirst', place, seen),
+    pinApproved: (place, digest) => ask('pinApproved', place, digest),
     hold: (place, seen, row) =>
       client.ask({ name: 'holdPin', args: [place, seen], ...(row && { row }) }, bytesOf(seen)),
-    async approve(place, approval, row) {
-      const pin = await client.ask<ReturnType<Operations['approvePin']>>({
+    async approve(tool, approval, row) {
+      const approved = await client.ask<ReturnType<Operations['approvePin']>>({
         name: 'approvePin',
-        args: [place, approval],
+        args: [tool, approval],
         row,
       });
-      if (pin) tell();
-      return pin;
+      if (approved) tell();
+      return approved ?? [];
     },
-    async dismiss(place, digest, row) {
-      const isDone = await client.ask<true | undefined>({ name: 'dismissPin', args: [place, digest], row });
+    async dismiss(tool, digest, row) {
+      const isDone = await client.ask<true | undefined>({ name: 'dismissPin', args: [tool, digest], row });
       if (isDone) tell();
       return isDone === true;
     },
