@@ -24,7 +24,7 @@ export type { HostStageOptions, HostStageParts, HostStages } from './host/tools/
 // Who decides
 export type { Decision, DecisionRequest, GrantScope, OnToolCall } from './stages/approve/decision.ts';
 export { Grants, type Grant, type GrantRequest } from './stages/approve/grants.ts';
-export type { Verdict } from './stages/approve/safety-mode.ts';
+export type { Verdict } from './stages/approve/which-calls.ts';
 
 // The record
 export { openFileJournal, type FileJournal } from './store/journal/file-journal.ts';

@@ -153,8 +153,8 @@ export function recordingSource(...tools: readonly Tool<never>[]): RecordingSour
 
 /** A call of a tool by the local caller, as a stage gets it; what matters to the test is handed in. */
 export function createTestCall(tool: Tool, parts: Partial<Omit<ToolCall, 'kind' | 'tool'>> = {}): ToolCall {
-  const { arguments: args = {}, ...given } = parts;
-  return makeCall({ kind: 'tool', tool, arguments: args }, { caller: localCaller, ...given });
+  const { arguments: args = {}, longIntegers, ...given } = parts;
+  return makeCall({ kind: 'tool', tool, arguments: args, longIntegers }, { caller: localCaller, ...given });
 }
 
 /** A clock that stands still until it is told to move on. */

@@ -10,6 +10,7 @@ import {
   type ConfigInput,
   type Gateway,
 } from '../src/gateway.ts';
+import type { OnToolCall } from '../src/stages.ts';
 import type { Prompt, Resource, ResourceTemplate, Tool } from '../src/index.ts';
 import { createApiKey, hashKey } from '../src/node.ts';
 import { readJournal } from '../src/store/journal/reader.ts';
@@ -56,6 +57,8 @@ export interface CribSetup {
   readonly files?: Readonly<Record<string, string>>;
   /** Whether files with tools are watched. */
   readonly watch?: boolean;
+  /** Asks a person about calls. */
+  readonly onToolCall?: OnToolCall;
   /** What the environment holds when the configuration is read. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -260,6 +263,7 @@ class OpenCrib implements Crib {
       version: '1.2.3',
       storeWorker: isInMemory ? undefined : startBuiltWorker(),
       watch: this.#setup.watch ?? false,
+      ...(this.#setup.onToolCall && { onToolCall: this.#setup.onToolCall }),
       log: (level, message, facts) => this.logged.push({ level, message, facts }),
     });
     const listening = await this.gateway.listen();

@@ -69,6 +69,7 @@ async function checkLoaded(loaded: LoadedConfig, { connect }: CheckFlags): Promi
     const complaints = [
       ...problems,
       ...placeProblems(loaded),
+      ...aboutPerson(loaded),
       ...ready.warnings,
       ...reachComplaints(loaded, modules.problems),
       ...modules.problems
@@ -89,6 +90,14 @@ async function checkLoaded(loaded: LoadedConfig, { connect }: CheckFlags): Promi
 async function connections(loaded: LoadedConfig): Promise<Complaint[]> {
   const { tryConnections } = await import('./try-connections.ts');
   return tryConnections(loaded, (text) => process.stderr.write(`${text}\n`));
+}
+
+// A file may be meant for a program that can ask; this one cannot.
+function aboutPerson({ config: { stages }, complain }: LoadedConfig): Complaint[] {
+  if (stages.approve === false || stages.approve.mode !== 'person') return [];
+  const message = 'lets calls wait for a person, whom only a program of your own can ask';
+  const remedy = 'serve it with createGateway and onToolCall, or set it to "operator"';
+  return [complain(['stages', 'approve', 'mode'], { message, remedy, severity: 'warning' })];
 }
 
 function aboutModule(

@@ -109,7 +109,8 @@ async function fromConfig(file: string): Promise<CollectedTools> {
   return withConfiguredTools(loaded, async ({ registry, problems }) => {
     const asking = loaded.config.stages.approve;
     // Of all stages, only this one changes how a tool is listed, and for all callers alike.
-    const listed = withStages(registry, asking === false ? [] : [approve(asking)]);
+    const isListed = asking !== false && asking.mode === 'argument';
+    const listed = withStages(registry, isListed ? [approve(asking)] : []);
     return { tools: (await listed.list(localCaller)).map(describeTool), problems };
   });
 }

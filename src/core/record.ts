@@ -1,4 +1,5 @@
 import type { ErrorCode } from '../base/errors.ts';
+import type { Call } from './call.ts';
 import type { Caller } from './caller.ts';
 import type { Reservation } from './memory/memory.ts';
 
@@ -9,6 +10,8 @@ export const processName = `${process.pid}.${crypto.randomUUID().slice(-12)}`;
 export interface Witness {
   /** What goes on record about the arguments: worked out the first time, and kept. */
   look(): string;
+  /** Looks at what a person made of the call: that is what runs. */
+  lookAgain(changed: Call): void;
   /** Puts on record that the call is under way; it has an intent from then on. */
   intend(): Promise<void>;
 }

@@ -6,12 +6,14 @@ import { endsWithin } from '../base/within.ts';
 import { ToolcribError } from '../base/errors.ts';
 import type { Log } from '../observe/log.ts';
 import { readFamily } from '../observe/metrics.ts';
+import type { OnToolCall } from '../stages/approve/decision.ts';
+import type { Grants } from '../stages/approve/grants.ts';
 import { createServer, type Server } from '../server/create-server.ts';
 import { listen, type Listening } from '../server/http/node-http.ts';
 import { OPERATOR_CHAIN } from '../store/journal/chain.ts';
 import type { Config } from './settings/config.ts';
 import { CurrentSource } from './current-source.ts';
-import { createGeneration, type Generation } from './generation.ts';
+import { createGeneration, type Generation, type GenerationOptions } from './generation.ts';
 import { createLasting, type Lasting } from './lasting.ts';
 import type { LoadedConfig } from './settings/load-config.ts';
 import { openLog } from './open-log.ts';
@@ -28,6 +30,8 @@ export interface GatewayOptions {
   readonly version: string;
   /** Whether tool files are watched for changes. */
   readonly watch?: boolean;
+  /** Asks a person about calls, where `stages.approve.mode` is `person`. */
+  readonly onToolCall?: OnToolCall;
   /** Where the log goes; standard error unless set. */
   readonly log?: Log;
   /** A thread for the store that was started earlier (`startStoreWorker`). */
@@ -42,6 +46,8 @@ export interface Gateway {
   readonly isReady: boolean;
   /** The names of all tools, whether or not a caller may see them. */
   readonly tools: readonly string[];
+  /** What a person allowed for a while, by `onToolCall`. */
+  readonly grants: Grants;
   /** Starts listening. */
   listen(): Promise<Listening>;
   /**
@@ -75,9 +81,9 @@ export async function createGateway(loaded: LoadedConfig, options: GatewayOption
   const lasting = createLasting(opened, log, live);
   let first: Generation | undefined;
   try {
-    const { version, watch = false } = options;
-    first = await createGeneration(loaded, { lasting, version, watch });
-    const gateway = new RunningGateway(first, lasting, { version, watch });
+    const { version, watch = false, onToolCall } = options;
+    first = await createGeneration(loaded, { lasting, version, watch, onToolCall });
+    const gateway = new RunningGateway(first, lasting, { version, watch, onToolCall });
     void gateway.note('start');
     return gateway;
   } catch (error) {
@@ -100,10 +106,12 @@ const LAST_WORDS_MS = 2_000;
 // How often to check whether the last call of a replaced configuration has ended.
 const RETIRE_MS = 50;
 
+type RunOptions = Pick<GenerationOptions, 'version' | 'watch' | 'onToolCall'>;
+
 class RunningGateway implements Gateway {
   readonly server: Server;
   readonly #lasting: Lasting;
-  readonly #options: { readonly version: string; readonly watch: boolean };
+  readonly #options: RunOptions;
   readonly #source: CurrentSource;
   /** The settings the listening server was started with. */
   readonly #started: Settings;
@@ -115,7 +123,7 @@ class RunningGateway implements Gateway {
   readonly #stop = new AbortController();
   #reloading: Promise<void> = Promise.resolve();
 
-  constructor(first: Generation, lasting: Lasting, options: { version: string; watch: boolean }) {
+  constructor(first: Generation, lasting: Lasting, options: RunOptions) {
     this.#started = fixedSettings(first);
     this.#generation = first;
     this.#lasting = lasting;
@@ -132,6 +140,10 @@ class RunningGateway implements Gateway {
 
   get isReady(): boolean {
     return !this.#stop.signal.aborted && this.#lasting.store.journal.isReady;
+  }
+
+  get grants(): Grants {
+    return this.#lasting.grants;
   }
 
   get tools(): readonly string[] {

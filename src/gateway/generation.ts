@@ -1,7 +1,9 @@
 import { ToolRegistry } from '../core/registry.ts';
 import { withStages } from '../core/stage.ts';
 import type { ToolSource } from '../core/source.ts';
+import type { Tool } from '../core/tool.ts';
 import { createAccess, type Access } from '../stages/access/authorize.ts';
+import type { OnToolCall } from '../stages/approve/decision.ts';
 import { complaintError } from '../config/complaint.ts';
 import type { Lasting } from './lasting.ts';
 import { createStandardStages, type StandardStages } from './standard-stages.ts';
@@ -33,6 +35,8 @@ export interface GenerationOptions {
   readonly version: string;
   /** Whether files are watched for changes. */
   readonly watch: boolean;
+  /** Asks a person about calls, where `stages.approve.mode` is `person`. */
+  readonly onToolCall?: OnToolCall | undefined;
   /** The previous generation: its sign-in is kept if unchanged, and so are the tools of files that are now broken. */
   readonly before?: Generation | undefined;
   /** Aborted when the server stops; then the generation is refused. */
@@ -80,23 +84,22 @@ export async function createGeneration(
     signal?.throwIfAborted();
     if (config.mcpServers) upstreams = (await lasting.upstreams()).serve(config, registry, version);
     // Last, because it changes state that outlives generations.
-    const stages = await createStandardStages(config, lasting, access);
+    const stages = await createStandardStages(config, lasting, {
+      access,
+      onToolCall: options.onToolCall,
+      toolsOf: async (server, caller) => ofServer(server, await behind.list(caller)),
+    });
     behind = withStages(upstreams?.source ?? registry, stages.inOrder);
-    return {
-      loaded,
-      registry,
-      stages,
-      modules,
-      source: behind,
-      authentication,
-      stopWatching,
-      close,
-    };
+    return { loaded, registry, stages, modules, source: behind, authentication, stopWatching, close };
   } catch (error) {
     if (authentication !== before?.authentication) authentication?.signIn.close();
     await close();
     throw error;
   }
+}
+
+function ofServer(server: string | undefined, tools: readonly Tool[]): readonly Tool[] {
+  return tools.filter(({ place }) => place?.source === server);
 }
 
 async function loadModules(

@@ -4,6 +4,7 @@ import type { Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
 import type { Secrets } from '../observe/secrets.ts';
 import { Accounts } from '../stages/limits/accounts.ts';
+import { Grants } from '../stages/approve/grants.ts';
 import { Breakers } from '../stages/limits/breakers.ts';
 import { Buckets } from '../stages/limits/buckets.ts';
 import { RunningKeys } from '../stages/idempotency.ts';
@@ -26,6 +27,8 @@ export interface Lasting extends OpenedStore {
   readonly breakers: Breakers;
   readonly results: ResultCache;
   readonly running: RunningKeys;
+  /** What a person at hand allowed for a while. */
+  readonly grants: Grants;
   /** The other servers, once there are any. */
   upstreams(): Promise<Upstreams>;
   /** Closes what needs closing. */
@@ -54,6 +57,7 @@ export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Las
     breakers: new Breakers(),
     results: new ResultCache(),
     running: new RunningKeys(),
+    grants: new Grants(systemClock),
     upstreams: () => (upstreams ??= loadUpstreams()),
     close: async () => (await upstreams)?.close(),
     pins: new PinBook({ pins: opened.store.pins, log }),

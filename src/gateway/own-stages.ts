@@ -3,6 +3,7 @@ import type { Stage } from '../core/stage.ts';
 import { stderrLog, type Log } from '../observe/log.ts';
 import { Secrets } from '../observe/secrets.ts';
 import { createAccess } from '../stages/access/authorize.ts';
+import type { OnToolCall } from '../stages/approve/decision.ts';
 import type { Store } from '../store/store.ts';
 import { createLasting } from './lasting.ts';
 import { newSecret, openStore } from './open-store.ts';
@@ -15,6 +16,8 @@ export interface StandardStageOptions extends Pick<ConfigInput, 'access' | 'stag
   readonly store?: Store;
   /** Keys the digests of arguments in the record; new for every process unless set. */
   readonly digestKey?: string;
+  /** Asks a person about calls, where `stages.approve.mode` is `person`. */
+  readonly onToolCall?: OnToolCall;
   readonly log?: Log;
   /** Secrets that must not appear in a result. */
   readonly secrets?: readonly string[];
@@ -23,6 +26,7 @@ export interface StandardStageOptions extends Pick<ConfigInput, 'access' | 'stag
 /** The stages of `toolcrib serve` in their order, for a program of your own: put them in front of a source. */
 export async function standardStages(options: StandardStageOptions = {}): Promise<readonly Stage[]> {
   const { store, digestKey = newSecret(), log = stderrLog, secrets = [], access, stages = {} } = options;
+  const { onToolCall } = options;
   const checked = configSchema.safeParse(
     { store: { url: 'memory:' }, stages, ...(access && { access }) },
     { jitless: true },
@@ -38,8 +42,8 @@ export async function standardStages(options: StandardStageOptions = {}): Promis
     : await openStore({ config, folder: '.' }, log);
   const live = new Secrets();
   for (const secret of secrets) live.add(secret);
-  const rules = config.access && (await createAccess(config.access));
-  return (await createStandardStages(config, createLasting(opened, log, live), rules)).inOrder;
+  const parts = { access: config.access && (await createAccess(config.access)), onToolCall };
+  return (await createStandardStages(config, createLasting(opened, log, live), parts)).inOrder;
 }
 
 function describe({

@@ -5,7 +5,8 @@ import { permit } from '../core/essentials/permit.ts';
 import type { Call } from '../core/call.ts';
 import type { Next, Stage } from '../core/stage.ts';
 import { validateInputWithin, validateOutputWithin } from '../core/essentials/validate.ts';
-import { approve } from '../stages/approve/approve.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { approve, type ApproveParts } from '../stages/approve/approve.ts';
 import { audit, type AuditStage } from '../stages/record/audit.ts';
 import type { Access } from '../stages/access/authorize.ts';
 import { cache } from '../stages/cache/cache.ts';
@@ -38,11 +39,16 @@ export interface StandardStages {
   readonly policyVersion: string;
 }
 
+/** What a configuration does not say. */
+export interface StageParts extends Pick<ApproveParts, 'onToolCall' | 'toolsOf'> {
+  readonly access?: Access | undefined;
+}
+
 /** Makes the stages a configuration switches on. */
 export async function createStandardStages(
   config: Config,
   lasting: Lasting,
-  access: Access | undefined,
+  { access, onToolCall, toolsOf }: StageParts,
 ): Promise<StandardStages> {
   const { stages } = config;
   const policyVersion = digest([config.access ?? null, stages]).slice(0, 12);
@@ -52,30 +58,24 @@ export async function createStandardStages(
   const { clock, buckets, slots, breakers, results, running, store } = lasting;
   const limits = timeLimits(stages.timeout === false ? LONGEST : stages.timeout, lasting);
   const checking = { ...limits, msFor: (tool?: string) => Math.min(CHECK_MS, limits.msFor(tool)) };
+  const checks = [
+    stages.sanitizeInput && sanitizeInput(stages.sanitizeInput),
+    validateInputWithin(checking),
+    permit(checking),
+    access?.byCondition,
+  ].filter(isOn);
   const inOrder = [
     trace,
     stages.metrics && metrics(stages.metrics, { metrics: lasting.metrics, clock }),
     record?.audit ?? countCalls(unrecorded),
     stages.rateLimit && rateLimit(stages.rateLimit, { clock, buckets, quotas: store.quotas }),
     access?.byName,
-    stages.sanitizeInput && sanitizeInput(stages.sanitizeInput),
-    validateInputWithin(checking),
-    permit(checking),
-    access?.byCondition,
+    ...checks,
     // A key is taken with the intent, so without a record there are no keys.
     stages.idempotency &&
       record &&
       idempotency(stages.idempotency, { reservations: store.reservations, clock, running }),
-    approve(stages.approve === false ? ONLY_ASKERS : stages.approve, {
-      approvals: store.approvals,
-      clock,
-      onAsked: ({ id, tool, tenant, caller }) =>
-        lasting.log('info', `A call waits to be approved as ${id}; see: toolcrib approvals list`, {
-          tool,
-          tenant,
-          caller,
-        }),
-    }),
+    createApprove(config, lasting, { onToolCall, toolsOf, checks }),
     stages.cache && cache(stages.cache, { policyVersion, clock, results }),
     validateOutputWithin(checking, config.server.onInvalidOutput),
     stages.sanitize && sanitize(stages.sanitize, { secrets: lasting.live }),
@@ -92,9 +92,40 @@ export async function createStandardStages(
     }),
     // Last, so that all others see definitions as they are.
     config.mcpServers && cleanDefinitions(lasting.live),
-  ].filter((stage) => stage !== undefined && stage !== false);
+  ].filter(isOn);
   const { refuse = nothing, flush = nothing, close = nothing } = record?.audit ?? {};
   return { inOrder, refuse, flush, close, tally: record?.audit ?? unrecorded, policyVersion };
+}
+
+function isOn(stage: Stage | false | undefined): stage is Stage {
+  return stage !== undefined && stage !== false;
+}
+
+function createApprove(
+  { stages: { approve: asking } }: Config,
+  { store, clock, grants, log }: Lasting,
+  parts: Pick<ApproveParts, 'onToolCall' | 'toolsOf' | 'checks'>,
+): Stage {
+  const isPerson = asking !== false && asking.mode === 'person';
+  // Either of the two alone would leave people unasked without a word.
+  if (isPerson !== (parts.onToolCall !== undefined)) {
+    const text = isPerson
+      ? 'stages.approve.mode is "person", and nobody can be asked: give onToolCall to createGateway in a program of your own, or set the mode to "operator".'
+      : 'onToolCall is given, and would never be called: set stages.approve.mode to "person".';
+    throw new ToolcribError('invalid_setup', text);
+  }
+  return approve(asking === false ? ONLY_ASKERS : asking, {
+    ...parts,
+    approvals: store.approvals,
+    grants,
+    clock,
+    onAsked: ({ id, tool, tenant, caller }) =>
+      log('info', `A call waits to be approved as ${id}; see: toolcrib approvals list`, {
+        tool,
+        tenant,
+        caller,
+      }),
+  });
 }
 
 // Tools that ask by themselves are asked here, before anything is reserved or written.

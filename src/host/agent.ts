@@ -7,7 +7,7 @@ import type { Client } from '../client/client.ts';
 import type { ConnectionState } from '../client/state.ts';
 import type { Decision, DecisionRequest, SafetyMode } from '../stages/approve/decision.ts';
 import type { Grants } from '../stages/approve/grants.ts';
-import type { Verdict } from '../stages/approve/safety-mode.ts';
+import type { Verdict } from '../stages/approve/which-calls.ts';
 import type { AgentConfig, AgentServer } from './agent-config.ts';
 
 /** A tool an agent may use, under the name its model knows, and where it comes from. */

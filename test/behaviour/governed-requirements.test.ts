@@ -235,7 +235,7 @@ async function stagesWithoutTimeout(clock: Clock): Promise<StandardStages> {
   const without = { ...config, stages: { ...config.stages, timeout: false as const } };
   const log = (): void => {};
   const lasting = createLasting(await openStore({ config: without, folder }, log), log, new Secrets());
-  return createStandardStages(without, { ...lasting, clock, deadlines: new Deadlines(clock) }, undefined);
+  return createStandardStages(without, { ...lasting, clock, deadlines: new Deadlines(clock) }, {});
 }
 
 test('no configuration sets a longer limit on time (000-41)', async () => {

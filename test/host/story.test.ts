@@ -130,6 +130,6 @@ test('three servers, and everything that can go wrong: the record tells the stor
   expect(story.slice(-3).toSorted()).toEqual(['modern is disabled', 'old is disabled', 'ours is disabled']);
   expect(rows.find(({ decision }) => decision === 'edit')).toMatchObject({ arguments: '{"seats":4}' });
   expect(rows.find(({ kind, tool }) => kind === 'intent' && tool === 'ours.book')).toMatchObject({
-    preview: '{"seats":40}',
+    preview: '{"seats":4}',
   });
 });

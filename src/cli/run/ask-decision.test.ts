@@ -4,10 +4,13 @@ import { askDecision } from './ask-decision.ts';
 
 const request: DecisionRequest = {
   id: 'call_1',
+  tenant: 'local',
+  caller: 'local',
   tool: 'write_page',
   server: 'notes',
   description: 'Writes a page.\nMore.',
   arguments: { title: 'Plan', body: 'new' },
+  exactArguments: '{"title":"Plan","body":"new"}',
   hints: { destructiveHint: true },
   isTrusted: false,
   previous: undefined,

@@ -24,7 +24,7 @@ export const stagesSection = z.strictObject({
   rateLimit: on(rateLimitOptions, 'Limits how often a caller may call.'),
   sanitizeInput: on(sanitizeInputOptions, 'Cleans arguments before they are checked.'),
   idempotency: on(idempotencyOptions, 'Runs a call that carries a key only once.'),
-  approve: off(approveOptions, 'Lets destructive tools run only when they are called with `confirmed`.'),
+  approve: off(approveOptions, 'Lets destructive tools run only when somebody agreed to the call.'),
   cache: on(cacheOptions, 'Keeps results of read-only tools that ask for it.'),
   sanitize: on(sanitizeOptions, 'Cleans results, takes secrets out of them and bounds their size.'),
   circuitBreak: on(circuitBreakOptions, 'Refuses calls of a tool that keeps failing, for a while.'),

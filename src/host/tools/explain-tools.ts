@@ -2,7 +2,7 @@ import { cleanText } from '../../observe/clean-text.ts';
 import type { ConnectionState } from '../../client/state.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { SafetyMode } from '../../stages/approve/decision.ts';
-import { verdictOn, type Verdict } from '../../stages/approve/safety-mode.ts';
+import { verdictOn, type Verdict } from '../../stages/approve/which-calls.ts';
 import type { AgentServerView, AvailableTool, ToolExplanation } from '../agent.ts';
 import { estimateTokens } from '../models/estimate-tokens.ts';
 import type { HeldBack } from './server-source.ts';

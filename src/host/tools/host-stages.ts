@@ -7,7 +7,7 @@ import { permit } from '../../core/essentials/permit.ts';
 import { validateInputWithin, validateOutputWithin } from '../../core/essentials/validate.ts';
 import type { Stage } from '../../core/stage.ts';
 import type { Secrets } from '../../observe/secrets.ts';
-import { decide, type DecideParts } from '../../stages/approve/decide.ts';
+import { approve, type ApproveParts } from '../../stages/approve/approve.ts';
 import type { SafetyMode } from '../../stages/approve/decision.ts';
 import { sanitize, type sanitizeOptions } from '../../stages/cleaning/sanitize.ts';
 import { circuitBreak, type circuitBreakOptions } from '../../stages/limits/circuit-break.ts';
@@ -30,7 +30,7 @@ export interface HostStageOptions {
 }
 
 /** What the stages work with. */
-export interface HostStageParts extends Pick<DecideParts, 'onToolCall' | 'grants' | 'toolsOf'> {
+export interface HostStageParts extends Pick<ApproveParts, 'onToolCall' | 'grants' | 'toolsOf'> {
   readonly modes: readonly SafetyMode[];
   readonly clock: Clock;
   readonly secrets: Secrets;
@@ -58,13 +58,15 @@ export function hostStages(options: HostStageOptions, parts: HostStageParts): Ho
   const checking = { msFor: () => CHECK_MS, deadlines };
   const record = recordStages(options, parts);
   const { waitSeconds } = options;
-  const decideOptions = { modes: [...modes], ...(waitSeconds !== undefined && { waitSeconds }) };
+  const checks = [validateInputWithin(checking), permit(checking)];
   const inOrder = [
     record?.audit,
     rateLimit(options.rateLimit, { clock }),
-    validateInputWithin(checking),
-    permit(checking),
-    decide(decideOptions, { onToolCall, clock, ...(grants && { grants }), ...(toolsOf && { toolsOf }) }),
+    ...checks,
+    approve(
+      { mode: 'person', when: [], safety: [...modes], ...(waitSeconds !== undefined && { waitSeconds }) },
+      { onToolCall, grants, toolsOf, checks, clock },
+    ),
     // What a server sends against its own promise is left out; its text stays.
     validateOutputWithin(checking, 'strip'),
     sanitize(options.sanitize, { secrets }),

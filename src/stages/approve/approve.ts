@@ -1,28 +1,30 @@
 import { z } from 'zod';
-import { isAbsent } from '../../core/absent-tool.ts';
+import { ToolcribError } from '../../base/errors.ts';
 import type { ToolCall } from '../../core/call.ts';
 import {
   askerOf,
   confirmationFor,
   consentArgument,
-  mayDestroy,
   offerConfirmation,
   withoutConsent,
 } from '../../core/authoring/confirmation.ts';
-import { compileGlob } from '../../base/glob.ts';
-import { ToolcribError } from '../../base/errors.ts';
+import type { CallRecord } from '../../core/record.ts';
 import type { Result } from '../../core/result.ts';
-import type { Stage } from '../../core/stage.ts';
-import { governedName, type Tool } from '../../core/tool.ts';
-import { OperatorQuestion, type ApproveParts } from './ask-operator.ts';
+import type { Next, Stage } from '../../core/stage.ts';
+import type { Tool } from '../../core/tool.ts';
+import { OperatorOutOfBand, type OperatorParts } from './ask-operator.ts';
+import type { Asker } from './consent.ts';
+import { runEdited, usualChecks } from './edited-call.ts';
+import { PersonAtHand, type PersonParts } from './person-at-hand.ts';
+import { safetyModes, whichCalls } from './which-calls.ts';
 
-/** Which tools need a confirmation, and how it is given. */
+/** Which calls somebody has to agree to, and how that somebody is reached. */
 export const approveOptions = z.strictObject({
   mode: z
-    .enum(['argument', 'operator'])
+    .enum(['argument', 'operator', 'person'])
     .default('argument')
     .describe(
-      'How consent is given: `argument` takes the word of the model, in the argument `confirmed`; `operator` waits for a person with `toolcrib approvals`.',
+      'Who agrees: `argument` takes the word of the model, in the argument `confirmed`; `operator` waits for somebody with `toolcrib approvals`; `person` lets the call wait for a person at hand, whom the program asks.',
     ),
   when: z
     .array(z.enum(['destructive']))
@@ -32,61 +34,140 @@ export const approveOptions = z.strictObject({
     .array(z.string().min(1))
     .default([])
     .describe('Names of further tools that ask; `*` stands for any characters.'),
+  safety: z
+    .array(z.enum(safetyModes))
+    .default([])
+    .describe(
+      'Further rules by name: `strict` asks for every tool, `balanced` for all that are not proven to be read-only, `restricted` refuses those instead, `autonomous` adds nothing. The strictest rule counts.',
+    ),
   expireMinutes: z
     .number()
     .min(1)
     .max(1_440)
     .default(5)
     .describe('With `operator`: how long a call waits to be decided, and what was decided for the call.'),
+  waitSeconds: z
+    .number()
+    .positive()
+    .max(86_400)
+    .default(300)
+    .describe('With `person`: how long a person is waited for; without an answer nothing is done.'),
 });
 
+/** What the stage needs to reach somebody. */
+export interface ApproveParts extends PersonParts, Partial<OperatorParts> {
+  /** The stages that arguments pass again when a person has changed them: those in front of this one. */
+  readonly checks?: readonly Stage[] | undefined;
+}
+
 /**
- * Lets a tool run only if it is called with `confirmed: true`; other calls get a description of what would be done. In
- * the mode `operator`, a person must approve exactly this call. Tools made with `requireConfirmation` are handled here
- * too, whatever the options say, so that nothing is reserved or written before the confirmation.
+ * Lets calls run only if somebody agreed: the model, by an argument, an operator, or a person at hand. Tools made with
+ * `requireConfirmation` are asked for here too, whatever the options say, so that nothing is reserved or written before
+ * the confirmation.
  */
-export function approve(options: z.input<typeof approveOptions> = {}, parts?: ApproveParts): Stage {
-  const { mode, when, tools, expireMinutes } = approveOptions.parse(options, { jitless: true });
-  const person = mode === 'operator' ? personOf(parts, expireMinutes * 60_000) : undefined;
-  const fits = tools.map(compileGlob);
-  const needsAsking = (tool: Tool): boolean =>
-    !isAbsent(tool) &&
-    ((when.includes('destructive') && mayDestroy(tool)) || fits.some((fit) => fit(governedName(tool))));
+export function approve(options: z.input<typeof approveOptions> = {}, parts: ApproveParts = {}): Stage {
+  const settings = approveOptions.parse(options, { jitless: true });
+  const verdictOn = whichCalls(settings);
+  const asker = askerFor(settings, parts);
+  const { checks = usualChecks } = parts;
+  const hasRules = [settings.when, settings.tools, settings.safety].some(({ length }) => length > 0);
   return {
     name: 'approve',
-    // The person is asked out of band, so nothing changes for callers.
-    ...(!person &&
-      (when.length > 0 || fits.length > 0) && {
+    // A person is asked apart from the call, so nothing changes for callers.
+    ...(!asker &&
+      hasRules && {
         viewOf: sameForAll,
-        expose: (tool: Tool) => (!askerOf(tool) && needsAsking(tool) ? offerConfirmation(tool) : tool),
+        expose: (tool: Tool) =>
+          !askerOf(tool) && verdictOn(tool) === 'ask' ? offerConfirmation(tool) : tool,
       }),
-    wrap(tool, last) {
-      const asker = askerOf(tool);
-      const isAskedFor = needsAsking(tool);
-      const next = person && isAskedFor ? person.before(tool, last) : last;
-      if (!asker && (person || !isAskedFor)) return next;
-      const argument = consentArgument(tool);
-      return (call) => {
-        // A call that an outer stage has confirmed is not asked again.
-        if (call.record.approval === undefined && call.arguments[argument] !== true) return ask(call, tool);
-        if (!person) call.record.approval = 'argument';
-        // A tool that asks by itself must see that it was confirmed.
-        return next(asker === 'tool' ? call : { ...call, arguments: withoutConsent(tool, call.arguments) });
-      };
+    wrap(tool, next) {
+      const verdict = verdictOn(tool);
+      if (verdict === 'refuse') return (call) => (isAgreedTo(call.record) ? next(call) : refuse(tool));
+      const isAsked = verdict === 'ask';
+      const agreed = asker && isAsked ? withConsent(next, asker, checks) : next;
+      return askerOf(tool) || (!asker && isAsked) ? withConfirmation(tool, agreed) : agreed;
     },
   };
 }
 
-function personOf(parts: ApproveParts | undefined, waitMs: number): OperatorQuestion {
-  if (parts) return new OperatorQuestion(parts, waitMs);
-  const text =
-    'approve with the mode "operator" needs somewhere to keep what is asked: { approvals: store.approvals }.';
-  throw new ToolcribError('invalid_setup', text);
+type Settings = z.output<typeof approveOptions>;
+
+function askerFor({ mode, expireMinutes, waitSeconds }: Settings, parts: ApproveParts): Asker | undefined {
+  switch (mode) {
+    case 'argument':
+      return undefined;
+    case 'person':
+      return new PersonAtHand(parts, waitSeconds * 1000);
+    case 'operator': {
+      const { approvals, clock, onAsked } = parts;
+      if (approvals) return new OperatorOutOfBand({ approvals, clock, onAsked }, expireMinutes * 60_000);
+      const text =
+        'approve with the mode "operator" needs somewhere to keep what is asked: { approvals: store.approvals }.';
+      throw new ToolcribError('invalid_setup', text);
+    }
+  }
 }
 
-function ask(call: ToolCall, tool: Tool): Result {
+// The word of the model comes before that of a person, who would else be asked about a call that does nothing.
+function withConfirmation(tool: Tool, next: Next): Next {
+  const argument = consentArgument(tool);
+  const isOwn = askerOf(tool) === 'tool';
+  return (call) => {
+    const { record } = call;
+    // A call that an outer stage has confirmed is not asked again.
+    if (record.approval === undefined && call.arguments[argument] !== true) return tellHow(call, tool);
+    record.approval ??= 'argument';
+    // A tool that asks by itself must see that it was confirmed.
+    return next(isOwn ? call : { ...call, arguments: withoutConsent(tool, call.arguments) });
+  };
+}
+
+function withConsent(next: Next, asker: Asker, checks: readonly Stage[]): Next {
+  return async (call) => {
+    const { record } = call;
+    // A call that a person agreed to further out is not asked about again.
+    if (isAgreedTo(record)) return next(call);
+    requireNoAnswersAhead(call);
+    const consent = await asker.ask(call);
+    // Recorded for a no as well, so that the record shows which decision it is about.
+    record.approval = consent.by;
+    if ('refusal' in consent) throw consent.refusal;
+    record.grant = consent.uses;
+    if (consent.edited) return runEdited(call, { arguments: consent.edited, checks, next });
+    const result = await next(call);
+    if (record.grant === undefined || record.hasIntent || result.kind === 'needs_input' || record.refusal)
+      return result;
+    throw new ToolcribError(
+      'invalid_setup',
+      'The approve stage needs the commit stage after it: commit is what uses up an approval before the tool runs.',
+    );
+  };
+}
+
+// Whether a person has agreed; the word of the model in an argument does not stand for one.
+function isAgreedTo({ approval }: CallRecord): boolean {
+  return approval !== undefined && approval !== 'argument';
+}
+
+// Whoever is asked is not shown these answers, and no question has been asked yet.
+function requireNoAnswersAhead({ tool, interview, record }: ToolCall): void {
+  if (!interview.hasAnswers || record.isResumed) return;
+  throw new ToolcribError(
+    'invalid_arguments',
+    `${tool.name} needs to be approved, so it takes no answers ahead of its questions: call it without inputResponses.`,
+  );
+}
+
+function tellHow(call: ToolCall, tool: Tool): Result {
   call.record.refusal = 'approval_required';
   return { kind: 'done', data: confirmationFor(tool, call.arguments) };
+}
+
+function refuse({ name }: Tool): never {
+  throw new ToolcribError(
+    'refused',
+    `Nothing was done: ${name} is not proven to be read-only, and only tools that are may run here. Go on without it.`,
+  );
 }
 
 function sameForAll(): string {

@@ -1,87 +1,73 @@
-import type { Approval, ApprovalRequest, Approvals } from '../../core/memory/approval.ts';
-import { givenOf, type ToolCall } from '../../core/call.ts';
+import type { Approval, ApprovalDecision, ApprovalRequest, Approvals } from '../../core/memory/approval.ts';
+import type { ToolCall } from '../../core/call.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { ownerOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import { withLongIntegers, writeExact } from '../../base/exact-json.ts';
-import type { Next } from '../../core/stage.ts';
 import { governedName, isDeclaredReadOnly, type Tool } from '../../core/tool.ts';
-import { isAgreedTo, subjectOf } from './subject.ts';
+import type { Asker, Consent } from './consent.ts';
+import { exactArguments, fingerprintOf } from './subject.ts';
 
-/** What asking a person needs. */
-export interface ApproveParts {
+/** What reaching an operator needs. */
+export interface OperatorParts {
   readonly approvals: Approvals;
-  readonly clock?: Clock;
+  readonly clock?: Clock | undefined;
   /** Called when a call starts to wait. */
-  readonly onAsked?: (approval: Approval) => void;
+  readonly onAsked?: ((approval: Approval) => void) | undefined;
 }
 
 // Nobody can approve what is too long to read.
 const MAX_ARGUMENTS = 20_000;
 
-/** Lets a call run once a person, outside any tool, has approved exactly this call; each approval is for one call. */
-export class OperatorQuestion {
-  readonly #parts: Required<ApproveParts>;
+/** Lets a call run once an operator, outside any tool, has approved exactly this call; an approval is for one call. */
+export class OperatorOutOfBand implements Asker {
+  readonly #approvals: Approvals;
+  readonly #clock: Clock;
+  readonly #onAsked: OperatorParts['onAsked'];
   readonly #waitMs: number;
 
-  constructor({ approvals, clock = systemClock, onAsked = () => {} }: ApproveParts, waitMs: number) {
-    this.#parts = { approvals, clock, onAsked };
+  constructor({ approvals, clock = systemClock, onAsked }: OperatorParts, waitMs: number) {
+    this.#approvals = approvals;
+    this.#clock = clock;
+    this.#onAsked = onAsked;
     this.#waitMs = waitMs;
   }
 
-  before(tool: Tool, next: Next): Next {
+  async ask(call: ToolCall): Promise<Consent> {
+    const { tool, record } = call;
     const isReading = isDeclaredReadOnly(tool);
-    return async (call) => {
-      const { record } = call;
-      // A call that an outer stage has confirmed is not asked again.
-      if (isAgreedTo(record)) return next(call);
-      const request = this.#requestOf(tool, call);
-      // A call that resumes after a question was approved before; a read-only call can simply be asked for again.
-      if (record.isResumed && !isReading) {
-        record.approval = await this.#parts.approvals.resume(request.owner, request.subject);
-        if (record.approval === undefined) throw notGoingOn(tool);
-        return next(call);
-      }
-      const approval = await this.#asked(tool, request);
-      // Recorded for refused attempts too, so that the record shows which decision they are about.
-      record.approval = approval.id;
-      const { id } = given(tool, approval);
-      // A read-only call has no intent that would use it up.
-      if (isReading && !(await this.#parts.approvals.use(id))) throw goneMeanwhile();
-      record.grant = id;
-      const result = await next(call);
-      if (isReading || record.hasIntent || result.kind === 'needs_input' || record.refusal) return result;
-      throw new ToolcribError(
-        'invalid_setup',
-        'The approve stage needs the commit stage after it: commit is what uses up an approval before the tool runs.',
-      );
-    };
+    const request = this.#requestOf(call);
+    // A call that resumes after a question was approved before; a read-only call can simply be asked for again.
+    if (record.isResumed && !isReading) {
+      const by = await this.#approvals.resume(request.owner, request.subject);
+      if (by === undefined) throw notGoingOn(tool);
+      return { by };
+    }
+    const approval = await this.#asked(tool, request);
+    const { id: by, decision } = approval;
+    if (!decision) return { by, refusal: waiting(tool, approval) };
+    if (!decision.isApproved) return { by, refusal: denied(tool, by, decision) };
+    if (!isReading) return { by, uses: by };
+    // A read-only call has no intent that would use it up.
+    return (await this.#approvals.use(by)) ? { by } : { by, refusal: goneMeanwhile() };
   }
 
   async #asked(tool: Tool, request: ApprovalRequest): Promise<Approval> {
-    const { approvals, onAsked } = this.#parts;
-    const asked = await approvals.ask(request);
+    const asked = await this.#approvals.ask(request);
     if (!asked) throw tooMany(tool);
-    if (asked.isNew) onAsked(asked.approval);
+    if (asked.isNew) this.#onAsked?.(asked.approval);
     return asked.approval;
   }
 
-  #requestOf(tool: Tool, call: ToolCall): ApprovalRequest {
-    const { caller, arguments: args, longIntegers, interview, record } = call;
-    // The person is not shown these answers, and no question has been asked yet.
-    if (interview.hasAnswers && !record.isResumed)
-      throw new ToolcribError(
-        'invalid_arguments',
-        `${tool.name} needs to be approved, so it takes no answers ahead of its questions: call it without inputResponses.`,
-      );
-    const subject = subjectOf(tool, givenOf(call));
-    const text = subject === undefined ? '' : writeExact(withLongIntegers(args, longIntegers ?? {}))!;
+  #requestOf(call: ToolCall): ApprovalRequest {
+    const { tool, caller } = call;
+    const subject = fingerprintOf(call);
+    const text = subject === undefined ? '' : exactArguments(call);
     if (subject === undefined || text.length > MAX_ARGUMENTS)
       throw new ToolcribError(
         'invalid_arguments',
         `${tool.name} needs to be approved, and these arguments cannot be shown to a person: send at most ${MAX_ARGUMENTS} characters of plain JSON.`,
       );
-    const createdAt = this.#parts.clock.now();
+    const createdAt = this.#clock.now();
     return {
       owner: ownerOf(caller),
       subject,
@@ -95,12 +81,6 @@ export class OperatorQuestion {
   }
 }
 
-function given(tool: Tool, approval: Approval): Approval {
-  if (!approval.decision) throw waiting(tool, approval);
-  if (!approval.decision.isApproved) throw denied(tool, approval);
-  return approval;
-}
-
 function waiting({ name }: Tool, { id, expiresAt }: Approval): ToolcribError {
   return new ToolcribError(
     'approval_required',
@@ -109,10 +89,10 @@ function waiting({ name }: Tool, { id, expiresAt }: Approval): ToolcribError {
   );
 }
 
-function denied({ name }: Tool, { id, decision }: Approval): ToolcribError {
+function denied({ name }: Tool, id: string, { expiresAt }: ApprovalDecision): ToolcribError {
   return new ToolcribError(
     'refused',
-    `Nothing was done: ${id}, this call of ${name}, was denied. Do not repeat it before ${timeOf(decision!.expiresAt)}, and ask the person you work for how to go on.`,
+    `Nothing was done: ${id}, this call of ${name}, was denied. Do not repeat it before ${timeOf(expiresAt)}, and ask the person you work for how to go on.`,
   );
 }
 

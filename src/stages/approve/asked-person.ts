@@ -5,6 +5,7 @@ import type { ToolCall } from '../../core/call.ts';
 import { ownerOf } from '../../core/caller.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Decision, DecisionRequest, OnToolCall } from './decision.ts';
+import { exactArguments, fingerprintOf } from './subject.ts';
 
 /** What a person said, in one form. */
 export type Answer =
@@ -103,20 +104,24 @@ export class AskedPerson {
 }
 
 function requestOf(
-  { tool, arguments: args, record }: ToolCall,
+  call: ToolCall,
   {
     previous,
     siblings,
   }: { readonly previous: ToolCall['arguments'] | undefined; readonly siblings: readonly Tool[] },
   signal: AbortSignal,
 ): DecisionRequest {
+  const { tool, arguments: args, caller, record } = call;
   return {
     id: record.id,
+    tenant: caller.tenant.id,
+    caller: caller.id,
     tool: tool.name,
     server: tool.place?.source,
     description: tool.description,
     // Copies: what is agreed to is what is sent, whatever becomes of what was shown.
     arguments: copyOf(args),
+    exactArguments: fingerprintOf(call) === undefined ? undefined : exactArguments(call),
     hints: tool.annotations ?? {},
     isTrusted: (tool.assumedHints ?? []).length === 0,
     previous: previous && copyOf(previous),

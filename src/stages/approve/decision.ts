@@ -11,6 +11,9 @@ export type SafetyMode = 'strict' | 'balanced' | 'restricted' | 'autonomous';
 export interface DecisionRequest {
   /** Names the call in the record. */
   readonly id: string;
+  /** Whose call it is. */
+  readonly tenant: string;
+  readonly caller: string;
   /** The tool, by the name the model knows. */
   readonly tool: string;
   /** The server it belongs to, by the operator's name for it; `undefined` for a tool of this process. */
@@ -18,6 +21,8 @@ export interface DecisionRequest {
   readonly description: string;
   /** The arguments that would be sent: checked, with defaults filled in. */
   readonly arguments: Readonly<Record<string, unknown>>;
+  /** The same to the letter, as JSON, with every digit of long numbers; `undefined` where they are no JSON. */
+  readonly exactArguments: string | undefined;
   readonly hints: ToolAnnotations;
   /** Whether the hints may be believed. */
   readonly isTrusted: boolean;

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { definitionDigest } from '../../core/definition-digest.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { GrantScope } from './decision.ts';
-import { subjectOf } from './subject.ts';
+import { fingerprintOf, type Subject } from './subject.ts';
 
 /** Something a person said yes to for a while. */
 export interface Grant {
@@ -25,8 +25,7 @@ export interface Grant {
 export interface GrantRequest {
   readonly owner: string;
   readonly scope: GrantScope;
-  readonly tool: Tool;
-  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly subject: Subject;
   /** With `server`: every tool it has now. */
   readonly siblings: readonly Tool[];
   readonly minutes: number | undefined;
@@ -35,7 +34,7 @@ export interface GrantRequest {
 interface Kept extends Omit<Grant, 'tools'> {
   /** By name: the definition that was agreed to. */
   readonly definitions: Map<string, string>;
-  readonly subject: string | undefined;
+  readonly fingerprint: string | undefined;
 }
 
 const DEFAULT_MINUTES = 60;
@@ -53,10 +52,11 @@ export class Grants {
   }
 
   /** Remembers a yes; it covers the tools as they are defined now. */
-  add({ owner, scope, tool, arguments: args, siblings, minutes }: GrantRequest): Grant | undefined {
-    const subject = scope === 'call' ? subjectOf(tool, args) : undefined;
+  add({ owner, scope, subject, siblings, minutes }: GrantRequest): Grant | undefined {
+    const { tool } = subject;
+    const fingerprint = scope === 'call' ? fingerprintOf(subject) : undefined;
     // Arguments that are no JSON cannot be known again.
-    if (scope === 'call' && subject === undefined) return undefined;
+    if (scope === 'call' && fingerprint === undefined) return undefined;
     const grantedAt = this.#clock.now();
     const server = tool.place?.source;
     const covered = scope === 'server' ? siblings.filter((other) => other.place?.source === server) : [];
@@ -65,11 +65,11 @@ export class Grants {
       scope,
       owner,
       server,
-      arguments: scope === 'call' ? args : undefined,
+      arguments: scope === 'call' ? subject.arguments : undefined,
       grantedAt,
       expiresAt: grantedAt + minutesOf(minutes) * 60_000,
       definitions: new Map([...covered, tool].map((one) => [one.name, definitionDigest(one)])),
-      subject,
+      fingerprint,
     };
     if (this.#kept.size >= MAX_GRANTS) this.#kept.delete(this.#kept.keys().next().value!);
     this.#kept.set(kept.id, kept);
@@ -77,13 +77,14 @@ export class Grants {
   }
 
   /** The grant that covers a call; a definition that is no longer what was agreed to ends its part of a grant. */
-  find(owner: string, tool: Tool, args: Readonly<Record<string, unknown>>): Grant | undefined {
+  find(owner: string, subject: Subject): Grant | undefined {
+    const { tool } = subject;
     this.#forgetExpired();
     this.review([tool]);
     for (const kept of this.#kept.values()) {
       if (kept.owner !== owner || kept.server !== tool.place?.source) continue;
       if (!kept.definitions.has(tool.name)) continue;
-      if (kept.scope !== 'call' || kept.subject === subjectOf(tool, args)) return shown(kept);
+      if (kept.scope !== 'call' || kept.fingerprint === fingerprintOf(subject)) return shown(kept);
     }
     return undefined;
   }
@@ -120,6 +121,6 @@ function minutesOf(minutes = DEFAULT_MINUTES): number {
   return Number.isFinite(minutes) && minutes > 0 ? Math.min(minutes, MAX_MINUTES) : DEFAULT_MINUTES;
 }
 
-function shown({ definitions, subject: _subject, ...grant }: Kept): Grant {
+function shown({ definitions, fingerprint: _fingerprint, ...grant }: Kept): Grant {
   return { ...grant, tools: [...definitions.keys()].toSorted() };
 }

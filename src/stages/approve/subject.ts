@@ -1,19 +1,24 @@
 import { digest } from '../../base/digest.ts';
+import { withLongIntegers, writeExact } from '../../base/exact-json.ts';
+import { givenOf, type ToolCall } from '../../core/call.ts';
 import { definitionDigest } from '../../core/definition-digest.ts';
-import type { CallRecord } from '../../core/record.ts';
-import { governedName, type Tool } from '../../core/tool.ts';
+import { governedName } from '../../core/tool.ts';
 import { jsonDigest } from '../json-digest.ts';
+
+/** What somebody is asked about: a tool and what it is given. */
+export type Subject = Pick<ToolCall, 'tool' | 'arguments' | 'longIntegers'>;
 
 /**
  * The fingerprint of what somebody agrees to: the tool, what it promises and the arguments; `undefined` where the
  * arguments are no JSON.
  */
-export function subjectOf(tool: Tool, given: unknown): string | undefined {
-  const fingerprint = jsonDigest(given);
-  return fingerprint && digest([governedName(tool), definitionDigest(tool), fingerprint]);
+export function fingerprintOf(subject: Subject): string | undefined {
+  const { tool } = subject;
+  const given = jsonDigest(givenOf(subject));
+  return given && digest([governedName(tool), definitionDigest(tool), given]);
 }
 
-/** Whether a person has agreed to a call at an outer stage; the word of the model in an argument is none. */
-export function isAgreedTo({ approval }: CallRecord): boolean {
-  return approval !== undefined && approval !== 'argument';
+/** The arguments to the letter, as JSON; only for a subject that has a fingerprint. */
+export function exactArguments({ arguments: args, longIntegers = {} }: Subject): string {
+  return writeExact(withLongIntegers(args, longIntegers))!;
 }

@@ -260,6 +260,10 @@ class Begun implements Witness {
     return (this.said ??= this.#recorder.said(this.call));
   }
 
+  lookAgain(changed: Call): void {
+    this.said = this.#recorder.said(changed);
+  }
+
   intend(): Promise<void> {
     const written = this.#recorder.intend(this);
     this.intent = written.catch(() => {});

@@ -2,12 +2,15 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { ToolcribError } from '../../base/errors.ts';
 import { absentTool } from '../../core/absent-tool.ts';
+import { requireConfirmation } from '../../core/authoring/confirmation.ts';
+import { localCaller } from '../../core/caller.ts';
 import { validateInput } from '../../core/essentials/validate.ts';
+import { Interview } from '../../core/interview.ts';
 import type { Result } from '../../core/result.ts';
 import { withStages } from '../../core/stage.ts';
 import { changeTool, defineTool, type Hint, type Tool, type ToolAnnotations } from '../../core/tool.ts';
 import { createFakeClock, createTestCall, recordingSource } from '../../testing.ts';
-import { decide, type decideOptions } from './decide.ts';
+import { approve, type approveOptions } from './approve.ts';
 import type { Decision, DecisionRequest, SafetyMode } from './decision.ts';
 import { Grants } from './grants.ts';
 
@@ -25,10 +28,12 @@ const feigned = toolOf('feigned', { readOnlyHint: true }, { assumedHints: HINTS 
 
 type Answer = Decision | undefined | ((request: DecisionRequest) => Decision | Promise<Decision>);
 
+const balanced: z.input<typeof approveOptions> = { mode: 'person', when: [], safety: ['balanced'] };
+
 /** A line with a person who gives these answers in turn, and what the person was asked and the tool was called with. */
 function lineOf(
   answers: readonly Answer[],
-  options: z.input<typeof decideOptions> = {},
+  options: z.input<typeof approveOptions> = {},
   tools: readonly Tool[] = [buy, look, feigned],
 ) {
   const clock = createFakeClock();
@@ -40,7 +45,7 @@ function lineOf(
     return typeof answer === 'function' ? answer(request) : (answer as Decision);
   };
   const parts = { onToolCall, grants, clock, toolsOf: () => tools };
-  const source = withStages(inside, [validateInput, decide(options, parts)]);
+  const source = withStages(inside, [validateInput, approve({ ...balanced, ...options }, parts)]);
   return {
     clock,
     grants,
@@ -48,6 +53,8 @@ function lineOf(
     ran: () => inside.calls.map((call) => 'arguments' in call && call.arguments),
     call: async (tool: Tool, args: Record<string, unknown> = { id: 'a' }): Promise<Result> =>
       source.call(createTestCall(tool, { arguments: args })),
+    send: async (tool: Tool, given: Parameters<typeof createTestCall>[1]): Promise<Result> =>
+      source.call(createTestCall(tool, given)),
     start: (tool: Tool, args: Record<string, unknown> = { id: 'a' }) => {
       const call = createTestCall(tool, { arguments: args });
       return { call, ended: Promise.resolve(source.call(call)) };
@@ -63,7 +70,9 @@ test('a person is shown the final arguments, the server and the hints before a c
       tool: 'buy',
       server: 'shop',
       description: 'Does buy.',
+      caller: 'local',
       arguments: { id: 'a', many: 1 },
+      exactArguments: '{"id":"a","many":1}',
       hints: {},
       isTrusted: true,
       previous: undefined,
@@ -93,7 +102,7 @@ const modes: readonly [SafetyMode, Record<'look' | 'feigned' | 'buy', 'runs' | '
 for (const [mode, expected] of modes)
   test(`in the mode ${mode} hints count only where they can be believed (001-52, 002-23, 003-13, 003-17, 004-22)`, async () => {
     for (const tool of [look, feigned, buy]) {
-      const { call, asked, ran } = lineOf(['allow'], { modes: [mode] });
+      const { call, asked, ran } = lineOf(['allow'], { safety: [mode] });
       const refusal = await call(tool).then(
         () => undefined,
         (error: unknown) => error,
@@ -106,7 +115,7 @@ for (const [mode, expected] of modes)
   });
 
 test('of several modes the strictest counts for each call', async () => {
-  const { call, asked } = lineOf(['allow', 'allow'], { modes: ['autonomous', 'strict', 'restricted'] });
+  const { call, asked } = lineOf(['allow', 'allow'], { safety: ['autonomous', 'strict', 'restricted'] });
   await call(look);
   expect(asked).toHaveLength(1);
   await expect(call(buy)).rejects.toMatchObject({ code: 'refused' });
@@ -114,7 +123,7 @@ test('of several modes the strictest counts for each call', async () => {
 
 test('where nobody can be asked, what needs a person is refused (003-14)', async () => {
   const inside = recordingSource(buy);
-  const source = withStages(inside, [decide()]);
+  const source = withStages(inside, [approve(balanced)]);
   await expect(source.call(createTestCall(buy, { arguments: { id: 'a' } }))).rejects.toMatchObject({
     code: 'refused',
     message: expect.stringContaining('nobody can be asked here') as string,
@@ -273,7 +282,9 @@ test('what one caller was granted is of no use to another', async () => {
   const line = lineOf([{ kind: 'allowAlways', scope: 'server' }, 'deny']);
   await line.call(buy);
   const [grant] = line.grants.list();
-  expect(line.grants.find(`${grant!.owner}2`, buy, { id: 'a', many: 1 })).toBeUndefined();
+  expect(
+    line.grants.find(`${grant!.owner}2`, { tool: buy, arguments: { id: 'a', many: 1 } }),
+  ).toBeUndefined();
 });
 
 test('what was granted for a server is of no use to another one that has the same tool', async () => {
@@ -281,7 +292,7 @@ test('what was granted for a server is of no use to another one that has the sam
   await line.call({ ...buy, place: { source: 'shop', name: 'buy' } });
   const [grant] = line.grants.list();
   const other = { ...buy, place: { source: 'other', name: 'buy' } };
-  expect(line.grants.find(grant!.owner, other, { id: 'a', many: 1 })).toBeUndefined();
+  expect(line.grants.find(grant!.owner, { tool: other, arguments: { id: 'a', many: 1 } })).toBeUndefined();
 });
 
 test('nobody is asked about a tool that is not there, nor about what was agreed to further out', async () => {
@@ -289,9 +300,64 @@ test('nobody is asked about a tool that is not there, nor about what was agreed 
   await expect(line.call(absentTool('none'))).rejects.toMatchObject({ code: 'unknown_tool' });
   const { call } = { call: createTestCall(buy, { arguments: { id: 'a' } }) };
   call.record.approval = 'apr_1';
-  const source = withStages(recordingSource(buy), [decide({ modes: ['restricted'] })]);
+  const source = withStages(recordingSource(buy), [approve({ ...balanced, safety: ['restricted'] })]);
   expect(await source.call(call)).toMatchObject({ kind: 'done' });
   expect(line.asked).toEqual([]);
+});
+
+test('"always" for a call tells long numbers apart by every digit, and shows them', async () => {
+  const line = lineOf([{ kind: 'allowAlways', scope: 'call' }, 'deny']);
+  const send = (digits: string): Promise<Result> =>
+    line.send(buy, { arguments: { id: 'a', many: Number(digits) }, longIntegers: { '/many': digits } });
+  await send('12345678901234567891');
+  await send('12345678901234567891');
+  expect(line.asked).toHaveLength(1);
+  await expect(send('12345678901234567892')).rejects.toMatchObject({ code: 'refused' });
+  expect(line.asked[1]!.exactArguments).toBe('{"id":"a","many":12345678901234567892}');
+});
+
+test('answers that come ahead of any question are not shown to the person, so they are refused', async () => {
+  const line = lineOf(['allow']);
+  const interview = new Interview(new Map([['to', 'EVIL']]));
+  await expect(line.send(buy, { arguments: { id: 'a' }, interview })).rejects.toMatchObject({
+    code: 'invalid_arguments',
+  });
+  expect([line.asked, line.ran()]).toEqual([[], []]);
+});
+
+test('a person is asked about a tool that asks the model itself only once the model has confirmed', async () => {
+  const wipe = changeTool(requireConfirmation(toolOf('wipe')), { place: { source: 'shop', name: 'wipe' } });
+  const line = lineOf(['deny'], {}, [wipe]);
+  expect(await line.call(wipe)).toMatchObject({ data: { status: 'confirmation_required' } });
+  expect(line.asked).toEqual([]);
+  await expect(line.call(wipe, { id: 'a', confirmed: true })).rejects.toMatchObject({ code: 'refused' });
+  expect(line.asked).toHaveLength(1);
+});
+
+test('of rules by kind, by name and by mode the strictest counts, whoever is asked', async () => {
+  const options: z.input<typeof approveOptions> = {
+    when: ['destructive'],
+    tools: ['*.look'],
+    safety: ['restricted'],
+  };
+  const line = lineOf(['deny'], options);
+  await expect(line.call(buy)).rejects.toThrow('not proven to be read-only');
+  expect(line.asked).toEqual([]);
+  await expect(line.call(look)).rejects.toThrow('denied this call of look');
+  const source = withStages(recordingSource(buy, look), [approve({ ...options, mode: 'argument' })]);
+  const asking = (await source.list(localCaller)).find(({ name }) => name === 'look');
+  expect(asking!.inputSchema.properties).toHaveProperty('confirmed');
+  await expect(async () => source.call(createTestCall(buy, { arguments: { id: 'a' } }))).rejects.toThrow(
+    'not proven to be read-only',
+  );
+});
+
+test('what a person agreed to further out is still on record as that behind a stage that asks the model', async () => {
+  const inside = withStages(recordingSource(buy), [approve()]);
+  const source = withStages(inside, [approve(balanced, { onToolCall: () => 'allow' })]);
+  const call = createTestCall(buy, { arguments: { id: 'a' } });
+  expect(await source.call(call)).toMatchObject({ kind: 'done' });
+  expect(call.record.approval).toBe('person');
 });
 
 // Lets everything run that only waits for a turn.
