@@ -115,7 +115,7 @@ test('in a conversation, Ctrl-C stops the answer and the call at its server; a s
   expect(model.seen).toHaveLength(2);
   await terminal.until('> ');
   terminal.type('\u0003');
-  expect(await terminal.exit).toBe(0);
+  expect(await terminal.exit).toBe(130);
 });
 
 test('Ctrl-C in a run for one question stops the call at its server, and the command ends with 130', async () => {

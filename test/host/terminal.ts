@@ -8,6 +8,8 @@ export interface Terminal {
   /** Everything shown up to a text, which must come after what was shown before. */
   until(text: string): Promise<string>;
   type(keys: string): void;
+  /** Everything shown so far. */
+  shown(): string;
   readonly exit: Promise<number | null>;
 }
 
@@ -45,6 +47,7 @@ export function atTerminal(args: readonly string[], env: Readonly<Record<string,
       within(LIMIT_MS, `"${text}"`, until(text)).catch((error: unknown) => {
         throw new Error(`${(error as Error).message} Shown: ${shown.slice(read)}`, { cause: error });
       }),
+    shown: () => shown,
     type: (keys) => void child.stdin.write(keys),
     exit: once(child, 'close').then(([code]) => code as number | null),
   };

@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as wait } from 'node:timers/promises';
+import { exitCodes } from './exit-codes.ts';
 
 /** Whether there is a person at a terminal who can be asked. */
 export function canAsk(): boolean {
@@ -10,6 +11,10 @@ export function canAsk(): boolean {
 export async function ask(question: string, signal?: AbortSignal): Promise<string | undefined> {
   if (!canAsk()) return undefined;
   const lines = createInterface({ input: process.stdin, output: process.stderr });
+  // Whoever reads keys gets Ctrl-C as one of them; it means the same as everywhere.
+  lines.on('SIGINT', () => {
+    if (!process.emit('SIGINT', 'SIGINT')) process.exit(exitCodes.interrupted);
+  });
   try {
     const ended = new Promise<undefined>((resolve) => void lines.once('close', () => resolve(undefined)));
     return await Promise.race([lines.question(question, signal ? { signal } : {}), ended]);

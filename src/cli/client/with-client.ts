@@ -3,7 +3,8 @@ import type { Client } from '../../client/client.ts';
 import { SignInNeeded } from '../../client/errors.ts';
 import { complain, withoutConcealed } from '../complain.ts';
 import { formatJson } from '../table.ts';
-import { exitCodeOf, exitCodes } from './exit-codes.ts';
+import { exitCodeOf } from './exit-codes.ts';
+import { watchInterrupts } from './interrupts.ts';
 import { questionHandlers } from './questions.ts';
 import type { Recorder } from './recording.ts';
 import { findTarget, openTarget, type Meant, type OpenOptions, type ServerFlags } from './target.ts';
@@ -21,33 +22,23 @@ export async function withClient(conversation: Conversation): Promise<void> {
   const { meant, options = {}, talk } = conversation;
   const { flags } = meant;
   let recorder: Recorder | undefined;
-  const stopping = new AbortController();
-  let isOpen = false;
-  const interrupt = (): void => {
-    // Nothing was asked yet, or the first Ctrl-C did not help.
-    if (!isOpen || stopping.signal.aborted) process.exit(exitCodes.interrupted);
-    stopping.abort();
-  };
-  // A process that exits ends the programs it started; one that a signal ends does not.
-  const terminate = (): void => process.exit(143);
-  const hangUp = (): void => process.exit(129);
-  process.on('SIGINT', interrupt).on('SIGTERM', terminate).on('SIGHUP', hangUp);
+  const interrupts = watchInterrupts();
   try {
     const handlers = questionHandlers();
     if (flags.record !== undefined) recorder = (await import('./recording.ts')).startRecording(flags.record);
     const traffic = recorder && { onMessage: recorder.onMessage };
     const client = await openTarget(await findTarget(meant), flags, { handlers, ...traffic, ...options });
-    isOpen = true;
     client.on('warning', complain);
     try {
-      await talk(client, stopping.signal);
+      await talk(client, interrupts.begin());
     } finally {
+      interrupts.end();
       await client.close();
     }
   } catch (error) {
     reportFailure(error, flags);
   } finally {
-    process.off('SIGINT', interrupt).off('SIGTERM', terminate).off('SIGHUP', hangUp);
+    interrupts.stop();
     recorder?.close();
   }
 }

@@ -8,6 +8,7 @@ import type { AgentRun, RunSink, RunUsage } from '../../host/loop/run-events.ts'
 import { Secrets } from '../../observe/secrets.ts';
 import { ask, canAsk } from '../client/ask.ts';
 import { exitCodes } from '../client/exit-codes.ts';
+import { watchInterrupts, type Interrupts } from '../client/interrupts.ts';
 import { reportFailure } from '../client/with-client.ts';
 import { complain, withoutConcealed } from '../complain.ts';
 import { packageVersion } from '../package-version.ts';
@@ -19,7 +20,6 @@ import { readAgents, type ReadAgent, type ReadAgentFlags } from './read-agents.t
 import { sumUsage, usageLine } from './run-line.ts';
 import { createRunView } from './run-view.ts';
 import { readUserModels, type UserModels } from './user-models.ts';
-import { watchInterrupts, type Interrupts } from './interrupts.ts';
 
 /** Options of `toolcrib run`. */
 export interface RunFlags extends ReadAgentFlags {

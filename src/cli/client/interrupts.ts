@@ -1,19 +1,28 @@
-import { exitCodes } from '../client/exit-codes.ts';
+import { exitCodes } from './exit-codes.ts';
 
 /** Ctrl-C: once it stops what is under way, twice it ends the program. */
 export interface Interrupts {
   /** Something begins that can be stopped. */
   begin(): AbortSignal;
+  /** It is over; Ctrl-C ends the program from here on. */
   end(): void;
   /** As if Ctrl-C was pressed. */
   cancel(): void;
   readonly stop: () => void;
 }
 
+// npm passes Ctrl-C on to a program that has had it from the terminal; nobody presses it twice as fast.
+const SAME_MS = 100;
+
 /** Listens for Ctrl-C and for the end of the terminal. */
 export function watchInterrupts(): Interrupts {
   let current: AbortController | undefined;
+  let lastAt = -Infinity;
   const cancel = (): void => {
+    const now = performance.now();
+    const isSame = now - lastAt < SAME_MS;
+    lastAt = now;
+    if (isSame) return;
     if (!current || current.signal.aborted) process.exit(exitCodes.interrupted);
     current.abort();
   };
@@ -23,6 +32,7 @@ export function watchInterrupts(): Interrupts {
   process.on('SIGINT', cancel).on('SIGTERM', terminate).on('SIGHUP', hangUp);
   return {
     begin() {
+      lastAt = -Infinity;
       current = new AbortController();
       return current.signal;
     },
