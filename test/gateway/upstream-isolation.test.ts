@@ -2,10 +2,11 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/index.ts';
-import { makeUp, said, serve, standard, type Got } from '../client/peers.ts';
+import { ECHO, makeUp, said, serve, standard, type Got } from '../client/peers.ts';
 import { openCrib, type Crib, type Holder } from '../gateway.ts';
 import { propertyRuns } from '../property-runs.ts';
 import type { Peer } from '../behaviour/peer.ts';
+import { answerHandshake } from './bridge.ts';
 import { scripted } from './upstream-programs.ts';
 
 const mix = defineTool(
@@ -19,11 +20,46 @@ const mix = defineTool(
       progress(step, steps, `${marker} ${step}`);
       await new Promise((resolve) => setTimeout(resolve, ms));
     }
-    return `${marker} ${steps}`;
+    return `${marker} ${steps}, served anybody`;
   },
 );
 
-const CELLS = ['lines_old', 'lines_new', 'web_old', 'web_new'];
+/** A server of 2025-11-25 that says with every answer whom it has heard in the same session. */
+async function remembering(): Promise<string> {
+  const sessions = new Map<string, Set<string>>();
+  const { url } = await makeUp((got) => {
+    const { body, request, response } = got;
+    const { marker, steps } = (body['params'] as { arguments?: { marker: string; steps: number } })
+      ?.arguments ?? { marker: '', steps: 0 };
+    switch (body['method']) {
+      case 'initialize': {
+        const id = `session-${sessions.size}`;
+        sessions.set(id, new Set());
+        response.setHeader('mcp-session-id', id);
+        return void answerHandshake(got);
+      }
+      case 'tools/list':
+        return got.reply({ tools: [{ ...ECHO, name: 'mix' }] });
+      case 'tools/call': {
+        const heard = sessions.get(String(request.headers['mcp-session-id']))!.add(marker);
+        const { progressToken } = (body['params'] as { _meta: { progressToken: unknown } })._meta;
+        const say = got.stream();
+        for (let progress = 1; progress <= steps; progress++)
+          say({
+            method: 'notifications/progress',
+            params: { progressToken, progress, message: `${marker} ${progress}` },
+          });
+        say({ id: body['id'], result: said(`${marker} ${steps}, served ${[...heard].join()}`) });
+        return void response.end();
+      }
+    }
+    if (!answerHandshake(got)) got.refuse(-32601, 'No such method.');
+  });
+  return url;
+}
+
+const CELLS = ['lines_old', 'lines_new', 'web_old', 'web_new', 'sessions'];
+const KEEPS_CALLERS = new Set(['lines_old', 'sessions']);
 
 /** One tool behind servers of both eras and over both transports. */
 async function openMixed(): Promise<Crib> {
@@ -36,14 +72,15 @@ async function openMixed(): Promise<Crib> {
         lines_new: { ...modern, args: [...modern.args, '2026-07-28'], tools: ['mix'] } as never,
         web_old: { url, protocol: '2025-11-25' },
         web_new: { url },
+        sessions: { url: await remembering(), protocol: '2025-11-25' },
       },
       stages: { rateLimit: false, concurrency: false, circuitBreak: false },
     },
   });
 }
 
-// Somebody of each tenant, and two who have the same name in different ones.
-const WHO = ['ada', 'cyn', 'other ada'] as const satisfies readonly Holder[];
+// Somebody of each tenant, a colleague, and two who have the same name in different ones.
+const WHO = ['ada', 'bob', 'cyn', 'other ada'] as const satisfies readonly Holder[];
 const markerOf = (who: number): string => `marker-of-${WHO[who]!.replaceAll(' ', '-')}-${who}`;
 
 interface Step {
@@ -65,7 +102,9 @@ async function perform(peer: Peer, { who, cell, ms, steps }: Step): Promise<void
   const result = await peer.result('tools/call', params, {
     onNotification: (message) => heard.push(message),
   });
-  expect(result['content']).toEqual([{ type: 'text', text: `${marker} ${steps}` }]);
+  // What keeps something of its callers has served nobody else.
+  const served = KEEPS_CALLERS.has(CELLS[cell]!) ? marker : 'anybody';
+  expect(result['content']).toEqual([{ type: 'text', text: `${marker} ${steps}, served ${served}` }]);
   if (steps > 0) expect(heard).not.toEqual([]);
   for (const message of heard)
     expect(message).toMatchObject({
@@ -101,6 +140,59 @@ test.each(['2026-07-28', '2025-11-25'])(
         if (other !== who) expect(peer.wire.heard.join('\n')).not.toContain(markerOf(other));
   },
 );
+
+const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
+/** A server of 2025-11-25 that gives every session the same name for its task. */
+async function tasking(): Promise<string> {
+  const results = new Map<string, string>();
+  let sessions = 0;
+  const task = { taskId: 'task-1', createdAt: '2026-01-01T00:00:00Z', ttl: 60_000, pollInterval: 50 };
+  const { url } = await makeUp((got) => {
+    const { body, request, response } = got;
+    const session = String(request.headers['mcp-session-id']);
+    switch (body['method']) {
+      case 'initialize':
+        response.setHeader('mcp-session-id', `session-${sessions++}`);
+        return void answerHandshake(got, { tasks: { requests: { tools: { call: {} } } } });
+      case 'tools/list':
+        return got.reply({ tools: [{ ...ECHO, execution: { taskSupport: 'required' } }] });
+      case 'tools/call':
+        results.set(session, (body['params'] as { arguments: { text: string } }).arguments.text);
+        return got.reply({ task: { ...task, status: 'working' } });
+      case 'tasks/get':
+        return got.reply({ ...task, status: 'completed' });
+      case 'tasks/result':
+        return got.reply(said(results.get(session) ?? 'nothing'));
+    }
+    if (!answerHandshake(got)) got.refuse(-32601, 'No such method.');
+  });
+  return url;
+}
+
+test('A9 tasks that a server gives the same id are kept apart, and an id leads nobody else anywhere', async () => {
+  const crib = await openCrib({
+    config: { mcpServers: { old: { url: await tasking(), protocol: '2025-11-25' } } },
+  });
+  const peers = await Promise.all(WHO.map((who) => crib.connect(who, { capabilities: TASKS })));
+  const ids = await Promise.all(
+    peers.map(async (peer, who) => {
+      const call = { name: 'echo', arguments: { text: markerOf(who) } };
+      return String((await peer.result('tools/call', call))['taskId']);
+    }),
+  );
+  expect(new Set(ids).size).toBe(WHO.length);
+  expect(ids).not.toContain('task-1');
+  for (const [who, peer] of peers.entries()) {
+    const own = async (): Promise<string> =>
+      JSON.stringify(await peer.result('tasks/get', { taskId: ids[who] }));
+    await expect.poll(own, { timeout: 5_000 }).toContain(markerOf(who));
+    for (const other of ids.keys())
+      if (other !== who) expect((await peer.error('tasks/get', { taskId: ids[other] })).code).toBe(-32602);
+    for (const other of WHO.keys())
+      if (other !== who) expect(peer.wire.heard.join('\n')).not.toContain(markerOf(other));
+  }
+});
 
 test('a program that keeps something of its callers is started for each of them', async () => {
   const crib = await openCrib({ config: { mcpServers: { desk: scripted('mixing') } } });
