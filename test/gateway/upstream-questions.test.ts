@@ -119,3 +119,26 @@ test.each(far)('calls that wait for people keep nobody from a server of %s', asy
   expect(await Promise.all(waiting)).toEqual(['red', 'red', 'red', 'red']);
   expect(await client.callTool('plain').text()).toBe('plain');
 });
+
+test('tasks of a server that are only followed keep nobody from it', async () => {
+  let release: () => void = () => {};
+  const released = new Promise<void>((resolve) => (release = resolve));
+  let begun = 0;
+  const slow = defineTool({ name: 'slow', description: 'Takes long.' }, async (_args, { detach }) => {
+    detach();
+    begun++;
+    await released;
+    return 'slow';
+  });
+  const plain = defineTool({ name: 'plain', description: 'Answers.' }, () => 'plain');
+  const entry = { url: await serve([slow, plain]), parallel: 1, timeoutSeconds: 5 };
+  const crib = await openCrib({ config: { mcpServers: { paint: entry } } });
+  const client = await open(crib.url, { headers: { authorization: `Bearer ${crib.keys.ada}` } });
+  const following = [1, 2, 3].map(() => client.callTool('slow').text());
+  await expect.poll(() => begun, { timeout: 4_000 }).toBe(3);
+  expect(await client.callTool('plain').text()).toBe('plain');
+  release();
+  expect(await Promise.all(following)).toEqual(['slow', 'slow', 'slow']);
+  // The places came back.
+  expect(await client.callTool('plain').text()).toBe('plain');
+});

@@ -25,7 +25,7 @@ const LONGEST_TASK_MS = 60 * 60_000;
 export interface RelayOptions {
   /** How long to wait for its first sign of life, where that is less than a call may take. */
   readonly withinMs?: number;
-  /** Told that the call waits for a person; what it returns is told that it goes on. */
+  /** Told that the call waits for a person or the end of a task; what it returns is told that it goes on. */
   readonly onWait?: () => () => void;
 }
 
@@ -142,11 +142,14 @@ export class RelayedCall {
       send,
       maxMs: voice.detach ? LONGEST_TASK_MS : timeouts.absoluteMs,
     });
+    const goOn = this.#how.onWait?.();
     try {
       return await handle.received();
     } catch (error) {
       if (cancellation.reason) handle.cancel().catch((cause: unknown) => this.#peer.warn(String(cause)));
       throw error;
+    } finally {
+      goOn?.();
     }
   }
 

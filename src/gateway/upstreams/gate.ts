@@ -4,6 +4,8 @@ import { ToolcribError } from '../../base/errors.ts';
 import { Overdue, within } from '../../base/within.ts';
 
 const MAX_WAITING = 1_000;
+// What waits for a person or follows a task asks little of the upstream, but not nothing.
+const MAX_OUTSIDE = 1_000;
 
 /** Lets only so many calls through at one time; others wait in line. */
 export class Gate {
@@ -11,6 +13,7 @@ export class Gate {
   readonly #waiting = new Set<() => void>();
   /** Less than none while calls that stepped out are back and their places are taken. */
   #free: number;
+  #outside = 0;
 
   constructor(places: number, upstream: string) {
     this.#free = places;
@@ -36,8 +39,17 @@ export class Gate {
     next();
   }
 
-  /** Takes a place at once, free or not: for a call that is under way already. */
+  /** Gives a place back for a while, unless too many have done so; says whether it did. */
+  stepOut(): boolean {
+    if (this.#outside >= MAX_OUTSIDE) return false;
+    this.#outside++;
+    this.leave();
+    return true;
+  }
+
+  /** Takes a place at once, free or not: for a call that stepped out. */
   comeBack(): void {
+    this.#outside--;
     this.#free--;
   }
 
@@ -70,23 +82,30 @@ export class Gate {
 export class Place {
   readonly #gate: Gate;
   #waits = 0;
+  #isOutside = false;
   #isLeft = false;
 
   constructor(gate: Gate) {
     this.#gate = gate;
   }
 
-  /** Gives it to others while the call waits for a person; what is returned ends that wait. */
+  /** Gives it to others while the call waits for a person or a task; what is returned ends that wait. */
   stepOut(): () => void {
-    if (this.#waits++ === 0 && !this.#isLeft) this.#gate.leave();
+    if (this.#waits++ === 0 && !this.#isLeft) this.#isOutside = this.#gate.stepOut();
     return () => {
-      if (--this.#waits === 0 && !this.#isLeft) this.#gate.comeBack();
+      if (--this.#waits === 0 && !this.#isLeft) this.#return();
     };
   }
 
   /** Gives it back for good. */
   leave(): void {
+    this.#return();
     this.#isLeft = true;
-    if (this.#waits === 0) this.#gate.leave();
+    this.#gate.leave();
+  }
+
+  #return(): void {
+    if (this.#isOutside) this.#gate.comeBack();
+    this.#isOutside = false;
   }
 }
