@@ -45,18 +45,42 @@ test('B1 a server gets the credential of its entry with every request, and nothi
       },
     },
   });
-  const ada = await crib.connect('ada');
-  await ada.list();
-  await ada.call('echo', { text: 'a' });
-  expect(server.got.length).toBeGreaterThan(2);
   const { ada: key } = crib.keys;
+  const versions = ['2026-07-28', '2025-11-25'];
+  for (const version of versions) {
+    const ada = await crib.connect('ada', { version });
+    await ada.list();
+    await ada.call('echo', { text: 'a' });
+    // Whoever puts a credential where others are passed on finds it there no more than elsewhere.
+    await ada.request('tools/call', {
+      name: 'echo',
+      arguments: { text: 'a' },
+      _meta: { authorization: 'x', 'acme.com/who': 'x', progressToken: 1 },
+    });
+  }
+  expect(server.got.length).toBeGreaterThan(6);
   for (const got of server.got) {
     expect(shownBy(got)).toBe(`Bearer ${NORTH} ${SOUTH}`);
-    const whole = JSON.stringify(got.request.rawHeaders) + got.text;
-    for (let at = 4; at + 8 <= key.length; at += 4) expect(whole).not.toContain(key.slice(at, at + 8));
-    expect(whole).not.toContain('north"');
+    expect(hasPartOf(key, got)).toBe(false);
+    expect(wholeOf(got)).not.toContain('north"');
   }
+  // Control: a gateway that signs in with the key of its caller is found out.
+  crib.configure({ mcpServers: { web: { url: server.url, pin: 'off', credential: { bearer: key } } } });
+  await crib.reload();
+  server.got.length = 0;
+  await (await crib.connect('ada')).call('echo', { text: 'a' });
+  expect(server.got.some((got) => hasPartOf(key, got))).toBe(true);
 });
+
+const wholeOf = ({ request, text }: Got): string =>
+  `${request.url} ${JSON.stringify(request.rawHeaders)} ${text}`;
+
+/** Whether any eight characters of a key, after what all keys begin with, are in a request. */
+function hasPartOf(key: string, got: Got): boolean {
+  const whole = wholeOf(got);
+  const starts = Array.from({ length: key.length - 11 }, (_, at) => at + 4);
+  return starts.some((at) => whole.includes(key.slice(at, at + 8)));
+}
 
 test('a credential that a server shows is taken out of lists, results, errors, the log and the record', async () => {
   const server = await revealing();
@@ -155,6 +179,13 @@ test.each([401, 403])(
     const ada = await crib.connect('ada');
     await ada.list();
     isRefused = true;
+    // What the caller's client sees is no challenge: it would ask its user to sign in somewhere, with our name on it.
+    for (const method of ['tools/list', 'tools/call']) {
+      const answer = await post(crib, { method, params: { name: 'echo', arguments: {} } });
+      expect(answer.status).toBe(200);
+      expect([...answer.headers.keys()]).not.toContain('www-authenticate');
+      expect(await answer.text()).not.toMatch(/resource_metadata|127\.0\.0\.1:1\/|north-cred|-32042/);
+    }
     const result = await ada.call('echo');
     expect(result.isError).toBe(true);
     expect(result.content[0]!.text).toContain('web does not accept the credential this gateway has for it.');
@@ -163,3 +194,42 @@ test.each([401, 403])(
     expect(crib.rowsOf('web.echo').at(-1)!['outcome']).toBe('needs_sign_in');
   },
 );
+
+/** Sends one request as a client of 2025-06-18 does, and returns the answer with its head. */
+function post(crib: Crib, message: object): Promise<Response> {
+  return fetch(crib.url, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${crib.keys.ada}`,
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2025-06-18',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }),
+  });
+}
+
+test('B5 a gateway signs nobody in: it has no page or endpoint for that, and names no server behind it', async () => {
+  const server = await revealing();
+  const crib = await openCrib({
+    config: { mcpServers: { web: { url: server.url, credential: { bearer: NORTH } } } },
+  });
+  await (await crib.connect('ada')).list();
+  const before = server.got.length;
+  const paths = ['authorize', 'token', 'register', 'callback', 'oauth/callback', 'login', 'consent'];
+  const known = ['oauth-authorization-server', 'openid-configuration', 'oauth-protected-resource'];
+  for (const path of [
+    ...paths,
+    ...known.flatMap((name) => [`.well-known/${name}`, `.well-known/${name}/mcp`]),
+  ])
+    for (const method of ['GET', 'POST']) {
+      const url = new URL(`/${path}?code=x&state=y&redirect_uri=https://attacker.example`, crib.url);
+      const answer = await fetch(url, { method, redirect: 'manual' });
+      const text = await answer.text();
+      expect([path, answer.status >= 400 || path.includes('protected-resource')]).toEqual([path, true]);
+      expect(answer.headers.get('location')).toBeNull();
+      expect(text).not.toContain(new URL(server.url).host);
+      expect(text).not.toContain('attacker.example');
+    }
+  expect(server.got).toHaveLength(before);
+});

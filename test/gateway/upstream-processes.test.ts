@@ -1,4 +1,13 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -12,6 +21,15 @@ const textOf = async (peer: Peer, tool: string, args = {}): Promise<string> =>
 
 const spoken = (crib: Crib): string[] =>
   crib.logged.flatMap(({ facts }) => (typeof facts?.['text'] === 'string' ? [facts['text']] : []));
+
+// The one that the list itself was read with is closed already.
+function linkOf(descriptor: string): string[] {
+  try {
+    return [readlinkSync(`/proc/self/fd/${descriptor}`)];
+  } catch {
+    return [];
+  }
+}
 
 test('C2 a program gets a few variables, no descriptor of ours, and a folder of its own', async () => {
   process.env['CANARY_TOKEN'] = 'canary';
@@ -34,6 +52,9 @@ test('C2 a program gets a few variables, no descriptor of ours, and a folder of 
     ([, link]) => !/^(?:socket|pipe|anon_inode):|^\/dev\/null|^closed/.test(link),
   );
   expect(foreign.filter(([, link]) => !link.startsWith('/proc/'))).toEqual([]);
+  // A socket or a pipe has a number, so that one of ours is known again.
+  const ours = new Set(readdirSync('/proc/self/fd').flatMap(linkOf));
+  expect(descriptors.filter(([, link]) => /:\[\d+\]$/.test(link) && ours.has(link))).toEqual([]);
   const { cwd, tmp, pid } = JSON.parse(await textOf(ada, 'folder')) as Record<string, string>;
   expect(cwd).toMatch(/toolcrib-upstream-/);
   expect(cwd).toBe(tmp);
