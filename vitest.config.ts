@@ -1,5 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config';
-import { builtModules } from './test/built-modules.ts';
+import { builtChildren, builtModules } from './test/built-modules.ts';
 import { TallyReporter } from './test/reporter.ts';
 
 const LONG = '**/*.long.test.ts';
@@ -20,6 +20,7 @@ export default defineConfig({
     projects: [
       {
         extends: true,
+        plugins: [builtChildren()],
         test: {
           name: 'quick',
           // Tests leave nothing behind, so that files can share a process: loading everything anew took half of the time.

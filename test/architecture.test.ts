@@ -40,6 +40,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
     'server',
     'net',
     'client',
+    'host',
   ],
 };
 const mayImport: Readonly<Record<string, readonly string[]>> = {

@@ -164,8 +164,17 @@ test('notion.ts finds the pages of a workspace', async () => {
   );
 });
 
+test('served-agent.ts asks an agent of a gateway by its tool', async () => {
+  const child = start('served-agent.ts');
+  expect(await child.outputUntil('42.\n')).toBe(
+    'The model is asked.\ncalculate is called.\nThe model is asked.\nTogether that is 42.\n',
+  );
+  expect(await child.exit).toEqual({ code: 0, signal: null });
+});
+
 test('every example is run by a test', () => {
   const tested = [
+    'served-agent.ts',
     'queued-delivery.ts',
     'agent-discovery.ts',
     'agent-invocation.ts',

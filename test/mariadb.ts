@@ -1,10 +1,11 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { createConnection } from 'mysql2';
+import { databaseModel } from './database-model.ts';
 import { within } from './within.ts';
 
 /** A MariaDB server of its own, in a folder that is gone afterwards. */
@@ -20,6 +21,11 @@ export interface MariaDbServer {
 const READY_MS = 30_000;
 const SERVER = '/usr/sbin/mariadbd';
 const SETUP = '/usr/bin/mariadb-install-db';
+const SMALL = [
+  '--innodb-log-file-size=4M',
+  '--innodb-flush-log-at-trx-commit=0',
+  '--innodb-use-native-aio=0',
+];
 
 /** Whether MariaDB is installed; without it tests are skipped, or fail where everything is required. */
 export function hasMariaDb(): boolean {
@@ -33,23 +39,7 @@ export async function startMariaDb(): Promise<MariaDbServer> {
   if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
   const setting = { ...owner, cwd: folder, env: { PATH: process.env['PATH'], TMPDIR: folder } };
   const data = join(folder, 'data');
-  const small = [
-    '--innodb-log-file-size=4M',
-    '--innodb-flush-log-at-trx-commit=0',
-    '--innodb-use-native-aio=0',
-    `--tmpdir=${folder}`,
-  ];
-  const setUp = ['--no-defaults', `--datadir=${data}`, '--auth-root-authentication-method=normal', ...small];
-  for (let attempt = 1; ; attempt++) {
-    try {
-      execFileSync(SETUP, setUp, { ...setting, stdio: 'ignore', timeout: READY_MS });
-      break;
-    } catch (error) {
-      // Several of them at the same time can get in each other's way.
-      if (attempt === 3) throw error;
-      rmSync(data, { recursive: true, force: true });
-    }
-  }
+  execFileSync('cp', ['-a', modelOf(owner), data], { timeout: READY_MS });
   const port = await freePort();
   const server = spawn(
     SERVER,
@@ -62,7 +52,8 @@ export async function startMariaDb(): Promise<MariaDbServer> {
       '--bind-address=127.0.0.1',
       '--skip-name-resolve',
       '--character-set-server=utf8mb4',
-      ...small,
+      ...SMALL,
+      `--tmpdir=${folder}`,
     ],
     { ...setting, stdio: 'ignore' },
   );
@@ -93,6 +84,17 @@ export async function startMariaDb(): Promise<MariaDbServer> {
     run: (sql) => runOnce(port, 'shop', sql),
     stop,
   };
+}
+
+function modelOf(owner: { uid?: number; gid?: number }): string {
+  return databaseModel(`mariadb-${Math.round(statSync(SERVER).mtimeMs)}`, (data) => {
+    const folder = dirname(data);
+    if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
+    const setting = { ...owner, cwd: folder, env: { PATH: process.env['PATH'], TMPDIR: folder } };
+    const root = '--auth-root-authentication-method=normal';
+    const args = ['--no-defaults', `--datadir=${data}`, root, ...SMALL, `--tmpdir=${folder}`];
+    execFileSync(SETUP, args, { ...setting, stdio: 'ignore', timeout: READY_MS });
+  });
 }
 
 async function runOnce(

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { Client } from 'pg';
+import { databaseModel } from './database-model.ts';
 import { within } from './within.ts';
 
 /** A PostgreSQL server of its own, in a folder that is gone afterwards. */
@@ -61,23 +62,17 @@ export async function startPostgres(): Promise<PostgresServer> {
   return { port, url, stop, run: (sql, database) => runOnce(url('postgres', database), sql) };
 }
 
-let model: string | undefined;
-
-// Made once and copied, which takes a tenth of the time.
 function modelOf(bin: string): string {
-  if (model !== undefined) return model;
-  const folder = mkdtempSync(join(tmpdir(), 'toolcrib-postgres-model-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  const owner = unprivileged();
-  if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
-  const data = join(folder, 'data');
-  execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '-N'], {
-    ...settingOf(folder),
-    stdio: ['ignore', 'ignore', 'pipe'],
-    timeout: READY_MS,
+  return databaseModel(`postgres-${basename(dirname(bin))}`, (data) => {
+    const folder = dirname(data);
+    const owner = unprivileged();
+    if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid);
+    execFileSync(join(bin, 'initdb'), ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '-N'], {
+      ...settingOf(folder),
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: READY_MS,
+    });
   });
-  model = data;
-  return data;
 }
 
 /** In which a program of PostgreSQL is run: as nobody special, in a folder it may enter. */

@@ -14,11 +14,15 @@ export function startBuiltWorker(): Worker {
 
 let isFresh = false;
 
-/** Throws where the thread in `dist` is older than its sources, because tests would then run other code. */
-export function requireFreshBuild(root: string): true {
-  const builtAt = statSync(join(root, 'dist/store-worker.js'), { throwIfNoEntry: false })?.mtimeMs;
-  if (builtAt === undefined) throw new Error('There is no dist/store-worker.js; run npm run build.');
-  const sources = ['src/base', 'src/core', 'src/store'].flatMap((folder) =>
+/** Throws where a built thread or program is older than its sources, because tests would then run other code. */
+export function requireFreshBuild(
+  root: string,
+  built = 'dist/store-worker.js',
+  folders: readonly string[] = ['src/base', 'src/core', 'src/store'],
+): true {
+  const builtAt = statSync(join(root, built), { throwIfNoEntry: false })?.mtimeMs;
+  if (builtAt === undefined) throw new Error(`There is no ${built}; run npm run build.`);
+  const sources = folders.flatMap((folder) =>
     existsSync(join(root, folder))
       ? readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map(
           (name) => `${folder}/${name}`,
@@ -28,6 +32,6 @@ export function requireFreshBuild(root: string): true {
   const newer = sources
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
     .find((file) => statSync(join(root, file)).mtimeMs > builtAt);
-  if (newer !== undefined) throw new Error(`dist/store-worker.js is older than ${newer}; run npm run build.`);
+  if (newer !== undefined) throw new Error(`${built} is older than ${newer}; run npm run build.`);
   return true;
 }

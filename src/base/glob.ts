@@ -35,6 +35,31 @@ export function compileGlobTable<T>(table: Readonly<Record<string, T>>): (name: 
   return (name) => rows.find(({ matches }) => matches(name))?.value;
 }
 
+/** The patterns that remain of one after it has matched a text: what may follow the text; none where it cannot. */
+export function restsAfter(pattern: string, text: string): readonly string[] {
+  let places = withSkippedStars(pattern, new Set([0]));
+  for (const character of text) {
+    const next = new Set<number>();
+    for (const place of places) {
+      if (pattern[place] === '*') next.add(place);
+      else if (pattern[place] === character) next.add(place + 1);
+    }
+    places = withSkippedStars(pattern, next);
+  }
+  return [...places].map((place) => pattern.slice(place));
+}
+
+// A star may also stand for nothing.
+function withSkippedStars(pattern: string, places: ReadonlySet<number>): ReadonlySet<number> {
+  const all = new Set<number>();
+  for (const start of places) {
+    let place = start;
+    all.add(place);
+    while (pattern[place] === '*') all.add(++place);
+  }
+  return all;
+}
+
 function literalStart(pattern: string): number {
   const star = pattern.indexOf('*');
   return star < 0 ? Infinity : star;

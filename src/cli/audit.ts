@@ -249,6 +249,7 @@ const COLUMNS = [
   'seq',
   'hash',
   'days',
+  'within',
 ] as const;
 
 function toCells(row: JournalRow): string[] {

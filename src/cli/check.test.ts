@@ -24,6 +24,33 @@ test('other servers are counted, but for those that are switched off', async () 
   expect(output).toMatch(/ is good: 3 tools, 2 other servers\.\n$/);
 });
 
+test('agents are counted, and what they name is held against the tools there are', async () => {
+  const { file, run } = setUp(
+    `tools: { modules: [./tools/*.ts] }
+agents:
+  support: { model: gpt-5.4, tools: [look_up, lok_up], serve: true }
+  helper: { tools: ["look*"] }
+access: [{ tools: [ask_support] }]
+`,
+    { 'look.ts': tool },
+  );
+  vi.stubEnv('OPENAI_API_KEY', '');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { output, code } = await run();
+  expect(code).toBeUndefined();
+  expect(output.split('\n')).toEqual([
+    `${file}:3:47: warning: agents.support.tools[1] matches no tool; did you mean "look_up"?`,
+    `${file}:3:21: warning: agents.support.model needs a key in OPENAI_API_KEY, which is not set; set the variable.`,
+    `${file} is good: 5 tools, 1 module, 2 agents, 1 rule.`,
+    '',
+  ]);
+  const unknown = setUp('agents: { support: { model: nobodys, serve: true } }\n');
+  expect(await unknown.run()).toEqual({
+    output: `${unknown.file}:1:29: agents.support.model names a model that nothing here knows; write its keys: name, with api or baseUrl.\n`,
+    code: 1,
+  });
+});
+
 test('each complaint has its place: in the file, in a module, in a rule', async () => {
   const { file, run } = setUp(
     `tools: { modules: [./tools/*.ts, ./none/*.ts] }

@@ -5,6 +5,7 @@ import { formatComplaint, type Complaint } from '../config/complaint.ts';
 import { readConfig, type LoadedConfig } from '../gateway/settings/load-config.ts';
 import { importCheck, reachComplaints } from '../gateway/modules/import-reach.ts';
 import { createModuleTools } from '../gateway/modules/tools.ts';
+import { unmatchedTools } from '../gateway/settings/agent-conflicts.ts';
 import { placeProblems } from '../gateway/settings/place-problems.ts';
 import { createReadyTools } from '../gateway/ready-tools.ts';
 import { createAccess } from '../stages/access/authorize.ts';
@@ -66,6 +67,7 @@ async function checkLoaded(loaded: LoadedConfig, { connect }: CheckFlags): Promi
     });
     await modules.close();
     const access = config.access && (await createAccess(config.access));
+    const agents = config.agents ? await agentComplaints(loaded, registry) : [];
     const complaints = [
       ...problems,
       ...placeProblems(loaded),
@@ -78,12 +80,24 @@ async function checkLoaded(loaded: LoadedConfig, { connect }: CheckFlags): Promi
       ...(access?.check(registry.list(), Object.keys(config.mcpServers ?? {})) ?? []).map((complaint) =>
         aboutRule(loaded, complaint),
       ),
+      ...agents,
       ...(connect ? await connections(loaded) : []),
     ];
     return { complaints, summary: summaryOf(registry, modules.files.length, config) };
   } finally {
     await ready.close();
   }
+}
+
+// Rules may name the tools by which agents are asked.
+async function agentComplaints(loaded: LoadedConfig, registry: ToolRegistry): Promise<Complaint[]> {
+  const [{ modelComplaints }, { registerAskTools }] = await Promise.all([
+    import('../gateway/agents/model-complaints.ts'),
+    import('../gateway/agents/served-agents.ts'),
+  ]);
+  const unmatched = unmatchedTools(loaded.config, registry.getToolNames());
+  registerAskTools(loaded, registry);
+  return [...unmatched.map((one) => loaded.complain(one.path, one)), ...modelComplaints(loaded)];
 }
 
 // What is waited for is told on standard error, so that standard output is the report alone.
@@ -128,7 +142,7 @@ function forPeople(file: string, { complaints, summary }: Report): string {
 }
 
 function summaryOf(registry: ToolRegistry, files: number, config: LoadedConfig['config']): string {
-  const { access, mcpServers } = config;
+  const { access, mcpServers, agents } = config;
   const servers = Object.values(mcpServers ?? {}).filter(({ disabled }) => !disabled).length;
   const parts = [
     count(registry.list().length, 'tool'),
@@ -136,6 +150,7 @@ function summaryOf(registry: ToolRegistry, files: number, config: LoadedConfig['
     ...(registry.prompts ? [count(registry.prompts.size, 'prompt')] : []),
     ...(files > 0 ? [count(files, 'module')] : []),
     ...(servers > 0 ? [count(servers, 'other server')] : []),
+    ...(agents === undefined ? [] : [count(Object.keys(agents).length, 'agent')]),
     ...(access === undefined ? [] : [count(access.length, 'rule')]),
   ];
   return parts.join(', ');

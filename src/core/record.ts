@@ -28,6 +28,10 @@ export class CallRecord {
   #hasRun = false;
   /** A verified continuation of an earlier request: it was counted then. */
   readonly isResumed: boolean;
+  /** The call within which this one is made, such as that of an agent. */
+  readonly within: CallRecord | undefined;
+  /** Whether the call has a slot of its caller, which a call within it may use; set by `concurrency`. */
+  slot: 'free' | 'lent' | undefined;
   /** The stage that writes the call down; set by `audit`. */
   witness: Witness | undefined;
   /** The trace this call is part of; set by `trace`. */
@@ -45,8 +49,9 @@ export class CallRecord {
   /** Set by `approve` when the answer says, as a result, that the tool was not run: the code that goes on record. */
   refusal: 'approval_required' | undefined;
 
-  constructor(round: 'first' | 'resumed' = 'first') {
+  constructor(round: 'first' | 'resumed' = 'first', within?: CallRecord) {
     this.isResumed = round === 'resumed';
+    this.within = within;
   }
 
   /** Where the answer is from, when it was not made for this call. */

@@ -4,7 +4,9 @@ import type { ToolSource } from '../core/source.ts';
 import type { Tool } from '../core/tool.ts';
 import { createAccess, type Access } from '../stages/access/authorize.ts';
 import type { OnToolCall } from '../stages/approve/decision.ts';
-import { complaintError } from '../config/complaint.ts';
+import { complaintError, formatComplaint, formatPath } from '../config/complaint.ts';
+import type { AskedAgentsParts } from './agents/asked-agents.ts';
+import { unmatchedTools } from './settings/agent-conflicts.ts';
 import type { Lasting } from './lasting.ts';
 import { createStandardStages, type StandardStages } from './standard-stages.ts';
 import type { LoadedConfig } from './settings/load-config.ts';
@@ -55,8 +57,10 @@ export async function createGeneration(
     annotationDefaults: config.tools.annotationDefaults,
   });
   let behind: ToolSource = registry;
-  const source: Pick<ToolSource, 'list' | 'resources' | 'prompts'> = {
+  const source: ToolSource = {
     list: (caller) => behind.list(caller),
+    find: (name, caller) => behind.find(name, caller),
+    call: (call) => behind.call(call),
     get resources() {
       return behind.resources;
     },
@@ -76,20 +80,23 @@ export async function createGeneration(
   try {
     registry.registerTool(...ready.tools);
     modules = await loadModules(loaded, registry, { lasting, watch, before, signal });
+    let everything: ToolSource = registry;
+    const own = await withAgents(loaded, registry, { lasting, source, everything: () => everything });
     const access = await createRules(loaded, registry);
     const isSame = before && JSON.stringify(before.loaded.config.auth) === JSON.stringify(config.auth);
     authentication = isSame
       ? before.authentication
       : await createAuthentication(config, { ...lasting, identities: lasting.store.identities });
     signal?.throwIfAborted();
-    if (config.mcpServers) upstreams = (await lasting.upstreams()).serve(config, registry, version);
+    if (config.mcpServers) upstreams = (await lasting.upstreams()).serve(config, own, version);
+    everything = upstreams?.source ?? own;
     // Last, because it changes state that outlives generations.
     const stages = await createStandardStages(config, lasting, {
       access,
       onToolCall: options.onToolCall,
       toolsOf: async (server, caller) => ofServer(server, await behind.list(caller)),
     });
-    behind = withStages(upstreams?.source ?? registry, stages.inOrder);
+    behind = withStages(everything, stages.inOrder);
     return { loaded, registry, stages, modules, source: behind, authentication, stopWatching, close };
   } catch (error) {
     if (authentication !== before?.authentication) authentication?.signIn.close();
@@ -100,6 +107,27 @@ export async function createGeneration(
 
 function ofServer(server: string | undefined, tools: readonly Tool[]): readonly Tool[] {
   return tools.filter(({ place }) => place?.source === server);
+}
+
+// Only agents that callers may ask cost anything here.
+async function withAgents(
+  loaded: LoadedConfig,
+  registry: ToolRegistry,
+  parts: Omit<AskedAgentsParts, 'config'>,
+): Promise<ToolSource> {
+  const { config } = loaded;
+  for (const { path, message } of unmatchedTools(config, registry.getToolNames()))
+    parts.lasting.log('warn', `${formatPath(path)} ${message}.`);
+  if (!Object.values(config.agents ?? {}).some(({ serve }) => serve !== false)) return registry;
+  const [{ serveAgents }, { modelComplaints }] = await Promise.all([
+    import('./agents/served-agents.ts'),
+    import('./agents/model-complaints.ts'),
+  ]);
+  const complaints = modelComplaints(loaded);
+  const errors = complaints.filter(({ severity }) => severity === 'error');
+  if (errors.length > 0) throw complaintError(errors);
+  for (const complaint of complaints) parts.lasting.log('warn', formatComplaint(complaint));
+  return serveAgents(loaded, registry, parts);
 }
 
 async function loadModules(

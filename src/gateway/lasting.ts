@@ -12,6 +12,7 @@ import { ResultCache } from '../stages/cache/result-cache.ts';
 import { PinBook } from '../stages/pin/pin-book.ts';
 import { Slots } from '../stages/limits/slots.ts';
 import type { OpenedStore } from './open-store.ts';
+import { TokenAllowance } from './agents/token-allowance.ts';
 import type { Upstreams } from './upstreams/upstreams.ts';
 
 /** State that survives a reload: counts, limits and cached results. */
@@ -34,6 +35,8 @@ export interface Lasting extends OpenedStore {
   /** Closes what needs closing. */
   close(): Promise<void>;
   readonly pins: PinBook;
+  /** What callers have used of agents. */
+  readonly allowance: TokenAllowance;
 }
 
 /** Makes the state that survives reloads. */
@@ -61,5 +64,6 @@ export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Las
     upstreams: () => (upstreams ??= loadUpstreams()),
     close: async () => (await upstreams)?.close(),
     pins: new PinBook({ pins: opened.store.pins, log }),
+    allowance: new TokenAllowance(systemClock),
   };
 }

@@ -1,5 +1,7 @@
 import { nothing } from '../base/awaitable.ts';
 import { digest } from '../base/digest.ts';
+import { compileGlobTable } from '../base/glob.ts';
+import { askToolName } from '../config/agents.ts';
 import { limitTime } from '../core/essentials/limit-time.ts';
 import { permit } from '../core/essentials/permit.ts';
 import type { Call } from '../core/call.ts';
@@ -22,6 +24,7 @@ import { cleanDefinitions } from '../stages/cleaning/clean-definitions.ts';
 import { sanitize } from '../stages/cleaning/sanitize.ts';
 import { sanitizeInput } from '../stages/cleaning/sanitize-input.ts';
 import { timeLimits } from '../stages/timeout.ts';
+import { servedLimits } from './settings/agents.ts';
 import type { Config } from './settings/config.ts';
 import type { Lasting } from './lasting.ts';
 
@@ -51,12 +54,13 @@ export async function createStandardStages(
   { access, onToolCall, toolsOf }: StageParts,
 ): Promise<StandardStages> {
   const { stages } = config;
-  const policyVersion = digest([config.access ?? null, stages]).slice(0, 12);
+  const ruled = [config.access ?? null, stages, ...(config.agents ? [config.agents] : [])];
+  const policyVersion = digest(ruled).slice(0, 12);
   const trace = stages.trace && (await import('../stages/trace.ts')).trace(stages.trace);
   const record = createRecord(config, lasting, policyVersion);
   const unrecorded = { underWay: 0 };
   const { clock, buckets, slots, breakers, results, running, store } = lasting;
-  const limits = timeLimits(stages.timeout === false ? LONGEST : stages.timeout, lasting);
+  const limits = timeLimits(stages.timeout === false ? LONGEST : withAgents(stages.timeout, config), lasting);
   const checking = { ...limits, msFor: (tool?: string) => Math.min(CHECK_MS, limits.msFor(tool)) };
   const checks = [
     stages.sanitizeInput && sanitizeInput(stages.sanitizeInput),
@@ -136,6 +140,21 @@ const HOLD_NOTHING = { mode: 'off' } as const;
 const LONGEST = { seconds: 3600 };
 // Checks written by authors should be quick.
 const CHECK_MS = 30_000;
+
+type Times = Exclude<Config['stages']['timeout'], false>;
+
+// An agent ends by itself in time, and says why; where the operator says how long it may take, that holds.
+function withAgents(times: Times, { agents = {} }: Config): Times {
+  const said = compileGlobTable(times.perTool);
+  const own = Object.entries(agents).flatMap(([name, entry]): [string, number][] => {
+    const limits = servedLimits(entry);
+    const tool = askToolName(name);
+    return limits && said(tool) === undefined ? [[tool, Math.min(limits.seconds + GRACE_SECONDS, 3600)]] : [];
+  });
+  return own.length === 0 ? times : { ...times, perTool: { ...times.perTool, ...Object.fromEntries(own) } };
+}
+
+const GRACE_SECONDS = 5;
 
 function pinModes({ mcpServers = {} }: Config): Readonly<Record<string, PinMode | undefined>> {
   return Object.fromEntries(Object.entries(mcpServers).map(([name, server]) => [name, server.pin]));

@@ -1,14 +1,10 @@
+import type { NameRule } from '../config/agents.ts';
 import type { ServerEntry } from '../config/servers.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 import type { SafetyMode } from '../stages/approve/decision.ts';
 
+export type { NameRule } from '../config/agents.ts';
 export type { SafetyMode } from '../stages/approve/decision.ts';
-
-/** Which names are granted: patterns with `*`, and those that are taken away again; a denial always wins. */
-export interface NameRule {
-  readonly allow: readonly string[];
-  readonly deny: readonly string[];
-}
 
 /** A server that an agent uses, and what it may use of it. */
 export interface AgentServer {

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import { cli } from './child.ts';
+import { runCommandLine, type Run as Ran } from './run-command-line.ts';
 
 const FULL = '/dev/full';
 
@@ -72,20 +73,19 @@ function deployment(config = 'store: { url: "sqlite:./toolcrib.db" }\n') {
   const folder = mkdtempSync(join(tmpdir(), 'toolcrib-output-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'toolcrib.yaml'), config);
-  const run = async (to: Reader, ...args: readonly string[]) => {
+  const run = async (to: Reader, ...args: readonly string[]): Promise<Ran> => {
+    if (to === 'read') return runCommandLine([...args, '--config', join(folder, 'toolcrib.yaml')]);
     const full = to === 'full' ? openSync(FULL, 'w') : undefined;
     const child = spawn(process.execPath, [cli, ...args], {
       cwd: folder,
       stdio: ['ignore', full ?? 'pipe', 'pipe'],
     });
     if (full !== undefined) closeSync(full);
-    let output = '';
     let complaints = '';
     if (to === 'unread') child.stdout?.destroy();
-    else child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
     child.stderr!.setEncoding('utf8').on('data', (text: string) => (complaints += text));
     const [code] = (await once(child, 'close')) as [number | null];
-    return { code, output, complaints };
+    return { code, output: '', complaints };
   };
   return { folder, run };
 }

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { firstFew } from '../property-runs.ts';
 import { runCommandLine, runProcess, type Run } from './run-command-line.ts';
 
 const COMMANDS = [
@@ -11,10 +12,12 @@ const COMMANDS = [
   ['audit', 'verify'],
 ];
 
-test.each([
+const withoutFolder: readonly [config: string, place: string, named: string][] = [
   ['store: { secrets: ./no/dir/s }', '1:19: store.secrets', 'no/dir'],
   ['store: { url: "sqlite:./no/dir/x.db" }', '1:15: store.url', 'no/dir'],
-])(
+];
+
+test.each(firstFew(withoutFolder, 1))(
   'a folder that is missing is named by every command, and check warns of it: %s',
   async (config, place, named) => {
     const { run, folder } = deployment(config);
@@ -33,18 +36,20 @@ test.each([
   60_000,
 );
 
-test.each([
+const unusable: readonly [config: string, what: string][] = [
+  [
+    'store: { url: "sqlite:./diary" }',
+    'store.url names a file that is not a database; name another file, which need not be there yet.',
+  ],
   ['store: { secrets: ./taken }', 'store.secrets names a folder; name a file.'],
   ['store: { url: "sqlite:./taken" }', 'store.url names a folder; name a file.'],
   [
     'stages: { audit: { checkpoints: [./taken] } }',
     'stages.audit.checkpoints[0] names a folder; name a file.',
   ],
-  [
-    'store: { url: "sqlite:./diary" }',
-    'store.url names a file that is not a database; name another file, which need not be there yet.',
-  ],
-])(
+];
+
+test.each(firstFew(unusable, 2))(
   'what cannot be a file of the store is refused by every command and by check: %s',
   async (config, what) => {
     const { run, folder } = deployment(config);

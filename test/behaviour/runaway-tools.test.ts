@@ -9,8 +9,9 @@ import type { ConfigInput } from '../../src/gateway/settings/config.ts';
 import { processesOf } from '../databases.ts';
 import { openCrib, type Crib } from '../gateway.ts';
 import { hasPostgres, startPostgres, type PostgresServer } from '../postgres.ts';
+import { propertyRuns } from '../property-runs.ts';
 
-const CALLS = 100;
+const CALLS = propertyRuns(100, 30);
 const CANCELLED = Array.from({ length: CALLS }, () => 'cancelled');
 // One second is the promise; a busy machine gets more before the test gives up.
 const PATIENCE = { timeout: 10_000, interval: 50 };

@@ -25,12 +25,18 @@ export const kinds: readonly Kind[] = [
 /** The kinds of client that shake hands, and so have sessions. */
 export const handshakeKinds = kinds.filter(({ version }) => version === '2025-11-25');
 
-/** Every client on every transport it has. */
-export const cells: readonly (Kind & { readonly transport: Transport })[] = kinds.flatMap((kind) =>
+const everyCell = kinds.flatMap((kind) =>
   (['HTTP', 'stdio', ...(kind.version === '2025-11-25' ? (['SSE'] as const) : [])] as const).map(
-    (transport) => ({ ...kind, transport }),
+    (transport): Cell => ({ ...kind, transport }),
   ),
 );
+const differing = [everyCell[0]!, everyCell[3]!, everyCell[6]!, everyCell[7]!];
+
+/** A client on one of its transports. */
+export type Cell = Kind & { readonly transport: Transport };
+
+/** Every client on every transport it has. The first four are one of each kind, with every transport among them. */
+export const cells = [...differing, ...everyCell.filter((cell) => !differing.includes(cell))];
 
 /** A server of its own, which the caller has to close. */
 export interface Fixture {

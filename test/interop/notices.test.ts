@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { cells, openFixture, type Fixture } from './cells.ts';
 import type { SdkClient } from './clients.ts';
+import { firstFew } from '../property-runs.ts';
 import { Inbox } from './inbox.ts';
 
-describe.each(cells)('$kind over $transport:', ({ kind, transport, connect }) => {
+describe.each(firstFew(cells, 4))('$kind over $transport:', ({ kind, transport, connect }) => {
   let workshop: Fixture;
   let client: SdkClient;
   const entries = new Inbox<unknown>();

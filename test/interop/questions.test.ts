@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { cells, openFixture, type Fixture } from './cells.ts';
 import type { SdkClient } from './clients.ts';
+import { firstFew } from '../property-runs.ts';
 
-describe.each(cells)('$kind over $transport:', ({ version, transport, connect }) => {
+describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transport, connect }) => {
   let workshop: Fixture;
   let client: SdkClient;
   beforeAll(async () => {

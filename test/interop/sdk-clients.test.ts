@@ -3,8 +3,9 @@ import { cli } from '../behaviour/child.ts';
 import { deferred } from '../behaviour/deferred.ts';
 import { cells, kinds, openFixture } from './cells.ts';
 import type { SdkClient } from './clients.ts';
+import { firstFew } from '../property-runs.ts';
 
-describe.each(cells)('$kind over $transport:', ({ version, transport, connect }) => {
+describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transport, connect }) => {
   let client: SdkClient;
   beforeAll(async () => {
     const shop = await openFixture('tool-shop', transport);

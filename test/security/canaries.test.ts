@@ -7,6 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { revisions } from '../behaviour/matrix.ts';
 import { requestAnswering } from '../behaviour/answering.ts';
 import type { Json, Peer } from '../behaviour/peer.ts';
+import { firstFew } from '../property-runs.ts';
 import { serve, type Served } from '../served.ts';
 import { audience, startIssuer } from './issuer.ts';
 
@@ -120,10 +121,29 @@ async function plant(leaks: 'live' | 'signing' | 'own'): Promise<Planted> {
   return { served, canaries, temporary, jwt };
 }
 
-async function plantNames(): Promise<Planted & { readonly secrets: Readonly<Record<string, string>> }> {
-  const planted = await plant('live');
-  const { 'the API key': key, 'the token': token, 'the secret of the configuration': env } = planted.canaries;
-  return { ...planted, secrets: { key: key!, token: token!, env: env! } };
+interface Left {
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly answers: readonly string[];
+  readonly outputs: Readonly<Record<string, string>>;
+}
+
+let left: Promise<Left> | undefined;
+
+/** What a server left of secrets that it was given in the place of names, for all tests of that. */
+function leftOfNames(): Promise<Left> {
+  return (left ??= plantNames((secret) => [secret]));
+}
+
+/** What a server leaves of names that are made of secrets. */
+async function plantNames(namesOf: (secret: string) => readonly string[]): Promise<Left> {
+  const { served, canaries, temporary, jwt } = await plant('live');
+  const { 'the API key': key, 'the token': token, 'the secret of the configuration': env } = canaries;
+  const secrets = { key: key!, token: token!, env: env! };
+  const answers: string[] = [];
+  for (const name of Object.values(secrets).flatMap(namesOf))
+    answers.push(...(await misname(served, jwt, name)));
+  await refuse(served, jwt, { 'tools/call': env!, 'prompts/get': token!, 'tasks/get': key! });
+  return { secrets, answers, outputs: await collect(served, temporary) };
 }
 
 test('E4 no secret leaves through an answer, the log, the record, the counts, the traces or a file, whatever its tools and callers do', async () => {
@@ -146,54 +166,36 @@ test('E4 the key that signs the record leaves in no form, even if a tool reads i
 });
 
 test('E4 a credential in the place of a name is kept neither in the record nor in the database', async () => {
-  const { served, secrets, temporary, jwt } = await plantNames();
-  const answers: string[] = [];
-  for (const secret of Object.values(secrets)) answers.push(...(await misname(served, jwt, secret)));
-  const { spans: _seen, ...outputs } = await collect(served, temporary);
-  expect(partsIn({ answers: answers.join('\n'), ...outputs }, secrets)).toEqual([]);
+  const { secrets, answers, outputs } = await leftOfNames();
+  const { spans: _seen, ...kept } = outputs;
+  expect(partsIn({ answers: answers.join('\n'), ...kept }, secrets)).toEqual([]);
 });
 
 test('E4 a secret that the cut of a long name falls into is kept in no part', async () => {
-  const { served, secrets, temporary, jwt } = await plantNames();
-  const answers: string[] = [];
-  for (const secret of Object.values(secrets))
-    for (const letters of [165, 176, 188])
-      answers.push(...(await misname(served, jwt, padded(secret, letters))));
-  const { spans: _seen, ...outputs } = await collect(served, temporary);
+  const { secrets, answers, outputs } = await plantNames((secret) =>
+    [165, 176, 188].map((letters) => padded(secret, letters)),
+  );
+  const { spans: _seen, ...kept } = outputs;
   // Every one of them is on record, up to the cut.
   for (const name of ['tool', 'method', 'uri', 'client'])
-    expect([name, outputs['audit export']!.match(new RegExp(`"${name}":"[^"]*x{150}`, 'g'))]).toEqual([
+    expect([name, kept['audit export']!.match(new RegExp(`"${name}":"[^"]*x{150}`, 'g'))]).toEqual([
       name,
       expect.any(Array),
     ]);
-  expect(partsIn({ answers: answers.join('\n'), ...outputs }, secrets)).toEqual([]);
+  expect(partsIn({ answers: answers.join('\n'), ...kept }, secrets)).toEqual([]);
 });
 
 test('E4 a secret that the cut of what was refused falls into is kept in no part', async () => {
-  const { served, secrets, temporary, jwt } = await plantNames();
-  const headers = {
-    authorization: `Bearer ${jwt}`,
-    'mcp-protocol-version': '2026-07-28',
-    'mcp-method': 'ping',
-  };
-  const { key, token, env } = secrets;
-  // One row stands for all of a method within a second.
-  const refused = { 'tools/call': env!, 'prompts/get': token!, 'tasks/get': key! };
-  for (const [method, secret] of Object.entries(refused)) {
-    const params = { name: padded(secret, 180) };
-    await post(served, headers, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
-  }
-  const outputs = await collect(served, temporary);
+  const { secrets, outputs } = await leftOfNames();
   expect(outputs['audit export']!.match(/"target":"x{150}/g)).toHaveLength(3);
   expect(partsIn(outputs, secrets)).toEqual([]);
 });
 
 test('E4 a name that a caller made up is in no trace', async () => {
-  const { served, secrets, temporary, jwt } = await plantNames();
-  for (const secret of Object.values(secrets)) await misname(served, jwt, secret);
-  const { spans } = await collect(served, temporary);
-  expect(spans!.includes('"name":"resources/read"')).toBe(true);
-  expect(partsIn({ spans: spans! }, secrets)).toEqual([]);
+  const { secrets, outputs } = await leftOfNames();
+  const spans = outputs['spans']!;
+  expect(spans.includes('"name":"resources/read"')).toBe(true);
+  expect(partsIn({ spans }, secrets)).toEqual([]);
 });
 
 test('E4 the search for parts finds what a cut leaves of a secret, so the tests above can fail', () => {
@@ -236,7 +238,7 @@ test('E4 the search finds each secret where it is known to be, in every form, so
 // Lets every tool give everything away, in every revision.
 async function provoke(served: Served, jwt: string): Promise<string[]> {
   const heard: string[] = [];
-  for (const { version, era } of revisions) {
+  for (const { version, era } of firstFew(revisions, 2)) {
     const capabilities = { elicitation: { form: {} } };
     const peer = await served.connect('ada', { version, capabilities });
     if (era === 'legacy') await peer.result('logging/setLevel', { level: 'debug' });
@@ -307,6 +309,24 @@ async function misname(served: Served, jwt: string, secret: string): Promise<str
     answers.push(opened, await post(served, later, call('leak_text')));
   }
   return answers;
+}
+
+// Messages whose header names another method are refused with the target they name.
+async function refuse(
+  served: Served,
+  jwt: string,
+  byMethod: Readonly<Record<string, string>>,
+): Promise<void> {
+  const headers = {
+    authorization: `Bearer ${jwt}`,
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'ping',
+  };
+  // One row stands for all of a method within a second.
+  for (const [method, secret] of Object.entries(byMethod)) {
+    const params = { name: padded(secret, 180) };
+    await post(served, headers, JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }));
+  }
 }
 
 // Not of letters to its end, since tokens are known by where they begin.

@@ -7,6 +7,7 @@ import { talkInLines } from '../behaviour/lines.ts';
 import { runCommandLine } from '../behaviour/run-command-line.ts';
 import { openPeer } from '../behaviour/peer.ts';
 import { everythingForStaff, readRows } from '../gateway.ts';
+import { firstFew } from '../property-runs.ts';
 import { prepare, serve, type Served } from '../served.ts';
 
 // Every way to fail where nobody can catch it, each with a secret between forged lines of the log.
@@ -14,12 +15,12 @@ const ways = `
   const text = 'first\\r\\n{"level":"info","message":"forged"}\\n' + process.env.CANARY + '\\nlast';
   const error = () => new Error(text, { cause: { headers: { authorization: text } } });
   export const throws = () => void setTimeout(() => { throw error(); });
-  export const throwsText = () => void setTimeout(() => { throw text; });
+  export const rejects = () => void Promise.reject(error());
   export const throwsOften = () => void setInterval(() => { throw error(); }, 1);
+  export const throwsText = () => void setTimeout(() => { throw text; });
   export const throwsHostile = () => void setTimeout(() => {
     throw { text, [Symbol.for('nodejs.util.inspect.custom')]() { throw error(); } };
   });
-  export const rejects = () => void Promise.reject(error());
   export const rejectsNothing = () => void Promise.reject();
   export const catchesTooLate = () => {
     const failed = Promise.reject(error());
@@ -48,7 +49,8 @@ const canary = (): string => `canary-${randomBytes(18).toString('hex')}`;
 // The configuration holds the secret by its name.
 const withCanary = { access: [everythingForStaff, { roles: ['${CANARY}'], tools: ['*'] }] };
 
-test.each(names)(
+// The first show what the others vary; each is a server of its own.
+test.each(firstFew(names, 3))(
   'E2 E4 a tool that fails late (%s) ends the server properly: no secret, no raw text, no call of others lost',
   async (way) => {
     const secret = canary();
@@ -83,7 +85,7 @@ test.each(names)(
   },
 );
 
-test.each(['throws', 'rejects'])(
+test.each(firstFew(['throws', 'rejects'], 1))(
   'E2 E4 over standard input and output a tool that fails late (%s) does no more harm than over HTTP',
   async (way) => {
     const secret = canary();

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isLoopback } from '../../base/loopback.ts';
 import { accessOptions } from '../../stages/access/rules.ts';
+import { agentsSection } from './agents.ts';
 import { authSection, issuersOf } from './auth.ts';
 import { logSection, serverSection, storeSection } from './server.ts';
 import { stagesSection } from './stages.ts';
@@ -21,6 +22,9 @@ export const configSchema = z.strictObject({
     .exactOptional()
     .describe('Other servers by name: what they offer is served under the rules of this file.'),
   upstreams: upstreamSettings.prefault({}).describe('What all of those servers have in common.'),
+  agents: agentsSection
+    .exactOptional()
+    .describe('Agents by name: what each may use of what there is, and whether callers may ask it.'),
   auth: authSection
     .exactOptional()
     .describe('Who may call. Left out, the server is open to this machine and to nobody else.'),

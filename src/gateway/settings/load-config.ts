@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { complaintError, type Complaint } from '../../config/complaint.ts';
+import { agentConflicts } from './agent-conflicts.ts';
 import { configSchema, conflictsIn, type Config } from './config.ts';
 import { fileConflicts } from './file-conflicts.ts';
 import { upstreamConflicts } from './upstream-conflicts.ts';
@@ -88,6 +89,7 @@ class ConfigText {
     const problems = [
       ...conflictsIn(config),
       ...upstreamConflicts(config),
+      ...agentConflicts(config),
       ...fileConflicts({ config, folder, sources, isWritten }),
     ]
       .filter(({ path }) => !text.hasLeftOut || text.isNeeded(path))

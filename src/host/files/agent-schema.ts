@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { agentKeys, agentModel, granted, mayAsk } from '../../config/agents.ts';
 import { localServer, remoteServer, serverName } from '../../config/servers.ts';
 
 const MAX_SECONDS = 3_600;
@@ -16,24 +17,6 @@ function isUsual(span: number | string): boolean {
   return spanMs(span) > 0 && spanMs(span) <= MAX_SECONDS * 1_000;
 }
 
-const patterns = z.union([z.literal('*'), z.array(z.string().min(1))]);
-
-const grantRule = z.union([
-  patterns,
-  z.strictObject({ allow: patterns, deny: z.array(z.string().min(1)).default([]) }),
-]);
-
-function granted(what: string) {
-  return grantRule
-    .exactOptional()
-    .describe(
-      `Which of its ${what} the agent may use: names, patterns such as \`get_*\`, \`*\` for all, or keys \`allow\` and \`deny\`, of which \`deny\` wins. Left out, none.`,
-    );
-}
-
-/** Names of tools, resources or prompts, as they may be written. */
-export type Granted = z.output<typeof grantRule>;
-
 function spanOf(meaning: string) {
   return z
     .union([
@@ -45,9 +28,9 @@ function spanOf(meaning: string) {
 }
 
 const use = {
-  tools: granted('tools'),
-  resources: granted('resources'),
-  prompts: granted('prompts'),
+  tools: granted('of its tools'),
+  resources: granted('of its resources'),
+  prompts: granted('of its prompts'),
   timeout: spanOf('How long a call may take: seconds, or a span such as `500ms`; 60 seconds unless set.'),
   retryInterval: spanOf('The pause before a connection that failed is tried again; 1 second unless set.'),
   trust: z
@@ -88,47 +71,8 @@ const known = z.strictObject({
 
 const agentServersSection = z.record(serverName, z.union([remote, local, known]));
 
-const model = z.strictObject({
-  name: z.string().min(1).describe('The model, such as `claude-sonnet-4-5`, `gpt-5.4` or `ollama/qwen3`.'),
-  api: z
-    .enum(['openai-chat', 'openai-responses', 'anthropic-messages'])
-    .exactOptional()
-    .describe('Which API its endpoint has; it follows from the name where that is well known.'),
-  baseUrl: z
-    .url({ protocol: /^https?$/ })
-    .exactOptional()
-    .describe('The address of its endpoint, for a provider of your own or a local server.'),
-  keyVariable: z
-    .string()
-    .regex(/^[A-Za-z_]\w*$/, 'must be the name of an environment variable, not a key')
-    .exactOptional()
-    .describe('The environment variable that holds the key.'),
-  maxOutputTokens: z.int().positive().exactOptional().describe('The most tokens of one answer.'),
-});
-
-const limits = z.strictObject({
-  turns: z.int().positive().max(1_000).default(50).describe('The most answers of the model in one run.'),
-  calls: z.int().positive().exactOptional().describe('The most calls of tools in one run.'),
-  tokens: z.int().positive().exactOptional().describe('The most tokens of one run.'),
-  money: z
-    .number()
-    .positive()
-    .exactOptional()
-    .describe('The most money of one run, by your table of prices.'),
-  seconds: z
-    .number()
-    .positive()
-    .exactOptional()
-    .describe('The longest a run may work; waiting for a person does not count.'),
-});
-
-const agentKeys = {
-  description: z.string().default('').describe('What it is for; other agents that may ask it read this.'),
-  instructions: z.string().default('').describe('What the model is told first.'),
-  model: z
-    .union([z.string().min(1), model])
-    .exactOptional()
-    .describe('The model: its name, or keys. Left out, whoever runs the agent says which.'),
+const ownKeys = {
+  ...agentKeys,
   mcpServers: agentServersSection
     .default({})
     .describe('The servers it uses, by name. One without `command` and `url` is looked up by its name.'),
@@ -138,21 +82,8 @@ const agentKeys = {
     .describe(
       'Whether names of tools begin with that of their server: where two are the same, always or never.',
     ),
-  mode: z
-    .enum(['strict', 'balanced', 'restricted'])
-    .exactOptional()
-    .describe(
-      'The loosest mode it is run in. `autonomous` is not for files: whoever runs the agent chooses it with `--mode`.',
-    ),
-  limits: limits.prefault({}).describe('Bounds of one run, shared with the agents it asks.'),
-  output: z
-    .record(z.string(), z.unknown())
-    .exactOptional()
-    .describe('A JSON Schema that the final answer must match.'),
   skills: z.boolean().default(false).describe('Whether skills of its servers are offered to the model.'),
 };
-
-const mayAsk = z.array(z.string().min(1)).default([]);
 
 /** An agent's file of our own: the check, the types, the defaults and the table of the docs come from it. */
 export const agentSchema = z.strictObject({
@@ -161,7 +92,7 @@ export const agentSchema = z.strictObject({
     .regex(/^[A-Za-z0-9][\w-]{0,63}$/, 'must be up to 64 letters, digits, "_" and "-"')
     .exactOptional()
     .describe('What it is called; the name of the file unless set.'),
-  ...agentKeys,
+  ...ownKeys,
   agents: mayAsk.describe(
     'Agents it may ask, each as a tool `ask_<name>`: names, or files such as `./critic.yaml`.',
   ),
@@ -172,16 +103,13 @@ export const agentsSchema = z.strictObject({
   agents: z
     .record(
       z.string().regex(/^[A-Za-z0-9][\w-]{0,63}$/),
-      z.strictObject({ ...agentKeys, agents: mayAsk.describe('Agents it may ask, also of this file.') }),
+      z.strictObject({ ...ownKeys, agents: mayAsk.describe('Agents it may ask, also of this file.') }),
     )
     .describe('Agents by name; each has the keys of a file of its own.'),
   mcpServers: agentServersSection
     .default({})
     .describe('Servers that several of them use. Each agent still says which tools of them it may use.'),
-  model: z
-    .union([z.string().min(1), model])
-    .exactOptional()
-    .describe('The model of those that name none.'),
+  model: agentModel.exactOptional().describe('The model of those that name none.'),
 });
 
 /** One agent, as it may be written in code. */

@@ -1,18 +1,13 @@
 import { basename, resolve } from 'node:path';
 import type { z } from 'zod';
 import { ToolcribError } from '../../base/errors.ts';
+import { ruleOf, type WrittenKeys } from '../../config/agents.ts';
 import type { Complaint } from '../../config/complaint.ts';
 import { readServerEntry, type ServerEntry } from '../../config/servers.ts';
 import type { About, Path } from '../../config/yaml-text.ts';
 import { readOutputSchema, type JsonSchema } from '../../schema/schema.ts';
-import type { AgentConfig, AgentServer, ModelChoice, NameRule } from '../agent-config.ts';
-import {
-  spanMs,
-  type agentsSchema,
-  type Granted,
-  type WrittenAgent,
-  type WrittenAgentServer,
-} from './agent-schema.ts';
+import type { AgentConfig, AgentServer, ModelChoice } from '../agent-config.ts';
+import { spanMs, type agentsSchema, type WrittenAgent, type WrittenAgentServer } from './agent-schema.ts';
 
 /** Where agents of our own format were written, and what their names lead to. */
 export interface OwnContext {
@@ -76,20 +71,34 @@ function isGroup(written: WrittenAgent | Group): written is Group {
 }
 
 function agentOf(name: string, written: Omit<WrittenAgent, 'name'>, place: Place): AgentConfig {
-  const { description, instructions, mcpServers, prefix, mode, limits, skills, model, output } = written;
+  const { mcpServers, prefix, skills, output } = written;
   const servers = Object.entries(mcpServers).flatMap(([server, entry]) => {
     const read = serverOf(server, entry, place);
     return read ? [[server, read] as const] : [];
   });
   return {
+    ...agentConfig(name, written),
+    file: place.file,
+    servers: Object.fromEntries(servers),
+    prefix,
+    agents: written.agents.map((other) => agentReference(other, place)),
+    outputSchema: output === undefined ? undefined : outputOf(output, place),
+    skills,
+  };
+}
+
+/** The part of an agent that is written the same way everywhere; it has no servers yet. */
+export function agentConfig(name: string, written: WrittenKeys): AgentConfig {
+  const { description, instructions, model, mode, limits } = written;
+  return {
     name,
     description,
     instructions,
     format: 'toolcrib',
-    file: place.file,
+    file: undefined,
     model: modelOf(model),
-    servers: Object.fromEntries(servers),
-    prefix,
+    servers: {},
+    prefix: 'collisions',
     mode,
     limits: {
       turns: limits.turns,
@@ -98,9 +107,9 @@ function agentOf(name: string, written: Omit<WrittenAgent, 'name'>, place: Place
       money: limits.money,
       seconds: limits.seconds,
     },
-    agents: written.agents.map((other) => agentReference(other, place)),
-    outputSchema: output === undefined ? undefined : outputOf(output, place),
-    skills,
+    agents: [],
+    outputSchema: undefined,
+    skills: false,
     notes: [],
     unknown: {},
   };
@@ -157,12 +166,6 @@ function serverOf(name: string, written: WrittenAgentServer, place: Place): Agen
 
 /** The pause before a connection is tried again, unless a file says otherwise. */
 export const DEFAULT_RETRY_MS = 1_000;
-
-function ruleOf(granted: Granted | undefined): NameRule {
-  if (granted === undefined) return { allow: [], deny: [] };
-  if (granted === '*' || Array.isArray(granted)) return { allow: [granted].flat(), deny: [] };
-  return { allow: [granted.allow].flat(), deny: granted.deny };
-}
 
 function entryOf(name: string, written: WrittenAgentServer, place: Place): ServerEntry | undefined {
   const timeoutMs = msOf(written.timeout);

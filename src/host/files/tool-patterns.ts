@@ -1,4 +1,4 @@
-import { compileGlob } from '../../base/glob.ts';
+import { compileGlob, restsAfter } from '../../base/glob.ts';
 import type { AgentFormat } from '../agent-config.ts';
 
 /** What a written name stands for: patterns for tools, by server; empty where it is no tool of a known server. */
@@ -46,29 +46,4 @@ export function patternsOf(written: string, format: AgentFormat, servers: readon
 // What another pattern covers is left out.
 function widest(patterns: readonly string[]): readonly string[] {
   return patterns.filter((one) => !patterns.some((other) => other !== one && compileGlob(other)(one)));
-}
-
-// The patterns that remain of one with `*` after it has matched a text: what may follow the text.
-function restsAfter(pattern: string, text: string): readonly string[] {
-  let places = withSkippedStars(pattern, new Set([0]));
-  for (const character of text) {
-    const next = new Set<number>();
-    for (const place of places) {
-      if (pattern[place] === '*') next.add(place);
-      else if (pattern[place] === character) next.add(place + 1);
-    }
-    places = withSkippedStars(pattern, next);
-  }
-  return [...places].map((place) => pattern.slice(place));
-}
-
-// A star may also stand for nothing.
-function withSkippedStars(pattern: string, places: ReadonlySet<number>): ReadonlySet<number> {
-  const all = new Set<number>();
-  for (const start of places) {
-    let place = start;
-    all.add(place);
-    while (pattern[place] === '*') all.add(++place);
-  }
-  return all;
 }

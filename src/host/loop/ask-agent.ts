@@ -1,3 +1,4 @@
+import { askDescription, askInput, askToolName } from '../../config/agents.ts';
 import { cleanText } from '../../observe/clean-text.ts';
 import { hostNote, unforged } from '../models/content-parts.ts';
 import type { Model } from '../models/model.ts';
@@ -31,15 +32,8 @@ export function askAgentTool(askable: AskableAgent, run: RunAsked): OwnTool {
     isHarmless: false,
     definition: {
       name,
-      description: `Asks the agent ${askable.name}, which answers in words. ${askable.description}`.trim(),
-      inputSchema: {
-        type: 'object',
-        properties: {
-          question: { type: 'string', description: 'The whole question; the agent sees nothing else.' },
-        },
-        required: ['question'],
-        additionalProperties: false,
-      },
+      description: askDescription(askable.name, askable.description),
+      inputSchema: askInput,
     },
     async call({ question }, call) {
       if (typeof question !== 'string' || question.trim() === '')
@@ -47,11 +41,6 @@ export function askAgentTool(askable: AskableAgent, run: RunAsked): OwnTool {
       return toldOf(await run(await askable.open(), question, call), askable.name);
     },
   };
-}
-
-// Models take no other characters in names.
-function askToolName(agent: string): string {
-  return `ask_${agent.replaceAll(/[^A-Za-z0-9_-]/g, '_')}`.slice(0, 64);
 }
 
 // What another agent says may come from its servers.

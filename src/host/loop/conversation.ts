@@ -69,6 +69,11 @@ export class Conversation implements RunFrame {
     }
   }
 
+  /** What another run is told that works for the one under way, by the call that asks for it. */
+  asking(call: string): AskingRun | undefined {
+    return this.#current?.asking(call);
+  }
+
   /** A tool of the host by the name the model knows; it wins over a server's. */
   ownTool(name: string): OwnTool | undefined {
     // The search for tools belongs to the block, which offers it where definitions are held back.

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../../core/caller.ts';
-import { compileGlob } from '../../base/glob.ts';
+import { compileGlob, restsAfter } from '../../base/glob.ts';
 
 const MAX_RULES = 1_000;
 const MAX_CONDITION = 2_000;
@@ -92,15 +92,8 @@ export function compileRule(rule: z.output<typeof accessRule>, index: number): C
       prompts: anyOf(rule.prompts),
       resources: anyOf(rule.resources),
     },
-    mayCover: (upstream) => rule.tools.some((pattern) => mayStartWith(pattern, `${upstream}.`)),
+    mayCover: (upstream) => rule.tools.some((pattern) => restsAfter(pattern, `${upstream}.`).length > 0),
   };
-}
-
-function mayStartWith(pattern: string, start: string): boolean {
-  const star = pattern.indexOf('*');
-  if (star < 0) return pattern.startsWith(start);
-  const fixed = pattern.slice(0, star);
-  return fixed.startsWith(start) || start.startsWith(fixed);
 }
 
 function anyOf(globs: readonly string[]): (name: string) => boolean {

@@ -6,7 +6,8 @@ import { Deadlines } from '../../base/deadlines.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { compileGlobTable } from '../../base/glob.ts';
 import type { Result } from '../../core/result.ts';
-import type { Awaitable } from '../../base/awaitable.ts';
+import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
+import type { CallRecord } from '../../core/record.ts';
 import type { Next, Stage } from '../../core/stage.ts';
 import { governedName } from '../../core/tool.ts';
 import { Slots, type Claim, type SlotLimits } from './slots.ts';
@@ -72,7 +73,40 @@ interface Entrance {
   readonly limits: SlotLimits;
 }
 
-function enter<C extends Call>(call: C, next: Next<C>, { admission, limits }: Entrance): Awaitable<Result> {
+function enter<C extends Call>(call: C, next: Next<C>, entrance: Entrance): Awaitable<Result> {
+  const lender = call.record.within;
+  return lender?.slot === 'free'
+    ? enterOn(lender, call, { next, entrance })
+    : enterAlone(call, next, entrance);
+}
+
+// A call that waits for one made within it does nothing itself, so that one uses its slot.
+function enterOn<C extends Call>(
+  lender: CallRecord,
+  call: C,
+  { next, entrance }: { readonly next: Next<C>; readonly entrance: Entrance },
+): Awaitable<Result> {
+  const limits = { ...entrance.limits, perCaller: Infinity, perTenant: Infinity };
+  const giveBack = (): void => void (lender.slot = 'free');
+  lender.slot = 'lent';
+  const work = orElse(
+    () => enterAlone(call, next, { ...entrance, limits }),
+    (error) => {
+      giveBack();
+      throw error;
+    },
+  );
+  return andThen(work, (result) => {
+    giveBack();
+    return result;
+  });
+}
+
+function enterAlone<C extends Call>(
+  call: C,
+  next: Next<C>,
+  { admission, limits }: Entrance,
+): Awaitable<Result> {
   const claim = admission.slots.claim(call.caller, limits, admission.clock);
   if (admission.slots.tryEnter(claim)) return run(call, next, { claim, admission });
   return waitForSlot(call, claim, admission).then(() => run(call, next, { claim, admission }));
@@ -103,6 +137,7 @@ function run<C extends Call>(
   { claim, admission: { slots } }: Seat,
 ): Awaitable<Result> {
   let work: Awaitable<Result>;
+  call.record.slot = 'free';
   try {
     work = next(call);
   } catch (error) {

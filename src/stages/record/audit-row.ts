@@ -112,7 +112,8 @@ export class RowWriter {
   #head(kind: 'intent' | 'call' | 'outcome', call: Call, said: string): string {
     const { caller, client, record } = call;
     const trace = record.traceId === undefined ? '' : `,"trace":${toText(record.traceId)}`;
-    return `{"kind":"${kind}","call":"${record.id}","at":"${this.#time()}"${this.#caller(caller)}${this.#client(client)}${this.#target(call)}${said}${trace}`;
+    const within = record.within === undefined ? '' : `,"within":"${record.within.id}"`;
+    return `{"kind":"${kind}","call":"${record.id}"${within},"at":"${this.#time()}"${this.#caller(caller)}${this.#client(client)}${this.#target(call)}${said}${trace}`;
   }
 
   #caller(caller: Caller): string {

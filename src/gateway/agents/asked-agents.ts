@@ -1,0 +1,225 @@
+import { accident, ToolcribError } from '../../base/errors.ts';
+import { askToolName, ruleOf } from '../../config/agents.ts';
+import type { Progress, ToolCall } from '../../core/call.ts';
+import type { CallRecord } from '../../core/record.ts';
+import { failed, type Result } from '../../core/result.ts';
+import type { ToolSource } from '../../core/source.ts';
+import { governedName, type Tool } from '../../core/tool.ts';
+import { gatewayAgentConfig } from '../../host/files/gateway-agent.ts';
+import { Conversation } from '../../host/loop/conversation.ts';
+import type { AgentRun, RunEvent } from '../../host/loop/run-events.ts';
+import type { AskingRun } from '../../host/loop/run-frame.ts';
+import { createModel, resolveModel } from '../../host/models/create-model.ts';
+import type { Model } from '../../host/models/model.ts';
+import { grantedBy, unmatched } from '../../host/tools/filter-tools.ts';
+import type { AgentConfig } from '../../host/agent-config.ts';
+import type { Config } from '../settings/config.ts';
+import { servedLimits, type AgentEntry, type ServedLimits } from '../settings/agents.ts';
+import type { Lasting } from '../lasting.ts';
+import { CallersAgent } from './callers-agent.ts';
+
+/** What agents are asked with. */
+export interface AskedAgentsParts {
+  readonly config: Config;
+  readonly lasting: Pick<Lasting, 'log' | 'live' | 'clock' | 'metrics' | 'allowance'>;
+  /** The tools behind all stages. */
+  readonly source: Pick<ToolSource, 'list' | 'find' | 'call'>;
+  /** All tools there are, whoever may use them. */
+  readonly everything: () => Pick<ToolSource, 'list'>;
+}
+
+// An agent, those that asked for it, and the run they are part of.
+interface Asking {
+  readonly run: AskingRun;
+  readonly chain: readonly string[];
+}
+
+interface Ready {
+  readonly name: string;
+  readonly entry: AgentEntry;
+  readonly limits: ServedLimits;
+  readonly config: AgentConfig;
+  readonly model: Model;
+  readonly isGranted: (name: string) => boolean;
+}
+
+const MAX_DEPTH = 4;
+
+/** Answers the calls of agents: each answer is one run, for the caller of that call. */
+export class AskedAgents {
+  readonly #parts: AskedAgentsParts;
+  readonly #ready = new Map<string, Ready>();
+  readonly #askings = new WeakMap<CallRecord, Asking>();
+  readonly #agentOf: ReadonlyMap<string, string>;
+  readonly #warned = new Set<string>();
+
+  constructor(parts: AskedAgentsParts) {
+    this.#parts = parts;
+    const names = Object.keys(parts.config.agents ?? {});
+    this.#agentOf = new Map(names.map((name) => [askToolName(name), name]));
+  }
+
+  /** Has an agent answer the question of a call. */
+  async answer(call: ToolCall, name: string): Promise<Result> {
+    const { log, allowance } = this.#parts.lasting;
+    const ready = this.#readied(name);
+    const asking = this.#askings.get(call.record);
+    const allotment = allowance.take(call.caller, name, ready.limits);
+    let used = 0;
+    const tell = progressOf(call);
+    let conversation: Conversation | undefined;
+    const chain = [...(asking?.chain ?? []), name];
+    const agent = new CallersAgent({
+      config: ready.config,
+      outer: call,
+      source: this.#parts.source,
+      isGranted: (tool) => this.#mayUse(ready, tool, chain),
+      onCall: (record, id) => {
+        const run = conversation?.asking(id);
+        if (run) this.#askings.set(record, { run, chain });
+      },
+      log,
+    });
+    const onEvent = (event: RunEvent): void => {
+      if (event.type === 'run:end') used = event.usage.inputTokens + event.usage.outputTokens;
+      tell(event);
+    };
+    try {
+      await agent.refresh();
+      void this.#warnUnmatched(ready, call);
+      conversation = new Conversation(
+        agent,
+        { model: ready.model, limits: { tokens: allotment.tokens }, onEvent },
+        asking?.run,
+      );
+      const { signal } = call.cancellation;
+      const { question } = call.arguments as { readonly question: string };
+      return resultOf(await conversation.say(question, { signal }), ready, call);
+    } catch (error) {
+      throw failureOf(error, name, call);
+    } finally {
+      allotment.settle(used);
+      this.#count(name, used);
+    }
+  }
+
+  // Another agent is asked by what it is called; one that is being asked already would lead in a circle.
+  #mayUse({ entry, isGranted }: Ready, tool: Tool, chain: readonly string[]): boolean {
+    const asked = tool.place ? undefined : this.#agentOf.get(tool.name);
+    if (asked !== undefined)
+      return entry.agents.includes(asked) && !chain.includes(asked) && chain.length < MAX_DEPTH;
+    if (tool.place && !entry.mcpServers.includes(tool.place.source)) return false;
+    return isGranted(governedName(tool));
+  }
+
+  #readied(name: string): Ready {
+    const known = this.#ready.get(name);
+    if (known) return known;
+    const { config, lasting } = this.#parts;
+    const entry = config.agents![name]!;
+    const limits = servedLimits(entry)!;
+    const { tokensPerHour: _hour, ...perRun } = limits;
+    const made = gatewayAgentConfig(name, entry, config.mcpServers ?? {});
+    const { keyVariable } = resolveModel(made.model);
+    const key = keyVariable === undefined ? undefined : process.env[keyVariable];
+    if (key !== undefined && key !== '') lasting.live.add(key.trim());
+    const ready: Ready = {
+      name,
+      entry,
+      limits,
+      config: { ...made, limits: { ...made.limits, ...perRun } },
+      model: createModel(made.model, { clock: lasting.clock }),
+      isGranted: grantedBy(ruleOf(entry.tools)),
+    };
+    this.#ready.set(name, ready);
+    return ready;
+  }
+
+  // Of a server that lists nothing it is not known what it has.
+  async #warnUnmatched({ name, entry }: Ready, { caller }: ToolCall): Promise<void> {
+    const { lasting, everything } = this.#parts;
+    try {
+      const placed = (await everything().list(caller)).filter(({ place }) => place !== undefined);
+      for (const server of entry.mcpServers) {
+        const names = placed.filter(({ place }) => place!.source === server).map(governedName);
+        const { allow, deny } = ruleOf(entry.tools);
+        const about = (patterns: readonly string[]): string[] =>
+          patterns.filter((pattern) => pattern.startsWith(`${server}.`));
+        if (names.length === 0) continue;
+        for (const pattern of unmatched(names, { allow: about(allow), deny: about(deny) })) {
+          const text = `agents.${name}: "${pattern}" matches no tool of ${server}.`;
+          if (!this.#warned.has(text)) lasting.log('warn', text);
+          this.#warned.add(text);
+        }
+      }
+    } catch {
+      // Whoever needs the list is told why there is none.
+    }
+  }
+
+  #count(agent: string, tokens: number): void {
+    const help = 'Tokens that models of agents used for callers.';
+    this.#parts.lasting.metrics
+      .counter('toolcrib_agent_tokens_total', help, ['agent'])
+      .child(agent)
+      .inc(tokens);
+  }
+}
+
+function progressOf({ voice: { report } }: ToolCall): (event: RunEvent) => void {
+  let progress = 0;
+  const tell = (message: string): void => report?.({ progress: ++progress, message } satisfies Progress);
+  return (event) => {
+    if (event.type === 'turn:start') tell('The model is asked.');
+    else if (event.type === 'tool:start') tell(`${event.tool} is called.`);
+    else if (event.type === 'tool:progress' && event.progress.message !== undefined)
+      tell(`${event.tool}: ${event.progress.message}`);
+  };
+}
+
+function resultOf(
+  { ending, text, output, usage }: AgentRun,
+  { name, limits }: Ready,
+  call: ToolCall,
+): Result {
+  const { turns, calls, inputTokens, outputTokens } = usage;
+  const meta = { 'dev.toolcrib/agent': { turns, calls, inputTokens, outputTokens } };
+  switch (ending.kind) {
+    case 'finished':
+      if (output !== undefined) return { kind: 'done', data: output, meta };
+      return { kind: 'done', content: [{ type: 'text', text }], meta };
+    case 'cancelled':
+      throw call.cancellation.reason ?? new ToolcribError('cancelled', 'The call was cancelled.');
+    case 'limit': {
+      const isHour = ending.setting === 'limits.tokens' && inputTokens + outputTokens < limits.tokens;
+      const remedy = isHour
+        ? 'You have used up what you may use of it in an hour; ask again later.'
+        : 'Ask for less at a time, or have the operator raise that limit.';
+      const said = text === '' ? '' : ` What it said so far: ${text}`;
+      return failed(`${name} did not finish. ${ending.message} ${remedy}${said}`, meta);
+    }
+    case 'refused':
+      return failed(`The model of ${name} declines to answer: ${ending.message}`, meta);
+    case 'invalid_output':
+      return failed(`${name} gave no answer of the right form: ${ending.message} Ask again.`, meta);
+  }
+}
+
+const PASSING: ReadonlySet<string> = new Set([
+  'upstream_unavailable',
+  'rate_limited',
+  'timed_out',
+  'invalid_answer',
+]);
+
+// What an endpoint says is for the operator: it names addresses and variables.
+function failureOf(error: unknown, name: string, { cancellation }: ToolCall): unknown {
+  if (cancellation.reason) return cancellation.reason;
+  if (error instanceof ToolcribError && PASSING.has(error.code))
+    return new ToolcribError(
+      'upstream_unavailable',
+      `The model of ${name} does not answer right now, so there is no answer; try again later.`,
+      { cause: error },
+    );
+  return accident('tool_failed', `${name} cannot work at the moment`, error);
+}
