@@ -34,6 +34,44 @@ test.each(near.flatMap((protocol) => far.map((spoken) => [protocol, spoken] as c
   },
 );
 
+const draft = defineTool({ name: 'draft', description: 'Drafts.' }, async (_args, { sample }) => {
+  const content = { type: 'text' as const, text: 'Write.' };
+  const { model } = await sample({
+    messages: [{ role: 'user', content }],
+    maxTokens: 10,
+    systemPrompt: 'Be brief.',
+  });
+  return model;
+});
+
+test.each(near.flatMap((protocol) => far.map((spoken) => [protocol, spoken] as const)))(
+  'a client of %s whose model is asked by a server of %s is told which server asks, in the prompt too',
+  async (protocol, spoken) => {
+    const url = await serve([draft]);
+    const crib = await openCrib({ config: { mcpServers: { paint: { url, protocol: spoken as never } } } });
+    const asked: unknown[] = [];
+    const client = await open(crib.url, {
+      protocol,
+      headers: { authorization: `Bearer ${crib.keys.ada}` },
+      handlers: {
+        sample: (params) => {
+          asked.push(params);
+          return { role: 'assistant', content: { type: 'text', text: 'Done.' }, model: 'small' };
+        },
+      },
+    });
+    expect(await client.callTool('draft').text()).toBe('small');
+    expect(asked).toMatchObject([
+      {
+        systemPrompt: '[This prompt is from the server paint.]\n\nBe brief.',
+        messages: [{ role: 'user', content: { type: 'text', text: 'Write.' } }],
+        maxTokens: 10,
+        _meta: { 'dev.toolcrib/askedBy': 'paint' },
+      },
+    ]);
+  },
+);
+
 test('a program is declared what the client of each call can do, and no more', async () => {
   const crib = await openCrib({
     config: { mcpServers: { desk: workbench({ protocol: '2025-11-25', tools: ['fill', 'plain'] }) } },

@@ -137,6 +137,29 @@ test('a tool of this process may ask too, and it is told when that begins and en
   expect(await mute.call('ask', {})).toMatchObject({ kind: 'failed' });
 });
 
+test('a prompt for the model of an agent comes with the name of the server that asks', async () => {
+  const draft = defineTool({ name: 'draft', description: 'Drafts.' }, async (_args, { sample }) => {
+    const content = { type: 'text' as const, text: 'Write.' };
+    return (await sample({ messages: [{ role: 'user', content }], maxTokens: 10 })).model;
+  });
+  const told: string[] = [];
+  const agent = await agentOf(
+    { ours: serverOf({ url: await serve([draft]) }) },
+    {
+      mode: 'autonomous',
+      handlers: {
+        sample: (_params, { server }) => {
+          told.push(`asked by ${server}`);
+          return { role: 'assistant', content: { type: 'text', text: 'Done.' }, model: 'small' };
+        },
+      },
+      listeners: { 'question:start': ({ kind, server }) => told.push(`${kind} of ${server}`) },
+    },
+  );
+  expect(await agent.call('draft', {})).toMatchObject({ content: [{ text: 'small' }] });
+  expect(told).toEqual(['sample of ours', 'asked by ours']);
+});
+
 test('a definition that changes in the middle of a turn is what a person sees, and ends what was granted', async () => {
   const registry = new ToolRegistry().registerTool(look);
   const asked: string[] = [];

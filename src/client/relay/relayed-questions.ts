@@ -22,7 +22,7 @@ export function relayedQuestion({ method, params }: FarQuestion, askedBy: string
     case 'elicitation/create':
       return params['mode'] === 'url' ? toPage(params, askedBy) : toForm(params, askedBy);
     case 'sampling/createMessage':
-      return { kind: 'sample', params };
+      return { kind: 'sample', params: askedBy === undefined ? params : signed(params, askedBy) };
     case 'roots/list':
       return { kind: 'roots', ...(Object.keys(params).length > 0 && { extra: params }) };
     default:
@@ -59,6 +59,21 @@ function toPage(params: JsonObject, askedBy?: string): Question {
 
 function unknown(extra: JsonObject): { extra?: JsonObject } {
   return Object.keys(extra).length > 0 ? { extra } : {};
+}
+
+// Where a client finds which server a prompt for its model is from.
+const ASKED_BY = 'dev.toolcrib/askedBy';
+
+// A prompt has no line for people: its first words are seen by the person and by the model, the field by the program.
+function signed(params: JsonObject, askedBy: string): JsonObject {
+  const { systemPrompt, _meta: meta } = params;
+  const from = `[This prompt is from the server ${askedBy}.]`;
+  const isSaid = typeof systemPrompt === 'string' && systemPrompt !== '';
+  return {
+    ...params,
+    systemPrompt: isSaid ? `${from}\n\n${systemPrompt}` : from,
+    _meta: { ...(isObject(meta) && meta), [ASKED_BY]: askedBy },
+  };
 }
 
 // A person has to see who asks.
