@@ -13,6 +13,7 @@ import { dirname, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadAgentConfig } from '../../src/host/files/load-agent-config.ts';
 import { cli } from '../behaviour/child.ts';
+import { atTerminal } from '../host/terminal.ts';
 import type { Run } from '../behaviour/run-command-line.ts';
 
 interface Home {
@@ -186,4 +187,35 @@ test('agents tools connects, and says what the model can see and why; programs a
     ['ping', undefined],
     ['server_info', undefined],
   ]);
+});
+
+test('a module that was agreed to is asked about again when anything it imports is different', async () => {
+  const { project, run } = home({
+    'project/m.agent.ts': "import { name } from './lib/name.ts';\nexport default { name };\n",
+    'project/lib/name.ts': "export { name } from './deep';\n",
+    'project/lib/deep.ts': "export const name: string = 'first';\n",
+  });
+  const show = (): Promise<Run> => run('agents', 'show', './m.agent.ts');
+  const terminal = atTerminal([cli, 'agents', 'show', join(project, 'm.agent.ts')], {
+    HOME: join(project, '../home'),
+    XDG_CONFIG_HOME: '',
+  });
+  await terminal.until('is a module, with 2 more that it imports: reading it runs it');
+  await terminal.until('[y/N] ');
+  terminal.type('y\n');
+  await terminal.until('first');
+  expect(await terminal.exit).toBe(0);
+  // The yes is remembered while nothing changes.
+  expect(await show()).toMatchObject({ code: 0, output: expect.stringContaining('first') });
+  writeFileSync(join(project, 'lib/deep.ts'), "export const name: string = 'second';\n");
+  const changed = await show();
+  expect(changed).toMatchObject({ code: 1, complaints: expect.stringContaining('Nobody can be asked') });
+  expect(changed.output).not.toContain('second');
+});
+
+test('a module that makes up what it imports is asked about each time', async () => {
+  const { run } = home({
+    'project/m.agent.mjs': 'const name = "./" + "x.mjs";\nexport default await import(name);\n',
+  });
+  expect((await run('agents', 'show', './m.agent.mjs')).complaints).toContain('you are asked each time');
 });

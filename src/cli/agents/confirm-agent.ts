@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { concealValues } from '../../config/expand.ts';
+import { ImportReader } from '../../gateway/modules/import-graph.ts';
 import type { AgentConfig, AgentServer } from '../../host/agent-config.ts';
 import type { ResolvedModel } from '../../host/models/create-model.ts';
 import { confirmOnce } from '../servers/confirm-once.ts';
@@ -33,15 +33,17 @@ export async function confirmAgent(agent: AgentToConfirm): Promise<void> {
   });
 }
 
-/** Asks once for each content before a module that describes an agent is run. */
+/** Asks once for each content before a module that describes an agent is run, with everything that it imports. */
 export async function confirmModule(file: string): Promise<void> {
-  const content = await readFile(file).catch(() => Buffer.alloc(0));
+  const { files, places, digest } = new ImportReader().graph(resolve(file));
+  const others = files.length === 1 ? '' : `, with ${files.length - 1} more that it imports`;
+  const isMadeUp = places.some(({ kind }) => kind === 'anywhere');
+  const again = isMadeUp ? ' It makes up names of imports while it runs, so you are asked each time.' : '';
   await confirmOnce({
     kind: 'approved-agents',
-    shown: `${printable(file)} is a module: reading it runs it, and it may do anything.`,
+    shown: `${printable(file)} is a module${others}: reading it runs it, and it may do anything.${again}`,
     digest: createHash('sha256')
-      .update(`${resolve(file)}\n`)
-      .update(content)
+      .update(`${resolve(file)}\n${digest}`)
       .digest('base64url'),
   });
 }

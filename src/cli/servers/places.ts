@@ -1,5 +1,5 @@
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
 
 /** The home of the user. */
 export function homeFolder(): string {
@@ -8,7 +8,9 @@ export function homeFolder(): string {
 
 /** Where programs keep settings of the user. */
 export function settingsFolder(): string {
-  return process.env['XDG_CONFIG_HOME'] ?? join(homeFolder(), '.config');
+  const named = process.env['XDG_CONFIG_HOME'];
+  // A relative one would be a folder of the project, whose files must not agree to themselves.
+  return named !== undefined && isAbsolute(named) ? named : join(homeFolder(), '.config');
 }
 
 /** Where tokens of servers are kept; a folder for its owner alone. */
