@@ -105,7 +105,9 @@ class LiveAgent implements Agent {
     const secrets = knownSecrets(config.servers, options.secrets);
     const connection = options.connection ?? (() => ({}));
     const onQuestion = tellingQuestions(listeners, clock);
-    this.#servers = new AgentServers(config.servers, { clock, listeners, handlers, onQuestion, connection });
+    const redact = (text: string): string => secrets.redact(text);
+    const serverParts = { clock, listeners, handlers, onQuestion, redact, connection };
+    this.#servers = new AgentServers(config.servers, serverParts);
     const merged = merge(this.#servers.sources, { prefix: config.prefix, own: options.tools });
     const stages = hostStages(options.stages ?? {}, {
       modes: this.modes,

@@ -133,3 +133,14 @@ test('an entry of mcpServers is connected to, and a broken one is refused with a
   });
   await expect(connectMcpServer({ command: 'x', disabled: true })).rejects.toThrow('disabled');
 });
+
+test('what is told of a program that failed has no half words, which could be half of a secret', async () => {
+  const secret = 'canary-'.repeat(60);
+  const program = `console.error('first ' + process.argv[1] + '\\n' + 'x'.repeat(1_700) + '\\nlast'); process.exit(1)`;
+  const error = await connectStdio(process.execPath, ['-e', program, secret], {
+    timeouts: { connectMs: 10_000 },
+  }).catch((caught: unknown) => caught as Error);
+  const { message, cause } = error as Error & { cause: Error };
+  expect(message).toMatch(/process\.exit\(1\) … ended with exit code 1\.$/);
+  expect(cause.message).toBe(`${'x'.repeat(1_700)}\nlast`);
+});

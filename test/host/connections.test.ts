@@ -155,3 +155,19 @@ test('names that cannot be told apart stop an agent whose prefix is "never"', as
 async function turn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
+
+test('a secret that a failing server repeats is taken out of the reason before that is cut', async () => {
+  const secret = 'canary-'.repeat(60);
+  // Long enough that the secret would be cut in the middle.
+  const message = `${'x'.repeat(1_700)} ${secret} ${'y'.repeat(500)}`;
+  const server = await makeUp(({ refuse }) => refuse(-32_000, message));
+  const headers = { authorization: `Bearer ${secret}` };
+  const told: string[] = [];
+  const agent = await agentOf(
+    { odd: serverOf({ url: server.url, headers }) },
+    { listeners: { server: ({ state }) => told.push(JSON.stringify(state)) } },
+  );
+  const [view] = agent.servers;
+  expect(view!.state).toMatchObject({ kind: 'failed', reason: expect.stringContaining('[redacted:secret]') });
+  expect([...told, JSON.stringify(view!.state)].join()).not.toContain('canary-');
+});

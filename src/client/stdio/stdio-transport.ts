@@ -20,7 +20,7 @@ export class StdioTransport implements Transport {
   #waiting = '';
 
   constructor(plan: ChildPlan, needs: TransportNeeds) {
-    this.label = [plan.command, ...plan.args].join(' ').slice(0, 200);
+    this.label = labelOf(plan);
     this.#plan = plan;
     this.#needs = needs;
     this.#child = this.#start();
@@ -93,9 +93,31 @@ export class StdioTransport implements Transport {
   }
 
   #gone(how: string): ToolcribError {
-    const said = this.#child.errorText().trim().slice(-2_000);
+    const said = lastLines(this.#child.errorText().trim());
     return new ToolcribError('upstream_unavailable', `${this.label} ${how}.`, {
       ...(said !== '' && { cause: new Error(said) }),
     });
   }
+}
+
+const MAX_LABEL = 200;
+const MAX_SAID = 2_000;
+
+// Whoever shows this takes known secrets out, and would not know a half of one: no word is cut.
+function labelOf({ command, args }: ChildPlan): string {
+  const words = [command.slice(-MAX_LABEL)];
+  let length = words[0]!.length;
+  for (const word of args) {
+    length += 1 + word.length;
+    if (length > MAX_LABEL) return [...words, '…'].join(' ');
+    words.push(word);
+  }
+  return words.join(' ');
+}
+
+// Whole lines, for the same reason.
+function lastLines(text: string): string {
+  if (text.length <= MAX_SAID) return text;
+  const start = text.indexOf('\n', text.length - MAX_SAID - 1);
+  return start < 0 ? '' : text.slice(start + 1);
 }

@@ -3,6 +3,7 @@ import type { Listeners } from '../../client/listeners.ts';
 import type { HttpOptions } from '../../client/options.ts';
 import type { QuestionHandlers } from '../../client/question-handlers.ts';
 import { cleanText } from '../../observe/clean-text.ts';
+import type { Redact } from '../../observe/secrets.ts';
 import type { AgentEvents, AgentServerView } from '../agent.ts';
 import type { AgentServer } from '../agent-config.ts';
 import { handlersFor, type OnQuestion } from './server-handlers.ts';
@@ -15,6 +16,8 @@ export interface AgentServersParts {
   readonly listeners: Listeners<AgentEvents>;
   readonly handlers: QuestionHandlers;
   readonly onQuestion: OnQuestion;
+  /** Takes secrets out of what is told of connections. */
+  readonly redact: Redact;
   /** Further options of a connection, such as how it signs in. */
   readonly connection: (server: string, config: AgentServer) => HttpOptions;
 }
@@ -62,11 +65,12 @@ export class AgentServers {
   #make(
     name: string,
     config: AgentServer,
-    { clock, listeners, handlers, onQuestion, connection }: AgentServersParts,
+    { clock, listeners, handlers, onQuestion, redact, connection }: AgentServersParts,
   ): { readonly link: ServerLink; readonly source: ServerSource } {
-    const warn = (text: string): void => listeners.tell('warning', cleanText(`${name}: ${text}`));
+    const warn = (text: string): void => listeners.tell('warning', redact(cleanText(`${name}: ${text}`)));
     const link: ServerLink = new ServerLink(name, config, {
       clock,
+      redact,
       connection: { ...connection(name, config), handlers: handlersFor(name, handlers, onQuestion) },
       listener: {
         onState: (state) => listeners.tell('server', { server: name, state }),

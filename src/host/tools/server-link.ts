@@ -5,6 +5,7 @@ import type { HttpOptions } from '../../client/options.ts';
 import { failedState, type ConnectionState } from '../../client/state.ts';
 import { connectMcpServer } from '../../client/stdio/connect-server.ts';
 import { cleanText } from '../../observe/clean-text.ts';
+import type { Redact } from '../../observe/secrets.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { AgentServer } from '../agent-config.ts';
 
@@ -20,6 +21,8 @@ export interface LinkListener {
 export interface LinkParts {
   readonly clock: Clock;
   readonly connection: HttpOptions;
+  /** Takes secrets out of what is told of the connection. */
+  readonly redact: Redact;
   readonly listener: LinkListener;
 }
 
@@ -193,9 +196,11 @@ export class ServerLink {
     return new Promise((resolve) => this.#settled.push(resolve));
   }
 
-  // What a server says of why it fails is its own word.
+  // What a server says of why it fails is its own word; a secret that was cut would not be found any more.
   #setState(told: ConnectionState): void {
-    const state = 'reason' in told ? { ...told, reason: cleanText(told.reason).slice(0, MAX_REASON) } : told;
+    const { redact } = this.#parts;
+    const state =
+      'reason' in told ? { ...told, reason: redact(cleanText(told.reason)).slice(0, MAX_REASON) } : told;
     this.#state = state;
     this.#parts.listener.onState(state);
     if (state.kind === 'connecting') return;
