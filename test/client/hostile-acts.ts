@@ -81,6 +81,15 @@ export const hostileActs: readonly HostileAct[] = [
   ['answers with broken JSON', (got) => raw(got, '{"jsonrpc":'), 'invalid_answer'],
   ['answers with bottomless JSON', (got) => raw(got, '['.repeat(5_000)), 'invalid_answer'],
   [
+    'answers with JSON that is far too deep',
+    (got) =>
+      raw(
+        got,
+        `{"jsonrpc":"2.0","id":${String(got.body['id'])},"result":{"content":[],"x":${'['.repeat(1_000)}${']'.repeat(1_000)}}}`,
+      ),
+    'invalid_answer',
+  ],
+  [
     'answers with keys that are there twice',
     (got) =>
       raw(got, `{"jsonrpc":"2.0","id":${String(got.body['id'])},"result":{"content":[],"content":[]}}`),
@@ -88,9 +97,11 @@ export const hostileActs: readonly HostileAct[] = [
   ],
   [
     'answers in another encoding',
-    ({ response }) => {
+    ({ body, response }) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
-      response.end('x');
+      // Good where nobody looks at the encoding.
+      const result = { resultType: 'complete', content: [] };
+      response.end(JSON.stringify({ jsonrpc: '2.0', id: body['id'], result }));
     },
     'invalid_answer',
   ],

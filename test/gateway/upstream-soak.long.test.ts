@@ -1,12 +1,10 @@
-import { readdirSync } from 'node:fs';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createServer, defineTool, ToolRegistry } from '../../src/index.ts';
 import { listen } from '../../src/node.ts';
 import { openCrib, type Crib } from '../gateway.ts';
 import type { Peer } from '../behaviour/peer.ts';
-import { childrenOf, commandOf } from './process-counts.ts';
+import { holdings, settle } from './holdings.ts';
+import { childrenOf } from './process-counts.ts';
 import { scripted } from './upstream-programs.ts';
 
 // More by hand: TOOLCRIB_SOAK_CALLS=100000, and TOOLCRIB_SOAK_SEED for the same run again.
@@ -17,29 +15,6 @@ const CALL_SECONDS = 6;
 // So that there are hangs in every run.
 const CALLS_PER_HANG = 500;
 const AT_ONCE = 16;
-
-/** What is held of the machine. */
-interface Holdings {
-  readonly children: number;
-  readonly zombies: number;
-  readonly descriptors: number;
-  readonly heapMb: number;
-}
-
-setFlagsFromString('--expose-gc');
-const collect = runInNewContext('gc') as () => void;
-
-function holdings(): Holdings {
-  collect();
-  const { alive, zombies } = childrenOf(process.pid);
-  return {
-    // The one that ends programs after a crash stays.
-    children: alive.filter((pid) => commandOf(pid)[0] !== '/bin/sh').length,
-    zombies,
-    descriptors: readdirSync('/proc/self/fd').length,
-    heapMb: process.memoryUsage().heapUsed / 1_048_576,
-  };
-}
 
 // A generator of our own, so that a run can be repeated.
 function createRandom(seed: number): () => number {
@@ -186,9 +161,3 @@ test(
     expect(childrenOf(process.pid).zombies).toBe(0);
   },
 );
-
-/** Waits until everything that is idle is closed. */
-async function settle(): Promise<void> {
-  const left = (): number => holdings().children + holdings().zombies;
-  await expect.poll(left, { timeout: 30_000, interval: 200 }).toBe(0);
-}
