@@ -39,7 +39,7 @@ export { describeGrants } from './host/files/describe-grants.ts';
 export { anthropicMessages } from './host/models/anthropic-messages.ts';
 export { openAiChat } from './host/models/openai-chat.ts';
 export { openAiResponses } from './host/models/openai-responses.ts';
-export type { EndpointLimits, EndpointOptions } from './host/models/endpoint.ts';
+export type { EndpointLimits, EndpointOptions } from './host/models/endpoint-options.ts';
 export { scripted } from './host/models/scripted.ts';
 export type { ScriptedModel, ScriptedStep, ScriptedTurn } from './host/models/scripted.ts';
 export { createModel, resolveModel } from './host/models/create-model.ts';

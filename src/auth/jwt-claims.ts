@@ -1,4 +1,3 @@
-import type { JWTPayload } from 'jose';
 import { isObject } from '../base/json.ts';
 
 /** The place of a claim: a name, split at its dots unless it has a slash, or a list of steps. */
@@ -23,10 +22,13 @@ export interface Claims {
   readonly expiresAt: number;
 }
 
+/** What a verified token says. */
+export type Payload = Readonly<Record<string, unknown>>;
+
 const MAX_NAME_LENGTH = 256;
 
 /** Reads the claims of a verified token; a text says which claim is missing. */
-export function readClaims(payload: JWTPayload, names: ClaimNames): Claims | string {
+export function readClaims(payload: Payload, names: ClaimNames): Claims | string {
   const caller = nameIn(payload, names.callerClaim);
   if (caller === undefined) return missing('caller', names.callerClaim);
   const tenant = names.tenant ?? nameIn(payload, names.tenantClaim);
@@ -49,7 +51,7 @@ export function stepsOf(path: ClaimPath): readonly string[] {
   return path.includes('/') ? [path] : path.split('.');
 }
 
-function claimAt(payload: JWTPayload, steps: readonly string[]): unknown {
+function claimAt(payload: Payload, steps: readonly string[]): unknown {
   let value: unknown = payload;
   for (const step of steps) {
     if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;
@@ -58,7 +60,7 @@ function claimAt(payload: JWTPayload, steps: readonly string[]): unknown {
   return value;
 }
 
-function nameIn(payload: JWTPayload, path: ClaimPath): string | undefined {
+function nameIn(payload: Payload, path: ClaimPath): string | undefined {
   const value = claimAt(payload, stepsOf(path));
   if (typeof value !== 'string' || value === '' || value.length > MAX_NAME_LENGTH) return undefined;
   // Lone surrogates are all stored alike, so two such names would become one.

@@ -17,10 +17,16 @@ import { formatPath, type Complaint } from './complaint.ts';
 /** The steps from the top of a file to a place in it. */
 export type Path = readonly PropertyKey[];
 
+/** A value in the file as it was read, which can be replaced. */
+export interface ScalarNode<T = unknown> {
+  value: T;
+  readonly range?: readonly [start: number, end: number, after: number] | null;
+}
+
 /** A string in the file that is a value, not a key. */
 export interface TextValue {
   readonly path: Path;
-  readonly scalar: Scalar<string>;
+  readonly scalar: ScalarNode<string>;
 }
 
 /** What a complaint says about a place in a file. */
@@ -91,7 +97,7 @@ export class YamlText {
   }
 
   /** The value at a path, as written in the file. */
-  scalarAt(path: Path): Scalar | undefined {
+  scalarAt(path: Path): ScalarNode | undefined {
     const node = this.#nodeAt(path);
     return isScalar(node) ? node : undefined;
   }

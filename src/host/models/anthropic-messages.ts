@@ -8,7 +8,8 @@ import {
   type AnthropicToolResult,
 } from './anthropic-tools.ts';
 import { AnthropicAnswer } from './anthropic-answer.ts';
-import { createEndpoint, isOwnOf, type Endpoint, type EndpointOptions } from './endpoint.ts';
+import { createEndpoint, isOwnOf, type Endpoint } from './endpoint.ts';
+import type { EndpointOptions } from './endpoint-options.ts';
 import type { AssistantMessage, Message, Model, ModelEvent, ModelRequest } from './model.ts';
 import { send } from './send.ts';
 

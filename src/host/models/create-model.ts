@@ -1,7 +1,7 @@
 import { ToolcribError } from '../../base/errors.ts';
 import type { ModelChoice } from '../agent-config.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
-import type { EndpointOptions } from './endpoint.ts';
+import type { EndpointOptions } from './endpoint-options.ts';
 import type { Model } from './model.ts';
 import { openAiChat } from './openai-chat.ts';
 import { openAiResponses } from './openai-responses.ts';

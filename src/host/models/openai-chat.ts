@@ -1,6 +1,7 @@
 import { asList, isObject } from '../../base/json.ts';
 import { brokenOff } from './endpoint-failure.ts';
-import { createEndpoint, isOwnOf, type Endpoint, type EndpointOptions } from './endpoint.ts';
+import { createEndpoint, isOwnOf, type Endpoint } from './endpoint.ts';
+import type { EndpointOptions } from './endpoint-options.ts';
 import type {
   AssistantMessage,
   Message,

@@ -1,7 +1,8 @@
 import { ToolcribError } from '../../base/errors.ts';
 import { asList, isObject } from '../../base/json.ts';
 import { eventSetback } from './endpoint-failure.ts';
-import { createEndpoint, isOwnOf, type Endpoint, type EndpointOptions } from './endpoint.ts';
+import { createEndpoint, isOwnOf, type Endpoint } from './endpoint.ts';
+import type { EndpointOptions } from './endpoint-options.ts';
 import type { AssistantMessage, Message, Model, ModelEvent, ModelRequest, ToolRequest } from './model.ts';
 import { isStrictSchema } from './model-schema.ts';
 import {

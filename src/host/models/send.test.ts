@@ -7,7 +7,7 @@ import type { ToolcribError } from '../../base/errors.ts';
 import { createFakeClock } from '../../testing.ts';
 import { anthropicMessages } from './anthropic-messages.ts';
 import { askedWaitMs } from './asked-wait.ts';
-import type { EndpointOptions } from './endpoint.ts';
+import type { EndpointOptions } from './endpoint-options.ts';
 import type { Model, ModelEvent, ModelRequest } from './model.ts';
 import { openAiChat } from './openai-chat.ts';
 

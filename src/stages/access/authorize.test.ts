@@ -17,6 +17,7 @@ import { validateInput } from '../../core/essentials/validate.ts';
 import { createTestCall, recordingSource } from '../../testing.ts';
 import type { accessOptions } from './rules.ts';
 import { createAccess, type Access } from './authorize.ts';
+import { loadConditions } from './condition.ts';
 
 type Rules = z.input<typeof accessOptions>;
 
@@ -315,15 +316,15 @@ describe('conditions', () => {
 
   test('the evaluator is loaded only for rules with conditions', async () => {
     let loads = 0;
-    const loadCel = () => (loads++, import('@marcbachmann/cel-js'));
-    await createAccess([{ tools: ['*'] }], { loadCel });
+    const load = () => (loads++, loadConditions());
+    await createAccess([{ tools: ['*'] }], { loadConditions: load });
     expect(loads).toBe(0);
     await createAccess(
       [
         { tools: ['*'], when: 'true' },
         { tools: ['x'], when: 'false' },
       ],
-      { loadCel },
+      { loadConditions: load },
     );
     expect(loads).toBe(1);
   });

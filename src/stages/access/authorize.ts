@@ -1,4 +1,3 @@
-import type * as Cel from '@marcbachmann/cel-js';
 import type { z } from 'zod';
 import { absentTools, unknownTool } from '../../core/absent-tool.ts';
 import type { Reading, ToolCall } from '../../core/call.ts';
@@ -11,7 +10,13 @@ import { resourceNotFound, type ResourceTemplate } from '../../core/resources/re
 import type { Next, Stage } from '../../core/stage.ts';
 import { governedName, type Tool } from '../../core/tool.ts';
 import { checkAccess, type AccessComplaint } from './check.ts';
-import { callerScope, createConditions, type AccessCondition, type ConditionScope } from './condition.ts';
+import {
+  callerScope,
+  loadConditions,
+  type AccessCondition,
+  type CompileCondition,
+  type ConditionScope,
+} from './condition.ts';
 import { createPolicy, type AccessPolicy, type Verdict } from './policy.ts';
 import { accessOptions, compileRule, type CompiledRule } from './rules.ts';
 import { toConditionValue } from './condition-values.ts';
@@ -19,7 +24,7 @@ import { toConditionValue } from './condition-values.ts';
 /** What access rules need. */
 export interface AccessParts {
   /** Loads the evaluator of conditions; called only if a rule has one. */
-  readonly loadCel?: () => Promise<typeof Cel>;
+  readonly loadConditions?: () => Promise<CompileCondition>;
 }
 
 /** Two stages that apply one access policy. */
@@ -35,12 +40,12 @@ export interface Access {
 /** Makes the stages that let callers see and call only what the rules allow. */
 export async function createAccess(
   rules: z.input<typeof accessOptions>,
-  { loadCel = () => import('@marcbachmann/cel-js') }: AccessParts = {},
+  parts: AccessParts = {},
 ): Promise<Access> {
   const parsed = accessOptions.parse(rules, { jitless: true });
   const compiled = parsed.map(compileRule);
   const policy = createPolicy(compiled);
-  const conditions = await compileConditions(compiled, loadCel);
+  const conditions = await compileConditions(compiled, parts.loadConditions ?? loadConditions);
   return {
     byName: authorizeByName(policy),
     byCondition: authorizeArguments(policy, conditions),
@@ -52,11 +57,11 @@ type Conditions = ReadonlyMap<CompiledRule, AccessCondition>;
 
 async function compileConditions(
   rules: readonly CompiledRule[],
-  loadCel: () => Promise<typeof Cel>,
+  load: () => Promise<CompileCondition>,
 ): Promise<Conditions> {
   const conditional = rules.filter(({ when }) => when !== undefined);
   if (conditional.length === 0) return new Map();
-  const compile = createConditions(await loadCel());
+  const compile = await load();
   return new Map(conditional.map((rule) => [rule, compile(rule.when!)]));
 }
 

@@ -4,10 +4,10 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { propertyRuns } from '../../../test/property-runs.ts';
 import { localCaller, type Caller } from '../../core/caller.ts';
-import { callerScope, createConditions, type AccessCondition } from './condition.ts';
+import { callerScope, loadConditions, type AccessCondition } from './condition.ts';
 import { toConditionValue } from './condition-values.ts';
 
-const compile = createConditions(cel);
+const compile = await loadConditions();
 const ada: Caller = {
   id: 'ada',
   tenant: { id: 'acme', name: 'Acme', data: { plan: 'gold', limit: 100 } },

@@ -1,12 +1,8 @@
 import type * as Cel from '@marcbachmann/cel-js';
 import type { Caller } from '../../core/caller.ts';
 import type { LinearPattern } from '../../base/linear-pattern.ts';
-import {
-  LINEAR_MATCHES,
-  surveyCondition,
-  type ConditionProblem,
-  type ConditionSurvey,
-} from './condition-survey.ts';
+import type { ConditionProblem, ConditionSurvey } from './condition-findings.ts';
+import { LINEAR_MATCHES, surveyCondition } from './condition-survey.ts';
 import { toConditionValue, type ConditionValue } from './condition-values.ts';
 
 /** The values a condition can read. */
@@ -36,10 +32,10 @@ const LIMITS = {
 // The most steps of a condition with more than linear running time.
 const MAX_STEPS = 4_000_000;
 
-/** Sets up the evaluator. */
-export function createConditions(cel: typeof Cel): CompileCondition {
+/** Loads the evaluator and sets it up. */
+export async function loadConditions(): Promise<CompileCondition> {
   const patterns = new Map<string, LinearPattern>();
-  const environment = createEnvironment(cel, patterns);
+  const environment = createEnvironment(await import('@marcbachmann/cel-js'), patterns);
   return (source) => {
     let parsed: Cel.ParseResult;
     try {
