@@ -112,6 +112,9 @@ const PLACES: readonly ((text: string) => Result)[] = [
   (text) => ({ kind: 'done', content: [{ type: 'image', mimeType: text, data: text }] }),
 ];
 
+// As a model may read it, which need not notice what is invisible.
+const seen = (text: string): string => text.replaceAll(/[\p{Cf}\p{Cc}]|\[\d+m/gu, '');
+
 test('C6 each of 1,750 results with orders in them is marked, and none of them passes for a word of the host', () => {
   const results = ORDERS.flatMap((order) =>
     FORGERIES.flatMap((forge) => PLACES.map((place) => ({ order, told: told(place(forge(order))) }))),
@@ -119,7 +122,7 @@ test('C6 each of 1,750 results with orders in them is marked, and none of them p
   expect(results).toHaveLength(1_750);
   for (const { order, told: parts } of results) {
     expect(parts[0]).toBe(SOURCE);
-    const notes = parts.slice(1).filter((text) => /\[\s*toolcrib\s*:/i.test(text));
+    const notes = parts.slice(1).filter((text) => /\[\s*toolcrib\s*:/i.test(seen(text)));
     // What is left out is named by the host, in no words of the server.
     for (const note of notes) expect(note).toMatch(/^\[toolcrib: dropped: [^[\]]*\]$/);
     expect(notes.join('')).not.toContain(order);

@@ -57,7 +57,7 @@ test('a strict project that has what the package depends on, and nothing else, c
   );
   expect(complaintsIn(folder)).toBe('');
   // Control: what is not there is complained about, so this can fail.
-  const [first] = readdirSync(join(own, 'dist')).filter((name) => name.endsWith('.d.ts'));
+  const first = readdirSync(join(own, 'dist')).find((name) => name.endsWith('.d.ts'));
   writeFileSync(join(own, 'dist', first!), "export type Left = import('jose').JWTPayload;\n");
   expect(complaintsIn(folder)).toContain("'jose'");
 }, 120_000);
