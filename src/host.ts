@@ -42,8 +42,9 @@ export { openAiResponses } from './host/models/openai-responses.ts';
 export type { EndpointLimits, EndpointOptions } from './host/models/endpoint-options.ts';
 export { scripted } from './host/models/scripted.ts';
 export type { ScriptedModel, ScriptedStep, ScriptedTurn } from './host/models/scripted.ts';
-export { createModel, resolveModel } from './host/models/create-model.ts';
-export type { CreateModelOptions, NamedModel, ResolvedModel } from './host/models/create-model.ts';
+export { createModel, type CreateModelOptions } from './host/models/create-model.ts';
+export { resolveModel } from './host/models/resolve-model.ts';
+export type { NamedModel, ResolvedModel, ResolveModelOptions } from './host/models/resolve-model.ts';
 export type * from './host/models/model.ts';
 
 // What models are told

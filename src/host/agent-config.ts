@@ -67,6 +67,8 @@ export interface AgentConfig {
   readonly file: string | undefined;
   readonly model: ModelChoice;
   readonly servers: Readonly<Record<string, AgentServer>>;
+  /** The tools of the process it runs in that it may use, where its file says which. */
+  readonly ownTools?: NameRule;
   readonly prefix: Prefix;
   /** The loosest mode the file accepts; the operator's own is never loosened by it. */
   readonly mode: SafetyMode | undefined;

@@ -5,9 +5,10 @@ import { parseJson } from '../../base/parse-json.ts';
 import { concealValues } from '../../config/expand.ts';
 import { ImportReader } from '../../gateway/modules/import-graph.ts';
 import type { AgentConfig, AgentServer } from '../../host/agent-config.ts';
-import type { ResolvedModel } from '../../host/models/create-model.ts';
+import type { ResolvedModel } from '../../host/models/resolve-model.ts';
 import { confirmOnce } from '../servers/confirm-once.ts';
 import { printable } from '../table.ts';
+import type { OwnToolsFile } from './own-tools.ts';
 
 /** An agent of a file, and what it would be given. */
 export interface AgentToConfirm {
@@ -16,16 +17,19 @@ export interface AgentToConfirm {
   readonly model: ResolvedModel | undefined;
   /** Values that must not be shown. */
   readonly secrets: readonly string[];
+  readonly ownTools: OwnToolsFile | undefined;
 }
 
 /** Asks once for each content before programs of an agent's file are started, or keys are sent where it says. */
 export async function confirmAgent(agent: AgentToConfirm): Promise<void> {
-  const { config, model, secrets } = agent;
+  const { config, model, secrets, ownTools } = agent;
   const deeds = deedsOf(agent);
   if (deeds.length === 0) return;
   const from = config.file === undefined ? '' : ` of ${printable(config.file)}`;
   const shown = [`The agent ${printable(config.name)}${from}`, ...deeds.map((deed) => `  ${deed}`)];
-  const content = canonicalJson(parseJson(JSON.stringify([process.cwd(), config, model ?? null])));
+  const content = canonicalJson(
+    parseJson(JSON.stringify([process.cwd(), config, model ?? null, (await ownTools?.digest()) ?? null])),
+  );
   await confirmOnce({
     kind: 'approved-agents',
     shown: concealValues(shown.join('\n'), secrets),
@@ -48,9 +52,13 @@ export async function confirmModule(file: string): Promise<void> {
   });
 }
 
-function deedsOf({ config, model }: AgentToConfirm): readonly string[] {
+function deedsOf({ config, model, ownTools }: AgentToConfirm): readonly string[] {
   const servers = Object.entries(config.servers).filter(([, { entry }]) => !entry.disabled);
-  return [...servers.map(([name, server]) => deedOf(name, server)), ...modelDeeds(config, model)];
+  return [
+    ...(ownTools ? [printable(ownTools.deed)] : []),
+    ...servers.map(([name, server]) => deedOf(name, server)),
+    ...modelDeeds(config, model),
+  ];
 }
 
 function deedOf(name: string, { entry, trust }: AgentServer): string {

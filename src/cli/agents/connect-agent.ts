@@ -5,25 +5,44 @@ import type { AgentConfig } from '../../host/agent-config.ts';
 import { createAgent, type CreateAgentOptions } from '../../host/create-agent.ts';
 import { networkOf } from '../client/target.ts';
 import { packageVersion } from '../package-version.ts';
+import type { OpenedAgent } from './show.ts';
 import { credentialsFolder } from '../servers/places.ts';
 
 type Authorizer = NonNullable<HttpOptions['authorizer']>;
 
+/** An agent that is ready, and what ends it. */
+export interface ConnectedAgent {
+  readonly agent: Agent;
+  readonly close: () => Promise<void>;
+}
+
 /** Connects an agent to its servers, signed in where somebody was before. */
 export async function connectAgent(
-  config: AgentConfig,
-  options: Omit<CreateAgentOptions, 'connection'>,
-): Promise<Agent> {
+  { config, ownTools }: Pick<OpenedAgent, 'config' | 'ownTools'>,
+  options: Omit<CreateAgentOptions, 'connection' | 'tools'>,
+): Promise<ConnectedAgent> {
+  const own = await ownTools?.load();
   const network = networkOf({});
   const signedIn = await signIns(config, network);
   const info = { name: 'toolcrib', version: packageVersion() };
-  return createAgent(config, {
-    ...options,
-    connection: (server) => {
-      const authorizer = signedIn.get(server);
-      return { info, ...network, ...(authorizer && { authorizer }) };
-    },
-  });
+  try {
+    const agent = await createAgent(config, {
+      ...options,
+      ...(own && { tools: own.source }),
+      connection: (server) => {
+        const authorizer = signedIn.get(server);
+        return { info, ...network, ...(authorizer && { authorizer }) };
+      },
+    });
+    const close = async (): Promise<void> => {
+      await agent.close();
+      await own?.close();
+    };
+    return { agent, close };
+  } catch (error) {
+    await own?.close();
+    throw error;
+  }
 }
 
 // Without anything kept, nothing of the sign-in is loaded.

@@ -9,7 +9,10 @@ import {
   type AgentReading,
   type LoadAgentOptions,
 } from '../../host/files/load-agent-config.ts';
+import { DEFAULT_CONFIG } from '../default-file.ts';
 import { homeFolder, settingsFolder } from '../servers/places.ts';
+
+import { hasGatewayAgents, isGatewayFile, readGatewayAgents, type GatewayReading } from './gateway-agents.ts';
 
 /** A file with agents, and whose it is: a project's may come from anybody. */
 export interface AgentFile {
@@ -45,6 +48,7 @@ const PROJECT_FOLDERS = [
 /** The files in the usual places of every format: the user's own first, so that a project takes no name over. */
 export async function agentFiles(): Promise<readonly AgentFile[]> {
   const [home, settings] = [homeFolder(), settingsFolder()];
+  const gateways = { user: join(settings, 'toolcrib/toolcrib.yaml'), project: DEFAULT_CONFIG };
   const own = [
     join(settings, 'toolcrib/agents'),
     join(home, '.claude/agents'),
@@ -57,8 +61,10 @@ export async function agentFiles(): Promise<readonly AgentFile[]> {
     join(home, '.kiro/agents'),
   ];
   const found: AgentFile[] = [];
+  if (await hasGatewayAgents(gateways.user)) found.push({ file: gateways.user, owner: 'user' });
   for (const folder of own)
     found.push(...(await filesIn(folder, 0)).map((file) => ({ file, owner: 'user' as const })));
+  if (await hasGatewayAgents(gateways.project)) found.push({ file: gateways.project, owner: 'project' });
   const here = (await namesIn('.')).filter((name) => AGENT_FILE.test(name));
   const below = await Promise.all(PROJECT_FOLDERS.map((folder) => filesIn(folder, 0)));
   found.push(...[...here, ...below.flat()].map((file) => ({ file, owner: 'project' as const })));
@@ -76,9 +82,17 @@ export async function readAgentFiles(
   for (const one of files)
     found.push({
       ...one,
-      reading: MODULE.test(one.file) ? undefined : await readAgentFile(one.file, options),
+      reading: MODULE.test(one.file) ? undefined : await readAnyAgentFile(one.file, options),
     });
   return found;
+}
+
+/** Reads the agents of a file, which may be a `toolcrib.yaml`. */
+export async function readAnyAgentFile(
+  file: string,
+  options: LoadAgentOptions,
+): Promise<AgentReading | GatewayReading> {
+  return (await isGatewayFile(file)) ? readGatewayAgents(file) : readAgentFile(file, options);
 }
 
 /** Finds the agent that is meant: a file, `file#name`, or a name in the usual places. Returns a reference to a file. */

@@ -4,14 +4,15 @@ import { concealValues } from '../../config/expand.ts';
 import type { AgentConfig } from '../../host/agent-config.ts';
 import { splitReference } from '../../host/files/agent-file.ts';
 import { describeGrants } from '../../host/files/describe-grants.ts';
-import { chosenAgent, readAgentFile } from '../../host/files/load-agent-config.ts';
+import { chosenAgent } from '../../host/files/load-agent-config.ts';
 import { estimateTokens } from '../../host/models/estimate-tokens.ts';
 import { concealInComplaints } from '../complain.ts';
 import { readable } from '../client/readable.ts';
 import { formatJson, printable } from '../table.ts';
 import { confirmModule } from './confirm-agent.ts';
-import { findAgent, isModule } from './find-agents.ts';
+import { findAgent, isModule, readAnyAgentFile } from './find-agents.ts';
 import { knownServers } from './known-servers.ts';
+import { ownToolsOf, type OwnToolsFile } from './own-tools.ts';
 
 /** Options of the commands that are about one agent. */
 export interface AgentFlags {
@@ -27,6 +28,8 @@ export interface OpenedAgent {
   readonly config: AgentConfig;
   /** Values that must not be shown. */
   readonly secrets: readonly string[];
+  /** Tools of its own file, for an agent of a `toolcrib.yaml`. */
+  readonly ownTools: OwnToolsFile | undefined;
 }
 
 /** `toolcrib agents show`: explains an agent: its model, servers, limits, and what of its file has no effect. */
@@ -42,12 +45,15 @@ export async function openAgentFile(reference: string, { yes = false }: AgentFla
   const found = await findAgent(reference, { servers: known.entries });
   const { file, agent } = splitReference(found);
   if (isModule(file) && !yes) await confirmModule(file);
-  const reading = await readAgentFile(file, { servers: known.entries });
+  const reading = await readAnyAgentFile(file, { servers: known.entries });
   const secrets = [...known.secrets, ...reading.secrets];
   concealInComplaints({ secrets });
   const errors = reading.complaints.filter(({ severity }) => severity === 'error');
   if (errors.length > 0) throw complaintError(errors);
-  return { config: chosenAgent(reading.configs, { file, agent }), secrets };
+  const config = chosenAgent(reading.configs, { file, agent });
+  const loaded = 'loaded' in reading ? reading.loaded : undefined;
+  const ownTools = loaded && config.ownTools && ownToolsOf(loaded, config.ownTools);
+  return { config, secrets, ownTools };
 }
 
 function explain(config: AgentConfig, flags: AgentFlags): string {

@@ -17,7 +17,7 @@ export async function showAgentTools(reference: string, flags: AgentFlags): Prom
   const stop = (): void => stopping.abort();
   process.once('SIGINT', stop).once('SIGTERM', stop);
   try {
-    const agent = await connectAgent(opened.config, {
+    const { agent, close } = await connectAgent(opened, {
       signal: stopping.signal,
       listeners: { warning: complain },
     });
@@ -25,7 +25,7 @@ export async function showAgentTools(reference: string, flags: AgentFlags): Prom
       const text = flags.json ? formatJson(toJson(agent, opened), 2) : readable(agent.describeExposedTools());
       process.stdout.write(concealValues(text, opened.secrets));
     } finally {
-      await agent.close();
+      await close();
     }
   } catch (error) {
     reportFailure(error, flags);

@@ -2,7 +2,7 @@ import type { Agent } from '../../host/agent.ts';
 import type { SafetyMode } from '../../host/agent-config.ts';
 import type { CreateAgentOptions } from '../../host/create-agent.ts';
 import type { AskableAgent } from '../../host/loop/ask-agent.ts';
-import { connectAgent } from '../agents/connect-agent.ts';
+import { connectAgent, type ConnectedAgent } from '../agents/connect-agent.ts';
 import type { ReadAgent } from './read-agents.ts';
 
 /** What agents of a command are made with. */
@@ -22,11 +22,11 @@ export interface OpenedAgents {
 
 /** Connects an agent; those it may ask are connected when they are first asked. */
 export async function openAgents(read: ReadAgent, options: OpenAgentOptions): Promise<OpenedAgents> {
-  const opened = new Map<ReadAgent, Promise<Agent>>();
-  const open = (one: ReadAgent): Promise<Agent> => {
-    const known = opened.get(one) ?? connectAgent(one.config, options);
+  const opened = new Map<ReadAgent, Promise<ConnectedAgent>>();
+  const open = async (one: ReadAgent): Promise<Agent> => {
+    const known = opened.get(one) ?? connectAgent(one, options);
     opened.set(one, known);
-    return known;
+    return (await known).agent;
   };
   const askable = (one: ReadAgent): AskableAgent => ({
     name: one.config.name,

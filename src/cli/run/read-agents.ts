@@ -1,12 +1,8 @@
 import { ToolcribError } from '../../base/errors.ts';
 import type { AgentConfig, ModelChoice } from '../../host/agent-config.ts';
 import { describeGrants } from '../../host/files/describe-grants.ts';
-import {
-  createModel,
-  resolveModel,
-  type CreateModelOptions,
-  type ResolvedModel,
-} from '../../host/models/create-model.ts';
+import { createModel, type CreateModelOptions } from '../../host/models/create-model.ts';
+import { resolveModel, type ResolvedModel } from '../../host/models/resolve-model.ts';
 import type { Model } from '../../host/models/model.ts';
 import { ask } from '../client/ask.ts';
 import { confirmAgent } from '../agents/confirm-agent.ts';
@@ -20,6 +16,7 @@ export interface ReadAgent {
   readonly model: Model;
   /** Values that must not be shown or recorded. */
   readonly secrets: readonly string[];
+  readonly ownTools: OpenedAgent['ownTools'];
   /** Filled in after the agent itself, because agents may ask each other. */
   readonly agents: ReadAgent[];
 }
@@ -59,10 +56,10 @@ async function readOne(
       'invalid_setup',
       `The agents may ask more than ${MAX_AGENTS} others; name fewer.`,
     );
-  const { config, secrets } = await readConfig(reference, context.flags);
+  const { config, secrets, ownTools } = await readConfig(reference, context.flags);
   const { model, resolved } = await modelFor(config, context, seen.size === 0);
-  if (!context.flags.yes) await confirmAgent({ config, secrets, model: resolved });
-  const read: ReadAgent = { config, model, secrets, agents: [] };
+  if (!context.flags.yes) await confirmAgent({ config, secrets, ownTools, model: resolved });
+  const read: ReadAgent = { config, model, secrets, ownTools, agents: [] };
   seen.set(reference, read);
   for (const other of config.agents) read.agents.push(await readOne(other, context, seen));
   return read;

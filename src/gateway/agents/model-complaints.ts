@@ -1,7 +1,7 @@
 import { ToolcribError } from '../../base/errors.ts';
 import type { Complaint } from '../../config/complaint.ts';
 import { agentConfig } from '../../host/files/own-agent.ts';
-import { resolveModel, type ResolvedModel } from '../../host/models/create-model.ts';
+import { resolveModel, type ResolvedModel } from '../../host/models/resolve-model.ts';
 import type { LoadedConfig } from '../settings/load-config.ts';
 
 /** Finds agents that callers may ask, and whose model nothing leads to. */

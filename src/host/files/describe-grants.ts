@@ -6,9 +6,10 @@ export function describeGrants(config: AgentConfig): string {
   const servers = Object.entries(config.servers);
   const heading = `${config.name} (${FORMAT_NAMES[config.format]})`;
   const model = modelOf(config.model);
-  if (servers.length === 0) return [`${heading} may use no server.`, ...model].join('\n');
+  const own = config.ownTools ? [`  of its own process: ${phrase('tool', config.ownTools)}`] : [];
+  if (servers.length + own.length === 0) return [`${heading} may use no server.`, ...model].join('\n');
   const grants = servers.map(([name, server]) => `  ${name}: ${grantOf(server)}`);
-  return [`${heading} may use:`, ...grants, ...model].join('\n');
+  return [`${heading} may use:`, ...own, ...grants, ...model].join('\n');
 }
 
 // A file that names an address and a variable sends the content of the one to the other.

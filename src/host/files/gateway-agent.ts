@@ -25,9 +25,11 @@ export function gatewayAgentConfig(
     return entry ? [[server, usedServer(entry, ruleFor(server, rule))]] : [];
   });
   const { output } = written;
+  const own = ownRule(written.mcpServers, rule);
   return {
     ...agentConfig(name, written),
     servers: Object.fromEntries(servers),
+    ...(own.allow.length > 0 && { ownTools: own }),
     agents: written.agents,
     outputSchema: output && readOutputSchema(output).json,
   };
@@ -41,6 +43,13 @@ function ruleFor(server: string, { allow, deny }: NameRule): NameRule {
     ),
   ];
   return { allow: rests(allow), deny: rests(deny) };
+}
+
+// What is about a server is about nothing else.
+function ownRule(servers: readonly string[], { allow, deny }: NameRule): NameRule {
+  const own = (patterns: readonly string[]): string[] =>
+    patterns.filter((pattern) => !servers.some((server) => pattern.startsWith(`${server}.`)));
+  return { allow: own(allow), deny: own(deny) };
 }
 
 function usedServer(entry: UpstreamEntry, { allow, deny }: NameRule): AgentServer {

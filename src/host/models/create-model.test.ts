@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ModelChoice } from '../agent-config.ts';
-import { createModel, resolveModel, type CreateModelOptions } from './create-model.ts';
+import { createModel, type CreateModelOptions } from './create-model.ts';
+import { resolveModel } from './resolve-model.ts';
 
 function choice(changes: Partial<ModelChoice> = {}): ModelChoice {
   return {

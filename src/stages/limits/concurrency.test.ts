@@ -5,6 +5,7 @@ import { localCaller, type Caller } from '../../core/caller.ts';
 import { Cancellation } from '../../base/cancellation.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Memory } from '../../core/memory/memory.ts';
+import { CallRecord } from '../../core/record.ts';
 import type { Result } from '../../core/result.ts';
 import { withStages, type Stage } from '../../core/stage.ts';
 import type { ToolSource } from '../../core/source.ts';
@@ -104,6 +105,37 @@ test('a tool has a limit of its own for everybody together, and tenants take tur
     await settle();
   }
   expect(order).toEqual(['acme 1', 'acme 2', 'globex 1', 'acme 3']);
+});
+
+test('a call within another uses its slot while no other does, and is bound by the limit of its tool', async () => {
+  const { start, running, end, slots } = gated({ perCaller: 1, perTool: { slow: 1 } });
+  const outer = new CallRecord();
+  const within = (key: string, name = key): void =>
+    void start(name, { key, record: new CallRecord('first', outer) });
+  void start('outer', { record: outer });
+  within('first');
+  within('second');
+  void start('other');
+  await settle();
+  expect(running()).toEqual(['outer', 'first']);
+  end('first');
+  await settle();
+  within('slow 1', 'slow');
+  void start('slow', { caller: bob, key: 'slow of bob' });
+  await settle();
+  expect(running()).toEqual(['outer', 'slow 1']);
+  end('slow 1');
+  await settle();
+  expect(running()).toEqual(['outer', 'slow of bob']);
+  end('outer');
+  await settle();
+  expect(running()).toEqual(['slow of bob', 'second']);
+  end('second');
+  await settle();
+  expect(running()).toEqual(['slow of bob', 'other']);
+  for (const name of running()) end(name);
+  await settle();
+  expect(slots).toMatchObject({ running: 0, waiting: 0 });
 });
 
 test('a call that waited too long is told that there is too much going on', async () => {

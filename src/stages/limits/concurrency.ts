@@ -86,7 +86,7 @@ function enterOn<C extends Call>(
   call: C,
   { next, entrance }: { readonly next: Next<C>; readonly entrance: Entrance },
 ): Awaitable<Result> {
-  const limits = { ...entrance.limits, perCaller: Infinity, perTenant: Infinity };
+  const limits = { ...entrance.limits, isLent: true };
   const giveBack = (): void => void (lender.slot = 'free');
   lender.slot = 'lent';
   const work = orElse(

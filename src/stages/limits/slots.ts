@@ -10,6 +10,8 @@ export interface SlotLimits {
   readonly tool: { readonly name: string; readonly most: number } | undefined;
   /** How many calls of a tenant may wait. */
   readonly queue: number;
+  /** Whether it uses the slot that another call has with caller and tenant. */
+  readonly isLent?: boolean;
 }
 
 /** The limits and account of one call. */
@@ -60,23 +62,27 @@ export class Slots {
 
   /** Takes a slot if one is free. */
   tryEnter({ account, limits }: Claim): boolean {
-    const { perCaller, perTenant, tool } = limits;
+    const { perCaller, perTenant, tool, isLent = false } = limits;
     const { tenant } = account;
     const ofTool = tool ? (this.#tools.get(tool.name) ?? 0) : 0;
-    if (account.underWay >= perCaller || tenant.underWay >= perTenant || (tool && ofTool >= tool.most))
-      return false;
-    account.underWay++;
-    tenant.underWay++;
+    if (!isLent && (account.underWay >= perCaller || tenant.underWay >= perTenant)) return false;
+    if (tool && ofTool >= tool.most) return false;
+    if (!isLent) {
+      account.underWay++;
+      tenant.underWay++;
+    }
     this.#running++;
     if (tool) this.#tools.set(tool.name, ofTool + 1);
     return true;
   }
 
   /** Releases a slot. */
-  leave({ account, limits: { tool } }: Claim): void {
+  leave({ account, limits: { tool, isLent = false } }: Claim): void {
     const { tenant } = account;
-    account.underWay--;
-    tenant.underWay--;
+    if (!isLent) {
+      account.underWay--;
+      tenant.underWay--;
+    }
     this.#running--;
     if (tool) this.#tools.set(tool.name, this.#tools.get(tool.name)! - 1);
     if (this.#queues.size === 0) return;
