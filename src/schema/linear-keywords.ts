@@ -48,7 +48,8 @@ function replace(ajv: Ajv2020, keyword: string, code: (cxt: KeywordCxt, before: 
   ajv.addKeyword({ ...known, code: (cxt) => code(cxt, (same) => known.code(same)) });
 }
 
-function repeatIn(items: readonly unknown[], budget: Budget): { i: number; j: number } | undefined {
+/** Finds two equal items of a list. */
+export function repeatIn(items: readonly unknown[], budget: Budget): { i: number; j: number } | undefined {
   const index = new JsonIndex(budget);
   for (const [i, item] of items.entries()) {
     const j = index.add(item);

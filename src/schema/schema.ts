@@ -1,5 +1,6 @@
 import { asWritten } from './as-written.ts';
 import { checkSchema } from './check.ts';
+import { parserOf } from './library-check.ts';
 import { ToolcribError } from '../base/errors.ts';
 
 /** A JSON Schema, as plain data; every keyword is kept. */
@@ -37,7 +38,10 @@ export interface SelfDescribing<In = unknown, Out = In> {
     readonly validate: (value: unknown) => StandardResult<Out> | Promise<StandardResult<Out>>;
     readonly types?: { readonly input: In; readonly output: Out } | undefined;
     readonly jsonSchema: {
-      readonly input: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
+      readonly input: (options: {
+        readonly target: 'draft-2020-12';
+        readonly libraryOptions?: Record<string, unknown>;
+      }) => Record<string, unknown>;
       readonly output: (options: { readonly target: 'draft-2020-12' }) => Record<string, unknown>;
     };
   };
@@ -118,36 +122,8 @@ function readSchema(schema: SchemaLike, direction: 'input' | 'output'): ReadSche
     );
   }
   const { $schema: _dialect, ...json } = toJsonSchema(standard, direction);
-  return { json: asWritten(json), parse: parserOf(schema) };
-}
-
-/** Zod's method for asynchronous checks. */
-interface WaitingParser {
-  safeParseAsync(
-    value: unknown,
-  ): Promise<
-    | { readonly success: true; readonly data: unknown }
-    | { readonly success: false; readonly error: { readonly issues: readonly Issue[] } }
-  >;
-}
-
-// Zod tries every check synchronously first and discards an asynchronous result; after the first asynchronous one,
-// that is skipped.
-function parserOf(schema: SelfDescribing): Parse {
-  const standard = schema['~standard'];
-  const waiting = 'safeParseAsync' in schema ? (schema as unknown as WaitingParser) : undefined;
-  let waits = false;
-  return (value) => {
-    if (waits) return parseWaiting(waiting!, value);
-    const outcome = standard.validate(value);
-    waits = waiting !== undefined && outcome instanceof Promise;
-    return outcome;
-  };
-}
-
-async function parseWaiting(parser: WaitingParser, value: unknown): Promise<Outcome> {
-  const outcome = await parser.safeParseAsync(value);
-  return outcome.success ? { value: outcome.data } : { issues: outcome.error.issues };
+  const written = asWritten(json);
+  return { json: written, parse: parserOf(schema, written) };
 }
 
 function toJsonSchema(

@@ -5,7 +5,9 @@ import type * as AjvModule from 'ajv/dist/2020.js';
 import type { Ajv2020, ErrorObject, Format, ValidateFunction } from 'ajv/dist/2020.js';
 import type * as FormatsModule from 'ajv-formats/dist/formats.js';
 import { linearPattern } from '../base/linear-pattern.ts';
-import { checkInLinearTime, leaveNoComplaints } from './linear-keywords.ts';
+import { isInterpretable, wholeMakers } from './interpreted-keywords.ts';
+import { beginRun, interpret } from './interpreter.ts';
+import { checkInLinearTime, leaveNoComplaints, repeatIn } from './linear-keywords.ts';
 import { areHarmless, isCostly, nestingCosts, type Costs } from './nesting-costs.ts';
 import { copierOf } from './copy-for-defaults.ts';
 import type { Issue, JsonSchema, Outcome } from './schema.ts';
@@ -49,22 +51,22 @@ const comparing = { steps: MAX_COMPARED };
 type Thoroughness = 'first' | 'all';
 type Size = 'small' | 'large';
 
-// Making the code of a check shorter takes ever longer with its length, and everybody waits meanwhile.
+// Everybody waits while a check is compiled, and making its code shorter takes ever longer with its length.
 const LARGE_SCHEMA = 8_192;
 
 function compile(schema: JsonSchema): (value: unknown) => Outcome {
   const costs = nestingCosts(schema);
-  const passes = compileFor('first', schema);
-  let explain: ValidateFunction | undefined;
+  const text = JSON.stringify(schema);
+  const size = text.length > LARGE_SCHEMA ? 'large' : 'small';
+  const find = size === 'large' && isInterpretable(text) ? interpreted(schema) : compiled(schema, size);
   const check = (value: unknown): Outcome => {
     comparing.steps = MAX_COMPARED;
     try {
-      if (passes(value)) return { value };
-      if (isCostly(value, costs, MAX_EXPLAINED)) return { issues: issuesOf(passes) };
-      explain ??= compileFor('all', schema);
+      const first = find(value, 'first');
+      if (first.length === 0) return { value };
+      if (isCostly(value, costs, MAX_EXPLAINED)) return { issues: first };
       comparing.steps = MAX_COMPARED;
-      explain(value);
-      return { issues: issuesOf(explain) };
+      return { issues: find(value, 'all') };
     } catch {
       // The library throws for some values if unevaluatedProperties is nested; such a value is refused.
       return { issues: [{ message: 'cannot be checked against this schema' }] };
@@ -72,6 +74,29 @@ function compile(schema: JsonSchema): (value: unknown) => Outcome {
   };
   return areHarmless(costs) ? check : bound(check, costs);
 }
+
+type Find = (value: unknown, problems: Thoroughness) => readonly Issue[];
+
+function compiled(schema: JsonSchema, size: Size): Find {
+  const checks = {
+    first: compileFor({ problems: 'first', size }, schema),
+    all: undefined as ValidateFunction | undefined,
+  };
+  return (value, problems) => {
+    const check = (checks[problems] ??= compileFor({ problems, size }, schema));
+    return check(value) ? NONE : issuesOf(check);
+  };
+}
+
+function interpreted(schema: JsonSchema): Find {
+  const check = interpret(schema, wholeMakers({ formatOf, repeatIn: (items) => repeatIn(items, comparing) }));
+  return (value, problems) => {
+    const run = beginRun(problems === 'all');
+    return check(value, run) ? NONE : run.issues;
+  };
+}
+
+const NONE: readonly Issue[] = [];
 
 function bound(check: (value: unknown) => Outcome, costs: Costs): (value: unknown) => Outcome {
   const levels = costs.steps.length - 1;
@@ -82,8 +107,10 @@ function bound(check: (value: unknown) => Outcome, costs: Costs): (value: unknow
   return (value) => (isCostly(value, costs) ? { issues: [{ message }] } : check(value));
 }
 
-function compileFor(problems: Thoroughness, schema: JsonSchema): ValidateFunction {
-  const size = JSON.stringify(schema).length > LARGE_SCHEMA ? 'large' : 'small';
+function compileFor(
+  { problems, size }: { problems: Thoroughness; size: Size },
+  schema: JsonSchema,
+): ValidateFunction {
   const library = (libraries[`${problems} ${size}`] ??= createAjv(problems, size));
   const validate: ValidateFunction = library.compile(schema);
   // Otherwise the instance would keep every schema it ever compiled.
@@ -115,6 +142,14 @@ function createAjv(problems: Thoroughness, size: Size): Ajv2020 {
   checkInLinearTime(ajv, write, comparing);
   if (problems === 'first') leaveNoComplaints(ajv);
   return ajv;
+}
+
+function formatOf(name: string): ((value: unknown) => boolean) | undefined {
+  const formats: Readonly<Record<string, Format>> = loadLibrary().fullFormats;
+  const format = Object.hasOwn(formats, name) ? bounded(formats[name]!) : undefined;
+  if (typeof format !== 'object' || !('validate' in format)) return undefined;
+  const passes = format.validate as (value: unknown) => boolean;
+  return (value) => typeof value !== format.type || passes(value);
 }
 
 function bounded(format: Format): Format {

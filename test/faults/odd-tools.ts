@@ -1,9 +1,12 @@
+import { createRequire } from 'node:module';
+
 /** A module as text: tools with costly schemas, tools that ask, detach and report, resources and a prompt. */
 export function oddTools(): string {
   return `
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { definePrompt, defineResource, defineResourceTemplate, defineTool } from 'toolcrib';
+import { z } from ${JSON.stringify(createRequire(import.meta.url).resolve('zod'))};
 
 const nonce = { type: 'string', maxLength: 200 };
 const reads = { annotations: { readOnlyHint: true } };
@@ -20,6 +23,26 @@ export const strict = tool('strict', {
   choices: { type: 'array', items: { anyOf: [{ type: 'object', required: ['a'] }, { type: 'object', required: ['b'] }, { type: 'integer' }] } },
   named: { type: 'object', patternProperties: { '^k[0-9]+$': { type: 'integer' } } },
 }, ({ nonce }) => nonce ?? '');
+
+const one = z.object({ a: z.string() });
+const two = z.object({ b: z.string() });
+const lists = (item) => z.array(z.array(item)).optional();
+export const typed = defineTool({
+  name: 'typed',
+  description: 'For trying out, with the schemas of a library.',
+  input: z.object({
+    nonce: z.string(),
+    union: lists(z.union([one, two, z.string(), z.boolean()])),
+    both: lists(z.intersection(one, two)),
+    wide: lists(z.object(Object.fromEntries(Array.from({ length: 20 }, (_, index) => ['p' + index, z.string()])))),
+    refined: lists(z.number().refine((value) => value > 1, 'Must be more than 1.')),
+  }),
+  ...reads,
+}, ({ nonce }) => nonce);
+
+// Each is compiled, or not, when it is first called.
+const largeOf = (index) => Object.fromEntries(Array.from({ length: 1500 }, (_, at) => ['p' + at, { type: 'string', maxLength: 1000 + index }]));
+${[0, 1, 2].map((index) => `export const large${index} = tool('large${index}', largeOf(${index}), ({ nonce }) => nonce ?? '');`).join('\n')}
 
 ${ASKING}
 

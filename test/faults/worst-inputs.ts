@@ -58,11 +58,21 @@ const checked: readonly (readonly [kind: string, args: string])[] = [
   ['keys against a pattern', `"named":${objectOf(keys - 1, (index) => `k${'1'.repeat(900)}${index}`)}`],
 ];
 
+// Each fails a schema of a library as often as it can.
+const typed: readonly (readonly [kind: string, args: string])[] = [
+  ['what fails a union', `"union":${list(ITEMS, () => '1')}`],
+  ['what fails an intersection', `"both":${list(ITEMS, () => '{}')}`],
+  ['objects without their members', `"wide":${list(ITEMS, () => '{}')}`],
+  ['what fails a refinement', `"refined":${list(ITEMS, () => '1')}`],
+];
+
 /** The worst of each kind that a message may be. */
 export const worstInputs: readonly WorstInput[] = [
   ...texts.map(([kind, text]) => call(kind, 'mirror', `"load":${JSON.stringify(text)}`)),
   ...loads.map(([kind, load]) => call(kind, 'echo', `"load":${load}`)),
   ...checked.map(([kind, args]) => ({ ...call(kind, 'strict', args), isLegal: true })),
+  ...typed.map(([kind, args]) => call(kind, 'typed', args)),
+  ...[0, 1, 2].map((index) => call(`the first call of large schema ${index}`, `large${index}`, '"p0":1')),
   ...[
     // Their hash was once the same however many there were.
     call('keys of NUL characters', 'echo', `"load":${objectOf(550, (index) => NUL.repeat(index + 1))}`),

@@ -20,6 +20,7 @@ const BOUND_MS = { health: 5_000, block: 1_000 };
 // Whatever else this machine does can only make it look worse.
 const TRIES = 3;
 const PATIENCE_MS = 60_000;
+const TICK_MS = 30;
 
 const hog: WorstInput = {
   kind: 'hog',
@@ -85,6 +86,8 @@ async function oneByOne(client: Client, inputs: readonly WorstInput[]): Promise<
     for (let left = TRIES; left > 0 && found.ms > TARGET_MS.block; left--) {
       await client.call('vitals', {});
       const status = await send(client, input);
+      // A delay is noted when the clock of the monitor ticks again.
+      await pause(TICK_MS);
       const { blockMs } = JSON.parse((await client.call('vitals', {})).text) as { blockMs: number };
       found = { ms: Math.min(found.ms, blockMs), status };
     }
