@@ -1,5 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { builtChildren, builtModules } from './test/built-modules.ts';
+import { LongestFirst } from './test/longest-first.ts';
 import { TallyReporter } from './test/reporter.ts';
 
 const LONG = '**/*.long.test.ts';
@@ -12,10 +13,10 @@ export default defineConfig({
   oxc: { decorator: { legacy: true } },
   test: {
     pool: 'forks',
-    // Most of the time is spent waiting: one file at a time would leave half of a small machine idle.
     maxWorkers: 2,
     testTimeout: 20_000,
     reporters: ['default', new TallyReporter()],
+    sequence: { sequencer: LongestFirst },
     // One configuration for both, so that a file can be run by its name alone.
     projects: [
       {
@@ -25,20 +26,30 @@ export default defineConfig({
           name: 'quick',
           // Tests leave nothing behind, so that files can share a process: loading everything anew took half of the time.
           isolate: false,
+          // Files wait for processes, disks and clocks for a quarter of their time, which a third one can use.
+          maxWorkers: 3,
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [...NEVER, LONG],
         },
       },
-      { extends: true, test: { name: 'long', include: [LONG], exclude: [...NEVER, NODES, TIMING] } },
+      {
+        extends: true,
+        test: {
+          name: 'long',
+          include: [LONG],
+          exclude: [...NEVER, NODES, TIMING],
+          sequence: { groupOrder: 1 },
+        },
+      },
       // Differences of microseconds show only while nothing else runs.
       {
         extends: true,
-        test: { name: 'timing', include: [TIMING], exclude: NEVER, sequence: { groupOrder: 1 } },
+        test: { name: 'timing', include: [TIMING], exclude: NEVER, sequence: { groupOrder: 2 } },
       },
       // The quick tests on other versions of Node, after everything else: each run needs the whole machine.
       {
         extends: true,
-        test: { name: 'nodes', include: [NODES], exclude: NEVER, sequence: { groupOrder: 2 } },
+        test: { name: 'nodes', include: [NODES], exclude: NEVER, sequence: { groupOrder: 3 } },
       },
       // What was built, held to what was written: the same statements of behaviour, about `dist`.
       {
@@ -46,8 +57,10 @@ export default defineConfig({
         plugins: [builtModules()],
         test: {
           name: 'built',
+          isolate: false,
           include: ['test/behaviour/**/*.test.ts'],
           exclude: NEVER,
+          sequence: { groupOrder: 1 },
           env: { TOOLCRIB_BUILT: 'yes', TOOLCRIB_SCHEMAS: 'official' },
           globalSetup: ['test/official-schemas.ts'],
         },

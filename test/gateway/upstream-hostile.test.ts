@@ -115,7 +115,7 @@ test('R8 connecting, asking for logs and the answer share the time that a call m
       case 'initialize': {
         const facts = { capabilities: { tools: {}, logging: {} }, serverInfo: { name: 'x', version: '1' } };
         const answer = (): void => reply({ protocolVersion: '2025-11-25', ...facts });
-        if (state.isSlow) setTimeout(answer, 700);
+        if (state.isSlow) setTimeout(answer, 1_200);
         else answer();
         return;
       }
@@ -126,7 +126,7 @@ test('R8 connecting, asking for logs and the answer share the time that a call m
     }
   });
   const crib = await openCrib({
-    config: { mcpServers: { evil: { url: server.url, protocol: '2025-11-25', timeoutSeconds: 1.5 } } },
+    config: { mcpServers: { evil: { url: server.url, protocol: '2025-11-25', timeoutSeconds: 2 } } },
   });
   const ada = await open(crib.url, {
     logLevel: 'debug',
@@ -138,8 +138,9 @@ test('R8 connecting, asking for logs and the answer share the time that a call m
   expect(await ada.callTool('echo', { text: 'x' }).text()).toBe(TEXTS['timed_out']);
   const ms = performance.now() - start;
   expect(server.methods()).toContain('logging/setLevel');
-  expect(ms).toBeGreaterThan(1_450);
-  expect(ms).toBeLessThan(2_100);
+  expect(ms).toBeGreaterThan(1_950);
+  // What each had for itself would come to more than three seconds.
+  expect(ms).toBeLessThan(3_000);
 });
 
 test('C9 a result that is not as its tool promised is refused', async () => {

@@ -62,7 +62,7 @@ test('what a server listed is kept while it is down, and it is found again when 
   await second.close(0);
 });
 
-test('calls of a program that ends fail within a second, other servers go on, and it is started again', async () => {
+test('calls of a program that ends fail with it, other servers go on, and it is started again', async () => {
   const url = await serve([plain('far')]);
   const crib = await openCrib({
     config: { mcpServers: { local: scripted('crashing'), web: { url } } },
@@ -72,10 +72,9 @@ test('calls of a program that ends fail within a second, other servers go on, an
   const pid = (await ada.call('pid')).content[0]!.text;
   const waiting = ada.call('wait');
   const crashed = ada.call('crash');
-  const at = performance.now();
-  for (const result of await Promise.all([waiting, crashed]))
+  // Long before a call that gets no answer would time out.
+  for (const result of await within(10_000, 'the calls to fail', Promise.all([waiting, crashed])))
     expect(result.content[0]!.text).toBe('local is not answering; try again later.');
-  expect(performance.now() - at).toBeLessThan(1_000);
   expect((await ada.call('far')).content[0]!.text).toBe('far');
   const next = (await ada.call('pid')).content[0]!.text;
   expect(next).toMatch(/^\d+$/);

@@ -2,13 +2,13 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { cli, startNode, type Child } from '../behaviour/child.ts';
 import { talkInLines } from '../behaviour/lines.ts';
-import { openPeer } from '../behaviour/peer.ts';
+import { openPeer, type Peer } from '../behaviour/peer.ts';
 import { prepare } from '../served.ts';
 import { childrenOf, commandOf, isAlive } from './process-counts.ts';
 import { scripted } from './upstream-programs.ts';
 
 /** Starts a gateway whose program ends neither with its input nor when asked to, and tells all its processes. */
-async function startStubborn(): Promise<{ child: Child; pids: readonly number[] }> {
+async function startStubborn(): Promise<{ child: Child; peer: Peer; pids: readonly number[] }> {
   const config = { auth: undefined as never, access: undefined as never };
   const folder = prepare({
     config: { ...config, mcpServers: { stubborn: scripted('stubborn') } },
@@ -22,7 +22,7 @@ async function startStubborn(): Promise<{ child: Child; pids: readonly number[] 
     for (const pid of pids) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
   });
   expect(pids.map(isAlive)).toEqual([true, true]);
-  return { child, pids };
+  return { child, peer, pids };
 }
 
 /** The process that ends programs after the gateway. */
@@ -37,12 +37,14 @@ test('no process of a stubborn program is left when the gateway is killed', asyn
 });
 
 test('the same holds when the process that takes care of that was killed before', async () => {
-  const { child, pids } = await startStubborn();
+  const { child, peer, pids } = await startStubborn();
   const guardian = guardianOf(child.process.pid!)!;
   process.kill(guardian, 'SIGKILL');
   await expect
     .poll(() => guardianOf(child.process.pid!), { timeout: 5_000 })
     .not.toBeOneOf([undefined, guardian]);
+  // Once it answers again, it has told the new one what to take care of.
+  await peer.call('pids');
   await child.kill();
   await expect.poll(() => pids.map(isAlive), { timeout: 5_000 }).toEqual([false, false]);
 });

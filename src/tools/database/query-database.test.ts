@@ -359,8 +359,16 @@ describe.each(databases)('query_database on %s', (kind) => {
     await own.close();
   });
 
+  // Those of earlier tests go a little after these have closed them.
+  async function settledSessions(): Promise<number> {
+    let last = await world.sessions();
+    const isSettled = async (): Promise<boolean> => last === (last = await world.sessions());
+    await expect.poll(isSettled, { interval: 200, timeout: 10_000 }).toBe(true);
+    return last;
+  }
+
   test('a gateway offers it from its configuration, and lets go of the database when it closes', async () => {
-    const before = await world.sessions();
+    const before = await settledSessions();
     const crib = await openCrib({
       config: {
         access: [everythingForStaff],
