@@ -1,6 +1,6 @@
 import { ToolcribError } from '../../base/errors.ts';
 import type { AgentLimits } from '../agent-config.ts';
-import { estimateTokens } from '../models/estimate-tokens.ts';
+import { estimateOnce, estimateTokens } from '../models/estimate-tokens.ts';
 import type { AssistantMessage, ModelRequest, Usage } from '../models/model.ts';
 import type { RunUsage } from './run-events.ts';
 
@@ -165,7 +165,8 @@ export function exceeded(what: keyof AgentLimits | 'repeats', used: string): Exc
 
 // A picture counts like about a page of text.
 function requestTokens({ instructions, messages, tools }: ModelRequest): number {
-  return estimateTokens(instructions) + messagesTokens(messages) + estimateTokens(tools);
+  const defined = tools.reduce((sum, tool) => sum + estimateOnce(tool), 0);
+  return estimateTokens(instructions) + messagesTokens(messages) + defined;
 }
 
 /** About how many tokens messages take. */

@@ -16,3 +16,12 @@ export function estimateTokens(value: unknown): number {
   const plain = (text.length - others) / (isText ? CHARACTERS_PER_TOKEN : JSON_CHARACTERS_PER_TOKEN);
   return Math.ceil(plain + others / OTHERS_PER_TOKEN);
 }
+
+const counted = new WeakMap<object, number>();
+
+/** The same for data that never changes: it is counted once. */
+export function estimateOnce(value: object): number {
+  let tokens = counted.get(value);
+  if (tokens === undefined) counted.set(value, (tokens = estimateTokens(value)));
+  return tokens;
+}

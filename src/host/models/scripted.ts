@@ -1,6 +1,6 @@
 import { ToolcribError } from '../../base/errors.ts';
 import { Cancelled } from '../../client/errors.ts';
-import { estimateTokens } from './estimate-tokens.ts';
+import { estimateOnce, estimateTokens } from './estimate-tokens.ts';
 import type { Model, ModelEvent, ModelRequest, StopReason, ToolRequest } from './model.ts';
 
 /** What a scripted model says in one turn. */
@@ -51,8 +51,7 @@ export function scripted(
         type: 'end',
         message: { role: 'assistant', text, toolCalls: made },
         usage: {
-          inputTokens:
-            estimateTokens(request.instructions) + estimateTokens([request.messages, request.tools]),
+          inputTokens: tokensOf(request),
           outputTokens: estimateTokens(text) + (made.length > 0 ? estimateTokens(made) : 0),
           cachedTokens: 0,
         },
@@ -60,4 +59,8 @@ export function scripted(
       };
     },
   };
+}
+
+function tokensOf({ instructions, messages, tools }: ModelRequest): number {
+  return [...messages, ...tools].reduce((sum, one) => sum + estimateOnce(one), estimateTokens(instructions));
 }

@@ -2,7 +2,7 @@ import { canonicalJson } from '../../base/canonical-json.ts';
 import { cleanText } from '../../observe/clean-text.ts';
 import type { AvailableTool } from '../agent.ts';
 import type { AgentServer } from '../agent-config.ts';
-import { estimateTokens } from './estimate-tokens.ts';
+import { estimateOnce } from './estimate-tokens.ts';
 import type { Model, ModelTool, Part } from './model.ts';
 import { searchTools, searchToolsTool } from './search-tools.ts';
 
@@ -50,10 +50,14 @@ export function createToolBlock(options: ToolBlockOptions): ToolBlock {
   return new Block(options);
 }
 
+/** A definition as a model gets it, and a text that is the same for the same definition. */
+interface Shown {
+  readonly tool: ModelTool;
+  readonly text: string;
+}
+
 interface Entry {
-  tool: ModelTool;
-  text: string;
-  tokens: number;
+  shown: Shown;
   isDeferred: boolean;
   isPresent: boolean;
 }
@@ -65,6 +69,8 @@ class Block implements ToolBlock {
   readonly #noticed = new Set<string>();
   #last: readonly AvailableTool[] | undefined;
   #tools: readonly ModelTool[] = [];
+  #tokens = 0;
+  #held: readonly ModelTool[] = [];
   #hasChanged = true;
 
   constructor(options: ToolBlockOptions) {
@@ -74,18 +80,17 @@ class Block implements ToolBlock {
   view(tools: readonly AvailableTool[]): ToolBlockView {
     if (tools !== this.#last) this.#update(tools);
     this.#last = tools;
-    if (this.#hasChanged) this.#tools = this.#list();
+    if (this.#hasChanged) {
+      this.#tools = this.#list();
+      this.#tokens = sumOf(this.#tools.filter(({ isDeferred }) => isDeferred !== true));
+      this.#held = this.#heldBack();
+    }
     this.#hasChanged = false;
-    const present = [...this.#entries.values()].filter(({ isPresent }) => isPresent);
-    const deferred = present.filter(({ isDeferred }) => isDeferred);
     return {
       tools: this.#tools,
-      tokens: this.#tools.reduce(
-        (sum, tool) => sum + (tool.isDeferred === true ? 0 : estimateTokens(tool)),
-        0,
-      ),
-      deferredTokens: deferred.reduce((sum, { tokens }) => sum + tokens, 0),
-      notice: this.#notice(deferred),
+      tokens: this.#tokens,
+      deferredTokens: sumOf(this.#held),
+      notice: this.#notice(this.#held),
     };
   }
 
@@ -94,11 +99,7 @@ class Block implements ToolBlock {
   }
 
   find(args: Readonly<Record<string, unknown>>): { content: readonly Part[]; isError: boolean } {
-    const held = [...this.#entries.values()].filter(({ isPresent, isDeferred }) => isPresent && isDeferred);
-    const found = searchTools(
-      held.map(({ tool }) => tool),
-      args,
-    );
+    const found = searchTools(this.#heldBack(), args);
     for (const { name } of found) {
       const entry = this.#entries.get(name)!;
       entry.isDeferred = false;
@@ -121,23 +122,13 @@ class Block implements ToolBlock {
     for (const entry of this.#entries.values()) entry.isPresent = false;
     const added: { readonly tool: AvailableTool; readonly entry: Entry }[] = [];
     for (const tool of tools) {
-      const shown = toModelTool(tool);
-      const text = canonicalJson(shown);
+      const shown = shownOf(tool);
       const known = this.#entries.get(tool.name);
-      if (!known) {
-        const entry = {
-          tool: shown,
-          text,
-          tokens: estimateTokens(shown),
-          isDeferred: false,
-          isPresent: true,
-        };
-        added.push({ tool, entry });
-      } else {
+      if (known) {
         // The same definition with its keys in another order stays the text it was.
-        if (known.text !== text) Object.assign(known, { tool: shown, text, tokens: estimateTokens(shown) });
+        if (known.shown.text !== shown.text) known.shown = shown;
         known.isPresent = true;
-      }
+      } else added.push({ tool, entry: { shown, isDeferred: false, isPresent: true } });
     }
     this.#add(added.toSorted((a, b) => (a.tool.name < b.tool.name ? -1 : 1)));
   }
@@ -147,7 +138,7 @@ class Block implements ToolBlock {
     const shown = [...this.#entries.values()].filter(({ isPresent, isDeferred }) => isPresent && !isDeferred);
     const loads = added.map(({ tool }) => this.#loadOf(tool));
     const wanted = added.filter((_each, index) => loads[index] !== 'defer').map(({ entry }) => entry);
-    const total = [...shown, ...wanted].reduce((sum, { tokens }) => sum + tokens, 0);
+    const total = sumOf([...shown, ...wanted].map((entry) => entry.shown.tool));
     const isFull = total > (this.#options.maxTokens ?? MAX_TOKENS);
     added.forEach(({ tool, entry }, index) => {
       entry.isDeferred = loads[index] === 'defer' || (loads[index] === 'auto' && isFull);
@@ -166,7 +157,7 @@ class Block implements ToolBlock {
     const present = [...this.#entries.values()].filter(({ isPresent }) => isPresent);
     const hasDeferred =
       [...this.#entries.values()].some(({ isDeferred }) => isDeferred) || this.#noticed.size > 0;
-    const shown = present.flatMap(({ tool, isDeferred }) => {
+    const shown = present.flatMap(({ shown: { tool }, isDeferred }) => {
       if (!isDeferred) return [tool];
       return features.deferral ? [{ ...tool, isDeferred: true }] : [];
     });
@@ -175,13 +166,34 @@ class Block implements ToolBlock {
     return Object.freeze([...host, ...shown.filter(({ name }) => !taken.has(name))]);
   }
 
-  #notice(deferred: readonly Entry[]): string | undefined {
-    const names = deferred.map(({ tool }) => tool.name).filter((name) => !this.#noticed.has(name));
+  #heldBack(): readonly ModelTool[] {
+    const held = [...this.#entries.values()].filter(({ isPresent, isDeferred }) => isPresent && isDeferred);
+    return held.map(({ shown }) => shown.tool);
+  }
+
+  #notice(held: readonly ModelTool[]): string | undefined {
+    const names = held.map(({ name }) => name).filter((name) => !this.#noticed.has(name));
     if (names.length === 0) return undefined;
     for (const name of names) this.#noticed.add(name);
     const how = this.#options.features.deferral ? 'the search for tools' : searchToolsTool.name;
     return `More tools can be had with ${how}: ${names.join(', ')}.`;
   }
+}
+
+const shownTools = new WeakMap<AvailableTool, Shown>();
+
+// Every conversation of an agent shows the same tools, so each is written once.
+function shownOf(available: AvailableTool): Shown {
+  let shown = shownTools.get(available);
+  if (!shown) {
+    const tool = toModelTool(available);
+    shownTools.set(available, (shown = { tool, text: canonicalJson(tool) }));
+  }
+  return shown;
+}
+
+function sumOf(tools: readonly ModelTool[]): number {
+  return tools.reduce((sum, tool) => sum + estimateOnce(tool), 0);
 }
 
 function toModelTool({ name, description, inputSchema }: AvailableTool): ModelTool {
