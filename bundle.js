@@ -117,7 +117,15 @@ const library = await build({
   output: { file: 'dist/shared/ajv.cjs', format: 'cjs', minify },
 });
 
-const modules = [...output, ...library.output].flatMap((chunk) =>
+// One file that needs no other, for pages that load it as it is.
+const forBrowsers = await build({
+  input: 'src/event-stream.ts',
+  platform: 'browser',
+  ...asWritten,
+  output: { file: 'dist/event-stream.js', sourcemap: true, minify },
+});
+
+const modules = [...output, ...library.output, ...forBrowsers.output].flatMap((chunk) =>
   chunk.type === 'chunk' ? chunk.moduleIds : [],
 );
 writeFileSync('dist/THIRD-PARTY.md', describeThirdParty(modules));

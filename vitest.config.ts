@@ -6,7 +6,7 @@ import { TallyReporter } from './test/reporter.ts';
 const LONG = '**/*.long.test.ts';
 const TIMING = 'test/security/access-timing.long.test.ts';
 const NODES = 'test/nodes/*.long.test.ts';
-const NEVER = [...configDefaults.exclude, '**/*.browser.test.ts'];
+const NEVER = configDefaults.exclude;
 
 export default defineConfig({
   // Tools written as classes may use TypeScript's decorators, which JavaScript does not have yet.

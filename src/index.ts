@@ -134,7 +134,7 @@ export { filterByAudience, resolveLinks, trimByPriority } from './client/calls/b
 export type { Proxies } from './net/proxies.ts';
 export { listSkills, loadSkill } from './client/skills.ts';
 export type { LoadedSkill, Skill, SkillFile } from './client/skills.ts';
-export { parseSseMessages } from './protocol/decode/event-parser.ts';
+export { parseSseMessages } from './protocol/decode/sse-messages.ts';
 export {
   Cancelled,
   HttpFailure,

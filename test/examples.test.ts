@@ -194,5 +194,5 @@ test('every example is run by a test', () => {
     readdirSync(folder)
       .filter((name) => name.endsWith('.ts'))
       .toSorted(),
-  ).toEqual([...tested, 'bearer-key.ts'].toSorted());
+  ).toEqual([...tested, 'bearer-key.ts', 'browser.ts'].toSorted());
 });

@@ -248,9 +248,7 @@ export const documents: readonly {
 export const notYet: Readonly<Record<string, string>> = {};
 
 /** Requirements that tests prove in part, with what is still missing. */
-export const inPart: Readonly<Record<string, string>> = {
-  '001-58': 'there is a function for it; no example runs in a browser',
-};
+export const inPart: Readonly<Record<string, string>> = {};
 
 /** Requirements that are met in another way than the document says, with the reason. */
 export const onPurpose: Readonly<Record<string, string>> = {

@@ -1,6 +1,3 @@
-import { ToolcribError } from '../../base/errors.ts';
-import { parseJson } from '../../base/parse-json.ts';
-
 /** One server-sent event. */
 export interface ServerEvent {
   /** `message` unless the event has a name. */
@@ -122,36 +119,6 @@ export class EventParser {
         if (/^\d+$/.test(text)) this.#sink.onRetry?.(Math.min(Number(text), LONGEST_RETRY_MS));
       }
     }
-  }
-}
-
-/** The JSON messages of an event stream in order, for programs that read a stream themselves. */
-export async function* parseSseMessages(
-  stream: AsyncIterable<Uint8Array> | ReadableStream<Uint8Array>,
-  { maxEventBytes = 4 * 1_048_576 }: { readonly maxEventBytes?: number } = {},
-): AsyncGenerator<unknown, void, undefined> {
-  let events: ServerEvent[] = [];
-  let isTooLong = false;
-  const parser = new EventParser(
-    { onEvent: (event) => events.push(event), onTooLong: () => (isTooLong = true) },
-    maxEventBytes,
-  );
-  for await (const chunk of stream as AsyncIterable<Uint8Array>) {
-    parser.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength));
-    const complete = events;
-    events = [];
-    for (const { name, data } of complete)
-      if (name === 'message' && data.length > 0) yield readData(data.toString('utf8'));
-    if (isTooLong)
-      throw new ToolcribError('invalid_answer', `The stream has an event of over ${maxEventBytes} bytes.`);
-  }
-}
-
-function readData(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch (cause) {
-    throw new ToolcribError('invalid_answer', 'The stream has an event that is not JSON.', { cause });
   }
 }
 
