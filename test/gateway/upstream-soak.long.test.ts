@@ -14,6 +14,7 @@ const SEED = Number(process.env['TOOLCRIB_SOAK_SEED'] ?? Date.now() % 1_000_000)
 const CALL_SECONDS = 6;
 // So that there are hangs in every run.
 const CALLS_PER_HANG = 500;
+const CALLS_PER_DISTURBANCE = 50;
 const AT_ONCE = 16;
 
 // A generator of our own, so that a run can be repeated.
@@ -41,7 +42,7 @@ const NAMES = Array.from({ length: 5 }, (_, index) => [`web_${index}`, `lines_${
 const UNSTEADY = NAMES.filter((name) => name.startsWith('lines') && !STEADY.has(name));
 
 function configOf(webs: readonly { readonly url: string }[], round: number): object {
-  const shared = { timeoutSeconds: CALL_SECONDS, idleSeconds: 1, prefix: 'always' };
+  const shared = { timeoutSeconds: CALL_SECONDS, idleSeconds: 5, prefix: 'always' };
   const entries = webs.flatMap(({ url }, index) => [
     [`web_${index}`, { url, ...shared }],
     [`lines_${index}`, scripted('soaking', shared)],
@@ -104,7 +105,8 @@ test(
         counts.resets++;
         return callOne(peer, server, tool);
       });
-      counts.calls++;
+      // So that whoever waits for a long run sees how far it is.
+      if (++counts.calls % 10_000 === 0) console.log(JSON.stringify(counts));
       if (ms > 1_000 * (CALL_SECONDS + 1)) failed.late.push(`${server} ${tool} ${ms}`);
       if (text === 'worked') return;
       if (tool === 'hang' && text.endsWith('did not answer in time.')) counts.hung++;
@@ -130,9 +132,9 @@ test(
     });
     const state = { isOver: false };
     const disturbing = (async () => {
-      while (!state.isOver) {
+      for (let next = 0; !state.isOver; next += CALLS_PER_DISTURBANCE) {
+        while (counts.calls < next && !state.isOver) await new Promise((resolve) => setTimeout(resolve, 20));
         await disturb();
-        await new Promise((resolve) => setTimeout(resolve, 200));
       }
     })();
     await Promise.all(workers);
