@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { runCommandLine, type Run } from '../behaviour/run-command-line.ts';
+import { openCrib } from '../gateway.ts';
 
 const sdkServer = join(import.meta.dirname, 'fixtures/sdk-server.mjs');
 
@@ -69,6 +70,19 @@ describe('toolcrib add', () => {
       code: 1,
       complaints: expect.stringContaining('already'),
     });
+  });
+
+  test('the tools that are shown are those the gateway will serve, also those that ask', async () => {
+    const { run } = placeWith();
+    const careful = join(import.meta.dirname, 'fixtures/careful-server.mjs');
+    const { output } = await run('add', '--yes', '--name', 'careful', '--', process.execPath, careful);
+    const shown = [...output.matchAll(/^(\w+) +yes /gm)].map(([, name]) => String(name));
+    expect(shown.toSorted()).toEqual(['elicitation', 'look', 'roots', 'sampling']);
+    const crib = await openCrib({
+      config: { mcpServers: { careful: { command: process.execPath, args: [careful] } } },
+    });
+    const { tools } = await (await crib.connect('ada')).list();
+    expect(tools.map(({ name }) => name)).toEqual(shown.toSorted());
   });
 
   test('a server that cannot be reached is not added, unless it need not be tried', async () => {

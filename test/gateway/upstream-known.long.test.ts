@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { INSPECTOR } from '../../src/cli/connect/inspector.ts';
 import { startNode } from '../behaviour/child.ts';
+import { runCommandLine } from '../behaviour/run-command-line.ts';
 import { open } from '../client/peers.ts';
 import { openCrib, type Crib } from '../gateway.ts';
 import { agentOf, serverOf } from '../host/agents.ts';
@@ -67,6 +68,26 @@ test('servers that people use are one server to every official client', { timeou
     expect(JSON.stringify(await client.readResource(ui.resourceUri))).toContain('<html');
   }
 });
+
+test(
+  'toolcrib add shows of server-everything what the gateway serves of it',
+  { timeout: 120_000 },
+  async () => {
+    const place = mkdtempSync(join(tmpdir(), 'toolcrib-known-'));
+    onTestFinished(() => rmSync(place, { recursive: true, force: true }));
+    const { command, args } = program('@modelcontextprotocol/server-everything', 'stdio');
+    const config = join(place, 'toolcrib.yaml');
+    const { output } = await runCommandLine(
+      ['add', '--yes', '--config', config, '--name', 'everything', '--', command, ...args],
+      QUIET,
+    );
+    const shown = [...output.matchAll(/^([\w-]+) +yes /gm)].map(([, name]) => String(name));
+    expect(shown).toContain('trigger-elicitation-request');
+    const crib = await openCrib({ open: true, config: { mcpServers: { everything: { command, args } } } });
+    const client = await open(crib.url);
+    expect((await client.listTools()).map(({ name }) => name).toSorted()).toEqual(shown.toSorted());
+  },
+);
 
 test(
   'what server-everything asks reaches the person behind our own client',

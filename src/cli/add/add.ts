@@ -10,6 +10,7 @@ import { firstLine } from '../client/readable.ts';
 import { networkOf, openTarget } from '../client/target.ts';
 import { reportFailure } from '../client/with-client.ts';
 import { concealInComplaints } from '../complain.ts';
+import { RELAYABLE } from '../../client/relay/relayed-capabilities.ts';
 import { readEntry } from '../../config/foreign-entry.ts';
 import { readWrittenServers, serverFiles } from '../servers/files.ts';
 import { formatTable, printable } from '../table.ts';
@@ -87,7 +88,8 @@ async function showTools(
     return true;
   }
   try {
-    const client = await openTarget(target, {}, {});
+    // As the gateway declares it, so that both are listed the same.
+    const client = await openTarget(target, {}, { capabilities: RELAYABLE });
     try {
       process.stdout.write(toolTable(await client.listTools(), patterns));
     } finally {

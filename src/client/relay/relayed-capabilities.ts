@@ -5,6 +5,12 @@ import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 // Extensions of which this side passes on all there is, without a part of its own.
 const RELAYED_EXTENSIONS: readonly string[] = ['io.modelcontextprotocol/ui'];
 
+/**
+ * Everything that can be passed on, for connections that list for clients of any kind: some servers list only what the
+ * client can serve.
+ */
+export const RELAYABLE: JsonObject = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+
 /** What a client declared, as far as it can be passed on to another server and back; never more. */
 export function relayedCapabilities(declared: JsonObject, tasks: 'followed' | 'awaited'): JsonObject {
   const { elicitation, sampling, roots } = declared;

@@ -1,5 +1,5 @@
 import type { Client } from '../../client/client.ts';
-import { relayedCapabilities } from '../../client/relay/relayed-capabilities.ts';
+import { RELAYABLE, relayedCapabilities } from '../../client/relay/relayed-capabilities.ts';
 import { nothing, type Awaitable } from '../../base/awaitable.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -45,9 +45,6 @@ interface OwnConnection {
   readonly caller: Caller;
   readonly capabilities: Readonly<Record<string, unknown>>;
 }
-
-// Some servers list only what the client can serve; what a caller's own client cannot do is refused with its call.
-const EVERYTHING = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
 
 // How long a program that let a call time out has to say anything at all.
 const ALIVE_MS = 5_000;
@@ -242,7 +239,8 @@ export class Upstream {
         tenant: own?.caller.tenant.id,
         idleMs: entry.warm && !own ? Infinity : entry.idleSeconds * 1000,
         lifetimeMs: entry.lifetimeSeconds * 1000,
-        open: () => this.#open(account, own?.capabilities ?? EVERYTHING),
+        // What a caller's own client cannot do is refused with its call.
+        open: () => this.#open(account, own?.capabilities ?? RELAYABLE),
         onOpened: (client) => this.#opened(client, account),
         onEnded: (error) => this.#ended(error),
       });
