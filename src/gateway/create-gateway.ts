@@ -131,6 +131,7 @@ class RunningGateway implements Gateway {
     this.#source = new CurrentSource(first.source);
     measure(lasting);
     this.server = this.#createServer();
+    this.server.dismissals.add((isGone) => lasting.runs.dismiss(isGone));
     this.#followDepartures();
   }
 

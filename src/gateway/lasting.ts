@@ -12,6 +12,7 @@ import { ResultCache } from '../stages/cache/result-cache.ts';
 import { PinBook } from '../stages/pin/pin-book.ts';
 import { Slots } from '../stages/limits/slots.ts';
 import type { OpenedStore } from './open-store.ts';
+import { RunsUnderWay } from './agents/runs-under-way.ts';
 import { TokenAllowance } from './agents/token-allowance.ts';
 import type { Upstreams } from './upstreams/upstreams.ts';
 
@@ -37,6 +38,7 @@ export interface Lasting extends OpenedStore {
   readonly pins: PinBook;
   /** What callers have used of agents. */
   readonly allowance: TokenAllowance;
+  readonly runs: RunsUnderWay;
 }
 
 /** Makes the state that survives reloads. */
@@ -65,5 +67,6 @@ export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Las
     close: async () => (await upstreams)?.close(),
     pins: new PinBook({ pins: opened.store.pins, log }),
     allowance: new TokenAllowance(systemClock),
+    runs: new RunsUnderWay(),
   };
 }

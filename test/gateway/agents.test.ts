@@ -5,6 +5,7 @@ import type { ToolResult } from '../behaviour/peer.ts';
 import { open } from '../client/peers.ts';
 import { openCrib, type Holder } from '../gateway.ts';
 import { startEndpoint } from '../host/model-endpoint.ts';
+import { kinds } from '../interop/cells.ts';
 import { within } from '../within.ts';
 import { MODEL_KEY, startModel } from './agent-model.ts';
 import { workbench } from './upstream-programs.ts';
@@ -253,6 +254,35 @@ test('cancelling the call of an agent closes the request to its model and stops 
   expect(crib.rowsOf('wait')[0]).toMatchObject({ outcome: 'cancelled' });
 });
 
+test('an answer that takes too long ends at the limit of the agent', async () => {
+  const { model, endpoint } = await startModel(() => undefined);
+  const crib = await openCrib({
+    config: { agents: { support: { model, limits: { seconds: 0.2 }, serve: true } } },
+  });
+  const peer = await crib.connect('ada');
+  const { text } = (await peer.call('ask_support', { question: 'x' })).content[0]!;
+  expect(text).toContain('0.2 seconds of work (limits.seconds)');
+  await expect.poll(() => endpoint.gone.count).toBe(1);
+});
+
+test('an agent makes no further call for a caller whose key was taken away', async () => {
+  let started: (() => void) | undefined;
+  const hasStarted = new Promise<void>((resolve) => (started = resolve));
+  const { model, endpoint } = await startModel(() => {
+    started!();
+    return undefined;
+  });
+  const crib = await openCrib({ config: { agents: { support: { model, serve: true } } } });
+  const peer = await crib.connect('ada');
+  const ended = peer.request('tools/call', { name: 'ask_support', arguments: { question: 'x' } });
+  await within(10_000, 'the agent at work', hasStarted);
+  crib.gateway.server.dismiss(({ tenant }) => tenant.id === 'south');
+  expect(endpoint.gone.count).toBe(0);
+  crib.gateway.server.dismiss(({ id }) => id === 'ada');
+  expect((await ended)?.error.message).toBe('Its caller is no longer let in.');
+  await expect.poll(() => endpoint.gone.count).toBe(1);
+});
+
 const wipe = defineTool({ name: 'wipe', description: 'Wipes.' }, () => 'wiped');
 
 test.each(['2026-07-28', '2025-11-25'])(
@@ -364,6 +394,38 @@ test.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
     expect(progress.slice(0, 2)).toEqual(['The model is asked.', 'fill is called.']);
     const unable = await open(crib.url, { protocol, headers });
     expect(await unable.callTool('ask_support', { question: 'x' }).text()).not.toContain('red');
+  },
+);
+
+const paint = defineTool({ name: 'paint', description: 'Paints.' }, async (_args, { elicit }) => {
+  const answer = await elicit({
+    message: 'Which colour?',
+    schema: { type: 'object', properties: { colour: { type: 'string' } }, required: ['colour'] },
+  });
+  return answer.action === 'accept' ? `painted ${answer.content.colour}` : 'nothing';
+});
+
+test.each(kinds)(
+  'the official client, $kind, asks an agent and answers its questions',
+  async ({ connect }) => {
+    const { model } = await startModel(({ results }) =>
+      results.length === 0 ? { tool: 'paint' } : results.at(-1)!,
+    );
+    const crib = await openCrib({
+      open: true,
+      offers: [paint],
+      config: { agents: { painter: { model, tools: ['paint'], serve: true } } },
+    });
+    const client = await connect({ url: crib.url });
+    onTestFinished(() => client.close());
+    const progress: unknown[] = [];
+    const result = await client.callTool(
+      'ask_painter',
+      { question: 'Paint.' },
+      { onprogress: ({ message }) => progress.push(message) },
+    );
+    expect(result.content[0]!['text']).toBe('painted red');
+    expect(progress).toContain('paint is called.');
   },
 );
 

@@ -77,8 +77,8 @@ function rowsOf({ file, owner, reading }: FoundFile): readonly Row[] {
   }));
 }
 
-function stateOf({ servers, notes }: AgentConfig): string {
-  const asks = Object.values(servers).some(({ entry }) => !entry.disabled);
+function stateOf({ servers, ownTools, notes }: AgentConfig): string {
+  const asks = ownTools !== undefined || Object.values(servers).some(({ entry }) => !entry.disabled);
   const noted = notes.length > 0 ? `, ${notes.length} ${notes.length === 1 ? 'note' : 'notes'}` : '';
   return `${asks ? 'ready, asks first' : 'ready'}${noted}`;
 }

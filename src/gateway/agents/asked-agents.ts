@@ -1,6 +1,6 @@
 import { accident, ToolcribError } from '../../base/errors.ts';
 import { askToolName, ruleOf } from '../../config/agents.ts';
-import type { Progress, ToolCall } from '../../core/call.ts';
+import type { ToolCall } from '../../core/call.ts';
 import type { CallRecord } from '../../core/record.ts';
 import { failed, type Result } from '../../core/result.ts';
 import type { ToolSource } from '../../core/source.ts';
@@ -22,7 +22,7 @@ import { CallersAgent } from './callers-agent.ts';
 /** What agents are asked with. */
 export interface AskedAgentsParts {
   readonly config: Config;
-  readonly lasting: Pick<Lasting, 'log' | 'live' | 'clock' | 'metrics' | 'allowance'>;
+  readonly lasting: Pick<Lasting, 'log' | 'live' | 'clock' | 'metrics' | 'allowance' | 'runs'>;
   /** The tools behind all stages. */
   readonly source: Pick<ToolSource, 'list' | 'find' | 'call'>;
   /** All tools there are, whoever may use them. */
@@ -62,10 +62,11 @@ export class AskedAgents {
 
   /** Has an agent answer the question of a call. */
   async answer(call: ToolCall, name: string): Promise<Result> {
-    const { log, allowance } = this.#parts.lasting;
+    const { log, allowance, runs } = this.#parts.lasting;
     const ready = this.#readied(name);
     const asking = this.#askings.get(call.record);
     const allotment = allowance.take(call.caller, name, ready.limits);
+    const end = runs.begin(call);
     let used = 0;
     const tell = progressOf(call);
     let conversation: Conversation | undefined;
@@ -99,6 +100,7 @@ export class AskedAgents {
     } catch (error) {
       throw failureOf(error, name, call);
     } finally {
+      end();
       allotment.settle(used);
       this.#count(name, used);
     }
@@ -167,9 +169,10 @@ export class AskedAgents {
   }
 }
 
-function progressOf({ voice: { report } }: ToolCall): (event: RunEvent) => void {
+function progressOf({ voice }: ToolCall): (event: RunEvent) => void {
   let progress = 0;
-  const tell = (message: string): void => report?.({ progress: ++progress, message } satisfies Progress);
+  // Asked for anew each time: a call that waited for a person goes on in another request.
+  const tell = (message: string): void => voice.report?.({ progress: ++progress, message });
   return (event) => {
     if (event.type === 'turn:start') tell('The model is asked.');
     else if (event.type === 'tool:start') tell(`${event.tool} is called.`);

@@ -3,7 +3,7 @@ import { accident, ToolcribError } from '../../base/errors.ts';
 import { Listeners } from '../../client/listeners.ts';
 import { absentTool, isAbsent } from '../../core/absent-tool.ts';
 import { askerOf, consentArgument, withoutConsent } from '../../core/authoring/confirmation.ts';
-import type { Clean, ToolCall, Voice } from '../../core/call.ts';
+import type { ToolCall } from '../../core/call.ts';
 import { Interview } from '../../core/interview.ts';
 import { makeCall } from '../../core/make-call.ts';
 import { CallRecord } from '../../core/record.ts';
@@ -14,6 +14,7 @@ import { describeTool, type Tool } from '../../core/tool.ts';
 import type { AgentCallOptions, AgentEvents, AvailableTool } from '../../host/agent.ts';
 import type { AgentConfig } from '../../host/agent-config.ts';
 import type { RunnableAgent } from '../../host/loop/run-options.ts';
+import { reportingVoice } from '../../host/tools/agent-calls.ts';
 import type { Log } from '../../observe/log.ts';
 import { verdictOn } from '../../stages/approve/which-calls.ts';
 import { PersonBehind } from './person-behind.ts';
@@ -83,7 +84,9 @@ export class CallersAgent implements RunnableAgent {
       if (known.code === 'cancelled' && options.signal?.aborted) throw known;
       return failed(known.message);
     } finally {
-      await this.refresh();
+      await this.refresh().catch((cause: unknown) =>
+        this.#parts.log('warn', `The tools of the agent ${this.name} cannot be listed.`, { cause }),
+      );
     }
   }
 
@@ -133,7 +136,9 @@ export class CallersAgent implements RunnableAgent {
     signal?.addEventListener('abort', stop, { once: true });
     onCall(record, id);
     const started = { id, call: record.id, tool: tool.name, server: tool.place?.source, arguments: args };
-    const voice = cleanedVoice((progress) => this.#listeners.tell('tool:progress', { ...started, progress }));
+    const voice = reportingVoice((progress) =>
+      this.#listeners.tell('tool:progress', { ...started, progress }),
+    );
     const interview = new Interview(undefined, this.#person);
     try {
       const call = makeCall(
@@ -181,14 +186,6 @@ function withoutConsentIn(tool: Tool): AvailableTool['inputSchema'] {
   if (!askerOf(tool)) return tool.inputSchema;
   const { [consentArgument(tool)]: _consent, ...properties } = tool.inputSchema.properties ?? {};
   return { ...tool.inputSchema, properties };
-}
-
-function cleanedVoice(report: NonNullable<Voice['report']>): Voice {
-  let clean: Clean = (said) => said;
-  return {
-    report: (progress) => report(clean(progress)),
-    cleanWith: (next) => (clean = next),
-  };
 }
 
 function notProven({ name }: Tool): string {

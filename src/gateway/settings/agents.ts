@@ -21,7 +21,9 @@ const agent = z.strictObject({
   serve: z
     .union([z.boolean(), serving])
     .default(false)
-    .describe('Whether callers may ask it by the tool `ask_<name>`, under the rules of this file.'),
+    .describe(
+      'Whether callers may ask it by the tool `ask_<name>`, under the rules of this file; with `{ tokensPerHour: ... }`, how much of it each may use, 1,000,000 unless set.',
+    ),
 });
 
 /** `agents`: by name, what each may use of what there is. */

@@ -63,7 +63,7 @@ export class AgentCalls {
     listeners.tell('tool:start', started);
     const end = (result: Result): void =>
       listeners.tell('tool:end', { ...started, result, ms: clock.ticks() - startedAt });
-    const voice = voiceOf((progress) => listeners.tell('tool:progress', { ...started, progress }));
+    const voice = reportingVoice((progress) => listeners.tell('tool:progress', { ...started, progress }));
     try {
       const result = await this.#perform(options, { record, voice }, (parts) =>
         makeCall({ kind: 'tool', tool, arguments: args }, parts),
@@ -165,7 +165,8 @@ function asResult(error: ToolcribError): Result {
   return result;
 }
 
-function voiceOf(report: NonNullable<Voice['report']>): Voice {
+/** The voice of a call whose progress is told here, cleaned. */
+export function reportingVoice(report: NonNullable<Voice['report']>): Voice {
   let clean: Clean = (said) => said;
   return {
     report: (progress) => report(clean(progress)),
