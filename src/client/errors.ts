@@ -104,6 +104,16 @@ export class SignInNeeded extends ToolcribError {
   }
 }
 
+/** The program that is the server could not be started, or has ended. */
+export class ProgramEnded extends ToolcribError {
+  override readonly name = 'ProgramEnded';
+
+  /** `said` is the end of what it wrote to its error output. */
+  constructor(message: string, said: string) {
+    super('upstream_unavailable', message, { ...(said !== '' && { cause: new Error(said) }) });
+  }
+}
+
 const CODES: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [-32700, 'parse_error'],
   [-32600, 'invalid_request'],

@@ -1,5 +1,5 @@
 import { ToolcribError } from '../base/errors.ts';
-import { SignInNeeded } from './errors.ts';
+import { ProgramEnded, SignInNeeded } from './errors.ts';
 
 /** How a connection stands, with the reason and what to do about it where it does not work. */
 export type ConnectionState =
@@ -23,6 +23,8 @@ export function failedState(error: unknown): ConnectionState {
 }
 
 function remedyOf(error: unknown): string {
+  if (error instanceof ProgramEnded)
+    return 'See whether the command is installed and its words are right; started by hand, it says what is wrong.';
   const code = error instanceof ToolcribError ? error.code : undefined;
   if (code === 'timed_out') return 'See whether the server is running, or allow it more time.';
   if (code === 'unsupported_version') return 'Update the server or this client.';

@@ -155,6 +155,7 @@ test('init --agent writes an agent that can be used as it is, and never overwrit
   );
   const config = await loadAgentConfig(join(project, 'agent.yaml'));
   expect(config).toMatchObject({ name: 'helper', servers: { clock: { tools: { allow: ['get_time'] } } } });
+  expect((await run('init', '--agent', '--force', '--name', 'helper')).output).toContain('\n  toolcrib run');
   const again = await run('init', '--agent');
   expect(again).toMatchObject({ code: 1, complaints: expect.stringContaining('agent.yaml; use --force') });
   expect(readFileSync(join(project, 'agent.yaml'), 'utf8')).toContain('name: "helper"');

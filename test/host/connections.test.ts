@@ -40,7 +40,11 @@ test('a server that fails is tried again soon, and then more and more rarely', a
     { gone: serverOf({ command: 'no-such-program-here' }, { retryMs: 4_000 }) },
     { clock, listeners: queue.listeners },
   );
-  expect(await queue.next()).toMatchObject({ kind: 'failed', reason: /no-such-program-here/, remedy: /./ });
+  expect(await queue.next()).toMatchObject({
+    kind: 'failed',
+    reason: /no-such-program-here/,
+    remedy: /the command is installed/,
+  });
   for (const pause of [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]) {
     await turn();
     clock.advance(pause - 1);

@@ -54,9 +54,11 @@ function writeAgent(folder: string, { name = nameAfter(folder), force = false }:
   if (!force) refuseExisting(folder, files.keys());
   writeFiles(folder, files, { overwrite: force });
   const path = quotedForShell(join(folder, AGENT_FILE));
+  // Whoever ran this with npx has no command of that name.
+  const own = process.env['npm_command'] === 'exec' ? 'npx toolcrib' : 'toolcrib';
   const steps = [
-    `toolcrib agents show ${path}`,
-    `toolcrib run ${path} "What time is it in Lisbon?" --model ollama/qwen3`,
+    `${own} agents show ${path}`,
+    `${own} run ${path} "What time is it in Lisbon?" --model ollama/qwen3`,
   ];
   process.stdout.write(`Written: ${path}\nNext:\n${steps.map((step) => `  ${step}\n`).join('')}`);
 }

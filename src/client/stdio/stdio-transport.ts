@@ -2,6 +2,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { startChild, type Child, type ChildPlan } from '../../net/processes/child.ts';
 import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
 import { LineReader } from '../../protocol/wire/line-reader.ts';
+import { ProgramEnded } from '../errors.ts';
 import type { Exchange } from '../exchange.ts';
 import type { TransportNeeds } from '../peer.ts';
 import type { Transport } from '../transport.ts';
@@ -93,10 +94,7 @@ export class StdioTransport implements Transport {
   }
 
   #gone(how: string): ToolcribError {
-    const said = lastLines(this.#child.errorText().trim());
-    return new ToolcribError('upstream_unavailable', `${this.label} ${how}.`, {
-      ...(said !== '' && { cause: new Error(said) }),
-    });
+    return new ProgramEnded(`${this.label} ${how}.`, lastLines(this.#child.errorText().trim()));
   }
 }
 

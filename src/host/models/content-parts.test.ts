@@ -198,6 +198,7 @@ test('what is held for reading on is bounded, and the oldest makes room', () => 
   for (let round = 0; round < 50; round++) spill.keep('x'.repeat(300));
   expect(spill.chars).toBeLessThanOrEqual(1_000);
   expect(spill.read({ id: 'more-1' }).isError).toBe(true);
+  expect(spill.read({ timezone: 'UTC' })).toMatchObject({ isError: true, content: [{ text: /^"id" must/ }] });
   expect(spill.read({ id: 'more-50' }).isError).toBe(false);
   for (const from of [-1, 300, 0.5, 'a']) expect(spill.read({ id: 'more-50', from }).isError).toBe(true);
 });

@@ -34,7 +34,10 @@ const TOO_LONG =
 
 /** What it means that a connection failed. */
 export function connectionSetback(error: Error, endpoint: Endpoint): Setback {
-  return new Setback(describeFailure(error, endpoint.label), { isPassing: isReset(error) });
+  const { code, message, cause } = describeFailure(error, endpoint.label);
+  const remedy = 'See whether it is running, and whether the base URL of the model is right.';
+  const described = new ToolcribError(code, `${message} ${remedy}`, { cause });
+  return new Setback(described, { isPassing: isReset(error) });
 }
 
 /** What an answer means that is no stream of events. */

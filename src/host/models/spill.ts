@@ -44,7 +44,9 @@ export class Spill {
     readonly isError: boolean;
   } {
     const { id, from = 0 } = args;
-    const known = typeof id === 'string' ? this.#kept.get(id) : undefined;
+    if (typeof id !== 'string')
+      return told('"id" must be the id that a shortened result gave; this tool does nothing else.', 'failed');
+    const known = this.#kept.get(id);
     if (known === undefined)
       return told('Nothing is kept under this id any more; call the tool again.', 'failed');
     const { text, source } = known;
