@@ -35,6 +35,7 @@ export type {
   ResourceTemplate,
   ResourceTemplateDefinition,
 } from './core/resources/resource.ts';
+export type { ServedSkill } from './core/resources/skill.ts';
 export { definePrompt } from './core/prompts/prompt.ts';
 export type {
   Complete,
@@ -78,7 +79,14 @@ export type { Next, Stage } from './core/stage.ts';
 export type { CallRecord } from './core/record.ts';
 export type { Reservation } from './core/memory/memory.ts';
 export type { Awaitable } from './base/awaitable.ts';
-export type { Change, FoundResource, PromptFace, ResourceFace, ToolSource } from './core/source.ts';
+export type {
+  Change,
+  FoundResource,
+  PromptFace,
+  ResourceFace,
+  SkillFace,
+  ToolSource,
+} from './core/source.ts';
 export { isAbsent } from './core/absent-tool.ts';
 export type {
   Call,

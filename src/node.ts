@@ -3,6 +3,10 @@ export type { Listening, ListenOptions } from './server/http/node-http.ts';
 export { serveStdio } from './server/stdio.ts';
 export type { StdioOptions } from './server/stdio.ts';
 
+// Skills from the disk
+export { defineSkill } from './skills/define-skill.ts';
+export type { SkillOptions } from './skills/define-skill.ts';
+
 // Who is calling
 export { createApiKey, hashKey, isWellFormedKey } from './auth/api-key.ts';
 export { combine } from './auth/sign-in.ts';

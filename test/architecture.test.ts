@@ -21,6 +21,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   config: ['base', 'schema'],
   net: ['base'],
   auth: ['base', 'core', 'net'],
+  skills: ['base', 'core', 'config'],
   stages: ['base', 'schema', 'core', 'observe', 'store'],
   tools: ['base', 'schema', 'core', 'net'],
   lint: ['base', 'schema', 'core'],
@@ -40,6 +41,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
     'server',
     'net',
     'client',
+    'skills',
     'host',
   ],
 };

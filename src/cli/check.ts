@@ -66,6 +66,7 @@ async function checkLoaded(loaded: LoadedConfig, { connect }: CheckFlags): Promi
       checkImports: importCheck(loaded),
     });
     await modules.close();
+    const skills = await checkSkills(loaded, registry);
     const access = config.access && (await createAccess(config.access));
     const agents = config.agents ? await agentComplaints(loaded, registry) : [];
     const complaints = [
@@ -77,6 +78,7 @@ async function checkLoaded(loaded: LoadedConfig, { connect }: CheckFlags): Promi
       ...modules.problems
         .filter(({ conflicts }) => !conflicts)
         .map((problem) => aboutModule(loaded, problem)),
+      ...skills,
       ...(access?.check(registry.list(), Object.keys(config.mcpServers ?? {})) ?? []).map((complaint) =>
         aboutRule(loaded, complaint),
       ),
@@ -98,6 +100,17 @@ async function agentComplaints(loaded: LoadedConfig, registry: ToolRegistry): Pr
   const unmatched = unmatchedTools(loaded.config, registry.getToolNames());
   registerAskTools(loaded, registry);
   return [...unmatched.map((one) => loaded.complain(one.path, one)), ...modelComplaints(loaded)];
+}
+
+async function checkSkills(
+  { config, folder }: LoadedConfig,
+  registry: ToolRegistry,
+): Promise<readonly Complaint[]> {
+  const folders = [config.skills].flat();
+  if (folders.length === 0) return [];
+  const { createSkillFolders } = await import('../gateway/skill-folders.ts');
+  const options = { folders, baseDir: folder, registry, watch: false, log: () => {} };
+  return (await createSkillFolders(options)).complaints;
 }
 
 // What is waited for is told on standard error, so that standard output is the report alone.

@@ -3,6 +3,7 @@ import { canonicalJson } from '../base/canonical-json.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import { parseFrontMatter } from '../config/front-matter.ts';
+import { isListedFile, skillLimits } from '../core/resources/skill.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import type { Client } from './client.ts';
 
@@ -33,13 +34,17 @@ export interface LoadedSkill extends Skill {
 
 type Reader = Pick<Client, 'request' | 'readResource'>;
 
-const MAX_FILES = 512;
-const MAX_BYTES = 16_777_216;
 const MAX_PAGES = 100;
 
 /** The skills a server lists; nothing of them is read yet. */
 export async function listSkills(client: Reader): Promise<readonly Skill[]> {
   const skills: Skill[] = [];
+  for await (const entry of skillEntries(client)) skills.push(readSkill(entry));
+  return skills;
+}
+
+/** What a server lists as skills, as it came, page by page as far as it is wanted. */
+export async function* skillEntries(client: Pick<Client, 'request'>): AsyncGenerator {
   let cursor: unknown;
   for (let page = 0; page < MAX_PAGES; page++) {
     const { skills: found, nextCursor } = await client.request(
@@ -47,8 +52,8 @@ export async function listSkills(client: Reader): Promise<readonly Skill[]> {
       typeof cursor === 'string' ? { cursor } : {},
     );
     if (!Array.isArray(found)) throw wrong('a list without "skills"');
-    skills.push(...found.map(readSkill));
-    if (typeof nextCursor !== 'string' || nextCursor === cursor) return skills;
+    yield* found as readonly unknown[];
+    if (typeof nextCursor !== 'string' || nextCursor === cursor) return;
     cursor = nextCursor;
   }
   throw wrong(`a list of over ${MAX_PAGES} pages`);
@@ -80,7 +85,8 @@ async function readChecked(
   const entry = resources === 'dynamic' ? undefined : resources.find((file) => file.uri === uri);
   if (!entry && resources !== 'dynamic')
     throw new ToolcribError('refused', `${uri} is not a file of the skill ${skill}.`);
-  const bytes = bytesOf(await client.readResource(uri), uri);
+  const bytes = fileBytes(await client.readResource(uri));
+  if (!bytes) throw wrong(`nothing for ${uri}`);
   if (!entry) return bytes;
   if (bytes.length !== entry.size)
     throw wrong(`${uri} with ${bytes.length} bytes, where it lists ${entry.size}`);
@@ -89,11 +95,13 @@ async function readChecked(
   return bytes;
 }
 
-function bytesOf({ contents }: JsonObject, uri: string): Uint8Array {
-  const [first] = Array.isArray(contents) ? (contents as unknown[]) : [];
-  if (isObject(first) && typeof first['text'] === 'string') return Buffer.from(first['text'], 'utf8');
-  if (isObject(first) && typeof first['blob'] === 'string') return Buffer.from(first['blob'], 'base64');
-  throw wrong(`nothing for ${uri}`);
+/** The bytes of the one file in what was read; `undefined` where it is none. */
+export function fileBytes(read: unknown): Uint8Array | undefined {
+  const contents = isObject(read) && Array.isArray(read['contents']) ? (read['contents'] as unknown[]) : [];
+  const [only] = contents;
+  if (contents.length !== 1 || !isObject(only)) return undefined;
+  if (typeof only['text'] === 'string') return Buffer.from(only['text'], 'utf8');
+  return typeof only['blob'] === 'string' ? Buffer.from(only['blob'], 'base64') : undefined;
 }
 
 function readSkill(item: unknown): Skill {
@@ -101,22 +109,11 @@ function readSkill(item: unknown): Skill {
     throw wrong('a skill without an address or front matter');
   const { uri, frontmatter, resources } = item;
   if (resources === 'dynamic') return { ...item, uri, frontmatter, resources };
-  if (!Array.isArray(resources) || resources.length > MAX_FILES || !resources.every(isFile))
-    throw wrong(`the skill ${uri} with files that are not described, or over ${MAX_FILES} of them`);
-  if (resources.reduce((sum, { size }) => sum + size, 0) > MAX_BYTES)
-    throw wrong(`the skill ${uri} with over ${MAX_BYTES} bytes`);
+  if (!Array.isArray(resources) || resources.length > skillLimits.files || !resources.every(isListedFile))
+    throw wrong(`the skill ${uri} with files that are not described, or over ${skillLimits.files} of them`);
+  if (resources.reduce((sum, { size }) => sum + size, 0) > skillLimits.bytes)
+    throw wrong(`the skill ${uri} with over ${skillLimits.bytes} bytes`);
   return { ...item, uri, frontmatter, resources };
-}
-
-function isFile(file: unknown): file is SkillFile {
-  return (
-    isObject(file) &&
-    typeof file['uri'] === 'string' &&
-    typeof file['digest'] === 'string' &&
-    /^sha256:[0-9a-f]{64}$/.test(file['digest']) &&
-    Number.isSafeInteger(file['size']) &&
-    (file['size'] as number) >= 0
-  );
 }
 
 function wrong(what: string, cause?: unknown): ToolcribError {

@@ -84,10 +84,14 @@ const CREDENTIAL = 'What the gateway signs in with; a credential of a caller is 
 const BY_TENANT = 'One for each tenant, by its id; other tenants do not see the server.';
 
 const governed = {
+  skills: z
+    .union([z.literal('*'), z.array(z.string())])
+    .default('*')
+    .describe('Which of its skills are used: patterns of names or addresses, or `*` for all.'),
   deny: z
     .array(z.string())
     .default([])
-    .describe('Tools that are not used, by name or pattern, whatever `tools` says.'),
+    .describe('Tools and skills that are not used, by name or pattern, whatever `tools` and `skills` say.'),
   rename: names
     .default({})
     .describe('Other names for its tools: `{ theirs: ours }`. Rules go on naming theirs.'),
@@ -108,7 +112,7 @@ const governed = {
   pin: z
     .enum(['approve', 'first-use', 'off'])
     .exactOptional()
-    .describe('Which definitions of its tools are used; `stages.pin` decides unless it is set.'),
+    .describe('Which definitions of its tools and skills are used; `stages.pin` decides unless it is set.'),
   parallel: z
     .int()
     .min(1)

@@ -5,9 +5,10 @@ import type { ToolcribError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import { toCompletion, unknownPrompt, type Prompt } from './prompts/prompt.ts';
 import { resourceNotFound, type Resource, type ResourceTemplate } from './resources/resource.ts';
+import type { ServedSkill } from './resources/skill.ts';
 import type { Result } from './result.ts';
 import { andThen } from '../base/awaitable.ts';
-import type { PromptFace, ResourceFace, ToolSource } from './source.ts';
+import type { PromptFace, ResourceFace, SkillFace, ToolSource } from './source.ts';
 
 /** What a reading is of. */
 export type Readable = Resource | ResourceTemplate | Prompt;
@@ -92,7 +93,11 @@ function narrowed<F extends object>(
 function narrowResources(face: ResourceFace, isSeen: IsSeen): ResourceFace {
   const resources = new SeenLists<Resource>(isSeen);
   const templates = new SeenLists<ResourceTemplate>(isSeen);
+  const skills = new WeakMap<SkillFace, SkillFace>();
   return {
+    get skills() {
+      return narrowed(face.skills, skills, (all) => narrowSkills(all, isSeen));
+    },
     list: (caller) => andThen(face.list(caller), (all) => resources.of(all, caller)),
     templates: (caller) => andThen(face.templates(caller), (all) => templates.of(all, caller)),
     find: (uri, caller) =>
@@ -101,6 +106,17 @@ function narrowResources(face: ResourceFace, isSeen: IsSeen): ResourceFace {
           ? found
           : undefined,
       ),
+  };
+}
+
+// A skill is seen by those who see all its files: it is what its list of files says, or nothing.
+function narrowSkills(face: SkillFace, isSeen: IsSeen): SkillFace {
+  const skills = new SeenLists<ServedSkill>(({ files }, caller) =>
+    files.every((file) => isSeen(file, caller)),
+  );
+  return {
+    list: (caller) => andThen(face.list(caller), (all) => skills.of(all, caller)),
+    ...(face.isKnown && { isKnown: (caller) => face.isKnown!(caller) }),
   };
 }
 
@@ -127,11 +143,11 @@ function narrowCompletion(call: CompletionCall, isSeen: IsSeen): CompletionCall 
 const MAX_LISTS = 1_000;
 
 /** Lists without what is not seen: the same array for all who see the same, so that it is kept and encoded once. */
-class SeenLists<T extends Readable> {
-  readonly #isSeen: IsSeen;
+class SeenLists<T extends object> {
+  readonly #isSeen: (target: T, caller: Caller) => boolean;
   readonly #known = new WeakMap<readonly T[], Map<string, readonly T[]>>();
 
-  constructor(isSeen: IsSeen) {
+  constructor(isSeen: (target: T, caller: Caller) => boolean) {
     this.#isSeen = isSeen;
   }
 

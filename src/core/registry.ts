@@ -9,6 +9,7 @@ import { mirrorsOf } from '../schema/mirrors.ts';
 import type { Prompt } from './prompts/prompt.ts';
 import { PromptRegistry } from './prompts/registry.ts';
 import type { Resource, ResourceTemplate } from './resources/resource.ts';
+import type { ServedSkill } from './resources/skill.ts';
 import { ResourceRegistry } from './resources/registry.ts';
 import type { Result } from './result.ts';
 import { runLocally } from './run-locally.ts';
@@ -87,14 +88,24 @@ export class ToolRegistry implements ToolSource {
 
   /** Registers resources and resource templates. */
   registerResource(...resources: readonly (Resource | ResourceTemplate)[]): this {
-    this.#resources ??= new ResourceRegistry(() => this.#changes.note('resources'));
-    for (const resource of resources) this.#resources.register(resource);
+    this.#resourceRegistry().register(...resources);
     return this;
   }
 
   /** Takes a resource or a template away; says whether it was there. */
   removeResource(uri: string): boolean {
     return this.#resources?.remove(uri) ?? false;
+  }
+
+  /** Registers skills made with `defineSkill`. */
+  registerSkill(...skills: readonly ServedSkill[]): this {
+    this.#resourceRegistry().registerSkill(...skills);
+    return this;
+  }
+
+  /** Takes a skill away by the address of its SKILL.md; says whether it was there. */
+  removeSkill(uri: string): boolean {
+    return this.#resources?.removeSkill(uri) ?? false;
   }
 
   /** Tells subscribers that a resource's content is new. */
@@ -225,6 +236,10 @@ export class ToolRegistry implements ToolSource {
 
   watch(listener: (change: Change) => void): () => void {
     return this.#changes.watch(listener);
+  }
+
+  #resourceRegistry(): ResourceRegistry {
+    return (this.#resources ??= new ResourceRegistry(() => this.#changes.note('resources')));
   }
 
   #add(tool: Tool): this {

@@ -3,6 +3,7 @@ import type { Call } from './call.ts';
 import type { Caller } from './caller.ts';
 import type { Prompt } from './prompts/prompt.ts';
 import type { Resource, ResourceTemplate } from './resources/resource.ts';
+import type { ServedSkill } from './resources/skill.ts';
 import type { Result } from './result.ts';
 import type { Tool } from './tool.ts';
 
@@ -40,6 +41,16 @@ export interface ResourceFace {
   list(caller: Caller): Awaitable<readonly Resource[]>;
   templates(caller: Caller): Awaitable<readonly ResourceTemplate[]>;
   find(uri: string, caller: Caller): Awaitable<FoundResource | undefined>;
+  /** The skills among them; every file of a skill is found as a resource, and its SKILL.md is listed as one. */
+  readonly skills?: SkillFace | undefined;
+}
+
+/** The skills of a source. */
+export interface SkillFace {
+  /** The same frozen array until what this caller sees changes. */
+  list(caller: Caller): Awaitable<readonly ServedSkill[]>;
+  /** Whether they are known without connecting to anything; always unless set. */
+  isKnown?(caller: Caller): boolean;
 }
 
 /** The prompts of a source. */

@@ -9,6 +9,12 @@ export interface NamedPlace {
   readonly name: string;
 }
 
+/** A place to name. */
+export interface PlaceToName extends NamedPlace {
+  /** The label of its source always stands in front of it, whatever the rule is. */
+  readonly isLabelled?: boolean;
+}
+
 /** The names that merged sources are shown under; never parsed, always looked up. */
 export interface NameMap {
   /** The name something of a source is shown under. */
@@ -83,7 +89,7 @@ export class Naming implements NameMap {
   }
 
   /** Names everything that is listed now, so that no two names look alike; `undefined` for what is left out. */
-  assign(places: readonly NamedPlace[]): readonly (string | undefined)[] {
+  assign(places: readonly PlaceToName[]): readonly (string | undefined)[] {
     this.#forgetFormer(places.length);
     const alike = new Map<string, NamedPlace[]>();
     for (const place of places) {
@@ -102,7 +108,7 @@ export class Naming implements NameMap {
     return this.#places.get(shown);
   }
 
-  toShown(place: NamedPlace): string {
+  toShown(place: PlaceToName): string {
     const known = this.#shown.get(keyOf(place));
     if (known !== undefined) return known;
     return this.#take(place, this.#ruleOf(place) === 'always' ? 'prefixed' : 'plain');
@@ -123,8 +129,9 @@ export class Naming implements NameMap {
     return this.#options.sources?.[source]?.label ?? source;
   }
 
-  #ruleOf({ source }: NamedPlace): PrefixRule {
+  #ruleOf({ source, isLabelled }: PlaceToName): PrefixRule {
     if (source === OWN) return 'never';
+    if (isLabelled) return 'always';
     return this.#options.sources?.[source]?.prefix ?? this.#options.prefix;
   }
 

@@ -11,6 +11,7 @@ import type { Lasting } from './lasting.ts';
 import { createStandardStages, type StandardStages } from './standard-stages.ts';
 import type { LoadedConfig } from './settings/load-config.ts';
 import type { ModuleTools } from './modules/tools.ts';
+import type { SkillFolders } from './skill-folders.ts';
 import { createReadyTools } from './ready-tools.ts';
 import type { ServedUpstreams } from './upstreams/upstreams.ts';
 import { createAuthentication, type Authentication } from './authentication.ts';
@@ -22,11 +23,13 @@ export interface Generation {
   readonly stages: StandardStages;
   /** The tools from files, if any are configured. */
   readonly modules: ModuleTools | undefined;
+  /** The skills from folders, if any are configured. */
+  readonly skills: SkillFolders | undefined;
   /** The tools behind the stages. */
   readonly source: ToolSource;
   readonly authentication: Authentication | undefined;
   /** Stops watching files; calls continue. */
-  stopWatching(): Promise<void>;
+  stopWatching(): Promise<unknown>;
   /** Releases everything its tools hold; later calls fail. */
   close(): Promise<void>;
 }
@@ -70,9 +73,10 @@ export async function createGeneration(
   };
   const ready = await createReadyTools({ loaded, version, source, log: lasting.log });
   let modules: ModuleTools | undefined;
+  let skills: SkillFolders | undefined;
   let upstreams: ServedUpstreams | undefined;
   let authentication: Authentication | undefined;
-  const stopWatching = async (): Promise<void> => modules?.close();
+  const stopWatching = (): Promise<unknown> => Promise.all([modules?.close(), skills?.close()]);
   const close = async (): Promise<void> => {
     upstreams?.release();
     await Promise.all([stopWatching(), ready.close()]);
@@ -80,6 +84,7 @@ export async function createGeneration(
   try {
     registry.registerTool(...ready.tools);
     modules = await loadModules(loaded, registry, { lasting, watch, before, signal });
+    skills = await loadSkills(loaded, registry, { lasting, watch, before });
     let everything: ToolSource = registry;
     const own = await withAgents(loaded, registry, { lasting, source, everything: () => everything });
     const access = await createRules(loaded, registry);
@@ -97,7 +102,7 @@ export async function createGeneration(
       toolsOf: async (server, caller) => ofServer(server, await behind.list(caller)),
     });
     behind = withStages(everything, stages.inOrder);
-    return { loaded, registry, stages, modules, source: behind, authentication, stopWatching, close };
+    return { loaded, registry, stages, modules, skills, source: behind, authentication, stopWatching, close };
   } catch (error) {
     if (authentication !== before?.authentication) authentication?.signIn.close();
     await close();
@@ -155,6 +160,18 @@ async function loadModules(
   if (complaints.length === 0) return modules;
   await modules.close();
   throw complaintError(complaints);
+}
+
+async function loadSkills(
+  { config, folder }: LoadedConfig,
+  registry: ToolRegistry,
+  { lasting, watch, before }: Pick<GenerationOptions, 'lasting' | 'watch' | 'before'>,
+): Promise<SkillFolders | undefined> {
+  const folders = [config.skills].flat();
+  if (folders.length === 0) return undefined;
+  const { createSkillFolders } = await import('./skill-folders.ts');
+  const { log } = lasting;
+  return createSkillFolders({ folders, baseDir: folder, registry, watch, log, before: before?.skills });
 }
 
 // Without rules and without sign-in, local callers may use everything.

@@ -18,6 +18,7 @@ import { concurrency } from '../stages/limits/concurrency.ts';
 import { idempotency } from '../stages/idempotency.ts';
 import { metrics } from '../stages/metrics.ts';
 import { pin, type PinMode } from '../stages/pin/pin.ts';
+import { skillsOf } from '../store/pin.ts';
 import { rateLimit } from '../stages/limits/rate-limit.ts';
 import { retry } from '../stages/retry.ts';
 import { cleanDefinitions } from '../stages/cleaning/clean-definitions.ts';
@@ -91,7 +92,7 @@ export async function createStandardStages(
     pin(stages.pin === false ? HOLD_NOTHING : stages.pin, {
       book: lasting.pins,
       modes: pinModes(config),
-      named: namedTools(config),
+      named: namedOnes(config),
       isRecorded: record !== undefined,
     }),
     // Last, so that all others see definitions as they are.
@@ -161,10 +162,15 @@ function pinModes({ mcpServers = {} }: Config): Readonly<Record<string, PinMode 
 }
 
 // With a wildcard the operator has named nothing: whatever the server adds would fit.
-function namedTools({ mcpServers = {} }: Config): Readonly<Record<string, readonly string[]>> {
-  const exact = (tools: '*' | readonly string[]): readonly string[] =>
-    tools === '*' ? [] : tools.filter((name) => !name.includes('*'));
-  return Object.fromEntries(Object.entries(mcpServers).map(([name, { tools }]) => [name, exact(tools)]));
+function namedOnes({ mcpServers = {} }: Config): Readonly<Record<string, readonly string[]>> {
+  const exact = (names: '*' | readonly string[]): readonly string[] =>
+    names === '*' ? [] : names.filter((name) => !name.includes('*'));
+  return Object.fromEntries(
+    Object.entries(mcpServers).flatMap(([name, { tools, skills }]) => [
+      [name, exact(tools)],
+      [skillsOf(name), exact(skills)],
+    ]),
+  );
 }
 
 interface RecordStages {

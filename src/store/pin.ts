@@ -9,10 +9,34 @@ export interface PinLister {
   readonly account: string;
 }
 
-/** A tool of another server, whatever the account: what the server itself calls it. */
+/**
+ * A tool of another server, whatever the account: what the server itself calls it. Skills stand beside tools, by their
+ * addresses and under a name that no server can have (`skillsOf`).
+ */
 export interface PinTool {
   readonly server: string;
   readonly tool: string;
+}
+
+const SKILLS = '/skills';
+
+/** What the skills of a server are pinned under: their first listing is one of its own. */
+export function skillsOf(server: string): string {
+  return `${server}${SKILLS}`;
+}
+
+/** What a pin is about. */
+export interface PinSubject {
+  readonly server: string;
+  readonly kind: 'tool' | 'skill';
+  /** The name of the tool, or the address of the skill. */
+  readonly name: string;
+}
+
+/** What a pin is about, in the words of people. */
+export function subjectOf({ server, tool }: PinTool): PinSubject {
+  if (!server.endsWith(SKILLS)) return { server, kind: 'tool', name: tool };
+  return { server: server.slice(0, -SKILLS.length), kind: 'skill', name: tool };
 }
 
 /** A tool of another server as one account sees it. */

@@ -28,7 +28,7 @@ test('an operator sees what is held and how it differs, approves exactly that, a
 
   const listed = await command('list');
   expect(listed.output).toMatch(
-    /^SERVER +TOOL +ACCOUNT +STATE.*\nweb +search +- +changed, held +\S+ \S+ +first use\n$/,
+    /^SERVER +TOOL OR SKILL +ACCOUNT +STATE.*\nweb +search +- +changed, held +\S+ \S+ +first use\n$/,
   );
   const { output: diff } = await command('diff', 'web.search');
   expect(diff).toContain('  - description: "Searches the catalogue."\n');
@@ -75,7 +75,7 @@ test('several tools are approved at once, and a name that is not there is compla
   });
   expect(await command('diff', 'web.nope')).toMatchObject({
     code: 1,
-    complaints: expect.stringContaining('No tool "web.nope"'),
+    complaints: expect.stringContaining('No tool or skill "web.nope"'),
   });
   expect(await command('approve', 'web', '--yes')).toMatchObject({
     code: 0,

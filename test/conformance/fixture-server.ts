@@ -1,5 +1,6 @@
 import { createServer, ToolRegistry, withStages } from 'toolcrib';
-import { listen, serveStdio } from 'toolcrib/node';
+import { join } from 'node:path';
+import { defineSkill, listen, serveStdio } from 'toolcrib/node';
 import { prompts, togglePrompt } from './fixture-prompts.ts';
 import { askingTools, roundTripTools } from './fixture-questions.ts';
 import { resources } from './fixture-resources.ts';
@@ -16,6 +17,9 @@ registry.registerTool(
 );
 registry.registerResource(...resources);
 registry.registerPrompt(...prompts);
+registry.registerSkill(
+  await defineSkill({ dir: join(import.meta.dirname, '../../examples/skills/refund-requests') }),
+);
 
 const server = createServer({
   name: 'toolcrib-conformance',

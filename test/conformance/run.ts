@@ -66,8 +66,10 @@ function scoresOf(run: readonly Leg[]): string {
   const required = run.map(
     (leg) => `${rowOf(leg)['required']} of ${/required by (\S+)/.exec(leg.title)![1]}`,
   );
-  const tasks = run.at(-1)!.scenarios.filter(isTaskScenario);
-  return `${required.join(', ')}, and ${score(tasks)} of the Tasks extension`;
+  const { scenarios } = run.at(-1)!;
+  const tasks = scenarios.filter(isTaskScenario);
+  const skills = scenarios.filter(({ name }) => name.startsWith('sep-2640-'));
+  return `${required.join(', ')}, ${score(tasks)} of the Tasks and ${score(skills)} of the Skills extension`;
 }
 
 // The suite has nothing to say on notifications yet, so that scenario is no merit.

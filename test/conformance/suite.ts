@@ -31,8 +31,8 @@ export interface Leg {
 
 const REVISIONS = ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'];
 const FROZEN = ['2025-11-25', '2026-07-28'];
-// These look at nothing: the skills extension is not offered, and the suite has no test for task notifications yet.
-const SKIPS = /^(sep-2640-|tasks-status-notifications$)/;
+// This looks at nothing: the suite has no test for task notifications yet.
+const SKIPS = /^tasks-status-notifications$/;
 
 const manifest = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json');
 const { version, bin } = JSON.parse(await readFile(manifest, 'utf8'));

@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
-import type { SeenDefinition } from '../../store/pin.ts';
+import { subjectOf, type SeenDefinition } from '../../store/pin.ts';
 import { ask } from '../client/ask.ts';
 import {
   operatorName,
@@ -9,7 +9,7 @@ import {
   type DeploymentFlags,
 } from '../deployment.ts';
 import { formatJson, printable } from '../table.ts';
-import { choosePins, heldDefinitions, nameOf, type ChosenPin } from './choose.ts';
+import { choosePins, factsOf, heldDefinitions, nameOf, type ChosenPin } from './choose.ts';
 import { describePin } from './diff.ts';
 
 /** Options of `toolcrib pins approve`. */
@@ -21,11 +21,14 @@ export interface ApprovePinFlags extends DeploymentFlags {
 
 type HeldPin = ChosenPin & { readonly held: SeenDefinition };
 
-/** `toolcrib pins approve`: lets tools be used as they are held; what is held later needs another approval. */
+/** `toolcrib pins approve`: lets tools and skills be used as they are held, and nothing that is held later. */
 export async function approvePins(which: string | undefined, flags: ApprovePinFlags): Promise<void> {
   const { all: isAll, digest } = flags;
   if (which === undefined && !isAll && !digest)
-    throw new ToolcribError('invalid_setup', 'Name a server or a tool (SERVER.TOOL), or say --all.');
+    throw new ToolcribError(
+      'invalid_setup',
+      'Name a server, a tool (SERVER.TOOL) or a skill (SERVER.ADDRESS), or say --all.',
+    );
   await withDeployment(flags, async (deployment) => {
     const all = await deployment.store.pins.list();
     const held = choosePins(all, which).filter((pin): pin is HeldPin => pin.held !== undefined);
@@ -74,7 +77,8 @@ async function approveEach(
   const approved: object[] = [];
   for (const held of heldDefinitions(chosen)) {
     const { server, tool, accounts, digest } = held;
-    const facts = { did: 'tool approved', server, tool, accounts, digest, uid: process.getuid?.() };
+    const did = `${subjectOf(held).kind} approved`;
+    const facts = { did, ...factsOf(held), accounts, digest, uid: process.getuid?.() };
     const approval = { digest, by: operatorName(), at: Date.now() };
     const pins = await store.pins.approve({ server, tool }, approval, operatorRow(facts));
     if (pins.length === 0)
@@ -82,7 +86,7 @@ async function approveEach(
         'invalid_setup',
         `${nameOf(held)} has changed meanwhile; see: toolcrib pins diff`,
       );
-    approved.push({ server, tool, accounts, digest });
+    approved.push({ ...factsOf(held), accounts, digest });
     if (!json) process.stdout.write(`${nameOf(held)} is approved.\n`);
   }
   if (json) process.stdout.write(formatJson(approved, 2));

@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
-import type { Pin, PinTool } from '../../store/pin.ts';
+import { subjectOf, type Pin, type PinTool } from '../../store/pin.ts';
 import { printable } from '../table.ts';
 
 /** A pin, and all accounts that it is the same for; none where all callers share one. */
@@ -7,25 +7,34 @@ export interface ChosenPin extends Pin {
   readonly accounts: readonly string[];
 }
 
-/** The pins that `SERVER` or `SERVER.TOOL` names, all if nothing is named; one for accounts that see the same. */
+/** The pins that `SERVER`, `SERVER.TOOL` or `SERVER.ADDRESS` names, or all; one for accounts that see the same. */
 export function choosePins(all: readonly Pin[], which: string | undefined): readonly ChosenPin[] {
   if (which === undefined) return withAccounts(all);
-  // The name of a server has no dots, that of a tool may.
+  // The name of a server has no dots, that of a tool and the address of a skill may.
   const dot = which.indexOf('.');
   const server = dot < 0 ? which : which.slice(0, dot);
   const tool = dot < 0 ? undefined : which.slice(dot + 1);
-  const chosen = all.filter((pin) => pin.server === server && (tool === undefined || pin.tool === tool));
+  const chosen = all.filter(
+    (pin) => subjectOf(pin).server === server && (tool === undefined || pin.tool === tool),
+  );
   if (chosen.length > 0) return withAccounts(chosen);
-  const what = tool === undefined ? 'server' : 'tool';
+  const what = tool === undefined ? 'server' : 'tool or skill';
   throw new ToolcribError(
     'invalid_setup',
     `No ${what} "${printable(which).slice(0, 160)}" is pinned or held; see: toolcrib pins list`,
   );
 }
 
-/** The name of a tool, and for whom it is pinned or held where that is not everybody. */
-export function nameOf({ server, tool, accounts }: Omit<HeldDefinition, 'digest'>): string {
-  return printable(`${server}.${tool}${accounts.length > 0 ? ` for ${accounts.join(', ')}` : ''}`);
+/** What a pin is about, for programs: the server, and the tool or the skill. */
+export function factsOf(place: PinTool): Readonly<Record<string, string>> {
+  const { server, kind, name } = subjectOf(place);
+  return { server, [kind]: name };
+}
+
+/** The name of a tool or skill, and for whom it is pinned or held where that is not everybody. */
+export function nameOf({ accounts, ...place }: Omit<HeldDefinition, 'digest'>): string {
+  const { server, name } = subjectOf(place);
+  return printable(`${server}.${name}${accounts.length > 0 ? ` for ${accounts.join(', ')}` : ''}`);
 }
 
 /** A definition that is held, for all accounts that it is held for. */

@@ -3,15 +3,15 @@ import type { DeploymentFlags } from '../deployment.ts';
 import { DEFAULT_CONFIG } from '../default-file.ts';
 import type { ApprovePinFlags } from './approve.ts';
 
-const WHICH = 'a server, or one of its tools as SERVER.TOOL';
+const WHICH = 'a server, one of its tools as SERVER.TOOL, or one of its skills as SERVER.ADDRESS';
 
-/** Declares the commands about definitions of tools of other servers. */
+/** Declares the commands about definitions of tools and skills of other servers. */
 export function declarePinCommands(program: Command): void {
   const pins = program
     .command('pins')
-    .description('decide which definitions of tools of other servers may be used');
+    .description('decide which definitions of tools and skills of other servers may be used');
   withConfig(pins.command('list'))
-    .description('list the tools that are pinned or held')
+    .description('list the tools and skills that are pinned or held')
     .argument('[which]', WHICH)
     .action(async (which: string | undefined, flags: DeploymentFlags) =>
       (await import('./list.ts')).listPins(which, flags),
@@ -23,7 +23,7 @@ export function declarePinCommands(program: Command): void {
       (await import('./diff.ts')).diffPins(which, flags),
     );
   withConfig(pins.command('approve'))
-    .description('let tools be used as they are held; servers notice within seconds')
+    .description('let tools and skills be used as they are held; servers notice within seconds')
     .argument('[which]', WHICH)
     .option('--all', 'everything that is held')
     .option('--digest <digest...>', 'only definitions with these digests, as toolcrib pins diff shows them')

@@ -5,7 +5,7 @@ import type { Pin } from '../../store/pin.ts';
 import { lookUp, type DeploymentFlags } from '../deployment.ts';
 import { formatJson, formatTime, printable } from '../table.ts';
 import { escapeUnseen } from '../../base/escape-unseen.ts';
-import { choosePins, nameOf, stateOf, type ChosenPin } from './choose.ts';
+import { choosePins, factsOf, nameOf, stateOf, type ChosenPin } from './choose.ts';
 
 /** `toolcrib pins diff`: what is held, and what of it differs from what is pinned. */
 export async function diffPins(which: string | undefined, flags: DeploymentFlags): Promise<void> {
@@ -17,7 +17,7 @@ export async function diffPins(which: string | undefined, flags: DeploymentFlags
   if (flags.json)
     process.stdout.write(
       formatJson(
-        shown.map((pin) => factsOf(pin, all)),
+        shown.map((pin) => entryOf(pin, all)),
         2,
       ),
     );
@@ -41,12 +41,11 @@ export function describePin(pin: ChosenPin, all: readonly Pin[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-function factsOf(pin: ChosenPin, all: readonly Pin[]): object {
-  const { server, tool, accounts, pinned, held } = pin;
+function entryOf(pin: ChosenPin, all: readonly Pin[]): object {
+  const { accounts, pinned, held } = pin;
   const shown = held ?? pinned;
   return {
-    server,
-    tool,
+    ...factsOf(pin),
     accounts,
     state: stateOf(pin),
     digest: shown?.digest,

@@ -1,24 +1,25 @@
 import { lookUp, type DeploymentFlags } from '../deployment.ts';
 import { formatJson, formatTable, formatTime } from '../table.ts';
-import { choosePins, stateOf, type ChosenPin } from './choose.ts';
+import { subjectOf } from '../../store/pin.ts';
+import { choosePins, factsOf, stateOf, type ChosenPin } from './choose.ts';
 
-/** `toolcrib pins list`: the tools of other servers whose definitions are pinned or held. */
+/** `toolcrib pins list`: the tools and skills of other servers whose definitions are pinned or held. */
 export async function listPins(which: string | undefined, flags: DeploymentFlags): Promise<void> {
   const pins = choosePins(await lookUp(flags, (operations) => operations.listPins()), which);
   if (flags.json) {
-    process.stdout.write(formatJson(pins.map(factsOf), 2));
+    process.stdout.write(formatJson(pins.map(entryOf), 2));
     return;
   }
   const rows = pins.map((pin) => [
-    pin.server,
+    subjectOf(pin).server,
     pin.tool,
     shortList(pin.accounts),
     stateOf(pin),
     formatTime(pin.held?.at ?? pin.pinned?.at),
     pin.pinned?.by ?? (pin.pinned ? 'first use' : '-'),
   ]);
-  const headings = ['SERVER', 'TOOL', 'ACCOUNT', 'STATE', 'SINCE', 'APPROVED BY'];
-  process.stdout.write(formatTable(headings, rows, 'No tool of another server was seen yet.'));
+  const headings = ['SERVER', 'TOOL OR SKILL', 'ACCOUNT', 'STATE', 'SINCE', 'APPROVED BY'];
+  process.stdout.write(formatTable(headings, rows, 'No tool or skill of another server was seen yet.'));
 }
 
 // The rest is in the JSON.
@@ -30,11 +31,10 @@ function shortList(accounts: readonly string[]): string {
   return `${accounts.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-function factsOf(pin: ChosenPin): object {
-  const { server, tool, accounts, pinned, held } = pin;
+function entryOf(pin: ChosenPin): object {
+  const { accounts, pinned, held } = pin;
   return {
-    server,
-    tool,
+    ...factsOf(pin),
     accounts,
     state: stateOf(pin),
     ...(pinned && { pinned: { digest: pinned.digest, at: pinned.at, by: pinned.by ?? null } }),

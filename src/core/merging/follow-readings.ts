@@ -3,7 +3,8 @@ import type { Caller } from '../caller.ts';
 import type { ResourceUpdate } from '../source.ts';
 import { OWN } from '../tool-names.ts';
 import { withLabel } from './address-names.ts';
-import { mergeResources, theirUri, theirs, type Readings } from './merge-readings.ts';
+import { mergeResources, theirUri, type Readings } from './merge-readings.ts';
+import { theirs } from './placing.ts';
 
 /** Follows a resource at the source it is of, under the address it has there. */
 export function followIn(uri: string, caller: Caller, readings: Readings): () => void {

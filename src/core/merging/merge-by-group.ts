@@ -1,6 +1,6 @@
 import type { Caller } from '../caller.ts';
 import { merge, type MergedSource, type MergeOptions } from '../merge.ts';
-import type { PromptFace, ResourceFace, ToolSource } from '../source.ts';
+import type { PromptFace, ResourceFace, SkillFace, ToolSource } from '../source.ts';
 
 /**
  * Makes one source of several that list different things to different groups of callers. Each group has names of its
@@ -19,10 +19,17 @@ export function mergeByGroup(
   };
   const of = (caller: Caller): MergedSource => groupNamed(groupOf(caller));
   const others = groupNamed(EVERYBODY_ELSE);
+  const skillFace: SkillFace = {
+    list: (caller) => of(caller).resources!.skills?.list(caller) ?? [],
+    isKnown: (caller) => of(caller).resources!.skills?.isKnown?.(caller) ?? true,
+  };
   const resourceFace: ResourceFace = {
     list: (caller) => of(caller).resources!.list(caller),
     templates: (caller) => of(caller).resources!.templates(caller),
     find: (uri, caller) => of(caller).resources!.find(uri, caller),
+    get skills() {
+      return others.resources!.skills && skillFace;
+    },
   };
   const promptFace: PromptFace = {
     list: (caller) => of(caller).prompts!.list(caller),

@@ -7,9 +7,10 @@ import type { Readable } from '../expose-readings.ts';
 import { MergedLists } from './merged-lists.ts';
 import { unknownPrompt, type Prompt } from '../prompts/prompt.ts';
 import { resourceNotFound, type Resource, type ResourceTemplate } from '../resources/resource.ts';
-import { parseUriTemplate } from '../resources/uri-template.ts';
 import type { Result } from '../result.ts';
 import type { FoundResource, PromptFace, ResourceFace, ToolSource } from '../source.ts';
+import { mergeSkills } from './merge-skills.ts';
+import { addressOf, createPlacing, isLabelled, placeOf, theirs } from './placing.ts';
 import { OWN, type Naming, type NamedPlace } from '../tool-names.ts';
 
 /** One of several sources. */
@@ -28,16 +29,16 @@ export interface Readings {
   promptFace?: PromptFace | undefined;
 }
 
-/** The resources of all sources: addresses that are alike get the label of their source. */
-export function mergeResources({ parts, sources, addresses }: Readings): ResourceFace | undefined {
+/** The resources of all sources: addresses that are alike get the label of their source, and those of skills always. */
+export function mergeResources(readings: Readings): ResourceFace | undefined {
+  const { parts, sources, addresses } = readings;
   if (!parts.some(({ source }) => source.resources)) return undefined;
   const place = createPlacing();
+  const skills = mergeSkills(readings, place);
   const lists = new MergedLists<Resource>();
   const templateLists = new MergedLists<ResourceTemplate>();
   const placed = <T extends Resource | ResourceTemplate>(items: readonly (readonly T[])[]): readonly T[] => {
-    const places = items.flatMap((list, index) =>
-      list.map((item) => ({ source: parts[index]!.label, name: addressOf(item) })),
-    );
+    const places = items.flatMap((list, index) => list.map((item) => placeOf(parts[index]!.label, item)));
     const shown = addresses.assign(places);
     const all = items.flat().map((item, index) => place(item, places[index]!, shown[index]!));
     return all.toSorted((a, b) => (addressOf(a) < addressOf(b) ? -1 : 1));
@@ -49,10 +50,13 @@ export function mergeResources({ parts, sources, addresses }: Readings): Resourc
     andThen(sources.get(label)?.resources?.find(uri, caller), (found) => {
       if (!found) return undefined;
       const { resource, variables } = found;
-      const at = { source: label, name: addressOf(resource) };
+      const at = placeOf(label, resource);
       return { resource: place(resource, at, addresses.toShown(at)), variables };
     });
   return {
+    get skills() {
+      return parts.some(({ source }) => source.resources?.skills) ? skills : undefined;
+    },
     list: (caller) =>
       andThen(allOf(parts.map(({ source }) => source.resources?.list(caller) ?? NONE)), (all) =>
         lists.of(all, placed),
@@ -67,7 +71,7 @@ export function mergeResources({ parts, sources, addresses }: Readings): Resourc
       if (direct) return direct;
       for (const { label } of parts) {
         const found = await findIn(label, { uri, caller });
-        if (found) return found;
+        if (found && (label === OWN || !isLabelled(theirs(found.resource)))) return found;
       }
       for (const { label } of parts) {
         const plain = label === OWN ? undefined : withoutLabel(uri, addresses.labelOf(label));
@@ -154,43 +158,6 @@ function withAddress(result: Result, from: string, to: string): Result {
     piece.uri === from ? { ...piece, uri: to } : piece,
   );
   return { ...result, data: { ...data, contents } };
-}
-
-type Placing = <T extends Readable>(item: T, place: NamedPlace, shown: string) => T;
-
-// The same copy each time, so that views and encoded pages are kept.
-function createPlacing(): Placing {
-  const copies = new WeakMap<Readable, Readable>();
-  return <T extends Readable>(item: T, place: NamedPlace, shown: string): T => {
-    if (place.source === OWN) return item;
-    const known = copies.get(item);
-    if (known && shownOf(known) === shown) return known as T;
-    const copy = { ...item, ...naming(item, shown), place };
-    copies.set(item, copy);
-    originals.set(copy, item);
-    return copy;
-  };
-}
-
-const originals = new WeakMap<Readable, Readable>();
-
-/** A resource or prompt as its source knows it. */
-export function theirs<T extends Readable>(item: T): T {
-  return (originals.get(item) as T | undefined) ?? item;
-}
-
-function naming(item: Readable, shown: string): Partial<Resource & ResourceTemplate & Prompt> {
-  if ('uri' in item) return { uri: shown };
-  if (!('uriTemplate' in item)) return { name: shown };
-  return item.uriTemplate === shown ? {} : { uriTemplate: shown, template: parseUriTemplate(shown) };
-}
-
-function shownOf(item: Readable): string {
-  return 'arguments' in item ? item.name : addressOf(item);
-}
-
-function addressOf(item: Resource | ResourceTemplate): string {
-  return 'uri' in item ? item.uri : item.uriTemplate;
 }
 
 function targetOf(call: Reading): Readable {

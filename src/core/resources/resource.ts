@@ -34,6 +34,8 @@ export interface Resource extends Described {
   readonly uri: string;
   /** In bytes, before any encoding. */
   readonly size?: number;
+  /** It is a file of a skill: its bytes have this digest, and are passed on as they are or not at all. */
+  readonly skillFile?: { readonly digest?: string };
   read(uri: string, context: ToolContext): Awaitable<ReadValue>;
 }
 
@@ -48,7 +50,7 @@ export interface ResourceTemplate extends Described {
 }
 
 /** A resource as `resources/list` shows it. */
-export type ListedResource = Omit<Resource, 'read' | 'place'>;
+export type ListedResource = Omit<Resource, 'read' | 'place' | 'skillFile'>;
 
 /** A template as `resources/templates/list` shows it. */
 export type ListedTemplate = Omit<ResourceTemplate, 'read' | 'template' | 'complete' | 'place'>;

@@ -13,8 +13,9 @@ const LOOK_MS = 1_000;
 export async function watchSources(
   patterns: readonly FilePattern[],
   baseDir: string,
-  listener: SourceListener,
+  told: Omit<SourceListener, 'isWatched'>,
 ): Promise<() => Promise<void>> {
+  const listener = { ...told, isWatched: isSource };
   const { folders, depth } = watchedFolders(patterns, baseDir);
   // The store writes to this folder with every call, and the tree watcher would read the folder again each time.
   const own = folders.includes(baseDir) ? watchFolder(baseDir, listener.onError) : undefined;

@@ -1,25 +1,26 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { watch, type ChokidarOptions, type FSWatcher } from 'chokidar';
-import { isSource } from './files.ts';
 
 /** Callbacks of a watcher. */
 export interface SourceListener {
-  /** Called for every source file that appears, changes or disappears. */
+  /** Called for every watched file that appears, changes or disappears. */
   readonly onChange: (path: string) => void;
   /** Called for a folder that was removed, restored or replaced: files in it may have disappeared without an event. */
   readonly onFolder: (folder: string) => void;
   readonly onError: (error: unknown) => void;
+  /** Which files are told of. */
+  readonly isWatched: (path: string) => boolean;
 }
 
 /** Watches files, or a folder with everything below it, while they are not replaced. */
 export function followTree(
   paths: string | string[],
   options: ChokidarOptions,
-  { onChange, onError }: SourceListener,
+  { onChange, onError, isWatched }: SourceListener,
 ): FSWatcher {
   const tree = watch(paths, { ...options, ignoreInitial: true });
-  tree.on('all', (_event, path) => (isSource(path) ? onChange(path) : undefined));
+  tree.on('all', (_event, path) => (isWatched(path) ? onChange(path) : undefined));
   return tree.on('error', onError);
 }
 
@@ -74,7 +75,8 @@ export class WatchedFolder {
     if (this.#isClosed) return;
     this.#listener.onFolder(this.#folder);
     for (const [folder, names] of Object.entries(this.#tree?.getWatched() ?? {}))
-      for (const name of names) if (isSource(name)) this.#listener.onChange(join(folder, name));
+      for (const name of names)
+        if (this.#listener.isWatched(name)) this.#listener.onChange(join(folder, name));
   }
 
   async #open(): Promise<void> {

@@ -18,6 +18,10 @@ export const configSchema = z.strictObject({
   server: serverSection.prefault({}).describe('How the server presents itself and where it listens.'),
   store: storeSection.prefault({}).describe('Where everything that lasts is kept.'),
   tools: toolsSection.prefault({}).describe('Which tools there are.'),
+  skills: z
+    .union([z.string().min(1), z.array(z.string().min(1))])
+    .default([])
+    .describe('Folders with skills: each folder in them that has a `SKILL.md`; relative to this file.'),
   mcpServers: upstreamsSection
     .exactOptional()
     .describe('Other servers by name: what they offer is served under the rules of this file.'),

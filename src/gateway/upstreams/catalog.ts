@@ -1,7 +1,9 @@
 import type { Client } from '../../client/client.ts';
 import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import type { Clock } from '../../base/clock.ts';
+import { digest } from '../../base/digest.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
 import { endsWithin } from '../../base/within.ts';
 import { changeBetween } from '../../core/change-between.ts';
 import { definitionDigest, readingDigest } from '../../core/definition-digest.ts';
@@ -9,11 +11,13 @@ import { localCaller } from '../../core/caller.ts';
 import type { Readable } from '../../core/expose-readings.ts';
 import type { Prompt } from '../../core/prompts/prompt.ts';
 import type { Resource, ResourceTemplate } from '../../core/resources/resource.ts';
+import { describeSkill, SKILLS_EXTENSION, type ServedSkill } from '../../core/resources/skill.ts';
 import type { Change } from '../../core/source.ts';
 import type { Tool } from '../../core/tool.ts';
 import { checkSchema } from '../../schema/check.ts';
 import { requireObjectRoot } from '../../schema/schema.ts';
 import type { PooledConnection } from './pool.ts';
+import { readUpstreamSkills } from './upstream-skills.ts';
 
 /** What an upstream lists, as it lists it. */
 export interface UpstreamLists {
@@ -21,6 +25,7 @@ export interface UpstreamLists {
   readonly prompts: readonly Prompt[];
   readonly resources: readonly Resource[];
   readonly templates: readonly ResourceTemplate[];
+  readonly skills: readonly ServedSkill[];
 }
 
 /** What a catalog is made with. */
@@ -31,6 +36,8 @@ export interface CatalogParts {
   readonly firstListMs: () => number;
   /** Takes what is invisible, and secrets, out of what is listed; `undefined` for what cannot be shown then. */
   clean<T extends Readable>(item: T): T | undefined;
+  /** Whether a value has nothing in it that would be taken out. */
+  isClean(value: unknown): boolean;
   onChange(change: Change): void;
   /** Told after each attempt to fetch the lists. */
   onListed(): void;
@@ -44,6 +51,7 @@ const NOTHING: UpstreamLists = Object.freeze({
   prompts: Object.freeze([]),
   resources: Object.freeze([]),
   templates: Object.freeze([]),
+  skills: Object.freeze([]),
 });
 
 /** What an upstream offers with one account: kept while it is down, and fetched again when it may have changed. */
@@ -156,11 +164,22 @@ export class Catalog {
       resources ? this.#orNone('resources', resources.list(localCaller)) : NOTHING.resources,
       resources ? this.#orNone('resource templates', resources.templates(localCaller)) : NOTHING.templates,
     ]);
+    const readable = this.#readable('resources', listed);
+    const skills = hasSkills(client) ? await this.#orNone('skills', this.#skills(client, readable)) : [];
     this.#put({
       tools: this.#usable(tools),
       prompts: this.#readable('prompts', listedPrompts),
-      resources: this.#readable('resources', listed),
+      resources: withSkillFiles(readable, skills),
       templates: this.#readable('resource templates', templates),
+      skills,
+    });
+  }
+
+  #skills(client: Client, resources: readonly Resource[]): Promise<readonly ServedSkill[]> {
+    return readUpstreamSkills(client, {
+      listed: new Map(resources.map((resource) => [resource.uri, resource])),
+      isClean: (value) => this.#parts.isClean(value),
+      onWarning: (text) => this.#warn(text),
     });
   }
 
@@ -212,18 +231,39 @@ export class Catalog {
     const before = this.#lists;
     const tools = keepSame(before.tools, next.tools, (tool) => [tool.name, definitionDigest(tool)]);
     const prompts = keepSame(before.prompts, next.prompts, (one) => [one.name, readingDigest(one)]);
-    const resources = keepSame(before.resources, next.resources, (one) => [one.uri, readingDigest(one)]);
+    const resources = keepSame(before.resources, next.resources, (one) => [
+      one.uri,
+      `${readingDigest(one)} ${one.skillFile?.digest}`,
+    ]);
+    const skills = keepSame(before.skills, next.skills, (one) => [one.uri, digest(describeSkill(one))]);
     const templates = keepSame(before.templates, next.templates, (one) => [
       one.uriTemplate,
       readingDigest(one),
     ]);
-    this.#lists = { tools, prompts, resources, templates };
+    const isSame = [tools, prompts, resources, templates, skills].every((list) =>
+      Object.values(before).includes(list),
+    );
+    if (!isSame) this.#lists = { tools, prompts, resources, templates, skills };
     this.#listedAt ??= this.#parts.clock.ticks();
     if (tools !== before.tools) this.#parts.onChange(changeBetween(before.tools, tools, definitionDigest));
     if (prompts !== before.prompts) this.#parts.onChange({ kind: 'prompts' });
-    if (resources !== before.resources || templates !== before.templates)
+    if (resources !== before.resources || templates !== before.templates || skills !== before.skills)
       this.#parts.onChange({ kind: 'resources' });
   }
+}
+
+function hasSkills({ server: { capabilities } }: Client): boolean {
+  const { extensions } = capabilities;
+  return isObject(extensions) && isObject(extensions[SKILLS_EXTENSION]);
+}
+
+// What a skill lists about a file holds for the resource, too; a SKILL.md is a resource whether it is listed or not.
+function withSkillFiles(resources: readonly Resource[], skills: readonly ServedSkill[]): readonly Resource[] {
+  if (skills.length === 0) return resources;
+  const files = new Map(skills.flatMap((skill) => skill.files.slice(1)).map((file) => [file.uri, file]));
+  const mains = new Map(skills.map((skill) => [skill.uri, skill.files[0]!]));
+  const others = resources.filter(({ uri }) => !mains.has(uri)).map((one) => files.get(one.uri) ?? one);
+  return [...others, ...mains.values()];
 }
 
 /** What is ready at once, or after the first list. */

@@ -1,5 +1,4 @@
 import { andThen, type Awaitable } from '../../base/awaitable.ts';
-import { compileGlob } from '../../base/glob.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
 import type { Caller } from '../../core/caller.ts';
 import { appsOf } from '../../core/merging/apps.ts';
@@ -7,6 +6,12 @@ import { resourceNotFound } from '../../core/resources/resource.ts';
 import type { FoundResource, ToolSource } from '../../core/source.ts';
 import { changeTool, type Hint, type Tool } from '../../core/tool.ts';
 import { listsOf, type UpstreamLists } from './catalog.ts';
+import {
+  createFilter,
+  createSkillPresenting,
+  readSkillFile,
+  type PresentedSkills,
+} from './presented-skills.ts';
 import type { Upstream } from './upstream.ts';
 
 const ALL_HINTS: readonly Hint[] = ['readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'];
@@ -14,23 +19,41 @@ const ALL_HINTS: readonly Hint[] = ['readOnlyHint', 'destructiveHint', 'idempote
 /** An upstream as a source: what the operator lets through of it, in the operator's words. */
 export function upstreamSource(upstream: Upstream, entry: UpstreamEntry): ToolSource {
   const present = createPresenting(entry);
+  const presentSkills = createSkillPresenting(entry);
   const listsFor = (caller: Caller): Awaitable<UpstreamLists> => listsOf(upstream.catalogOf(caller));
   const toolsFor = (caller: Caller): Awaitable<Presented> =>
     andThen(listsFor(caller), ({ tools }) => present(tools, upstream.accountOf(caller)));
+  const skillsFor = (caller: Caller): Awaitable<PresentedSkills> =>
+    andThen(listsFor(caller), (lists) => presentSkills(lists, upstream.accountOf(caller)));
   return {
     list: (caller) => andThen(toolsFor(caller), ({ list }) => list),
     find: (name, caller) => andThen(toolsFor(caller), ({ byName }) => byName.get(name)),
-    call: (call) => upstream.call(call),
+    call: (call) =>
+      call.kind === 'resource' && 'uri' in call.resource && call.resource.skillFile
+        ? readSkillFile(upstream, call, call.resource)
+        : upstream.call(call),
     watch: (listener) => upstream.watch(listener),
     follow: (uri, caller) => upstream.follow(uri, caller),
     resources: {
-      list: (caller) => andThen(listsFor(caller), ({ resources }) => resources),
+      list: (caller) => andThen(skillsFor(caller), ({ resources }) => resources),
       templates: (caller) => andThen(listsFor(caller), ({ templates }) => templates),
       find: (uri, caller) =>
-        andThen(
-          listsFor(caller),
-          (lists) => findResource(uri, lists) ?? andThen(toolsFor(caller), (tools) => findApp(uri, tools)),
-        ),
+        andThen(skillsFor(caller), ({ isHidden, find }) => {
+          if (isHidden(uri)) return undefined;
+          const file = find(uri);
+          if (file) return { resource: file, variables: {} };
+          return andThen(
+            listsFor(caller),
+            (lists) => findResource(uri, lists) ?? andThen(toolsFor(caller), (tools) => findApp(uri, tools)),
+          );
+        }),
+      skills: {
+        list: (caller) => andThen(skillsFor(caller), ({ skills }) => skills),
+        isKnown: (caller) => {
+          const catalog = upstream.catalogOf(caller);
+          return !catalog || catalog.isListed || catalog.isDegraded;
+        },
+      },
     },
     prompts: {
       list: (caller) => andThen(listsFor(caller), ({ prompts }) => prompts),
@@ -53,7 +76,7 @@ type Presenting = (tools: readonly Tool[], account: string | undefined) => Prese
 function createPresenting(entry: UpstreamEntry): Presenting {
   const known = new WeakMap<readonly Tool[], Presented>();
   const shown = new WeakMap<Tool, Tool>();
-  const isLetThrough = createFilter(entry);
+  const isLetThrough = createFilter(entry, entry.tools);
   const show = (tool: Tool, account: string | undefined): Tool => {
     let made = shown.get(tool);
     if (!made) shown.set(tool, (made = governed(tool, entry, account)));
@@ -74,12 +97,6 @@ function createPresenting(entry: UpstreamEntry): Presenting {
     }
     return presented;
   };
-}
-
-function createFilter({ tools, deny }: UpstreamEntry): (name: string) => boolean {
-  const allowed = (tools === '*' ? ['*'] : tools).map(compileGlob);
-  const denied = deny.map(compileGlob);
-  return (name) => allowed.some((fits) => fits(name)) && !denied.some((fits) => fits(name));
 }
 
 function governed(tool: Tool, { trust, describe }: UpstreamEntry, account: string | undefined): Tool {

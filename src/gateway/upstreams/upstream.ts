@@ -215,6 +215,7 @@ export class Upstream {
         relistMs: () => settings().relistSeconds * 1000,
         firstListMs: () => settings().firstListSeconds * 1000,
         clean: (item) => cleanReadable(item, cleaner),
+        isClean: (value) => cleaner.data(value) === value,
         onChange: (change) => {
           for (const listener of this.#listeners) listener(change);
         },

@@ -164,6 +164,7 @@ export class Upstreams {
 function connectionOf(entry: UpstreamEntry): unknown {
   const {
     tools: _tools,
+    skills: _skills,
     deny: _deny,
     rename: _rename,
     describe: _describe,

@@ -6,6 +6,7 @@ import {
   type Resource,
   type ResourceTemplate,
 } from '../../core/resources/resource.ts';
+import { describeSkill, type ServedSkill } from '../../core/resources/skill.ts';
 import type { JsonSchema } from '../../schema/schema.ts';
 import { describeTool, type Tool } from '../../core/tool.ts';
 import { isObject } from '../../base/json.ts';
@@ -37,6 +38,11 @@ export function encodeResource(resource: Resource, features: Features): JsonObje
 /** A resource template as this revision lists it. */
 export function encodeTemplate(template: ResourceTemplate, features: Features): JsonObject {
   return knownFields({ ...describeTemplate(template) }, features);
+}
+
+/** A skill as it is listed; only one revision has them. */
+export function encodeSkill(skill: ServedSkill): JsonObject {
+  return describeSkill(skill);
 }
 
 /** A prompt as this revision lists it. */

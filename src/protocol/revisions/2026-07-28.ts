@@ -1,4 +1,5 @@
 import { TASKS_EXTENSION } from '../../core/requirement.ts';
+import { SKILLS_EXTENSION } from '../../core/resources/skill.ts';
 import type { JsonObject } from '../wire/json-rpc.ts';
 import { metaKeys } from '../wire/meta.ts';
 import type { Implementation, Revision } from './revision.ts';
@@ -17,6 +18,9 @@ export const revision20260728: Revision = {
     'resources/list',
     'resources/templates/list',
     'resources/read',
+    'resources/directory/read',
+    'skills/list',
+    'skills/get',
     'prompts/list',
     'prompts/get',
     'completion/complete',
@@ -41,7 +45,7 @@ export const revision20260728: Revision = {
   },
 
   introduce({ info, instructions, capabilities, supportedVersions }) {
-    const { changes, resources, prompts } = capabilities;
+    const { changes, resources, prompts, skills } = capabilities;
     const body = {
       supportedVersions,
       capabilities: {
@@ -50,7 +54,7 @@ export const revision20260728: Revision = {
         ...(prompts && { prompts: changes ? { listChanged: true } : {} }),
         ...((resources || prompts) && { completions: {} }),
         logging: {},
-        extensions: { [TASKS_EXTENSION]: {} },
+        extensions: { [TASKS_EXTENSION]: {}, ...(skills && { [SKILLS_EXTENSION]: { directoryRead: true } }) },
       },
       instructions,
     };

@@ -22,6 +22,8 @@ export interface Capabilities {
   readonly changes: boolean;
   readonly resources: boolean;
   readonly prompts: boolean;
+  /** Whether there are skills for this client; revisions without extensions cannot say so. */
+  readonly skills: boolean;
 }
 
 /** How structured data is written as text: indented, or as short as possible. */

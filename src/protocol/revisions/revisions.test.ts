@@ -9,7 +9,7 @@ const info = { name: 'acme', title: 'Acme', version: '1' };
 const introduction: Introduction = {
   info,
   instructions: 'Ask nicely.',
-  capabilities: { changes: true, resources: true, prompts: true },
+  capabilities: { changes: true, resources: true, prompts: true, skills: true },
   supportedVersions: modernVersions,
 };
 
@@ -49,7 +49,9 @@ describe('methods', () => {
     'resources/unsubscribe',
     'logging/setLevel',
   ];
-  const stateless = ['server/discover', 'subscriptions/listen', 'tasks/get', 'tasks/update', 'tasks/cancel'];
+  const skills = ['skills/list', 'skills/get', 'resources/directory/read'];
+  const tasks = ['tasks/get', 'tasks/update', 'tasks/cancel'];
+  const stateless = ['server/discover', 'subscriptions/listen', ...tasks, ...skills];
 
   test.each(versions)('%s has its own and not those of the other era', (version) => {
     const own = namesModern(version) ? stateless : handshake;
@@ -150,7 +152,13 @@ describe('introductions', () => {
     expect(revisionOf('2026-07-28')!.introduce(introduction)).toEqual({
       resultType: 'complete',
       supportedVersions: modernVersions,
-      capabilities: { ...capabilities, extensions: { 'io.modelcontextprotocol/tasks': {} } },
+      capabilities: {
+        ...capabilities,
+        extensions: {
+          'io.modelcontextprotocol/tasks': {},
+          'io.modelcontextprotocol/skills': { directoryRead: true },
+        },
+      },
       instructions: 'Ask nicely.',
       ttlMs: expect.any(Number) as number,
       cacheScope: 'private',
@@ -159,7 +167,10 @@ describe('introductions', () => {
   });
 
   test.each(versions)('on %s nothing is promised that is not kept', (version) => {
-    const shy = { ...introduction, capabilities: { changes: false, resources: false, prompts: false } };
+    const shy = {
+      ...introduction,
+      capabilities: { changes: false, resources: false, prompts: false, skills: false },
+    };
     const { capabilities: promised } = revisionOf(version)!.introduce(shy);
     expect(promised).toMatchObject({ tools: {} });
     for (const name of ['resources', 'prompts', 'completions']) expect(promised).not.toHaveProperty(name);

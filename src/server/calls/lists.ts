@@ -7,6 +7,8 @@ export interface ListKind<T> {
   readonly member: string;
   readonly keyOf: (item: T) => string;
   readonly encode: (item: T, features: Revision['features']) => JsonObject;
+  /** About how many bytes an entry takes, where entries can be large: then a page ends before it is too large. */
+  readonly weigh?: (item: T) => number;
 }
 
 /** How lists are cut and labelled. */
@@ -46,17 +48,33 @@ export class Lists {
     kind: ListKind<T>,
     { revision, start }: { revision: Revision; start: number },
   ): Buffer {
-    const { pageSize, info } = this.#options;
-    const shown = items.slice(start, start + pageSize);
+    const end = this.#endOf(items, kind, start);
+    const { info } = this.#options;
+    const shown = items.slice(start, end);
     const last = shown.at(-1);
-    const hasMore = start + pageSize < items.length && last !== undefined;
+    const hasMore = end < items.length && last !== undefined;
     const body = {
       [kind.member]: shown.map((item) => kind.encode(item, revision.features)),
       nextCursor: hasMore ? Buffer.from(kind.keyOf(last)).toString('base64url') : undefined,
     };
     return Buffer.from(JSON.stringify(revision.frame(body, info, 'cacheable')));
   }
+
+  #endOf<T>(items: readonly T[], { weigh }: ListKind<T>, start: number): number {
+    const last = Math.min(start + this.#options.pageSize, items.length);
+    if (!weigh) return last;
+    let room = MAX_PAGE_BYTES;
+    for (let end = start; end < last; end++) {
+      room -= weigh(items[end]!);
+      // An entry is never split, so each page has at least one.
+      if (room < 0 && end > start) return end;
+    }
+    return last;
+  }
 }
+
+// Well below the largest message that clients take.
+const MAX_PAGE_BYTES = 1_000_000;
 
 // A cursor names the last entry of the page before, so that it stays good while others come and go, and reveals nothing
 // the list does not.

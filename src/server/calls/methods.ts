@@ -1,5 +1,7 @@
 import { ToolcribError } from '../../base/errors.ts';
+import type { Caller } from '../../core/caller.ts';
 import { resourceNotFound } from '../../core/resources/resource.ts';
+import type { ToolSource } from '../../core/source.ts';
 import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import {
   encodePrompt,
@@ -16,6 +18,7 @@ import { roomFor, type Subscriptions } from '../sessions/listen.ts';
 import type { ServerParts } from '../parts.ts';
 import { faceOf, ResourceAndPromptCalls } from './resources-and-prompts.ts';
 import { Runner } from './run.ts';
+import { skillMethods } from './skills.ts';
 import type { UnderstoodRequest } from '../request.ts';
 import { encodeTask } from './tasks.ts';
 import { ToolCalls } from './tool-calls.ts';
@@ -30,6 +33,7 @@ export function createMethods(parts: ServerParts, subscriptions: Subscriptions):
   const runner = new Runner(parts);
   const tools = new ToolCalls(parts, runner);
   const others = new ResourceAndPromptCalls(parts, runner);
+  const lists = new Lists(parts);
   return new Map<string, Method>([
     ['tools/call', (request) => tools.call(request)],
     ['resources/read', (request) => others.readResource(request)],
@@ -39,7 +43,8 @@ export function createMethods(parts: ServerParts, subscriptions: Subscriptions):
     ['initialize', (request) => introduce(request, parts)],
     ['server/discover', (request) => introduce(request, parts)],
     ['logging/setLevel', setLevel],
-    ...listMethods(parts),
+    ...listMethods(parts, lists),
+    ...skillMethods(parts, lists),
     ...subscriptionMethods(parts, subscriptions),
     ...taskMethods(parts),
   ]);
@@ -48,16 +53,26 @@ export function createMethods(parts: ServerParts, subscriptions: Subscriptions):
 function introduce(
   { revision, link }: UnderstoodRequest,
   { info, instructions, source, announcer }: ServerParts,
-): string {
-  const capabilities = {
-    // Changes are announced only where they are delivered: on a session or a subscription.
-    changes: announcer.works && (revision.era === 'modern' || link.session !== undefined),
-    resources: source.resources !== undefined,
-    prompts: source.prompts !== undefined,
-  };
-  return JSON.stringify(
-    revision.introduce({ info, instructions, capabilities, supportedVersions: modernVersions }),
-  );
+): Awaitable<string> {
+  return andThen(revision.methods.has('skills/list') && hasSkills(source, link.caller), (skills) => {
+    const capabilities = {
+      // Changes are announced only where they are delivered: on a session or a subscription.
+      changes: announcer.works && (revision.era === 'modern' || link.session !== undefined),
+      resources: source.resources !== undefined,
+      prompts: source.prompts !== undefined,
+      skills,
+    };
+    return JSON.stringify(
+      revision.introduce({ info, instructions, capabilities, supportedVersions: modernVersions }),
+    );
+  });
+}
+
+// Servers that were never asked are not connected to for this: they may have skills.
+function hasSkills({ resources }: ToolSource, caller: Caller): Awaitable<boolean> {
+  const skills = resources?.skills;
+  if (!skills) return false;
+  return skills.isKnown?.(caller) === false || andThen(skills.list(caller), ({ length }) => length > 0);
 }
 
 function setLevel({ message, link }: UnderstoodRequest): string {
@@ -66,8 +81,7 @@ function setLevel({ message, link }: UnderstoodRequest): string {
   return '{}';
 }
 
-function listMethods(parts: ServerParts): [string, Method][] {
-  const lists = new Lists(parts);
+function listMethods(parts: ServerParts, lists: Lists): [string, Method][] {
   const { source } = parts;
   const lister =
     <T>(kind: ListKind<T>, list: (request: UnderstoodRequest) => Awaitable<readonly T[]>): Method =>

@@ -66,6 +66,9 @@ export class Publications {
       list: (caller) => face?.list(caller) ?? NONE,
       templates: (caller) => face?.templates(caller) ?? NONE,
       find: (uri, caller) => (uri.startsWith(SCHEME) ? this.#find(uri, caller) : face?.find(uri, caller)),
+      get skills() {
+        return face?.skills;
+      },
     };
   }
 

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { authorFailure } from '../../core/author-failure.ts';
-import type { Call, Clean } from '../../core/call.ts';
+import type { Call } from '../../core/call.ts';
 import type { ContentBlock, TextBlock } from '../../core/content.ts';
 import { accident, ToolcribError, type ErrorDetails } from '../../base/errors.ts';
-import { isObject } from '../../base/json.ts';
 import { linearPattern } from '../../base/linear-pattern.ts';
 import type { Question } from '../../core/question.ts';
 import { recorded, type CallRecord } from '../../core/record.ts';
@@ -12,9 +11,11 @@ import type { Awaitable } from '../../base/awaitable.ts';
 import type { Next, Stage } from '../../core/stage.ts';
 import { cleanText } from '../../observe/clean-text.ts';
 import { redactPatterns, Secrets, type Redact } from '../../observe/secrets.ts';
+import { createClean } from './clean-messages.ts';
 import { Cleaner, tooLarge } from './cleaner.ts';
 import { LargeResults } from './large-results.ts';
 import { isSurelyUntouched, type LookOptions } from './look-first.ts';
+import { exceptSkillFiles } from './skill-files.ts';
 
 /** The options of the `sanitize` stage. */
 export const sanitizeOptions = z.strictObject({
@@ -67,6 +68,8 @@ export function sanitize(options: z.input<typeof sanitizeOptions> = {}, parts: S
   const clean = createClean(new Cleaner(how));
   const cleanQuestions = (questions: ReadonlyMap<string, Question>): ReadonlyMap<string, Question> =>
     answers.questions(questions);
+  const exact = new Cleaner({ ...how, escapeHtml: false });
+  const finish = exceptSkillFiles((result, call) => answers.cleanInTurn(result, call), exact);
   const around = <C extends Call>(next: Next<C>): Next<C> => {
     return (call) => {
       call.voice.cleanWith?.(clean);
@@ -77,9 +80,9 @@ export function sanitize(options: z.input<typeof sanitizeOptions> = {}, parts: S
       } catch (error) {
         throw answers.error(error);
       }
-      if (!(ended instanceof Promise)) return answers.cleanInTurn(ended, call);
+      if (!(ended instanceof Promise)) return finish(ended, call);
       return ended.then(
-        (result) => answers.cleanInTurn(result, call),
+        (result) => finish(result, call),
         (error: unknown) => {
           throw answers.error(error);
         },
@@ -92,29 +95,6 @@ export function sanitize(options: z.input<typeof sanitizeOptions> = {}, parts: S
 function inTurn(first: Redact | undefined, second: Redact | undefined): Redact | undefined {
   return first && second ? (text) => second(first(text)) : (first ?? second);
 }
-
-function createClean(cleaner: Cleaner): Clean {
-  const clean = <T>(said: T): T => {
-    cleaner.bytes = 0;
-    if (!isObject(said) || !('progressToken' in said)) return cleaner.data(said);
-    // The progress token is the client's own and must be returned unchanged.
-    const { message } = said as { message?: unknown };
-    const cleaned = cleaner.data(message);
-    return cleaned === message ? said : { ...said, message: cleaned };
-  };
-  return <T>(said: T): T => {
-    try {
-      return clean(said);
-    } catch (error) {
-      // A message on the way must not end its call.
-      if (!(error instanceof ToolcribError) || !isObject(said)) throw error;
-      const { message: _message, data: _data, ...rest } = said as Record<string, unknown>;
-      return { ...rest, ...('data' in said && { data: TOO_LARGE }) } as T;
-    }
-  };
-}
-
-const TOO_LARGE = '[left out: larger than this server sends]';
 
 /** Cleans results and errors. */
 class Answers {

@@ -1,20 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { Awaitable } from '../../base/awaitable.ts';
-import { canonicalJson } from '../../base/canonical-json.ts';
 import { systemClock, type Clock } from '../../base/clock.ts';
-import { asAuthored, describeTool, type Tool } from '../../core/tool.ts';
 import type { Log } from '../../observe/log.ts';
 import { OPERATOR_CHAIN } from '../../store/journal/chain.ts';
 import type { Entry } from '../../store/store.ts';
-import type {
-  ListedDefinition,
-  PinDigests,
-  PinLister,
-  PinPlace,
-  Pins,
-  PinTool,
-  SeenDefinition,
+import {
+  subjectOf,
+  type ListedDefinition,
+  type PinDigests,
+  type PinLister,
+  type PinPlace,
+  type Pins,
+  type PinTool,
+  type SeenDefinition,
 } from '../../store/pin.ts';
+import type { Defined } from './defined.ts';
 import { scanDefinition } from './scan.ts';
 
 /** What a book is made of. */
@@ -48,7 +48,7 @@ export class PinBook {
   readonly #pins = new Map<string, PinDigests>();
   readonly #counts = new Map<string, number>();
   readonly #known = new Set<string>();
-  readonly #digests = new WeakMap<Tool, string>();
+  readonly #digests = new WeakMap<object, string>();
   readonly #quietUntil = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   #revision = 0;
@@ -74,7 +74,7 @@ export class PinBook {
     return () => void this.#listeners.delete(own);
   }
 
-  /** Whether tools of a server are pinned for an account, so that its first listing is over. */
+  /** Whether something of a server is pinned for an account, so that its first listing is over. */
   isKnown({ server, account }: PinLister): boolean {
     return (
       this.#known.has(listerKey({ server, account })) || this.#known.has(listerKey({ server, account: '' }))
@@ -82,25 +82,24 @@ export class PinBook {
   }
 
   /** Pins the first listing of a server to an account as a whole; does nothing where it is known. */
-  async introduce(lister: PinLister, tools: readonly Tool[]): Promise<void> {
+  async introduce(lister: PinLister, items: readonly Defined[]): Promise<void> {
     try {
       if (!this.#isLoaded) await this.#load();
       if (this.isKnown(lister)) return;
       const at = this.#parts.clock.now();
       const listing = this.#fitting(
         lister,
-        tools.map((tool) => listedOf(tool, at)),
+        items.map((item) => listedOf(item, at)),
       );
       if (listing.length === 0) return;
       await this.#parts.pins.pinListing(lister, listing);
       await this.#load();
       for (const { tool, ...seen } of listing) {
         const place = { ...lister, tool };
-        if (this.#pins.get(keyOf(place))?.pinned === seen.digest)
-          this.#warn(place, seen, 'The definition of a new tool deserves a look');
+        if (this.#pins.get(keyOf(place))?.pinned === seen.digest) this.#warn(place, seen);
       }
     } catch (cause) {
-      const what = 'The first listing of a server could not be pinned, so its tools are held.';
+      const what = 'The first listing of a server could not be pinned, so what it lists is held.';
       this.#parts.log('error', what, { ...lister, cause });
     }
   }
@@ -115,14 +114,15 @@ export class PinBook {
     });
   }
 
-  /** Whether the definition of a tool is the pinned one; what is new is pinned or held as the mode says. */
-  judge(tool: Tool, place: PinPlace, rule: PinRule): Awaitable<Verdict> {
-    if (!this.#isLoaded) return this.#judgeLater(tool, place, rule);
+  /** Whether a definition is the pinned one; what is new is pinned or held as the mode says. */
+  judge(defined: Defined, rule: PinRule): Awaitable<Verdict> {
+    if (!this.#isLoaded) return this.#judgeLater(defined, rule);
+    const { item, place } = defined;
     const pin = this.#find(place);
-    let digest = this.#digests.get(tool);
-    if (digest === undefined) this.#digests.set(tool, (digest = digestOf(definitionOf(tool, place.tool))));
+    let digest = this.#digests.get(item);
+    if (digest === undefined) this.#digests.set(item, (digest = digestOf(defined.definition())));
     if (pin?.pinned === digest) return 'admitted';
-    const seen = { digest, definition: definitionOf(tool, place.tool), at: this.#parts.clock.now() };
+    const seen = { digest, definition: defined.definition(), at: this.#parts.clock.now() };
     if (this.#isTooMuch(place, seen)) return 'held';
     if (pin?.pinned !== undefined || rule.mode === 'approve') return this.#hold(place, seen, rule);
     if (rule.isNamed) return this.#pinFirst(place, seen);
@@ -130,14 +130,16 @@ export class PinBook {
     return this.isKnown(place) ? this.#hold(place, seen, rule) : 'unknown';
   }
 
-  async #judgeLater(tool: Tool, place: PinPlace, rule: PinRule): Promise<Verdict> {
+  async #judgeLater(defined: Defined, rule: PinRule): Promise<Verdict> {
     try {
       await this.#load();
     } catch (cause) {
-      this.#parts.log('error', 'Pins cannot be read, so tools of other servers are held.', { cause });
+      this.#parts.log('error', 'Pins cannot be read, so tools and skills of other servers are held.', {
+        cause,
+      });
       return 'unknown';
     }
-    return this.judge(tool, place, rule);
+    return this.judge(defined, rule);
   }
 
   async #pinFirst(place: PinPlace, seen: SeenDefinition): Promise<Verdict> {
@@ -145,7 +147,7 @@ export class PinBook {
       const { pinned } = await this.#parts.pins.pinFirst(place, seen);
       this.#set({ ...place, pinned: pinned?.digest, held: undefined, revision: 0 });
       const isOurs = pinned?.digest === seen.digest;
-      if (isOurs) this.#warn(place, seen, 'The definition of a new tool deserves a look');
+      if (isOurs) this.#warn(place, seen);
       return isOurs ? 'admitted' : 'unknown';
     } catch (cause) {
       return this.#failed(place, cause);
@@ -167,7 +169,10 @@ export class PinBook {
       const held = await this.#parts.pins.hold(place, seen, row);
       this.#set({ ...place, pinned: pin?.pinned, held: seen.digest, revision: 0 });
       if (!held) return 'held';
-      const what = isNew ? 'A new tool is held' : 'The definition of a tool has changed, and it is held';
+      const { kind } = subjectOf(place);
+      const what = isNew
+        ? `A new ${kind} is held`
+        : `The definition of a ${kind} has changed, and it is held`;
       this.#parts.log('warn', `${what}; see: toolcrib pins diff ${nameFor(place)}`, factsOf(place, seen));
       return 'held';
     } catch (cause) {
@@ -185,12 +190,14 @@ export class PinBook {
   }
 
   #failed(place: PinPlace, cause: unknown): Verdict {
-    this.#parts.log('error', 'A pin could not be written, so the tool is held.', { ...place, cause });
+    const what = `A pin could not be written, so the ${subjectOf(place).kind} is held.`;
+    this.#parts.log('error', what, { ...place, cause });
     return 'unknown';
   }
 
-  #warn(place: PinPlace, seen: SeenDefinition, what: string): void {
+  #warn(place: PinPlace, seen: SeenDefinition): void {
     const facts = factsOf(place, seen);
+    const what = `The definition of a new ${subjectOf(place).kind} deserves a look`;
     if (facts.findings > 0)
       this.#parts.log('warn', `${what}; see: toolcrib pins diff ${nameFor(place)}`, facts);
   }
@@ -203,16 +210,19 @@ export class PinBook {
     const now = this.#parts.clock.now();
     if ((this.#quietUntil.get(place.server) ?? 0) <= now) {
       this.#quietUntil.set(place.server, now + QUIET_MS);
+      const { server, kind } = subjectOf(place);
       const why = isLarge
         ? `it is larger than ${MAX_BYTES} bytes`
-        : `it has more than ${MAX_PER_ACCOUNT} tools`;
-      this.#parts.log('warn', `A tool of ${place.server} is held and cannot be approved: ${why}.`);
+        : `it has more than ${MAX_PER_ACCOUNT} ${kind}s`;
+      this.#parts.log('warn', `A ${kind} of ${server} is held and cannot be approved: ${why}.`);
     }
     return true;
   }
 
-  #rowOf({ server, account, tool }: PinPlace, { digest }: SeenDefinition, isNew: boolean): Entry {
-    const did = isNew ? 'new tool held' : 'changed tool held';
+  #rowOf(place: PinPlace, { digest }: SeenDefinition, isNew: boolean): Entry {
+    const { server, kind, name } = subjectOf(place);
+    const { account } = place;
+    const did = `${isNew ? 'new' : 'changed'} ${kind} held`;
     const at = new Date(this.#parts.clock.now()).toISOString();
     const whose = account !== '' && { account };
     const body = JSON.stringify({
@@ -222,7 +232,7 @@ export class PinBook {
       did,
       server,
       ...whose,
-      tool,
+      [kind]: name,
       digest,
     });
     return { chain: OPERATOR_CHAIN, body };
@@ -288,15 +298,9 @@ export class PinBook {
   }
 }
 
-// As the server has it: what the operator calls the tool, or says about it, is no part of it.
-function definitionOf(tool: Tool, name: string): string {
-  return canonicalJson({ ...describeTool(asAuthored(tool)), name });
-}
-
-function listedOf(tool: Tool, at: number): ListedDefinition {
-  const name = tool.place?.name ?? tool.name;
-  const definition = definitionOf(tool, name);
-  return { tool: name, digest: digestOf(definition), definition, at };
+function listedOf({ place: { tool }, definition: define }: Defined, at: number): ListedDefinition {
+  const definition = define();
+  return { tool, digest: digestOf(definition), definition, at };
 }
 
 function digestOf(definition: string): string {
@@ -306,14 +310,22 @@ function digestOf(definition: string): string {
 function factsOf(place: PinPlace, { digest, definition }: SeenDefinition) {
   const findings = scanDefinition(definition);
   const kinds = [...new Set(findings.map(({ kind }) => kind))].join(', ');
-  const { server, account, tool } = place;
-  const whose = account !== '' && { account };
-  return { server, ...whose, tool, digest, findings: findings.length, ...(kinds !== '' && { kinds }) };
+  const { server, kind, name } = subjectOf(place);
+  const whose = place.account !== '' && { account: place.account };
+  return {
+    server,
+    ...whose,
+    [kind]: name,
+    digest,
+    findings: findings.length,
+    ...(kinds !== '' && { kinds }),
+  };
 }
 
 // A name is chosen by the server, and somebody may paste the line into a shell.
-function nameFor({ server, tool }: PinTool): string {
-  return /^[\w.-]+$/.test(tool) ? `${server}.${tool}` : server;
+function nameFor(place: PinTool): string {
+  const { server, name } = subjectOf(place);
+  return /^[\w.-]+$/.test(name) ? `${server}.${name}` : server;
 }
 
 function keyOf(place: PinPlace): string {
