@@ -3,6 +3,7 @@ import { keyReader } from '../auth/discover-keys.ts';
 import { fetchDocument } from '../auth/fetch-document.ts';
 import { formatPath, type Complaint } from '../config/complaint.ts';
 import type { Path } from '../config/yaml-text.ts';
+import { unmatchedFarTools } from '../gateway/settings/agent-conflicts.ts';
 import { issuersOf } from '../gateway/settings/auth.ts';
 import type { LoadedConfig } from '../gateway/settings/load-config.ts';
 import { readyEntries } from '../gateway/settings/ready-entries.ts';
@@ -43,8 +44,9 @@ async function servers(loaded: LoadedConfig, onWait: (text: string) => void): Pr
   if (names.length === 0) return [];
   for (const [name] of names) onWait(`waiting for mcpServers.${name}, ${TIMEOUT_MS / 1000} seconds at most`);
   const { tryUpstreams } = await import('../gateway/upstreams/try-upstreams.ts');
-  const states = await tryUpstreams(loaded, { withinMs: TIMEOUT_MS, version: packageVersion() });
-  return states.flatMap(({ name, state, reason = '', remedy = '' }) =>
+  const tried = await tryUpstreams(loaded, { withinMs: TIMEOUT_MS, version: packageVersion() });
+  const unmatched = unmatchedFarTools(loaded.config, tried.tools);
+  const failed = tried.states.flatMap(({ name, state, reason = '', remedy = '' }) =>
     state === 'failed' || state === 'needs_sign_in'
       ? [
           loaded.complain(['mcpServers', name], {
@@ -55,6 +57,7 @@ async function servers(loaded: LoadedConfig, onWait: (text: string) => void): Pr
         ]
       : [],
   );
+  return [...failed, ...unmatched.map((one) => loaded.complain(one.path, one))];
 }
 
 // Finding an issuer's keys takes several requests, each with a limit of its own.

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { check } from '../../src/cli/check.ts';
+import { defineTool } from '../../src/index.ts';
+import { serve } from '../client/peers.ts';
 
 let answering: Server;
 let origin: string;
@@ -105,4 +107,17 @@ mcpServers:
   expect(stdout).toMatch(/:3:9: mcpServers\.gone cannot be reached: /);
   expect(stdout).not.toContain('mcpServers.off');
   expect(code).toBe(1);
+});
+
+test('with --connect, what agents name is held against what servers list', async () => {
+  const url = await serve([defineTool({ name: 'search_issues', description: 'Searches.' }, () => 'found')]);
+  const { stdout, code } = await run(`tools: { ready: {} }
+mcpServers: { github: { url: "${url}" } }
+agents:
+  support: { mcpServers: [github], tools: [github.search_*, github.search_isues] }
+`);
+  expect(stdout).toMatch(
+    /:4:61: warning: agents\.support\.tools\[1\] matches no tool that github lists; did you mean "github\.search_issues"\?/,
+  );
+  expect(code).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { defineTool } from '../../src/index.ts';
 import type { ToolResult } from '../behaviour/peer.ts';
 import { open } from '../client/peers.ts';
@@ -63,6 +63,31 @@ test('an agent uses a program behind the gateway by the names of rules', async (
 });
 
 const readOnly = { readOnlyHint: true };
+
+test('what a server does not list is told in the log once, and a key that is none only there', async () => {
+  const { model } = await startModel(() => 'done');
+  const crib = await openCrib({
+    config: {
+      mcpServers: { desk: workbench({ tools: ['plain', 'fill'] }) },
+      agents: {
+        clerk: { model, mcpServers: ['desk'], tools: ['desk.plain', 'desk.pain'], serve: true },
+        broken: { model: { ...model, keyVariable: 'TOOLCRIB_TEST_BAD_KEY' }, serve: true },
+      },
+    },
+  });
+  const peer = await crib.connect('ada');
+  for (const question of ['x', 'y']) await peer.call('ask_clerk', { question });
+  const told = (): string[] =>
+    crib.logged.map(({ message }) => message).filter((text) => text.includes('clerk'));
+  await expect
+    .poll(told)
+    .toEqual(['agents.clerk.tools[1] matches no tool that desk lists; did you mean "desk.plain"?']);
+  vi.stubEnv('TOOLCRIB_TEST_BAD_KEY', 'two words');
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { text } = (await peer.call('ask_broken', { question: 'x' })).content[0]!;
+  expect(text).toMatch(/^broken cannot work at the moment/);
+  expect(JSON.stringify(crib.logged.map(({ facts }) => inspect(facts)))).toContain('TOOLCRIB_TEST_BAD_KEY');
+});
 
 test('an agent sees and calls what its caller may, and nothing else', async () => {
   const { model, asked } = await startModel(({ results, question }) =>

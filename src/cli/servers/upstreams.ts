@@ -35,7 +35,7 @@ async function fromGateways(config: string): Promise<Report[]> {
 async function askNow(config: string): Promise<Report> {
   const { tryUpstreams } = await import('../../gateway/upstreams/try-upstreams.ts');
   const loaded = await loadDeployment(config);
-  const states = await tryUpstreams(loaded, { withinMs: WITHIN_MS, version: packageVersion() });
+  const { states } = await tryUpstreams(loaded, { withinMs: WITHIN_MS, version: packageVersion() });
   return { by: 'command', pid: process.pid, host: hostname(), at: Date.now(), upstreams: states };
 }
 

@@ -1,5 +1,6 @@
 import { accident, ToolcribError } from '../../base/errors.ts';
 import { askToolName, ruleOf } from '../../config/agents.ts';
+import { formatPath } from '../../config/complaint.ts';
 import type { ToolCall } from '../../core/call.ts';
 import type { CallRecord } from '../../core/record.ts';
 import { failed, type Result } from '../../core/result.ts';
@@ -12,8 +13,9 @@ import type { AskingRun } from '../../host/loop/run-frame.ts';
 import { createModel } from '../../host/models/create-model.ts';
 import type { Model } from '../../host/models/model.ts';
 import { resolveModel } from '../../host/models/resolve-model.ts';
-import { grantedBy, unmatched } from '../../host/tools/filter-tools.ts';
+import { grantedBy } from '../../host/tools/filter-tools.ts';
 import type { AgentConfig } from '../../host/agent-config.ts';
+import { unmatchedFarTools } from '../settings/agent-conflicts.ts';
 import type { Config } from '../settings/config.ts';
 import { servedLimits, type AgentEntry, type ServedLimits } from '../settings/agents.ts';
 import type { Lasting } from '../lasting.ts';
@@ -56,14 +58,14 @@ export class AskedAgents {
 
   constructor(parts: AskedAgentsParts) {
     this.#parts = parts;
-    const names = Object.keys(parts.config.agents ?? {});
-    this.#agentOf = new Map(names.map((name) => [askToolName(name), name]));
+    const served = Object.entries(parts.config.agents ?? {}).filter(([, { serve }]) => serve !== false);
+    this.#agentOf = new Map(served.map(([name]) => [askToolName(name), name]));
   }
 
   /** Has an agent answer the question of a call. */
   async answer(call: ToolCall, name: string): Promise<Result> {
     const { log, allowance, runs } = this.#parts.lasting;
-    const ready = this.#readied(name);
+    const ready = this.#readied(name, call);
     const asking = this.#askings.get(call.record);
     const allotment = allowance.take(call.caller, name, ready.limits);
     const end = runs.begin(call);
@@ -96,7 +98,8 @@ export class AskedAgents {
       );
       const { signal } = call.cancellation;
       const { question } = call.arguments as { readonly question: string };
-      return resultOf(await conversation.say(question, { signal }), ready, call);
+      const run = await conversation.say(question, { signal });
+      return resultOf(run, { name, call, isShort: allotment.tokens < ready.limits.tokens });
     } catch (error) {
       throw failureOf(error, name, call);
     } finally {
@@ -115,9 +118,19 @@ export class AskedAgents {
     return isGranted(governedName(tool));
   }
 
-  #readied(name: string): Ready {
+  #readied(name: string, call: ToolCall): Ready {
     const known = this.#ready.get(name);
     if (known) return known;
+    try {
+      const ready = this.#makeReady(name);
+      this.#ready.set(name, ready);
+      return ready;
+    } catch (error) {
+      throw failureOf(error, name, call);
+    }
+  }
+
+  #makeReady(name: string): Ready {
     const { config, lasting } = this.#parts;
     const entry = config.agents![name]!;
     const limits = servedLimits(entry)!;
@@ -126,7 +139,7 @@ export class AskedAgents {
     const { keyVariable } = resolveModel(made.model);
     const key = keyVariable === undefined ? undefined : process.env[keyVariable];
     if (key !== undefined && key !== '') lasting.live.add(key.trim());
-    const ready: Ready = {
+    return {
       name,
       entry,
       limits,
@@ -134,26 +147,16 @@ export class AskedAgents {
       model: createModel(made.model, { clock: lasting.clock }),
       isGranted: grantedBy(ruleOf(entry.tools)),
     };
-    this.#ready.set(name, ready);
-    return ready;
   }
 
-  // Of a server that lists nothing it is not known what it has.
   async #warnUnmatched({ name, entry }: Ready, { caller }: ToolCall): Promise<void> {
     const { lasting, everything } = this.#parts;
     try {
       const placed = (await everything().list(caller)).filter(({ place }) => place !== undefined);
-      for (const server of entry.mcpServers) {
-        const names = placed.filter(({ place }) => place!.source === server).map(governedName);
-        const { allow, deny } = ruleOf(entry.tools);
-        const about = (patterns: readonly string[]): string[] =>
-          patterns.filter((pattern) => pattern.startsWith(`${server}.`));
-        if (names.length === 0) continue;
-        for (const pattern of unmatched(names, { allow: about(allow), deny: about(deny) })) {
-          const text = `agents.${name}: "${pattern}" matches no tool of ${server}.`;
-          if (!this.#warned.has(text)) lasting.log('warn', text);
-          this.#warned.add(text);
-        }
+      for (const one of unmatchedFarTools({ agents: { [name]: entry } }, placed.map(governedName))) {
+        const text = `${formatPath(one.path)} ${one.message}; ${one.remedy}`;
+        if (!this.#warned.has(text)) lasting.log('warn', text);
+        this.#warned.add(text);
       }
     } catch {
       // Whoever needs the list is told why there is none.
@@ -181,11 +184,14 @@ function progressOf({ voice }: ToolCall): (event: RunEvent) => void {
   };
 }
 
-function resultOf(
-  { ending, text, output, usage }: AgentRun,
-  { name, limits }: Ready,
-  call: ToolCall,
-): Result {
+interface Answered {
+  readonly name: string;
+  readonly call: ToolCall;
+  /** Whether less was left of the caller's hour than a run may use. */
+  readonly isShort: boolean;
+}
+
+function resultOf({ ending, text, output, usage }: AgentRun, { name, call, isShort }: Answered): Result {
   const { turns, calls, inputTokens, outputTokens } = usage;
   const meta = { 'dev.toolcrib/agent': { turns, calls, inputTokens, outputTokens } };
   switch (ending.kind) {
@@ -195,10 +201,10 @@ function resultOf(
     case 'cancelled':
       throw call.cancellation.reason ?? new ToolcribError('cancelled', 'The call was cancelled.');
     case 'limit': {
-      const isHour = ending.setting === 'limits.tokens' && inputTokens + outputTokens < limits.tokens;
-      const remedy = isHour
-        ? 'You have used up what you may use of it in an hour; ask again later.'
-        : 'Ask for less at a time, or have the operator raise that limit.';
+      const remedy =
+        isShort && ending.setting === 'limits.tokens'
+          ? 'You have used up what you may use of it in an hour; ask again later.'
+          : 'Ask for less at a time, or have the operator raise that limit.';
       const said = text === '' ? '' : ` What it said so far: ${text}`;
       return failed(`${name} did not finish. ${ending.message} ${remedy}${said}`, meta);
     }

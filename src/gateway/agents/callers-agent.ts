@@ -76,9 +76,8 @@ export class CallersAgent implements RunnableAgent {
   }
 
   async call(name: string, args: Arguments, options: AgentCallOptions = {}): Promise<Result> {
-    const tool = await this.#find(name);
     try {
-      return await this.#agreedTo(tool, args, options);
+      return await this.#agreedTo(await this.#find(name), args, options);
     } catch (error) {
       const known = this.#logged(error, name);
       if (known.code === 'cancelled' && options.signal?.aborted) throw known;

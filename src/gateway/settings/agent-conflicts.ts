@@ -37,6 +37,24 @@ export function unmatchedTools({ agents = {} }: Config, names: readonly string[]
   );
 }
 
+/** Finds entries of `tools` that match none of the tools their server lists; `names` are those of all servers. */
+export function unmatchedFarTools(
+  { agents = {} }: Pick<Config, 'agents'>,
+  names: readonly string[],
+): Conflict[] {
+  return Object.entries(agents).flatMap(([agent, entry]) =>
+    patternsIn(['agents', agent], entry).flatMap(({ path, pattern }): Conflict[] => {
+      const server = entry.mcpServers.find((name) => pattern.startsWith(`${name}.`));
+      const listed = server === undefined ? [] : names.filter((name) => name.startsWith(`${server}.`));
+      // Of a server that lists nothing it is not known what it has.
+      if (listed.length === 0 || listed.some(compileGlob(pattern))) return [];
+      const meant = nearest(pattern, listed);
+      const remedy = meant === undefined ? 'correct it, or leave it out' : `did you mean "${meant}"?`;
+      return [{ path, message: `matches no tool that ${server} lists`, remedy, severity: 'warning' }];
+    }),
+  );
+}
+
 function serverConflicts(
   path: Path,
   { mcpServers, tools }: AgentEntry,

@@ -1,5 +1,7 @@
 import { systemClock } from '../../base/clock.ts';
+import { localCaller } from '../../core/caller.ts';
 import { ToolRegistry } from '../../core/registry.ts';
+import { governedName } from '../../core/tool.ts';
 import { Metrics } from '../../observe/metrics.ts';
 import { Secrets } from '../../observe/secrets.ts';
 import type { LoadedConfig } from '../settings/load-config.ts';
@@ -12,19 +14,28 @@ export interface TryOptions {
   readonly version: string;
 }
 
+/** How upstreams stand, and the names of their tools that rules know them by, where no tenant needs to sign in. */
+export interface TriedUpstreams {
+  readonly states: readonly UpstreamState[];
+  readonly tools: readonly string[];
+}
+
 /** Connects to every upstream of a configuration, has it listed with each account, and tells how that went. */
 export async function tryUpstreams(
   { config, secrets }: LoadedConfig,
   { withinMs, version }: TryOptions,
-): Promise<readonly UpstreamState[]> {
+): Promise<TriedUpstreams> {
   const live = new Secrets();
   for (const secret of secrets) live.add(secret);
   const upstreams = new Upstreams({ clock: systemClock, log: () => {}, live, metrics: new Metrics() });
   const settings = { ...config.upstreams, firstListSeconds: withinMs / 1000 };
-  upstreams.serve({ ...config, upstreams: settings }, new ToolRegistry(), version);
+  const { source } = upstreams.serve({ ...config, upstreams: settings }, new ToolRegistry(), version);
   try {
     await upstreams.tryAll();
-    return upstreams.states.map((state) => (isUndecided(state) ? inTime(state, withinMs) : state));
+    const states = upstreams.states.map((state) => (isUndecided(state) ? inTime(state, withinMs) : state));
+    // What failed would be waited for again.
+    const isListed = states.every(({ state }) => state !== 'failed' && state !== 'needs_sign_in');
+    return { states, tools: isListed ? (await source.list(localCaller)).map(governedName) : [] };
   } finally {
     await upstreams.close();
   }
