@@ -7,7 +7,8 @@ import { join } from 'node:path';
 const BUILT = 'dist/index.d.ts';
 const sources = ['bundle.js', 'package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json'];
 
-// npm runs this after `npm ci`, before it packs, and where the package is installed from git, which has no dist.
+// npm runs this after `npm ci`, before it packs, and where the package is installed from git, which has no dist;
+// checks and long tests begin with it, so that nothing is built twice.
 if (!existsSync('node_modules/rolldown')) {
   if (!existsSync(BUILT)) {
     console.error('Toolcrib cannot be built here: run npm ci with its development packages first.');

@@ -59,7 +59,7 @@ export default defineConfig({
           name: 'built',
           isolate: false,
           include: ['test/behaviour/**/*.test.ts'],
-          exclude: NEVER,
+          exclude: [...NEVER, LONG],
           sequence: { groupOrder: 1 },
           env: { TOOLCRIB_BUILT: 'yes', TOOLCRIB_SCHEMAS: 'official' },
           globalSetup: ['test/official-schemas.ts'],
