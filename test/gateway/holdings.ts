@@ -15,21 +15,26 @@ export interface Holdings {
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-/** What is held after everything that is not needed was collected. */
-export function holdings(): Holdings {
+/** The programs of this process, whatever started them. */
+export function programs(): readonly number[] {
+  // The one that ends programs after a crash stays.
+  return childrenOf(process.pid).alive.filter((pid) => commandOf(pid)[0] !== '/bin/sh');
+}
+
+/** What is held after everything that is not needed was collected, beside programs of earlier tests. */
+export function holdings(earlier: readonly number[] = []): Holdings {
   collect();
-  const { alive, zombies } = childrenOf(process.pid);
   return {
-    // The one that ends programs after a crash stays.
-    children: alive.filter((pid) => commandOf(pid)[0] !== '/bin/sh').length,
-    zombies,
+    children: programs().filter((pid) => !earlier.includes(pid)).length,
+    zombies: childrenOf(process.pid).zombies,
     descriptors: readdirSync('/proc/self/fd').length,
     heapMb: process.memoryUsage().heapUsed / 1_048_576,
   };
 }
 
-/** Waits until every program that is idle has ended, but for those of the test itself. */
-export async function settle(own = 0): Promise<void> {
-  const left = (): number => holdings().children + holdings().zombies;
-  await expect.poll(left, { timeout: 30_000, interval: 200 }).toBe(own);
+/** Waits until every program that is idle has ended, but for so many of the test itself, and those of earlier tests. */
+export async function settle(own = 0, earlier: readonly number[] = []): Promise<void> {
+  const left = (): number => programs().filter((pid) => !earlier.includes(pid)).length;
+  const ended = (): number => left() + childrenOf(process.pid).zombies;
+  await expect.poll(ended, { timeout: 30_000, interval: 200 }).toBe(own);
 }

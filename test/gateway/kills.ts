@@ -1,11 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished } from 'vitest';
 import type { Json, Peer } from '../behaviour/peer.ts';
 import { openCrib, type Crib } from '../gateway.ts';
 import { within } from '../within.ts';
-import { holdings, settle } from './holdings.ts';
+import { holdings, programs, settle } from './holdings.ts';
 import { scripted } from './upstream-programs.ts';
 
 /** How much is done. */
@@ -38,6 +39,8 @@ const textOf = async (peer: Peer, tool: string): Promise<string> => (await peer.
 
 /** Kills servers of each kind in the middle of calls, and checks that nobody else notices and nothing is left. */
 export async function killServers({ kills, calls }: KillPlan): Promise<KillReport> {
+  // Files of tests share a process, and what others have left running in it is theirs.
+  const earlier = programs();
   const [modern, legacy] = await Promise.all([startWeb('2026-07-28'), startWeb('2025-11-25')]);
   const shared = { timeoutSeconds: 60, idleSeconds: 1, prefix: 'always' as const };
   const crib = await openCrib({
@@ -53,8 +56,8 @@ export async function killServers({ kills, calls }: KillPlan): Promise<KillRepor
   });
   const [ada, bob, cyn] = await Promise.all([crib.connect('ada'), crib.connect('bob'), crib.connect('cyn')]);
   for (const name of ['lines', 'steady', 'modern', 'legacy']) await textOf(ada, `${name}__pid`);
-  await settle(2);
-  const before = { ...holdings(), connections: await connectionsOf(crib) };
+  await settle(2, earlier);
+  const before = { ...holdings(earlier), connections: await connectionsOf(crib) };
   const state = { isOver: false, calls: 0 };
   // A server that keeps a process or a session for each caller is killed for one of them alone.
   const others = [[bob, 'steady__pid'] as const, [cyn, 'lines__pid'] as const].map(async ([peer, tool]) => {
@@ -73,13 +76,13 @@ export async function killServers({ kills, calls }: KillPlan): Promise<KillRepor
     state.isOver = true;
   }
   await Promise.all(others);
-  await settle(2);
+  await settle(2, earlier);
   // What the test itself has kept is no concern of the gateway.
   for (const { wire } of [ada, bob, cyn]) (wire.heard as string[]).length = 0;
-  const after = holdings();
+  const after = holdings(earlier);
   expect(after).toMatchObject({ children: before.children, zombies: 0 });
   await expect.poll(() => connectionsOf(crib), { timeout: 20_000 }).toBeLessThanOrEqual(before.connections);
-  const descriptors = (): number => holdings().descriptors;
+  const descriptors = (): number => readdirSync('/proc/self/fd').length;
   await expect.poll(descriptors, { timeout: 20_000 }).toBeLessThanOrEqual(before.descriptors + 5);
   return {
     kills: 3 * kills,

@@ -1,14 +1,8 @@
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
-import {
-  createServer,
-  defineResourceTemplate,
-  defineTool,
-  localCaller,
-  ToolRegistry,
-} from '../../src/index.ts';
-import { listen } from '../../src/node.ts';
+import { createServer, defineResourceTemplate, defineTool, localCaller, ToolRegistry } from 'toolcrib';
+import { listen } from 'toolcrib/node';
 
 /** Prints how many bytes this process keeps for each of the things a client makes it hold that it was asked for. */
 async function measure(): Promise<void> {
