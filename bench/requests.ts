@@ -48,6 +48,13 @@ export function pingRequest(): BenchRequest {
   return { headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }) };
 }
 
+/** Asks a server what it can do, which needs none of its tools. */
+export function discoverRequest(): BenchRequest {
+  const method = 'server/discover';
+  const headers = { ...commonHeaders, 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
+  return { headers, body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { _meta: modernMeta } }) };
+}
+
 /** The same request from a client that accepts only JSON, although the specification asks for event streams too. */
 export function acceptingJsonOnly({ headers, body }: BenchRequest): BenchRequest {
   return { headers: { ...headers, accept: 'application/json' }, body };

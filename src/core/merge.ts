@@ -59,9 +59,11 @@ export function merge(
   for (const label of Object.keys(sources)) checkLabel(named[label]?.label ?? label);
   const options = { prefix, sources: named, ...(onClash && { onClash }) };
   const names = new Naming(options);
-  const parts: readonly Part[] = Object.entries({ ...(own && { [OWN]: own }), ...sources }).map(
-    ([label, source]) => ({ label, source }),
-  );
+  // Not by copying the sources into an object: one of a thousand keys takes megabytes to make.
+  const parts: readonly Part[] = [
+    ...(own ? [{ label: OWN, source: own }] : []),
+    ...Object.entries(sources).map(([label, source]) => ({ label, source })),
+  ];
   const all: ReadonlyMap<string, ToolSource> = new Map(parts.map(({ label, source }) => [label, source]));
   const readings: Readings = { parts, sources: all, ...readingNames(options, named) };
   const { addresses } = readings;
