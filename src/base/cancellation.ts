@@ -1,9 +1,15 @@
+/** Hears once that a call was stopped. */
+export interface StopListener {
+  onStop(reason: Error): void;
+}
+
 /** Stops one call. The signal is created on first use, because most calls never need one. */
 export class Cancellation {
   #controller: AbortController | undefined;
   #reason: Error | undefined;
   #isWithdrawn = false;
   #listeners: ((reason: Error) => void)[] | undefined;
+  #watchers: StopListener[] | undefined;
 
   /** Why the call was stopped; `undefined` while it runs. */
   get reason(): Error | undefined {
@@ -28,6 +34,7 @@ export class Cancellation {
     this.#reason = reason;
     this.#controller?.abort(reason);
     for (const listener of this.#listeners ?? []) listener(reason);
+    for (const watcher of this.#watchers?.splice(0) ?? []) watcher.onStop(reason);
   }
 
   /** Stops the call because its client cancelled or disconnected. */
@@ -35,6 +42,17 @@ export class Cancellation {
     if (this.#reason) return;
     this.#isWithdrawn = true;
     this.abort(reason);
+  }
+
+  /** Tells a listener when the call is stopped, unless `unwatch` comes first; for less than a signal costs. */
+  watch(listener: StopListener): void {
+    (this.#watchers ??= []).push(listener);
+  }
+
+  /** Forgets a listener. */
+  unwatch(listener: StopListener): void {
+    const at = this.#watchers?.indexOf(listener) ?? -1;
+    if (at >= 0) this.#watchers!.splice(at, 1);
   }
 
   /** Settles as `work` does, or fails with the reason as soon as the call is stopped. */

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts';
+import { SlotList } from './slot-list.ts';
 
 // A Node timer set for longer fires at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -6,12 +7,13 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 interface Waiting {
   readonly due: number;
   readonly expire: () => void;
+  place: number;
 }
 
 /** Ends overdue work with one timer for all of it: a timer per call would cost more than the call. */
 export class Deadlines {
   readonly #clock: Clock;
-  readonly #waiting = new Set<Waiting>();
+  readonly #waiting = new SlotList<Waiting>();
   #armedFor = Infinity;
   #disarm: () => void = () => {};
 
@@ -22,11 +24,11 @@ export class Deadlines {
   /** Calls `expire` once after `ms`, unless the returned function is called first. */
   start(ms: number, expire: () => void): () => void {
     // NaN would never be due, and the work it bounds would never end.
-    const entry = { due: this.#clock.ticks() + (Number.isNaN(ms) ? 0 : ms), expire };
-    this.#waiting.add(entry);
+    const entry = { due: this.#clock.ticks() + (Number.isNaN(ms) ? 0 : ms), expire, place: 0 };
+    entry.place = this.#waiting.add(entry);
     if (entry.due < this.#armedFor) this.#arm(entry.due);
     return () => {
-      this.#waiting.delete(entry);
+      this.#waiting.remove(entry.place, entry);
     };
   }
 
@@ -39,14 +41,10 @@ export class Deadlines {
 
   #sweep(): void {
     const now = this.#clock.ticks();
-    let next = Infinity;
     const failures: unknown[] = [];
-    for (const entry of this.#waiting) {
-      if (entry.due > now) {
-        next = Math.min(next, entry.due);
-        continue;
-      }
-      this.#waiting.delete(entry);
+    for (const entry of this.#waiting.all()) {
+      // Others may have been stopped by what expired before them.
+      if (entry.due > now || !this.#waiting.remove(entry.place, entry)) continue;
       try {
         entry.expire();
       } catch (error) {
@@ -54,6 +52,7 @@ export class Deadlines {
       }
     }
     this.#armedFor = Infinity;
+    const next = this.#waiting.all().reduce((least, { due }) => Math.min(least, due), Infinity);
     if (next < Infinity) this.#arm(next);
     // Thrown last, so that the other due entries still expire.
     if (failures.length > 0) throw failures[0];

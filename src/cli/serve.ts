@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 import type { Worker } from 'node:worker_threads';
 import { ToolcribError } from '../base/errors.ts';
 import { formatComplaint } from '../config/complaint.ts';
@@ -27,6 +28,7 @@ export interface ServeFlags {
 /** `toolcrib serve`: serves the tools of a configuration, or the ready-made ones, over HTTP or stdio. */
 export async function serve(flags: ServeFlags, storeWorker?: Worker): Promise<void> {
   const accidents = catchAccidents();
+  keepCallsYoung();
   // Before tools are loaded, which could read it.
   const key = flags.key ?? keyFromEnvironment();
   const loaded = withAddress(await readConfiguration(flags), flags.listen);
@@ -38,6 +40,14 @@ export async function serve(flags: ServeFlags, storeWorker?: Worker): Promise<vo
   } finally {
     accidents.onDrained();
   }
+}
+
+/**
+ * V8 may place what it makes for each call among long-lived objects, where each one keeps the next from being collected:
+ * with other servers behind the gateway that costs as much as the call.
+ */
+function keepCallsYoung(): void {
+  setFlagsFromString('--no-allocation-site-pretenuring');
 }
 
 interface Run extends Omit<ServeFlags, 'key'> {

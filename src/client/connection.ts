@@ -1,3 +1,4 @@
+import type { Cancellation } from '../base/cancellation.ts';
 import type { Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { logLevels, type ClientLogLevel } from '../core/call.ts';
@@ -24,6 +25,8 @@ export interface SendOptions extends RequestOptions {
   readonly onStreamClosed?: Exchange['onStreamClosed'];
   /** Whom the request is passed on for. */
   readonly caller?: Caller;
+  /** Stops it, in place of a signal. */
+  readonly cancellation?: Cancellation;
   /** What the client behind this request can do, instead of what the connection declares. */
   readonly capabilities?: JsonObject;
   /** The least important log entries to be told of, instead of those the connection asks for. */
@@ -87,7 +90,8 @@ export class Connection implements Receiver, ExchangeKeeper {
   request(method: string, params: JsonObject, options: SendOptions = {}): Promise<Received> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(this.#closed);
-      if (options.signal?.aborted) return reject(new Cancelled({ cause: options.signal.reason }));
+      const cause: unknown = options.signal?.reason ?? options.cancellation?.reason;
+      if (cause !== undefined) return reject(new Cancelled({ cause }));
       const exchange = this.#begin(method, params, { options, resolve, reject });
       this.#pending.add(exchange);
       this.#limit(exchange, options);
@@ -166,11 +170,22 @@ export class Connection implements Receiver, ExchangeKeeper {
     exchange.until = now + Math.max(stepMs, options.absoluteMs ?? timeouts.absoluteMs);
     exchange.due = now + Math.min(stepMs, options.withinMs ?? stepMs);
     this.#arm(exchange.due);
-    const { signal } = options;
-    if (!signal) return;
-    const cancel = (): void => this.#stop(exchange, new Cancelled({ cause: signal.reason }), CANCELLED);
+    const { signal, cancellation } = options;
+    exchange.cancellation = cancellation;
+    cancellation?.watch(exchange);
+    if (signal) this.#follow(signal, exchange);
+  }
+
+  // Apart: closures made where every request passes would be made for every request.
+  #follow(signal: AbortSignal, exchange: Exchange): void {
+    const cancel = (): void => this.cancel(exchange, signal.reason as Error);
     signal.addEventListener('abort', cancel, { once: true });
     exchange.release = () => signal.removeEventListener('abort', cancel);
+  }
+
+  /** Ends a request that nobody waits for any more. */
+  cancel(exchange: Exchange, cause: Error): void {
+    this.#stop(exchange, new Cancelled({ cause }), CANCELLED);
   }
 
   #arm(due: number): void {

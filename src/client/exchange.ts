@@ -1,3 +1,4 @@
+import type { Cancellation, StopListener } from '../base/cancellation.ts';
 import type { ClientLogLevel, Progress } from '../core/call.ts';
 import type { RelayedJson } from '../core/result.ts';
 import type { Caller } from '../core/caller.ts';
@@ -37,6 +38,8 @@ export interface Outgoing {
 /** Keeps the requests under way. */
 export interface ExchangeKeeper {
   forget(exchange: Exchange): void;
+  /** Ends a request that nobody waits for any more. */
+  cancel(exchange: Exchange, reason: Error): void;
   extend(exchange: Exchange): void;
 }
 
@@ -45,8 +48,13 @@ interface Settling {
   readonly reject: (error: unknown) => void;
 }
 
+/** Something that can be stopped. */
+export interface Stoppable {
+  stop(): void;
+}
+
 /** One request under way. */
-export class Exchange {
+export class Exchange implements StopListener {
   readonly outgoing: Outgoing;
   onProgress: ((progress: Progress) => void) | undefined;
   /** Told of everything on the stream of this request that is neither an answer nor progress. */
@@ -61,10 +69,12 @@ export class Exchange {
   caller: Caller | undefined;
   /** How many questions of the server it waits with. */
   questions = 0;
-  /** Stops what the transport does for it. */
-  stop: (() => void) | undefined;
+  /** What the transport does for it. */
+  work: Stoppable | undefined;
   /** Undoes the listener for the caller's signal. */
   release: (() => void) | undefined;
+  /** Stops it, where it is passed on for a call. */
+  cancellation: Cancellation | undefined;
   /** When it is given up, the longest it may take, and how long each step may. */
   due = Infinity;
   until = Infinity;
@@ -94,6 +104,10 @@ export class Exchange {
     if (!this.isOver) this.#keeper.extend(this);
   }
 
+  onStop(reason: Error): void {
+    this.#keeper.cancel(this, reason);
+  }
+
   /** Ends it with an answer. */
   settle(received: Received): void {
     if (this.#end()) this.#promise.resolve(received);
@@ -108,6 +122,7 @@ export class Exchange {
     if (this.isOver) return false;
     this.isOver = true;
     this.release?.();
+    this.cancellation?.unwatch(this);
     this.#keeper.forget(this);
     return true;
   }

@@ -73,6 +73,8 @@ export class Peer {
   readonly connection: Connection;
   readonly questions: ServerQuestions;
   readonly listeners: Listeners<ClientEvents>;
+  /** Whether what the server asks is answered here. */
+  readonly hasHandlers: boolean;
   readonly #transport: Transport;
   readonly #opening: OpeningParts;
   readonly #metaTexts = new Map<string, string>();
@@ -90,6 +92,7 @@ export class Peer {
     const timeouts = (this.timeouts = { ...defaultTimeouts, ...options.timeouts });
     const limits = (this.limits = { ...defaultLimits, ...options.limits });
     this.options = options;
+    this.hasHandlers = Object.keys(options.handlers ?? {}).length > 0;
     this.listeners = new Listeners((error) => this.warn(`A listener failed: ${String(error)}`));
     const onWarning = (text: string): void => this.warn(text);
     const { onMessage } = options;
@@ -144,11 +147,6 @@ export class Peer {
   /** How the connection stands. */
   get state(): ConnectionState {
     return this.#state;
-  }
-
-  /** Whether what the server asks is answered here. */
-  get hasHandlers(): boolean {
-    return Object.keys(this.options.handlers ?? {}).length > 0;
   }
 
   /** What the server says of itself. */
@@ -228,7 +226,9 @@ export class Peer {
     { capabilities, logLevel = this.options.logLevel }: MetaFacts,
   ): string | undefined {
     if (era === 'legacy') return undefined;
-    const key = capabilities ? `${version} ${logLevel} ${JSON.stringify(capabilities)}` : version;
+    const declared =
+      capabilities && (Object.keys(capabilities).length === 0 ? '{}' : JSON.stringify(capabilities));
+    const key = declared === undefined ? version : `${version} ${logLevel} ${declared}`;
     let text = this.#metaTexts.get(key);
     if (text === undefined) {
       const meta: JsonObject = {

@@ -4,7 +4,7 @@ import { Pending } from './pending.ts';
 
 function begin(pending: Pending): Exchange {
   const outgoing = { id: pending.nextId(), method: 'ping', body: '', subject: undefined, headers: [] };
-  const keeper = { forget() {}, extend() {}, pause() {} };
+  const keeper = { forget() {}, cancel() {}, extend() {} };
   const exchange = new Exchange(outgoing, keeper, { resolve() {}, reject() {} });
   pending.add(exchange);
   return exchange;

@@ -57,30 +57,27 @@ export class ToolCalls {
   }
 
   /** Sends a call of a source once, with what a further round brings; what the server answers is not looked at. */
-  async sendOnce(call: ToolCall, extra: JsonObject, options: SendOptions): Promise<Received> {
-    const { connection, tools } = this.#parts;
+  sendOnce(call: ToolCall, extra: JsonObject, options: SendOptions): Promise<Received> {
+    const { connection } = this.#parts;
     const { name } = call.tool;
     const args = call.longIntegers
       ? (withLongIntegers(call.arguments, call.longIntegers) as JsonObject)
       : call.arguments;
-    const listed = call.tool.extraFields;
-    const isOld = connection.dialect?.era === 'legacy';
-    const isTask = isOld && taskSupport(listed) === 'required' && this.#mayBeTask(listed);
-    const send = (): Promise<Received> => {
+    if (connection.dialect?.era === 'modern') {
       const tool = this.known(name) ?? call.tool;
-      const headers =
-        connection.dialect?.era === 'modern' ? argumentHeaders(tool.inputSchema, args) : undefined;
-      const params = { name, arguments: args, ...(isTask && { task: {} }), ...extra };
+      const headers = argumentHeaders(tool.inputSchema, args);
+      const params = { name, arguments: args, ...extra };
       return connection.request('tools/call', params, headers ? { ...options, headers } : options);
-    };
-    try {
-      return await send();
-    } catch (error) {
-      if (!(error instanceof RemoteError) || error.number !== -32020) throw error;
     }
-    // The server wants other headers than the definition we know asked for; it has not run the tool.
-    await tools.load();
-    return send();
+    const listed = call.tool.extraFields;
+    const isTask = taskSupport(listed) === 'required' && this.#mayBeTask(listed);
+    const params = { name, arguments: args, ...(isTask && { task: {} }), ...extra };
+    return connection.request('tools/call', params, options);
+  }
+
+  /** Fetches the definitions again. */
+  async reload(): Promise<void> {
+    await this.#parts.tools.load();
   }
 
   // Nobody else knows the task, so it ends with the wish for its result.

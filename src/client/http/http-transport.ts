@@ -106,7 +106,7 @@ export class HttpTransport implements Transport {
   }
 
   abandon(exchange: Exchange, reason: string): void {
-    exchange.stop?.();
+    exchange.work?.stop();
     const { id, method } = exchange.outgoing;
     // On the newest revision the end of the stream says it; before, it has to be said.
     if (this.#dialect?.era !== 'legacy' || method === 'initialize' || this.#isClosed) return;
@@ -150,7 +150,7 @@ export class HttpTransport implements Transport {
   #post(pool: Pool, exchange: Exchange, attempt: Attempt): void {
     if (exchange.isOver) return;
     const reply = new Reply(new Asked(this, exchange, attempt), this.#parts.limits.messageBytes);
-    exchange.stop = () => reply.stop();
+    exchange.work = reply;
     const { body } = exchange.outgoing;
     this.#dispatch(pool, reply, { method: 'POST', body, headers: this.#headers(exchange, attempt.own) });
   }
@@ -189,7 +189,7 @@ export class HttpTransport implements Transport {
   /** A message came on the stream of a request. */
   take(exchange: Exchange, data: Buffer): void {
     if (data.length > 0 && !exchange.isOver) this.#parts.receiver().receive(data, exchange);
-    if (exchange.isOver) exchange.stop?.();
+    if (exchange.isOver) exchange.work?.stop();
   }
 
   /** A request came to nothing. */
@@ -212,7 +212,7 @@ export class HttpTransport implements Transport {
   /** All of an answer has come. */
   end(exchange: Exchange, reply: Reply, attempt: Attempt): void {
     // A request and its reply that know each other outlive the call by several rounds of garbage collection.
-    exchange.stop = undefined;
+    exchange.work = undefined;
     if (exchange.isOver) return;
     const { status } = reply;
     if (reply.isStream) {
@@ -233,11 +233,11 @@ export class HttpTransport implements Transport {
     const failure = describeStatus(reply, this.label);
     // Servers of the first revision take no handshake here, and may say so in a message.
     const isElsewhere = exchange.outgoing.method === 'initialize' && [404, 405].includes(reply.status);
-    const { stop } = exchange;
+    const { work } = exchange;
     if (failure.body && !isElsewhere) this.#parts.receiver().receive(failure.body, exchange);
     if (failure.error instanceof SignInNeeded) this.#noteSignIn(failure.error);
     // What the message says may be a reason to send the request once more.
-    if (exchange.stop === stop) exchange.fail(failure.error);
+    if (exchange.work === work) exchange.fail(failure.error);
   }
 
   #challenged(exchange: Exchange, reply: Reply, attempt: Attempt): void {

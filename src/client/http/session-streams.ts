@@ -64,7 +64,7 @@ export class SessionStreams {
     const round = before ? before.round + 1 : 0;
     if (lastEventId === undefined || round >= MAX_RESUMES || exchange.isOver) return false;
     const place = { lastEventId, retryMs, round };
-    exchange.stop = this.#parts.clock.after(retryMs, () => this.#comeBack(exchange, place));
+    exchange.work = { stop: this.#parts.clock.after(retryMs, () => this.#comeBack(exchange, place)) };
     return true;
   }
 
@@ -74,7 +74,7 @@ export class SessionStreams {
     const sink: ReplySink = {
       onMessage: (data, name) => {
         if (name === 'message' && data.length > 0) receiver().receive(data, exchange);
-        if (exchange.isOver) exchange.stop?.();
+        if (exchange.isOver) exchange.work?.stop();
       },
       onEnd: (reply) => {
         if (!reply.isStream || !this.resume(exchange, reply, place)) exchange.fail(brokenOff(label));
@@ -84,7 +84,7 @@ export class SessionStreams {
       },
     };
     const reply = new Reply(sink, maxBytes);
-    exchange.stop = () => reply.stop();
+    exchange.work = reply;
     this.#parts.get(reply, place.lastEventId).catch((error: unknown) => exchange.fail(error));
   }
 

@@ -3,7 +3,6 @@ import type { Result } from '../../core/result.ts';
 import type { ToolCalls } from '../calls/tool-calls.ts';
 import type { Peer } from '../peer.ts';
 import { RelayedCall, type RelayOptions } from './relayed-call.ts';
-import { relayedError } from './relayed-error.ts';
 
 /** Passes calls of a source on to a server, so that nothing of them or of their answers is lost. */
 export class Relay {
@@ -16,11 +15,7 @@ export class Relay {
   }
 
   /** Passes one call on. */
-  async call(call: Call, how?: RelayOptions): Promise<Result> {
-    try {
-      return await new RelayedCall(call, { peer: this.#peer, tools: this.#tools }, how).run();
-    } catch (error) {
-      throw relayedError(error, call, this.#peer.options.askedBy ?? 'The server behind this one');
-    }
+  call(call: Call, how?: RelayOptions): Promise<Result> {
+    return new RelayedCall(call, { peer: this.#peer, tools: this.#tools }, how).run();
   }
 }

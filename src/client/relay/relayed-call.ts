@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../base/awaitable.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { Call } from '../../core/call.ts';
@@ -13,11 +14,14 @@ import { RemoteError } from '../errors.ts';
 import type { Received } from '../exchange.ts';
 import type { Peer } from '../peer.ts';
 import { relayedCapabilities } from './relayed-capabilities.ts';
+import { relayedError } from './relayed-error.ts';
 import { relayedMeta } from './relayed-meta.ts';
 import { relayedQuestion, relayedQuestions, requiredPages, type FarQuestion } from './relayed-questions.ts';
 import { relayedResult } from './relayed-result.ts';
 
 const PAGE_REQUIRED = -32042;
+const OTHER_HEADERS = -32020;
+const NOTHING: JsonObject = Object.freeze({});
 // As long as a task of our own may run.
 const LONGEST_TASK_MS = 60 * 60_000;
 
@@ -37,6 +41,7 @@ export class RelayedCall {
   readonly #options: SendOptions;
   readonly #how: RelayOptions;
   #asked = 0;
+  #hasReloaded = false;
 
   constructor(
     call: Call,
@@ -50,44 +55,74 @@ export class RelayedCall {
     this.#options = this.#optionsOf(call);
   }
 
-  /** Sends the call, round after round where the server asks. */
+  /** Sends the call, round after round where the server asks. Few promises: every call comes through here. */
   async run(): Promise<Result> {
-    const { kind, cancellation } = this.#call;
-    const { limits, clock } = this.#peer;
-    let extra: JsonObject | undefined = this.#resumption();
-    let withinMs = await this.#untilSent();
-    for (let round = 1; round <= limits.rounds + 1; round++) {
-      const received = await this.#send(extra, withinMs);
-      withinMs = undefined;
-      if (!('result' in received)) {
-        const ending = await this.#visit(received.pages);
-        if (ending) return ending;
-        extra = {};
-        continue;
+    const { limits, options } = this.#peer;
+    try {
+      const sent = this.#untilSent();
+      let withinMs = sent instanceof Promise ? await sent : sent;
+      let extra = this.#resumption();
+      for (let round = 1; round <= limits.rounds + 1; round++) {
+        let next: Next | undefined;
+        let received: Received | undefined;
+        try {
+          received = await this.#send(extra, withinMs);
+        } catch (error) {
+          next = await this.#afterFailure(error, extra);
+        }
+        if (received?.result['resultType'] === 'input_required')
+          next = await this.#afterQuestions(received.result, round);
+        if (!next) {
+          const ending = this.#ending(received!);
+          return ending instanceof Promise ? await ending : ending;
+        }
+        if ('kind' in next) return next;
+        extra = next.extra;
+        withinMs = undefined;
       }
-      const { resultType, inputRequests, requestState } = received.result;
-      if (resultType !== 'input_required') return relayedResult(await this.#toEnd(received), kind);
-      const asked = readAsked(inputRequests, requestState);
-      const state = typeof requestState === 'string' ? { requestState } : {};
-      if (asked && !this.#canAsk) return this.#needInput(this.#read(asked), state.requestState);
-      if (asked) extra = { inputResponses: await this.#answers(asked), ...state };
-      else {
-        extra = state;
-        await pause(clock, Math.min(1_000, 50 * 2 ** round), cancellation.signal);
-      }
+      throw new ToolcribError('cannot_ask', `The server asked in more than ${limits.rounds} rounds.`);
+    } catch (error) {
+      throw relayedError(error, this.#call, options.askedBy ?? 'The server behind this one');
     }
-    throw new ToolcribError('cannot_ask', `The server asked in more than ${limits.rounds} rounds.`);
   }
 
   // What comes before the call is sent takes of the same time.
-  async #untilSent(): Promise<number | undefined> {
+  #untilSent(): Awaitable<number | undefined> {
     const { clock, timeouts } = this.#peer;
     const { withinMs } = this.#how;
-    const start = clock.ticks();
     const asked = this.#peer.wantLogs(this.#options.logLevel, withinMs);
     if (!asked) return withinMs;
-    await asked;
-    return Math.max(0, (withinMs ?? timeouts.callMs) - (clock.ticks() - start));
+    const start = clock.ticks();
+    return asked.then(() => Math.max(0, (withinMs ?? timeouts.callMs) - (clock.ticks() - start)));
+  }
+
+  #ending(received: Received): Awaitable<Result> {
+    const { kind } = this.#call;
+    const task = kind === 'tool' ? taskOf(received.result) : undefined;
+    return task ? this.#follow(task).then((end) => relayedResult(end, kind)) : relayedResult(received, kind);
+  }
+
+  async #afterQuestions({ inputRequests, requestState }: JsonObject, round: number): Promise<Next> {
+    const asked = readAsked(inputRequests, requestState);
+    const state = typeof requestState === 'string' ? { requestState } : {};
+    if (asked && !this.#canAsk) return this.#needInput(this.#read(asked), state.requestState);
+    if (asked) return { extra: { inputResponses: await this.#answers(asked), ...state } };
+    await pause(this.#peer.clock, Math.min(1_000, 50 * 2 ** round), this.#call.cancellation.signal);
+    return { extra: state };
+  }
+
+  async #afterFailure(error: unknown, extra: JsonObject): Promise<Next> {
+    if (!(error instanceof RemoteError)) throw error;
+    // The server wants other headers than the definition we know asked for; it has not run the tool.
+    if (error.number === OTHER_HEADERS && this.#call.kind === 'tool' && !this.#hasReloaded) {
+      this.#hasReloaded = true;
+      await this.#tools.reload();
+      return { extra };
+    }
+    const isPage = error.number === PAGE_REQUIRED;
+    const pages = isPage ? requiredPages(error.data, this.#peer.options.askedBy) : undefined;
+    if (!pages) throw error;
+    return (await this.#visit(pages)) ?? { extra: NOTHING };
   }
 
   get #canAsk(): boolean {
@@ -97,9 +132,10 @@ export class RelayedCall {
   // What an earlier round left: the answers that no stage asked for, and the state of the server.
   #resumption(): JsonObject {
     const { interview } = this.#call;
+    if (!interview.hasAnswers && interview.farState === undefined) return NOTHING;
     if (this.#peer.server.era === 'legacy') {
       this.#checkVisits(interview.unused);
-      return {};
+      return NOTHING;
     }
     const answers = interview.hasAnswers ? [...interview.unused] : [];
     return {
@@ -108,37 +144,25 @@ export class RelayedCall {
     };
   }
 
-  async #send(
-    extra: JsonObject,
-    withinMs: number | undefined,
-  ): Promise<Received | { readonly pages: ReadonlyMap<string, Question> }> {
+  #send(extra: JsonObject, withinMs: number | undefined): Promise<Received> {
     const call = this.#call;
     const options = withinMs === undefined ? this.#options : { ...this.#options, withinMs };
-    try {
-      if (call.kind === 'tool') return await this.#tools.sendOnce(call, extra, options);
-      const { method, params } = readingRequest(call);
-      return await this.#peer.connection.request(method, { ...params, ...extra }, options);
-    } catch (error) {
-      const isPage = error instanceof RemoteError && error.number === PAGE_REQUIRED;
-      const pages = isPage ? requiredPages(error.data, this.#peer.options.askedBy) : undefined;
-      if (!pages) throw error;
-      return { pages };
-    }
+    if (call.kind === 'tool') return this.#tools.sendOnce(call, extra, options);
+    const { method, params } = readingRequest(call);
+    return this.#peer.connection.request(method, { ...params, ...extra }, options);
   }
 
   // Where the client follows tasks it gets one of ours, whose state is that of the other; else its end is waited for.
-  async #toEnd(received: Received): Promise<Received> {
-    const task = this.#call.kind === 'tool' ? taskOf(received.result) : undefined;
-    if (!task) return received;
+  async #follow(task: JsonObject): Promise<Received> {
     const { voice, cancellation } = this.#call;
     const { connection, clock, timeouts } = this.#peer;
     voice.detach?.();
-    const { onProgress: _progress, signal = cancellation.signal, ...send } = this.#options;
+    const { onProgress: _progress, cancellation: _cancellation, ...send } = this.#options;
     const handle = new TaskHandle(task, {
       connection,
       questions: { answerAll: (asked) => this.#answers(asked) },
       clock,
-      signal,
+      signal: cancellation.signal,
       send,
       maxMs: voice.detach ? LONGEST_TASK_MS : timeouts.absoluteMs,
     });
@@ -222,25 +246,27 @@ export class RelayedCall {
   }
 
   #optionsOf({ caller, client, meta, voice, cancellation }: Call): SendOptions {
-    const { report, log, logLevel, detach } = voice;
-    // Only an older server has a stream that its client can come back to.
-    const closeStream = this.#peer.server.era === 'legacy' ? voice.closeStream : undefined;
+    const options: { -readonly [Name in keyof SendOptions]: SendOptions[Name] } = { cancellation, caller };
+    const { report, logLevel } = voice;
     const passed = relayedMeta(meta);
-    const isAnswered = this.#peer.hasHandlers;
-    return {
-      signal: cancellation.signal,
-      caller,
-      ...(closeStream && { onStreamClosed: closeStream }),
-      ...(report && { onProgress: report }),
-      ...(log && logLevel && { logLevel, onLog: log }),
-      ...(passed && { meta: passed }),
-      ...(!isAnswered && {
-        onQuestion: (asked) => this.#question(asked),
-        capabilities: relayedCapabilities(client.capabilities, detach ? 'followed' : 'awaited'),
-      }),
-    };
+    if (report) options.onProgress = report;
+    if (passed) options.meta = passed;
+    if (logLevel && voice.log) {
+      options.logLevel = logLevel;
+      options.onLog = voice.log;
+    }
+    // Only an older server has a stream that its client can come back to.
+    if (this.#peer.server.era === 'legacy' && voice.closeStream) options.onStreamClosed = voice.closeStream;
+    if (!this.#peer.hasHandlers) {
+      options.onQuestion = (asked) => this.#question(asked);
+      options.capabilities = relayedCapabilities(client.capabilities, voice.detach ? 'followed' : 'awaited');
+    }
+    return options;
   }
 }
+
+/** A call that ended, or what its next request brings along. */
+type Next = Result | { readonly extra: JsonObject };
 
 function pagesText(pages: ReadonlyMap<string, Question>): string {
   const lines = [...pages.values()].map((page) => (page.kind === 'url' ? `${page.message} ${page.url}` : ''));

@@ -2,6 +2,8 @@ import { isObject } from '../../base/json.ts';
 import { TASKS_EXTENSION } from '../../core/requirement.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 
+const NONE: JsonObject = Object.freeze({});
+
 // Extensions of which this side passes on all there is, without a part of its own.
 const RELAYED_EXTENSIONS: readonly string[] = ['io.modelcontextprotocol/ui'];
 
@@ -13,6 +15,8 @@ export const RELAYABLE: JsonObject = { elicitation: { form: {}, url: {} }, sampl
 
 /** What a client declared, as far as it can be passed on to another server and back; never more. */
 export function relayedCapabilities(declared: JsonObject, tasks: 'followed' | 'awaited'): JsonObject {
+  // Most requests declare nothing.
+  if (Object.keys(declared).length === 0) return NONE;
   const { elicitation, sampling, roots } = declared;
   const extensions = relayedExtensions(declared['extensions'], tasks);
   return {

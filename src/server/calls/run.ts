@@ -100,12 +100,14 @@ class Run implements Asker, QuestionCheck, Lasting, ParkedCall {
   #round: number;
   #request: UnderstoodRequest;
   #room: WaitingRoom | undefined;
-  #ended: Promise<Result> | undefined;
+  /** What its source does, once that takes time. */
+  #work: Promise<Result> | undefined;
+  /** Answers the request it came with, before it has ended. */
+  #answer: ((how: Ended | Promise<Ended>) => void) | undefined;
   #stopDeadline: (() => void) | undefined;
   #waiting = 0;
   #over = false;
   #detached: Promise<RunningTask> | undefined;
-  #onDetach: ((task: Promise<RunningTask>) => void) | undefined;
 
   constructor({ request, target, opened: { answers, round, state }, parts, deadlines }: RunOptions) {
     const { link, client, message, revision } = request;
@@ -148,13 +150,27 @@ class Run implements Asker, QuestionCheck, Lasting, ParkedCall {
     }
     // Only a call that can outlast its request has something to clear up: a promise more for others would cost.
     if (!this.canDetach && !this.canPark) return work;
-    const ended = work.finally(() => this.#end());
-    if (this.canPark) return this.#waitingRoom().next((this.#ended = ended));
-    if (this.#detached) return this.#goOn(this.#detached, ended);
-    const detached = new Promise<Ended>((resolve, reject) => {
-      this.#onDetach = (task) => void this.#goOn(task, ended).then(resolve, reject);
+    return this.#outlast(work);
+  }
+
+  // Settles with the end of the call, or when it leaves its request behind before.
+  #outlast(work: Promise<Result>): Promise<Ended> {
+    this.#work = work;
+    return new Promise<Ended>((resolve, reject) => {
+      this.#answer = resolve;
+      work.then(
+        (result) => {
+          this.#end();
+          resolve(result);
+        },
+        (error: unknown) => {
+          this.#end();
+          reject(error as Error);
+        },
+      );
+      if (this.#detached) resolve(this.#goOn(this.#detached, work));
+      else if (this.#room) resolve(this.#room.next(work));
     });
-    return Promise.race([ended, detached]);
   }
 
   /** Turns the call into a task, whose own lifetime replaces the deadline. */
@@ -166,7 +182,7 @@ class Run implements Asker, QuestionCheck, Lasting, ParkedCall {
     interview.askThrough(this);
     interview.lift();
     this.#startDeadline(this.#parts.tasks.ttlMs);
-    this.#onDetach?.(task);
+    if (this.#work) this.#answer?.(this.#goOn(task, this.#work));
   }
 
   /** Lets the call wait for answers that further requests bring. */
@@ -185,7 +201,7 @@ class Run implements Asker, QuestionCheck, Lasting, ParkedCall {
     const room = this.#waitingRoom();
     room.take(answers);
     try {
-      return await room.next(this.#ended!);
+      return await room.next(this.#work!);
     } catch (error) {
       return this.fail(error);
     } finally {
@@ -199,13 +215,17 @@ class Run implements Asker, QuestionCheck, Lasting, ParkedCall {
 
   #waitingRoom(): WaitingRoom {
     const { parked } = this.#parts;
-    return (this.#room ??= new WaitingRoom({
-      cancellation: this.#call.cancellation,
-      answers: () => this.#call.interview.accepted,
-      check: (questions) => this.check(questions),
-      park: () => parked.park(this),
-      forget: (id) => parked.forget(id),
-    }));
+    // Made when it is needed, because nearly all calls end without a question.
+    return (this.#room ??= new WaitingRoom(
+      {
+        cancellation: this.#call.cancellation,
+        answers: () => this.#call.interview.accepted,
+        check: (questions) => this.check(questions),
+        park: () => parked.park(this),
+        forget: (id) => parked.forget(id),
+      },
+      this.#answer,
+    ));
   }
 
   /** Asks through the task, where there is one, or on the call's own stream; a person gets more time than a handler. */

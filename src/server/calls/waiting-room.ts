@@ -28,8 +28,10 @@ export class WaitingRoom implements Asker {
   #tell: ((asking: Asking) => void) | undefined;
   #id: string | undefined;
 
-  constructor(parts: WaitingParts) {
+  /** `tell` answers the request that is open when the call begins to wait. */
+  constructor(parts: WaitingParts, tell: ((asking: Asking) => void) | undefined) {
     this.#parts = parts;
+    this.#tell = tell;
   }
 
   /** Settles with the end of the call, or with what it asks before. */

@@ -47,6 +47,8 @@ export class HttpLink implements Link, Sink, Sender {
   idText: string | undefined = undefined;
   isGone = false;
   looks = 0;
+  /** Where it is among the requests of its connection. */
+  place = 0;
   readonly #head: Head;
   readonly #port: Port;
   #streaming = false;

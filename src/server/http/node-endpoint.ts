@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
+import { SlotList } from '../../base/slot-list.ts';
 import { encodeError } from '../../protocol/wire/json-rpc.ts';
 import type { Server } from '../create-server.ts';
 import { checkFraming, checkRawHeaders, type Head } from './endpoint.ts';
@@ -91,12 +92,12 @@ export class NodeEndpoint {
     const socket: LinkedSocket = request.socket;
     let links = socket[openLinks];
     if (!links) {
-      links = socket[openLinks] = new Set();
+      links = socket[openLinks] = new SlotList();
       socket.once('close', () => {
-        for (const open of links!) accidents.contain(() => open.hangUp());
+        for (const open of links!.all()) accidents.contain(() => open.hangUp());
       });
     }
-    links.add(link);
+    link.place = links.add(link);
     // Gone while its caller was looked up: nothing else will say so.
     if (socket.destroyed) link.hangUp();
     return link;
@@ -211,8 +212,8 @@ export function isClosing({ socket }: IncomingMessage): boolean {
 
 const closing = new WeakSet<Socket>();
 const openLinks = Symbol('openLinks');
-type LinkedSocket = Socket & { [openLinks]?: Set<HttpLink> };
+type LinkedSocket = Socket & { [openLinks]?: SlotList<HttpLink> };
 
 function closeLink(socket: LinkedSocket, link: HttpLink): void {
-  socket[openLinks]?.delete(link);
+  socket[openLinks]?.remove(link.place, link);
 }
