@@ -32,6 +32,8 @@ export interface RelayedJson {
   readonly end: number;
   /** Where each of its members begins. */
   readonly members: readonly number[];
+  /** Whether the whole message is ASCII. */
+  readonly isAscii: boolean;
 }
 
 /** The tool did what it was asked. */

@@ -1,4 +1,5 @@
 import type { Call } from '../call.ts';
+import { whenOver } from '../../base/awaitable.ts';
 import type { Deadlines } from '../../base/deadlines.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { governedName } from '../tool.ts';
@@ -55,5 +56,5 @@ export function bound<T>(
       cancellation.abort(new ToolcribError('timed_out', `${name} took over ${ms / 1000} s and was stopped.`)),
     );
   interview.limit(start);
-  return cancellation.race(work).finally(() => interview.limit(undefined));
+  return whenOver(cancellation.race(work), () => interview.limit(undefined));
 }

@@ -1,7 +1,9 @@
 import type { Awaitable } from '../../base/awaitable.ts';
 import type { Cancellation } from '../../base/cancellation.ts';
+import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { Overdue, within } from '../../base/within.ts';
+import type { RelayOptions } from '../../client/relay/relayed-call.ts';
 
 const MAX_WAITING = 1_000;
 // What waits for a person or follows a task asks little of the upstream, but not nothing.
@@ -78,19 +80,28 @@ export class Gate {
   }
 }
 
-/** The place that one call has taken. */
-export class Place {
+/** The place that one call has taken, and the time it has left. One object, because it is made for every call. */
+export class Place implements RelayOptions {
   readonly #gate: Gate;
+  readonly #clock: Clock;
+  readonly #until: number;
   #waits = 0;
   #isOutside = false;
   #isLeft = false;
 
-  constructor(gate: Gate) {
+  constructor(gate: Gate, clock: Clock, until: number) {
     this.#gate = gate;
+    this.#clock = clock;
+    this.#until = until;
   }
 
-  /** Gives it to others while the call waits for a person or a task; what is returned ends that wait. */
-  stepOut(): () => void {
+  /** How long the call may still take. */
+  get withinMs(): number {
+    return Math.max(0, this.#until - this.#clock.ticks());
+  }
+
+  /** Gives the place to others while the call waits for a person or a task; what is returned ends that wait. */
+  onWait(): () => void {
     if (this.#waits++ === 0 && !this.#isLeft) this.#isOutside = this.#gate.stepOut();
     return () => {
       if (--this.#waits === 0 && !this.#isLeft) this.#return();

@@ -1,5 +1,5 @@
 import type { Client } from '../../client/client.ts';
-import type { Awaitable } from '../../base/awaitable.ts';
+import { whenOver, type Awaitable } from '../../base/awaitable.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { Overdue, within } from '../../base/within.ts';
@@ -197,17 +197,7 @@ export class PooledConnection {
       this.#leave();
       return result;
     }
-    // Not `finally`, which makes several promises.
-    return result.then(
-      (value) => {
-        this.#leave();
-        return value;
-      },
-      (error: unknown) => {
-        this.#leave();
-        throw error;
-      },
-    );
+    return whenOver(result, () => this.#leave());
   }
 
   /** Uses it where it is open, which does not keep it from being closed as idle. */

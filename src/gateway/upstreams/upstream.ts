@@ -162,20 +162,18 @@ export class Upstream {
     const { clock } = this.#parts;
     const { calls, failures, seconds } = this.#meter;
     const start = clock.ticks();
-    const place = new Place(this.#gate);
-    const leftMs = (): number => Math.max(0, until - clock.ticks());
+    const place = new Place(this.#gate, clock, until);
     calls.inc();
     try {
       connection = this.#connectionOf(call, account);
-      const onWait = (): (() => void) => place.stepOut();
-      const pass = (client: Client): Awaitable<Result> => client.call(call, { withinMs: leftMs(), onWait });
       const result = await connection.use((client) => {
-        if (connection!.plan.tenant !== undefined || client.server.era === 'modern') return pass(client);
+        if (connection!.plan.tenant !== undefined || client.server.era === 'modern')
+          return client.call(call, place);
         // Since it was connected to again it keeps something of its callers.
         this.#catalog(account).era = client.server.era;
         connection = this.#connectionOf(call, account);
-        return connection.use(pass, leftMs());
-      }, leftMs());
+        return connection.use((own) => own.call(call, place), place.withinMs);
+      }, place.withinMs);
       connection.noteAnswer();
       return result;
     } catch (error) {

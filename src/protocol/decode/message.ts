@@ -66,7 +66,7 @@ export function decodeMessages(bytes: Uint8Array): readonly Incoming[] {
 
 function resultJson(bytes: Uint8Array): RelayedJson | undefined {
   const { resultStart: start, resultEnd: end, resultMembers: members } = scanner;
-  return end < 0 ? undefined : { message: bytes, start, end, members };
+  return end < 0 ? undefined : { message: bytes, start, end, members, isAscii: scanner.ascii };
 }
 
 /** The text of the `result` member of a message, unchanged. */

@@ -10,9 +10,8 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
-const OPEN = Buffer.from('{');
-const BETWEEN = Buffer.from(',');
-const CLOSE = Buffer.from('}');
+// Up to here one text costs less than pieces.
+const SHORT_BYTES = 2_048;
 
 /**
  * A tool's result with the members another server wrote, byte by byte, in the frame of this revision; `undefined`
@@ -22,19 +21,28 @@ export function writeRelayedResult(
   result: Done | Failed,
   tool: Tool,
   style: ResultStyle,
-): Buffer | undefined {
+): string | Buffer | undefined {
   const json = result.relayed?.jsonOf?.(result);
   if (!json || !isShownAsItIs(result, tool, style.revision.features)) return undefined;
   const bytes = bytesAsBuffer(json.message);
   if (hasLineBreak(bytes, json)) return undefined;
   const members = readMembers(bytes, json);
-  return members && framed(members, result, style);
+  const parts = members && partsOf(members, bytes, { result, style });
+  if (!parts) return undefined;
+  return json.isAscii && json.end - json.start <= SHORT_BYTES
+    ? joinText(parts, bytes)
+    : joinBytes(parts, bytes);
 }
 
+/** A member of the result, and where it is in the message. */
 interface Member {
   readonly name: string;
-  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
 }
+
+/** A member as it came, or text of our own. */
+type Part = Member | string;
 
 // Some transports end a message with its line.
 function hasLineBreak(bytes: Buffer, { start, end }: RelayedJson): boolean {
@@ -46,12 +54,13 @@ function hasLineBreak(bytes: Buffer, { start, end }: RelayedJson): boolean {
 
 function readMembers(bytes: Buffer, { members, end }: RelayedJson): readonly Member[] | undefined {
   const read: Member[] = [];
-  for (const [index, start] of members.entries()) {
+  for (let index = 0; index < members.length; index++) {
+    const start = members[index]!;
     const name = bytes.toString('latin1', start + 1, bytes.indexOf(QUOTE, start + 1));
     // A name with an escape is read by the parser only.
     if (name.includes('\\')) return undefined;
     const next = members[index + 1] ?? end - 1;
-    read.push({ name, bytes: bytes.subarray(start, endOfMember(bytes, next)) });
+    read.push({ name, start, end: endOfMember(bytes, next) });
   }
   return read;
 }
@@ -67,27 +76,55 @@ function endOfMember(bytes: Buffer, next: number): number {
 }
 
 // The frame is of one connection, so it is not passed on.
-function framed(members: readonly Member[], result: Done | Failed, style: ResultStyle): Buffer | undefined {
-  const { revision, info } = style;
-  const pieces: Buffer[] = revision.lead === '' ? [] : [Buffer.from(revision.lead.slice(0, -1))];
-  let meta: Buffer | undefined;
-  for (const { name, bytes } of members) {
-    if (name === '_meta') meta = bytes;
-    else if (name === 'isError' && !/: *(?:true|false)$/.test(bytes.toString('latin1'))) return undefined;
-    else if (!OWN_FIELDS.has(name)) pieces.push(bytes);
+function partsOf(
+  members: readonly Member[],
+  bytes: Buffer,
+  { result, style: { revision, info } }: { readonly result: Done | Failed; readonly style: ResultStyle },
+): readonly Part[] | undefined {
+  const parts: Part[] = revision.lead === '' ? [] : [revision.lead.slice(0, -1)];
+  let meta: Member | undefined;
+  for (const member of members) {
+    const { name, start, end } = member;
+    if (name === '_meta') meta = member;
+    else if (name === 'isError' && !/: *(?:true|false)$/.test(bytes.toString('latin1', start, end)))
+      return undefined;
+    else if (!OWN_FIELDS.has(name)) parts.push(member);
   }
-  if (meta && result.meta && revision.era === 'legacy' && isWithoutServer(meta)) pieces.push(meta);
+  if (
+    meta &&
+    result.meta &&
+    revision.era === 'legacy' &&
+    isWithoutServer(bytes.subarray(meta.start, meta.end))
+  )
+    parts.push(meta);
   else {
     if (hasLongMeta(result)) return undefined;
     const text = revision.writeMeta(result.meta, info);
-    if (text !== undefined) pieces.push(Buffer.from(`"_meta":${text}`));
+    if (text !== undefined) parts.push(`"_meta":${text}`);
   }
-  return Buffer.concat([
-    OPEN,
-    ...pieces.flatMap((piece, index) => (index > 0 ? [BETWEEN, piece] : [piece])),
-    CLOSE,
-  ]);
+  return parts;
 }
+
+function joinText(parts: readonly Part[], bytes: Buffer): string {
+  let text = '{';
+  for (const part of parts) {
+    if (text.length > 1) text += ',';
+    text += typeof part === 'string' ? part : bytes.toString('latin1', part.start, part.end);
+  }
+  return `${text}}`;
+}
+
+function joinBytes(parts: readonly Part[], bytes: Buffer): Buffer {
+  const pieces = parts.flatMap((part, index) => [
+    index > 0 ? BETWEEN : OPEN,
+    typeof part === 'string' ? Buffer.from(part) : bytes.subarray(part.start, part.end),
+  ]);
+  return Buffer.concat(pieces.length > 0 ? [...pieces, CLOSE] : [OPEN, CLOSE]);
+}
+
+const OPEN = Buffer.from('{');
+const BETWEEN = Buffer.from(',');
+const CLOSE = Buffer.from('}');
 
 // Whoever made the result, the client is connected to this server.
 function isWithoutServer(meta: Buffer): boolean {

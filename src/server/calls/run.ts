@@ -165,7 +165,7 @@ class Run implements Asker, QuestionCheck, Lasting, ParkedCall {
         },
         (error: unknown) => {
           this.#end();
-          reject(error as Error);
+          reject(error);
         },
       );
       if (this.#detached) resolve(this.#goOn(this.#detached, work));

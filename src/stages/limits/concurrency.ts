@@ -6,7 +6,7 @@ import { Deadlines } from '../../base/deadlines.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { compileGlobTable } from '../../base/glob.ts';
 import type { Result } from '../../core/result.ts';
-import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
+import { andThen, orElse, whenOver, type Awaitable } from '../../base/awaitable.ts';
 import type { CallRecord } from '../../core/record.ts';
 import type { Next, Stage } from '../../core/stage.ts';
 import { governedName } from '../../core/tool.ts';
@@ -145,7 +145,7 @@ function run<C extends Call>(
     throw error;
   }
   // A stopped call ends in the timeout stage further in, so that the stages between see how it ended.
-  if (work instanceof Promise) return work.finally(() => slots.leave(claim));
+  if (work instanceof Promise) return whenOver(work, () => slots.leave(claim));
   slots.leave(claim);
   return work;
 }
