@@ -24,7 +24,7 @@ export function orElse<T>(work: () => Awaitable<T>, recover: (error: unknown) =>
   }
 }
 
-/** Settles as `work` does, after `end`; `finally` makes four promises of one, which the path of a call cannot afford. */
+/** Settles as `work` does, after `end`; `finally` makes several promises more, too many for every call. */
 export function whenOver<T>(work: Promise<T>, end: () => void): Promise<T> {
   return work.then(
     (value) => {

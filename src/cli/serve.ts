@@ -43,7 +43,7 @@ export async function serve(flags: ServeFlags, storeWorker?: Worker): Promise<vo
 }
 
 /**
- * V8 may place what it makes for each call among long-lived objects, where each one keeps the next from being collected:
+ * V8 may place what is made for each call among long-lived objects, where each keeps the next from being collected:
  * with other servers behind the gateway that costs as much as the call.
  */
 function keepCallsYoung(): void {

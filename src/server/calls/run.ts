@@ -1,4 +1,4 @@
-import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
+import { andThen, orElse, whenOver, type Awaitable } from '../../base/awaitable.ts';
 import { Deadlines } from '../../base/deadlines.ts';
 import { accident, knownError, rowOf, ToolcribError, type ErrorCode } from '../../base/errors.ts';
 import type { Call } from '../../core/call.ts';
@@ -158,16 +158,7 @@ class Run implements Asker, QuestionCheck, Lasting, ParkedCall {
     this.#work = work;
     return new Promise<Ended>((resolve, reject) => {
       this.#answer = resolve;
-      work.then(
-        (result) => {
-          this.#end();
-          resolve(result);
-        },
-        (error: unknown) => {
-          this.#end();
-          reject(error);
-        },
-      );
+      whenOver(work, () => this.#end()).then(resolve, reject);
       if (this.#detached) resolve(this.#goOn(this.#detached, work));
       else if (this.#room) resolve(this.#room.next(work));
     });
