@@ -239,6 +239,25 @@ test('C9 a list without end, or with far too much in it, delays and displaces no
   );
 });
 
+test('C9 a server that tells of changes without end delays nobody, and its own tools can be called', async () => {
+  const crib = await openCrib({
+    config: {
+      mcpServers: { evil: scripted('restless'), web: { url: await serve([good]) } },
+      stages: unlimited,
+    },
+  });
+  const ada = await crib.connect('ada');
+  expect(await namesOf(ada)).toEqual(['look', 'other']);
+  const many = (async () => {
+    for (let count = 0; count < 3; count++) {
+      expect(await namesOf(ada)).toEqual(['look', 'other']);
+      expect((await ada.call('other')).content[0]!.text).toBe('other');
+      expect((await ada.call('look')).content[0]!.text).toBe('looked');
+    }
+  })();
+  await within(15_000, 'the lists and calls', many);
+});
+
 test('C9 pages without end are given up, and the other servers are listed', async () => {
   let pages = 0;
   const server = await makeUp((got) => {

@@ -1,5 +1,5 @@
 import type { Client } from '../../client/client.ts';
-import { andThen, type Awaitable } from '../../base/awaitable.ts';
+import { nothing, type Awaitable } from '../../base/awaitable.ts';
 import type { Clock } from '../../base/clock.ts';
 import { digest } from '../../base/digest.ts';
 import { ToolcribError } from '../../base/errors.ts';
@@ -46,6 +46,9 @@ export interface CatalogParts {
 
 // What one upstream may fill the lists of a gateway with.
 const MAX_ENTRIES = 2_000;
+// An upstream that never stops changing is read less often.
+const QUICK_ROUNDS = 3;
+const PAUSE_MS = 200;
 const NOTHING: UpstreamLists = Object.freeze({
   tools: Object.freeze([]),
   prompts: Object.freeze([]),
@@ -61,8 +64,10 @@ export class Catalog {
   #listedAt: number | undefined;
   #triedAt: number | undefined;
   #loading: Promise<void> | undefined;
-  #isOutdated = false;
-  #isChanged = false;
+  /** How often the upstream said that something changed, and how often it had when the lists were read last. */
+  #changes = 0;
+  #read = 0;
+  #reading: Promise<void> | undefined;
   readonly #warned = new Set<string>();
   /** Whether the upstream keeps a session with each of its clients. */
   era: 'modern' | 'legacy' | undefined;
@@ -91,23 +96,22 @@ export class Catalog {
   }
 
   /** What is known, after the first time at once; then it is fetched anew beside it where it is old. */
-  get(): Awaitable<UpstreamLists> {
-    if (this.#listedAt !== undefined && !this.#isOutdated) {
-      if (this.#isOld() || this.#mayRetry()) void this.#load();
-      return this.#lists;
-    }
-    // Only the first attempt is waited for; an upstream that is down delays nobody.
-    if (this.isDegraded) {
-      if (this.#mayRetry()) void this.#load();
-      return this.#lists;
-    }
-    return this.#wait(this.#load());
+  known(): Awaitable<UpstreamLists> {
+    // Only the first attempt is waited for; an upstream that is down, or never done changing, delays nobody's lists.
+    if (this.#listedAt === undefined && !this.isDegraded) return this.#wait(this.#nextRead());
+    if (this.#isOld() || this.#mayRetry()) void this.#load();
+    return this.#lists;
   }
 
-  /** The lists are no longer good: nobody gets an old definition once this was told. */
+  /** What is known, and read since the upstream last said that it changed: for what is about to be used. */
+  current(): Awaitable<UpstreamLists> {
+    if (this.#read === this.#changes || this.isDegraded) return this.known();
+    return this.#wait(this.#readSince(this.#changes));
+  }
+
+  /** The lists are no longer good: nobody uses an old definition once this was told. */
   outdate(): void {
-    this.#isOutdated = true;
-    this.#isChanged = true;
+    this.#changes++;
     if (this.#loading === undefined) void this.#load();
   }
 
@@ -134,27 +138,46 @@ export class Catalog {
     return (this.#loading ??= this.#fetch(how).finally(() => (this.#loading = undefined)));
   }
 
+  // Whoever waits gets what was asked for after it came, however often something changes meanwhile.
+  async #readSince(changes: number): Promise<void> {
+    while (this.#read < changes && !this.isDegraded) await this.#nextRead();
+  }
+
+  // Not the end of loading, which may never come; who waits is not told of failures.
+  #nextRead(): Promise<void> {
+    const loading = this.#load();
+    return (this.#reading ?? loading).catch(nothing);
+  }
+
   async #fetch(how: 'use' | 'upkeep'): Promise<void> {
-    this.#triedAt = this.#parts.clock.ticks();
+    const { clock } = this.#parts;
     try {
-      do {
-        this.#isChanged = false;
-        await this.#parts.connection()[how]((client) => this.#read(client));
+      for (let round = 1; ; round++) {
+        this.#triedAt = clock.ticks();
+        await (this.#reading = this.#readOnce(how));
         // Another change may have been told meanwhile.
-      } while (this.#isChanged as boolean);
-      this.#isOutdated = false;
-      this.failure = undefined;
-      this.#listedAt = this.#parts.clock.ticks();
-      this.lastListed = this.#parts.clock.now();
+        if (this.#read === this.#changes) break;
+        if (round >= QUICK_ROUNDS) await (this.#reading = pause(clock));
+      }
     } catch (error) {
       this.failure = error;
       // What was known is served again: without the upstream there is nothing better.
-      this.#isOutdated = false;
+      this.#read = this.#changes;
     }
+    this.#reading = undefined;
     this.#parts.onListed();
   }
 
-  async #read(client: Client): Promise<void> {
+  async #readOnce(how: 'use' | 'upkeep'): Promise<void> {
+    const changes = this.#changes;
+    await this.#parts.connection()[how]((client) => this.#take(client));
+    this.#read = changes;
+    this.failure = undefined;
+    this.#listedAt = this.#parts.clock.ticks();
+    this.lastListed = this.#parts.clock.now();
+  }
+
+  async #take(client: Client): Promise<void> {
     this.era = client.server.era;
     client.refresh();
     const { resources, prompts } = client;
@@ -266,9 +289,13 @@ function withSkillFiles(resources: readonly Resource[], skills: readonly ServedS
   return [...others, ...mains.values()];
 }
 
-/** What is ready at once, or after the first list. */
-export function listsOf(catalog: Catalog | undefined): Awaitable<UpstreamLists> {
-  return andThen(catalog?.get(), (lists) => lists ?? NOTHING);
+/** The lists of a catalog that there may not be. */
+export function listsOf(catalog: Catalog | undefined, which: 'known' | 'current'): Awaitable<UpstreamLists> {
+  return catalog?.[which]() ?? NOTHING;
+}
+
+function pause(clock: Clock): Promise<void> {
+  return new Promise((resolve) => void clock.after(PAUSE_MS, resolve));
 }
 
 // What did not change stays the same thing, in the same array: views, checks and encoded pages are kept with it.

@@ -20,14 +20,16 @@ const ALL_HINTS: readonly Hint[] = ['readOnlyHint', 'destructiveHint', 'idempote
 export function upstreamSource(upstream: Upstream, entry: UpstreamEntry): ToolSource {
   const present = createPresenting(entry);
   const presentSkills = createSkillPresenting(entry);
-  const listsFor = (caller: Caller): Awaitable<UpstreamLists> => listsOf(upstream.catalogOf(caller));
-  const toolsFor = (caller: Caller): Awaitable<Presented> =>
-    andThen(listsFor(caller), ({ tools }) => present(tools, upstream.accountOf(caller)));
-  const skillsFor = (caller: Caller): Awaitable<PresentedSkills> =>
-    andThen(listsFor(caller), (lists) => presentSkills(lists, upstream.accountOf(caller)));
+  const known = (caller: Caller): Awaitable<UpstreamLists> => listsOf(upstream.catalogOf(caller), 'known');
+  const current = (caller: Caller): Awaitable<UpstreamLists> =>
+    listsOf(upstream.catalogOf(caller), 'current');
+  const toolsIn = ({ tools }: UpstreamLists, caller: Caller): Presented =>
+    present(tools, upstream.accountOf(caller));
+  const skillsIn = (lists: UpstreamLists, caller: Caller): PresentedSkills =>
+    presentSkills(lists, upstream.accountOf(caller));
   return {
-    list: (caller) => andThen(toolsFor(caller), ({ list }) => list),
-    find: (name, caller) => andThen(toolsFor(caller), ({ byName }) => byName.get(name)),
+    list: (caller) => andThen(known(caller), (lists) => toolsIn(lists, caller).list),
+    find: (name, caller) => andThen(current(caller), (lists) => toolsIn(lists, caller).byName.get(name)),
     call: (call) =>
       call.kind === 'resource' && 'uri' in call.resource && call.resource.skillFile
         ? readSkillFile(upstream, call, call.resource)
@@ -35,20 +37,18 @@ export function upstreamSource(upstream: Upstream, entry: UpstreamEntry): ToolSo
     watch: (listener) => upstream.watch(listener),
     follow: (uri, caller) => upstream.follow(uri, caller),
     resources: {
-      list: (caller) => andThen(skillsFor(caller), ({ resources }) => resources),
-      templates: (caller) => andThen(listsFor(caller), ({ templates }) => templates),
+      list: (caller) => andThen(known(caller), (lists) => skillsIn(lists, caller).resources),
+      templates: (caller) => andThen(known(caller), ({ templates }) => templates),
       find: (uri, caller) =>
-        andThen(skillsFor(caller), ({ isHidden, find }) => {
+        andThen(current(caller), (lists) => {
+          const { isHidden, find } = skillsIn(lists, caller);
           if (isHidden(uri)) return undefined;
           const file = find(uri);
           if (file) return { resource: file, variables: {} };
-          return andThen(
-            listsFor(caller),
-            (lists) => findResource(uri, lists) ?? andThen(toolsFor(caller), (tools) => findApp(uri, tools)),
-          );
+          return findResource(uri, lists) ?? findApp(uri, toolsIn(lists, caller));
         }),
       skills: {
-        list: (caller) => andThen(skillsFor(caller), ({ skills }) => skills),
+        list: (caller) => andThen(known(caller), (lists) => skillsIn(lists, caller).skills),
         isKnown: (caller) => {
           const catalog = upstream.catalogOf(caller);
           return !catalog || catalog.isListed || catalog.isDegraded;
@@ -56,9 +56,9 @@ export function upstreamSource(upstream: Upstream, entry: UpstreamEntry): ToolSo
       },
     },
     prompts: {
-      list: (caller) => andThen(listsFor(caller), ({ prompts }) => prompts),
+      list: (caller) => andThen(known(caller), ({ prompts }) => prompts),
       find: (name, caller) =>
-        andThen(listsFor(caller), ({ prompts }) => prompts.find((prompt) => prompt.name === name)),
+        andThen(current(caller), ({ prompts }) => prompts.find((prompt) => prompt.name === name)),
     },
   };
 }

@@ -141,12 +141,12 @@ export class Upstream {
 
   /** Connects ahead of the first use, with every account there is. */
   warm(): void {
-    for (const account of this.#accounts.all) void this.#catalog(account).get();
+    for (const account of this.#accounts.all) void this.#catalog(account).known();
   }
 
   /** Has it listed with every account there is; ends when each of them has answered, failed or taken too long. */
   async tryAll(): Promise<void> {
-    await Promise.all(this.#accounts.all.map(async (account) => this.#catalog(account).get()));
+    await Promise.all(this.#accounts.all.map(async (account) => this.#catalog(account).known()));
   }
 
   /** Closes its connections, each after its last call. */
