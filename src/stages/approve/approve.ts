@@ -12,7 +12,7 @@ import type { CallRecord } from '../../core/record.ts';
 import type { Result } from '../../core/result.ts';
 import type { Next, Stage } from '../../core/stage.ts';
 import type { Tool } from '../../core/tool.ts';
-import { OperatorOutOfBand, type OperatorParts } from './ask-operator.ts';
+import { AskedOperator, type OperatorParts } from './asked-operator.ts';
 import type { Asker } from './consent.ts';
 import { runEdited, usualChecks } from './edited-call.ts';
 import { PersonAtHand, type PersonParts } from './person-at-hand.ts';
@@ -100,7 +100,7 @@ function askerFor({ mode, expireMinutes, waitSeconds }: Settings, parts: Approve
       return new PersonAtHand(parts, waitSeconds * 1000);
     case 'operator': {
       const { approvals, clock, onAsked } = parts;
-      if (approvals) return new OperatorOutOfBand({ approvals, clock, onAsked }, expireMinutes * 60_000);
+      if (approvals) return new AskedOperator({ approvals, clock, onAsked }, expireMinutes * 60_000);
       const text =
         'approve with the mode "operator" needs somewhere to keep what is asked: { approvals: store.approvals }.';
       throw new ToolcribError('invalid_setup', text);
@@ -135,6 +135,7 @@ function withConsent(next: Next, asker: Asker, checks: readonly Stage[]): Next {
     record.grant = consent.uses;
     if (consent.edited) return runEdited(call, { arguments: consent.edited, checks, next });
     const result = await next(call);
+    if (result.kind === 'needs_input') asker.goesOn?.(call, consent.by);
     if (record.grant === undefined || record.hasIntent || result.kind === 'needs_input' || record.refusal)
       return result;
     throw new ToolcribError(

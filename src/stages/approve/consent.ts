@@ -18,4 +18,6 @@ export interface Yes {
 export interface Asker {
   /** Asks about a call, or finds what was said about it. It throws where nobody has said anything. */
   ask(call: ToolCall): Promise<Consent>;
+  /** Told that a call it agreed to ended with questions to its client: it goes on in a further one. */
+  goesOn?(call: ToolCall, by: string): void;
 }

@@ -6,7 +6,9 @@ import { requireConfirmation } from '../../core/authoring/confirmation.ts';
 import { localCaller } from '../../core/caller.ts';
 import { validateInput } from '../../core/essentials/validate.ts';
 import { Interview } from '../../core/interview.ts';
+import { CallRecord } from '../../core/record.ts';
 import type { Result } from '../../core/result.ts';
+import type { ToolSource } from '../../core/source.ts';
 import { withStages } from '../../core/stage.ts';
 import { changeTool, defineTool, type Hint, type Tool, type ToolAnnotations } from '../../core/tool.ts';
 import { createFakeClock, createTestCall, recordingSource } from '../../testing.ts';
@@ -323,6 +325,39 @@ test('answers that come ahead of any question are not shown to the person, so th
     code: 'invalid_arguments',
   });
   expect([line.asked, line.ran()]).toEqual([[], []]);
+});
+
+test('a call that goes on after a question is let on by the yes it had, a few times and for a while', async () => {
+  const clock = createFakeClock();
+  let asked = 0;
+  const onToolCall = (): Decision => {
+    asked++;
+    return 'allow';
+  };
+  const questions = new Map([['q', { kind: 'roots' as const }]]);
+  const inside: ToolSource = {
+    ...recordingSource(buy),
+    call: () => ({ kind: 'needs_input', questions, answers: new Map() }),
+  };
+  const source = withStages(inside, [approve(balanced, { onToolCall, clock })]);
+  const round = async (how: 'first' | 'resumed', id = 'a'): Promise<number> => {
+    const call = createTestCall(buy, { arguments: { id }, record: new CallRecord(how) });
+    await source.call(call);
+    expect(call.record.approval).toBe('person');
+    return asked;
+  };
+  // Nobody agreed to it before.
+  expect(await round('resumed')).toBe(1);
+  expect(await round('first')).toBe(2);
+  expect(await round('resumed')).toBe(2);
+  // Neither another call nor a new one like it.
+  expect(await round('resumed', 'b')).toBe(3);
+  expect(await round('first')).toBe(4);
+  clock.advance(300_000);
+  expect(await round('resumed')).toBe(5);
+  expect(await round('first')).toBe(6);
+  for (let times = 0; times < 10; times++) expect(await round('resumed')).toBe(6);
+  expect(await round('resumed')).toBe(7);
 });
 
 test('a person is asked about a tool that asks the model itself only once the model has confirmed', async () => {

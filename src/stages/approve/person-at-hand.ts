@@ -5,6 +5,7 @@ import type { ToolCall } from '../../core/call.ts';
 import { ownerOf, type Caller } from '../../core/caller.ts';
 import type { Tool } from '../../core/tool.ts';
 import { AskedPerson } from './asked-person.ts';
+import { BegunCalls } from './begun-calls.ts';
 import type { Asker, Consent } from './consent.ts';
 import type { OnToolCall } from './decision.ts';
 import { Grants } from './grants.ts';
@@ -19,22 +20,27 @@ export interface PersonParts {
   readonly clock?: Clock | undefined;
 }
 
+const PERSON = 'person';
+
 /** Asks a person while the call waits, who may also change the call or say yes for a while. */
 export class PersonAtHand implements Asker {
   readonly #person: AskedPerson | undefined;
   readonly #grants: Grants;
+  readonly #begun: BegunCalls;
   readonly #toolsOf: NonNullable<PersonParts['toolsOf']>;
 
   constructor(parts: PersonParts, waitMs: number) {
     const { onToolCall, clock = systemClock, grants = new Grants(clock), toolsOf = () => [] } = parts;
     this.#person = onToolCall && new AskedPerson(onToolCall, { clock, waitMs });
     this.#grants = grants;
+    this.#begun = new BegunCalls(clock);
     this.#toolsOf = toolsOf;
   }
 
   async ask(call: ToolCall): Promise<Consent> {
-    const { tool, caller } = call;
+    const { tool, caller, record } = call;
     const owner = ownerOf(caller);
+    if (record.isResumed && this.#begun.resume(call)) return { by: PERSON };
     const granted = (): string | undefined => this.#grants.find(owner, call)?.id;
     const known = granted();
     if (known !== undefined) return { by: known };
@@ -44,17 +50,22 @@ export class PersonAtHand implements Asker {
     if ('grant' in answer) return { by: answer.grant };
     switch (answer.kind) {
       case 'allow':
-        return { by: 'person' };
+        return { by: PERSON };
       case 'deny':
-        return { by: 'person', refusal: denied(tool, answer.reason) };
+        return { by: PERSON, refusal: denied(tool, answer.reason) };
       case 'allowAlways': {
         const { scope, minutes } = answer;
         const grant = this.#grants.add({ owner, scope, subject: call, siblings, minutes });
-        return { by: grant?.id ?? 'person' };
+        return { by: grant?.id ?? PERSON };
       }
       case 'edit':
         return { by: 'person, edited', edited: answer.arguments };
     }
+  }
+
+  goesOn(call: ToolCall, by: string): void {
+    // What was granted is looked up again: it may have been revoked.
+    if (by === PERSON) this.#begun.add(call);
   }
 }
 

@@ -3,7 +3,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import type { Stage } from '../../core/stage.ts';
 import { isDeclaredReadOnly } from '../../core/tool.ts';
 import type { Committed, Journal } from '../../store/store.ts';
-import { goneMeanwhile } from '../approve/ask-operator.ts';
+import { goneMeanwhile } from '../approve/asked-operator.ts';
 import { chainOf, RowWriter, type ArgumentsShown } from './audit-row.ts';
 
 /** What an intent is written with: the same as the record it belongs to. */

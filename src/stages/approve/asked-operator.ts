@@ -19,7 +19,7 @@ export interface OperatorParts {
 const MAX_ARGUMENTS = 20_000;
 
 /** Lets a call run once an operator, outside any tool, has approved exactly this call; an approval is for one call. */
-export class OperatorOutOfBand implements Asker {
+export class AskedOperator implements Asker {
   readonly #approvals: Approvals;
   readonly #clock: Clock;
   readonly #onAsked: OperatorParts['onAsked'];
