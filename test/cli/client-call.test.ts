@@ -75,6 +75,17 @@ describe('toolcrib list', () => {
 });
 
 describe('toolcrib call', () => {
+  test('says which tools there are if the one asked for is not among them', async () => {
+    const { complaints, code } = await runCommandLine([
+      'call',
+      await serve([forecast]),
+      'forcast',
+      'city=Bern',
+    ]);
+    expect(complaints).toContain('There is no tool "forcast"; there are: forecast.');
+    expect(code).toBe(1);
+  });
+
   test('types arguments by the schema of the tool', async () => {
     const words = ['city=Bern', 'days=3', 'exact=true', 'tags=a', 'tags=b', 'zip=3000', 'at={"lat":46.9}'];
     expect(dataOf(await callForecast(...words))).toEqual({

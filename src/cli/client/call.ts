@@ -4,6 +4,7 @@ import type { Client } from '../../client/client.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { formatJson, printable } from '../table.ts';
 import { exitCodes } from './exit-codes.ts';
+import { toolIn } from './list.ts';
 import { createProgressBar } from './progress-bar.ts';
 import { readableJson } from './readable.ts';
 import { showContent } from './show-content.ts';
@@ -57,6 +58,11 @@ async function callShowingProgress(client: Client, { tool, args, signal }: ToolC
   const bar = process.stderr.isTTY ? createProgressBar(process.stderr, () => performance.now()) : undefined;
   try {
     return await client.callTool(tool, args, { signal, onProgress: (progress) => bar?.show(progress) });
+  } catch (error) {
+    // Says which tools there are instead.
+    if (error instanceof ToolcribError && error.code === 'unknown_tool')
+      toolIn(await client.listTools(), tool);
+    throw error;
   } finally {
     bar?.clear();
   }

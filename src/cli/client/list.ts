@@ -31,7 +31,8 @@ export async function list(
   });
 }
 
-function toolIn(tools: readonly ListedTool[], wanted: string): ListedTool {
+/** The tool of a name; an error that says which there are if it is not there. */
+export function toolIn(tools: readonly ListedTool[], wanted: string): ListedTool {
   const found = tools.find(({ name }) => name === wanted);
   if (found) return found;
   const names = tools.map(({ name }) => name).join(', ') || 'none';
