@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { defineTool, type Tool } from '../../src/index.ts';
 import { admitAll, openCrib, readRows, type Crib, type Holder } from '../gateway.ts';
 import { prepare } from '../served.ts';
+import { firstFew } from '../property-runs.ts';
 import { cli, startNode, type Child } from './child.ts';
 import { deferred } from './deferred.ts';
 import {
@@ -58,7 +59,7 @@ async function restAfter(session: SessionClient, eventId: string): Promise<unkno
 
 const answer = ['call-7', { content: [{ type: 'text', text: 'all done' }] }];
 
-test.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
+test.each(firstFew(['2025-11-25', '2025-06-18', '2025-03-26'], 1))(
   'on %s what a client missed is there after a restart, the answer included, and then the stream ends',
   async (version) => {
     const { tool, go } = steps();

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { deferred } from '../behaviour/deferred.ts';
+import { firstFew } from '../property-runs.ts';
 import { handshakeKinds, openFixture } from './cells.ts';
 import type { ConnectSdk, Hooks, SdkClient } from './clients.ts';
 import { Inbox } from './inbox.ts';
@@ -27,7 +28,7 @@ async function connectByWire(connect: ConnectSdk, hooks: Hooks = {}): Promise<Wi
   return { client, wire, url: otherWire.leadTo(url), other };
 }
 
-describe.each(handshakeKinds)('$kind over HTTP:', ({ connect }) => {
+describe.each(firstFew(handshakeKinds, 1))('$kind over HTTP:', ({ connect }) => {
   test('comes back for the result of a call whose connection was cut', async () => {
     const statuses = new Inbox<number>();
     const hooks = { wentBack: (status: number) => statuses.put(status) };

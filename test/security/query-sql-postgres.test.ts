@@ -407,7 +407,7 @@ describe.skipIf(!hasPostgres())('D1 what the planner of PostgreSQL says', () => 
         if (relations.size > 0) tally.explained++;
         for (const relation of relations) expect(['public.orders', 'public.people']).toContain(relation);
       }),
-      { numRuns: propertyRuns(1_000, 1_000) },
+      { numRuns: propertyRuns(1_000, 300) },
     );
     // A list of forbidden words lets some of the same queries through: the planner would tell.
     await client.query('set search_path = public');
