@@ -181,7 +181,8 @@ export class Catalog {
     this.era = client.server.era;
     client.refresh();
     const { resources, prompts } = client;
-    const tools = await client.list();
+    // A server may offer resources, prompts or skills alone.
+    const tools = 'tools' in client.server.capabilities ? await client.list() : [];
     const [listedPrompts, listed, templates] = await Promise.all([
       prompts ? this.#orNone('prompts', prompts.list(localCaller)) : NOTHING.prompts,
       resources ? this.#orNone('resources', resources.list(localCaller)) : NOTHING.resources,
