@@ -94,7 +94,7 @@ async function checkLoaded(loaded: LoadedConfig, { connect }: CheckFlags): Promi
 // Rules may name the tools by which agents are asked.
 async function agentComplaints(loaded: LoadedConfig, registry: ToolRegistry): Promise<Complaint[]> {
   const [{ modelComplaints }, { registerAskTools }] = await Promise.all([
-    import('../gateway/agents/model-complaints.ts'),
+    import('../gateway/agents/agent-models.ts'),
     import('../gateway/agents/served-agents.ts'),
   ]);
   const unmatched = unmatchedTools(loaded.config, registry.getToolNames());

@@ -118,16 +118,17 @@ function ofServer(server: string | undefined, tools: readonly Tool[]): readonly 
 async function withAgents(
   loaded: LoadedConfig,
   registry: ToolRegistry,
-  parts: Omit<AskedAgentsParts, 'config'>,
+  parts: Omit<AskedAgentsParts, 'config'> & { readonly lasting: Lasting },
 ): Promise<ToolSource> {
   const { config } = loaded;
   for (const { path, message } of unmatchedTools(config, registry.getToolNames()))
     parts.lasting.log('warn', `${formatPath(path)} ${message}.`);
   if (!Object.values(config.agents ?? {}).some(({ serve }) => serve !== false)) return registry;
-  const [{ serveAgents }, { modelComplaints }] = await Promise.all([
+  const [{ serveAgents }, { modelComplaints, modelKeys }] = await Promise.all([
     import('./agents/served-agents.ts'),
-    import('./agents/model-complaints.ts'),
+    import('./agents/agent-models.ts'),
   ]);
+  for (const key of modelKeys(loaded)) parts.lasting.live.add(key);
   const complaints = modelComplaints(loaded);
   const errors = complaints.filter(({ severity }) => severity === 'error');
   if (errors.length > 0) throw complaintError(errors);

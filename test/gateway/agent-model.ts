@@ -21,8 +21,8 @@ export interface AgentModel {
   readonly model: { readonly name: string; readonly baseUrl: string; readonly keyVariable: string };
 }
 
-/** The key that agents of tests send. */
-export const MODEL_KEY = 'sk-model-of-the-agents-0123456789';
+/** The key that agents of tests send; neither it nor its variable looks like one. */
+export const MODEL_KEY = 'the-word-of-the-agents-0123456789';
 
 /** Starts a model that answers as told; `undefined` leaves a request without an answer. */
 export async function startModel(
@@ -38,16 +38,16 @@ export async function startModel(
     sendStream(response, typeof said === 'string' ? words(said) : call(said.tool, said.args ?? {}));
   });
   onTestFinished(() => endpoint.close());
-  const before = process.env['TOOLCRIB_TEST_MODEL_KEY'];
-  process.env['TOOLCRIB_TEST_MODEL_KEY'] = MODEL_KEY;
+  const before = process.env['TOOLCRIB_TEST_MODEL'];
+  process.env['TOOLCRIB_TEST_MODEL'] = MODEL_KEY;
   onTestFinished(() => {
-    if (before === undefined) delete process.env['TOOLCRIB_TEST_MODEL_KEY'];
-    else process.env['TOOLCRIB_TEST_MODEL_KEY'] = before;
+    if (before === undefined) delete process.env['TOOLCRIB_TEST_MODEL'];
+    else process.env['TOOLCRIB_TEST_MODEL'] = before;
   });
   return {
     endpoint,
     asked,
-    model: { name, baseUrl: `${endpoint.url}/v1`, keyVariable: 'TOOLCRIB_TEST_MODEL_KEY' },
+    model: { name, baseUrl: `${endpoint.url}/v1`, keyVariable: 'TOOLCRIB_TEST_MODEL' },
   };
 }
 

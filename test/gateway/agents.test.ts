@@ -39,7 +39,7 @@ test.each(['2026-07-28', '2025-11-25'])(
     expect(result.content[0]!.text).toContain('order 7 of north');
     expect(result.isError ?? false).toBe(false);
     expect(asked[0]).toMatchObject({ tools: ['get_order'], system: 'Be brief.' });
-    expect(endpoint.seen[0]!.headers.authorization).toContain('sk-model');
+    expect(endpoint.seen[0]!.headers.authorization).toBe(`Bearer ${MODEL_KEY}`);
     const [outer] = crib.rowsOf('ask_support');
     const [inner] = crib.rowsOf('get_order');
     expect(inner).toMatchObject({ within: outer!['call'], caller: 'ada', tenant: 'north', outcome: 'done' });

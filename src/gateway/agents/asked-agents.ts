@@ -12,7 +12,6 @@ import type { AgentRun, RunEvent } from '../../host/loop/run-events.ts';
 import type { AskingRun } from '../../host/loop/run-frame.ts';
 import { createModel } from '../../host/models/create-model.ts';
 import type { Model } from '../../host/models/model.ts';
-import { resolveModel } from '../../host/models/resolve-model.ts';
 import { grantedBy } from '../../host/tools/filter-tools.ts';
 import type { AgentConfig } from '../../host/agent-config.ts';
 import { unmatchedFarTools } from '../settings/agent-conflicts.ts';
@@ -24,7 +23,7 @@ import { CallersAgent } from './callers-agent.ts';
 /** What agents are asked with. */
 export interface AskedAgentsParts {
   readonly config: Config;
-  readonly lasting: Pick<Lasting, 'log' | 'live' | 'clock' | 'metrics' | 'allowance' | 'runs'>;
+  readonly lasting: Pick<Lasting, 'log' | 'clock' | 'metrics' | 'allowance' | 'runs'>;
   /** The tools behind all stages. */
   readonly source: Pick<ToolSource, 'list' | 'find' | 'call'>;
   /** All tools there are, whoever may use them. */
@@ -136,9 +135,6 @@ export class AskedAgents {
     const limits = servedLimits(entry)!;
     const { tokensPerHour: _hour, ...perRun } = limits;
     const made = gatewayAgentConfig(name, entry, config.mcpServers ?? {});
-    const { keyVariable } = resolveModel(made.model);
-    const key = keyVariable === undefined ? undefined : process.env[keyVariable];
-    if (key !== undefined && key !== '') lasting.live.add(key.trim());
     return {
       name,
       entry,

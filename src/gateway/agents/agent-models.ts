@@ -25,6 +25,16 @@ export function modelComplaints(loaded: LoadedConfig): Complaint[] {
   });
 }
 
+/** The keys that agents send to their models, which must not be shown. */
+export function modelKeys({ config }: LoadedConfig): string[] {
+  return Object.entries(config.agents ?? {}).flatMap(([name, entry]) => {
+    const variable =
+      entry.serve === false ? undefined : resolved(agentConfig(name, entry).model)?.keyVariable;
+    const key = variable === undefined ? undefined : process.env[variable]?.trim();
+    return key === undefined || key === '' ? [] : [key];
+  });
+}
+
 function resolved(model: Parameters<typeof resolveModel>[0]): ResolvedModel | undefined {
   try {
     return resolveModel(model);
