@@ -14,7 +14,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openCrib, type Crib } from '../gateway.ts';
 import { isAlive } from './process-counts.ts';
 import { scripted } from './upstream-programs.ts';
-import type { Peer } from '../behaviour/peer.ts';
+import type { Json, Peer } from '../behaviour/peer.ts';
 
 const textOf = async (peer: Peer, tool: string, args = {}): Promise<string> =>
   (await peer.call(tool, args)).content[0]!.text;
@@ -187,6 +187,21 @@ test('a program that was not used for a while is ended, and started again when i
   const second = Number(await textOf(ada, 'pid'));
   expect(second).not.toBe(first);
   expect(isAlive(second)).toBe(true);
+});
+
+test('C9 however a caller words what its client can do, it has no more processes than there are things to be asked', async () => {
+  const crib = await openCrib({ config: { mcpServers: { desk: scripted('crashing') } } });
+  const odd = (n: number): Json => ({
+    elicitation: { [`x${n}`]: {} },
+    sampling: { [`y${n}`]: {} },
+    extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: [`text/${n}`] } },
+  });
+  const pids = new Set<string>();
+  for (let n = 0; n < 8; n++) {
+    const ada = await crib.connect('ada', { capabilities: odd(n) });
+    pids.add(await textOf(ada, 'pid'));
+  }
+  expect(pids.size).toBe(1);
 });
 
 test('a warm program is there before its first use; a cold one is not', async () => {

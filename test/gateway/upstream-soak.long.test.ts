@@ -80,6 +80,7 @@ test(
     await settle();
     const before = holdings();
     const failed = { steady: 0, untyped: [] as string[], late: [] as string[] };
+    let slowestMs = 0;
     const counts = {
       begun: 0,
       calls: 0,
@@ -107,7 +108,9 @@ test(
       });
       // So that whoever waits for a long run sees how far it is.
       if (++counts.calls % 10_000 === 0) console.log(JSON.stringify(counts));
-      if (ms > 1_000 * (CALL_SECONDS + 1)) failed.late.push(`${server} ${tool} ${ms}`);
+      slowestMs = Math.max(slowestMs, ms);
+      // On a busy machine timers are late, too; what hangs takes longer than this.
+      if (ms > 3_000 * CALL_SECONDS) failed.late.push(`${server} ${tool} ${ms}`);
       if (text === 'worked') return;
       if (tool === 'hang' && text.endsWith('did not answer in time.')) counts.hung++;
       counts.failed++;
@@ -146,7 +149,13 @@ test(
     crib.logged.length = 0;
     const after = holdings();
     console.log(
-      JSON.stringify({ counts, before, after, failed: { ...failed, untyped: failed.untyped.slice(0, 5) } }),
+      JSON.stringify({
+        counts,
+        slowestMs,
+        before,
+        after,
+        failed: { ...failed, untyped: failed.untyped.slice(0, 5) },
+      }),
     );
     expect(failed).toEqual({ steady: 0, untyped: [], late: [] });
     expect(counts.resets).toBeLessThanOrEqual(CALLS / 5_000);

@@ -5,7 +5,9 @@ import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 const NONE: JsonObject = Object.freeze({});
 
 // Extensions of which this side passes on all there is, without a part of its own.
-const RELAYED_EXTENSIONS: readonly string[] = ['io.modelcontextprotocol/ui'];
+const UI_EXTENSION = 'io.modelcontextprotocol/ui';
+const RELAYED_EXTENSIONS: readonly string[] = [UI_EXTENSION];
+const APP_TYPE = 'text/html;profile=mcp-app';
 
 /**
  * Everything that can be passed on, for connections that list for clients of any kind: some servers list only what the
@@ -26,6 +28,27 @@ export function relayedCapabilities(declared: JsonObject, tasks: 'followed' | 'a
     ...(isObject(roots) && { roots: {} }),
     ...(Object.keys(extensions).length > 0 && { extensions }),
   };
+}
+
+/**
+ * Of what is passed on, only what is known. Where each wording has a connection of its own, a caller could otherwise
+ * have programs started without end.
+ */
+export function knownCapabilities({ elicitation, sampling, roots, extensions }: JsonObject): JsonObject {
+  const apps = isObject(extensions) && isObject(extensions[UI_EXTENSION]) && extensions[UI_EXTENSION];
+  const mimeTypes = apps && Array.isArray(apps['mimeTypes']) ? apps['mimeTypes'] : [];
+  return {
+    ...(isObject(elicitation) && { elicitation: only(['form', 'url'], elicitation) }),
+    ...(isObject(sampling) && { sampling: only(['tools', 'context'], sampling) }),
+    ...(isObject(roots) && { roots: {} }),
+    ...(apps && {
+      extensions: { [UI_EXTENSION]: mimeTypes.includes(APP_TYPE) ? { mimeTypes: [APP_TYPE] } : {} },
+    }),
+  };
+}
+
+function only(names: readonly string[], declared: JsonObject): JsonObject {
+  return Object.fromEntries(names.filter((name) => isObject(declared[name])).map((name) => [name, {}]));
 }
 
 function relayedExtensions(declared: unknown, tasks: 'followed' | 'awaited'): JsonObject {

@@ -1,5 +1,9 @@
 import type { Client } from '../../client/client.ts';
-import { RELAYABLE, relayedCapabilities } from '../../client/relay/relayed-capabilities.ts';
+import {
+  knownCapabilities,
+  RELAYABLE,
+  relayedCapabilities,
+} from '../../client/relay/relayed-capabilities.ts';
 import { nothing, type Awaitable } from '../../base/awaitable.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -198,7 +202,7 @@ export class Upstream {
     const { caller, client } = call;
     return this.#connection(account, {
       caller,
-      capabilities: relayedCapabilities(client.capabilities, 'awaited'),
+      capabilities: knownCapabilities(relayedCapabilities(client.capabilities, 'awaited')),
     });
   }
 
