@@ -6,6 +6,8 @@ const LONGEST = [
   'test/faults/controls.long.test.ts',
   'test/properties.long.test.ts',
   'test/security/hostile-bodies.long.test.ts',
+  'test/gateway/upstream-kills.long.test.ts',
+  'test/conformance/gateway.long.test.ts',
 ];
 
 /** Begins what takes minutes first, so that the other files fill the time beside it. */
