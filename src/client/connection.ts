@@ -32,7 +32,7 @@ export interface SendOptions extends RequestOptions {
   /** The least important log entries to be told of, instead of those the connection asks for. */
   readonly logLevel?: ClientLogLevel;
   /** How long to wait for its first sign of life, where that is less than `timeoutMs`. */
-  readonly withinMs?: number;
+  readonly withinMs?: number | undefined;
   /** The longest it may take, whatever progress it reports. */
   readonly absoluteMs?: number;
   /** A stream that stays open: the server may say as much on it as it likes. */

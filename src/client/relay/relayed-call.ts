@@ -38,7 +38,8 @@ export class RelayedCall {
   readonly #call: Call;
   readonly #peer: Peer;
   readonly #tools: ToolCalls;
-  readonly #options: SendOptions;
+  // Changed in place from round to round: a copy would be made for every call.
+  readonly #options: Writable<SendOptions>;
   readonly #how: RelayOptions;
   #asked = 0;
   #hasReloaded = false;
@@ -60,13 +61,13 @@ export class RelayedCall {
     const { limits, options } = this.#peer;
     try {
       const sent = this.#untilSent();
-      let withinMs = sent instanceof Promise ? await sent : sent;
+      this.#options.withinMs = sent instanceof Promise ? await sent : sent;
       let extra = this.#resumption();
       for (let round = 1; round <= limits.rounds + 1; round++) {
         let next: Next | undefined;
         let received: Received | undefined;
         try {
-          received = await this.#send(extra, withinMs);
+          received = await this.#send(extra);
         } catch (error) {
           next = await this.#afterFailure(error, extra);
         }
@@ -78,7 +79,7 @@ export class RelayedCall {
         }
         if ('kind' in next) return next;
         extra = next.extra;
-        withinMs = undefined;
+        this.#options.withinMs = undefined;
       }
       throw new ToolcribError('cannot_ask', `The server asked in more than ${limits.rounds} rounds.`);
     } catch (error) {
@@ -144,12 +145,11 @@ export class RelayedCall {
     };
   }
 
-  #send(extra: JsonObject, withinMs: number | undefined): Promise<Received> {
+  #send(extra: JsonObject): Promise<Received> {
     const call = this.#call;
-    const options = withinMs === undefined ? this.#options : { ...this.#options, withinMs };
-    if (call.kind === 'tool') return this.#tools.sendOnce(call, extra, options);
+    if (call.kind === 'tool') return this.#tools.sendOnce(call, extra, this.#options);
     const { method, params } = readingRequest(call);
-    return this.#peer.connection.request(method, { ...params, ...extra }, options);
+    return this.#peer.connection.request(method, { ...params, ...extra }, this.#options);
   }
 
   // Where the client follows tasks it gets one of ours, whose state is that of the other; else its end is waited for.
@@ -157,7 +157,7 @@ export class RelayedCall {
     const { voice, cancellation } = this.#call;
     const { connection, clock, timeouts } = this.#peer;
     voice.detach?.();
-    const { onProgress: _progress, cancellation: _cancellation, ...send } = this.#options;
+    const { onProgress: _progress, cancellation: _cancellation, withinMs: _first, ...send } = this.#options;
     const handle = new TaskHandle(task, {
       connection,
       questions: { answerAll: (asked) => this.#answers(asked) },
@@ -245,8 +245,8 @@ export class RelayedCall {
     }
   }
 
-  #optionsOf({ caller, client, meta, voice, cancellation }: Call): SendOptions {
-    const options: { -readonly [Name in keyof SendOptions]: SendOptions[Name] } = { cancellation, caller };
+  #optionsOf({ caller, client, meta, voice, cancellation }: Call): Writable<SendOptions> {
+    const options: Writable<SendOptions> = { cancellation, caller, withinMs: undefined };
     const { report, logLevel } = voice;
     const passed = relayedMeta(meta);
     if (report) options.onProgress = report;
@@ -264,6 +264,8 @@ export class RelayedCall {
     return options;
   }
 }
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
 /** A call that ended, or what its next request brings along. */
 type Next = Result | { readonly extra: JsonObject };
