@@ -181,8 +181,7 @@ export class Catalog {
     this.era = client.server.era;
     client.refresh();
     const { resources, prompts } = client;
-    // A server may offer resources, prompts or skills alone.
-    const tools = 'tools' in client.server.capabilities ? await client.list() : [];
+    const tools = mayOfferTools(client) ? await client.list() : [];
     const [listedPrompts, listed, templates] = await Promise.all([
       prompts ? this.#orNone('prompts', prompts.list(localCaller)) : NOTHING.prompts,
       resources ? this.#orNone('resources', resources.list(localCaller)) : NOTHING.resources,
@@ -318,4 +317,9 @@ function keepSame<T>(
   });
   const isSame = kept.length === before.length && kept.every((item, index) => item === before[index]);
   return isSame ? before : Object.freeze(kept);
+}
+
+// A server may offer resources, prompts or skills alone; one that was not asked has not said anything.
+function mayOfferTools({ server: { capabilities } }: Client): boolean {
+  return 'tools' in capabilities || Object.keys(capabilities).length === 0;
 }
