@@ -1,5 +1,5 @@
 import { isObject } from '../base/json.ts';
-import { skillLimits, SKILL_NAME } from '../core/resources/skill.ts';
+import { isSkillName, skillLimits } from '../core/resources/skill.ts';
 import { aboutFile, type Complaint } from '../config/complaint.ts';
 import { parseFrontMatter } from '../config/front-matter.ts';
 import { YamlText, type About, type Path } from '../config/yaml-text.ts';
@@ -44,7 +44,7 @@ interface Finding extends About {
 function findings(value: Readonly<Record<string, unknown>>, folder: string): readonly Finding[] {
   const { name, description, metadata } = value;
   const found: Finding[] = [];
-  if (typeof name !== 'string' || !SKILL_NAME.test(name))
+  if (!isSkillName(name))
     found.push({
       path: ['name'],
       message: name === undefined ? 'is missing' : 'cannot be the name of a skill',

@@ -69,7 +69,7 @@ export function skillFlaw(uri: string, frontmatter: Readonly<Record<string, unkn
   const { name, description } = frontmatter;
   if (!uri.endsWith(`/${MAIN_FILE}`) || flawedAddress(uri))
     return `its address is not that of a ${MAIN_FILE}`;
-  if (typeof name !== 'string' || !SKILL_NAME.test(name)) return 'its name is not one of a skill';
+  if (!isSkillName(name)) return 'its name is not one of a skill';
   if (uri.split('/').at(-2) !== name) return 'its name is not that of its folder';
   if (typeof description !== 'string' || description.trim() === '') return 'it has no description';
   return undefined;
@@ -83,8 +83,10 @@ export function isFileBelow(root: string, uri: string): boolean {
 /** The file every skill has. */
 export const MAIN_FILE = 'SKILL.md';
 
-/** What a skill may be called: 1 to 64 small letters and digits, with single hyphens between them. */
-export const SKILL_NAME = /^(?=.{1,64}$)[a-z0-9]+(?:-[a-z0-9]+)*$/;
+/** Whether a skill may be called so: 1 to 64 small letters and digits, with single hyphens between them. */
+export function isSkillName(name: unknown): name is string {
+  return typeof name === 'string' && /^[a-z0-9-]{1,64}$/.test(name) && !/^-|--|-$/.test(name);
+}
 
 /** The answer for a skill that does not exist, and equally for one the caller may not see. */
 export function skillNotFound(uri: string): ToolcribError {
