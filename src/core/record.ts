@@ -45,7 +45,7 @@ export class CallRecord {
   /** Who agreed to the call, or how that was told; set by `approve`. */
   approval: string | undefined;
   /** The approval to be used up, with the intent, before the tool runs; set by `approve`. */
-  grant: string | undefined;
+  approvalToUse: string | undefined;
   /** Set by `approve` when the answer says, as a result, that the tool was not run: the code that goes on record. */
   refusal: 'approval_required' | undefined;
 

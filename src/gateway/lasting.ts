@@ -16,7 +16,7 @@ import { RunsUnderWay } from './agents/runs-under-way.ts';
 import { TokenAllowance } from './agents/token-allowance.ts';
 import type { Upstreams } from './upstreams/upstreams.ts';
 
-/** State that survives a reload: counts, limits and cached results. */
+/** State that survives a reload: counts, limits, grants and cached results. */
 export interface Lasting extends OpenedStore {
   readonly clock: Clock;
   readonly log: Log;
@@ -38,6 +38,7 @@ export interface Lasting extends OpenedStore {
   readonly pins: PinBook;
   /** What callers have used of agents. */
   readonly allowance: TokenAllowance;
+  /** The calls that agents are answering. */
   readonly runs: RunsUnderWay;
 }
 

@@ -6,8 +6,8 @@ import { MergedLists } from './merged-lists.ts';
 import type { Readings } from './merge-readings.ts';
 import { placeOf, type Placing } from './placing.ts';
 
-/** Where a skill comes from, in its `_meta`: the label of its server, and its address there. */
-export const SKILL_ORIGIN = 'dev.toolcrib/origin';
+// Where a skill comes from, in its `_meta`: the label of its server, and its address there.
+const SKILL_ORIGIN = 'dev.toolcrib/origin';
 
 /** The skills of all sources: the label of its source is the first part of the path of each file. */
 export function mergeSkills({ parts, addresses }: Readings, place: Placing): SkillFace {

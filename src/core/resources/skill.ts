@@ -6,8 +6,8 @@ import type { Resource } from './resource.ts';
 /** The extension by which servers offer skills. */
 export const SKILLS_EXTENSION = 'io.modelcontextprotocol/skills';
 
-/** What is in a directory that is itself one. */
-export const DIRECTORY_TYPE = 'inode/directory';
+// How a folder inside a folder is listed.
+const DIRECTORY_TYPE = 'inode/directory';
 
 /** The most a skill may have: files, bytes of all of them, and bytes of its front matter. */
 export const skillLimits = { files: 512, bytes: 16_777_216, frontMatterBytes: 65_536 };

@@ -13,7 +13,7 @@ import type { Result } from '../../core/result.ts';
 import type { Next, Stage } from '../../core/stage.ts';
 import type { Tool } from '../../core/tool.ts';
 import { AskedOperator, type OperatorParts } from './asked-operator.ts';
-import type { Asker } from './consent.ts';
+import type { Approver } from './consent.ts';
 import { runEdited, usualChecks } from './edited-call.ts';
 import { PersonAtHand, type PersonParts } from './person-at-hand.ts';
 import { safetyModes, whichCalls } from './which-calls.ts';
@@ -68,13 +68,13 @@ export interface ApproveParts extends PersonParts, Partial<OperatorParts> {
 export function approve(options: z.input<typeof approveOptions> = {}, parts: ApproveParts = {}): Stage {
   const settings = approveOptions.parse(options, { jitless: true });
   const verdictOn = whichCalls(settings);
-  const asker = askerFor(settings, parts);
+  const approver = approverFor(settings, parts);
   const { checks = usualChecks } = parts;
   const hasRules = [settings.when, settings.tools, settings.safety].some(({ length }) => length > 0);
   return {
     name: 'approve',
     // A person is asked apart from the call, so nothing changes for callers.
-    ...(!asker &&
+    ...(!approver &&
       hasRules && {
         viewOf: sameForAll,
         expose: (tool: Tool) =>
@@ -84,15 +84,18 @@ export function approve(options: z.input<typeof approveOptions> = {}, parts: App
       const verdict = verdictOn(tool);
       if (verdict === 'refuse') return (call) => (isAgreedTo(call.record) ? next(call) : refuse(tool));
       const isAsked = verdict === 'ask';
-      const agreed = asker && isAsked ? withConsent(next, asker, checks) : next;
-      return askerOf(tool) || (!asker && isAsked) ? withConfirmation(tool, agreed) : agreed;
+      const agreed = approver && isAsked ? withConsent(next, approver, checks) : next;
+      return askerOf(tool) || (!approver && isAsked) ? withConfirmation(tool, agreed) : agreed;
     },
   };
 }
 
 type Settings = z.output<typeof approveOptions>;
 
-function askerFor({ mode, expireMinutes, waitSeconds }: Settings, parts: ApproveParts): Asker | undefined {
+function approverFor(
+  { mode, expireMinutes, waitSeconds }: Settings,
+  parts: ApproveParts,
+): Approver | undefined {
   switch (mode) {
     case 'argument':
       return undefined;
@@ -122,21 +125,26 @@ function withConfirmation(tool: Tool, next: Next): Next {
   };
 }
 
-function withConsent(next: Next, asker: Asker, checks: readonly Stage[]): Next {
+function withConsent(next: Next, approver: Approver, checks: readonly Stage[]): Next {
   return async (call) => {
     const { record } = call;
     // A call that a person agreed to further out is not asked about again.
     if (isAgreedTo(record)) return next(call);
     requireNoAnswersAhead(call);
-    const consent = await asker.ask(call);
+    const consent = await approver.ask(call);
     // Recorded for a no as well, so that the record shows which decision it is about.
     record.approval = consent.by;
     if ('refusal' in consent) throw consent.refusal;
-    record.grant = consent.uses;
+    record.approvalToUse = consent.uses;
     if (consent.edited) return runEdited(call, { arguments: consent.edited, checks, next });
     const result = await next(call);
-    if (result.kind === 'needs_input') asker.goesOn?.(call, consent.by);
-    if (record.grant === undefined || record.hasIntent || result.kind === 'needs_input' || record.refusal)
+    if (result.kind === 'needs_input') approver.goesOn?.(call, consent.by);
+    if (
+      record.approvalToUse === undefined ||
+      record.hasIntent ||
+      result.kind === 'needs_input' ||
+      record.refusal
+    )
       return result;
     throw new ToolcribError(
       'invalid_setup',

@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '../../base/clock.ts';
 import { ownerOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { governedName, isDeclaredReadOnly, type Tool } from '../../core/tool.ts';
-import type { Asker, Consent } from './consent.ts';
+import type { Approver, Consent } from './consent.ts';
 import { exactArguments, fingerprintOf } from './subject.ts';
 
 /** What reaching an operator needs. */
@@ -19,7 +19,7 @@ export interface OperatorParts {
 const MAX_ARGUMENTS = 20_000;
 
 /** Lets a call run once an operator, outside any tool, has approved exactly this call; an approval is for one call. */
-export class AskedOperator implements Asker {
+export class AskedOperator implements Approver {
   readonly #approvals: Approvals;
   readonly #clock: Clock;
   readonly #onAsked: OperatorParts['onAsked'];

@@ -15,7 +15,7 @@ export interface Yes {
 }
 
 /** A way to reach a person who may agree to calls. */
-export interface Asker {
+export interface Approver {
   /** Asks about a call, or finds what was said about it. It throws where nobody has said anything. */
   ask(call: ToolCall): Promise<Consent>;
   /** Told that a call it agreed to ended with questions to its client: it goes on in a further one. */

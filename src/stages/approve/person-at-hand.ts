@@ -6,7 +6,7 @@ import { ownerOf, type Caller } from '../../core/caller.ts';
 import type { Tool } from '../../core/tool.ts';
 import { AskedPerson } from './asked-person.ts';
 import { BegunCalls } from './begun-calls.ts';
-import type { Asker, Consent } from './consent.ts';
+import type { Approver, Consent } from './consent.ts';
 import type { OnToolCall } from './decision.ts';
 import { Grants } from './grants.ts';
 
@@ -23,7 +23,7 @@ export interface PersonParts {
 const PERSON = 'person';
 
 /** Asks a person while the call waits, who may also change the call or say yes for a while. */
-export class PersonAtHand implements Asker {
+export class PersonAtHand implements Approver {
   readonly #person: AskedPerson | undefined;
   readonly #grants: Grants;
   readonly #begun: BegunCalls;

@@ -37,7 +37,7 @@ export function commit(parts: CommitParts): Stage {
       return async (call) => {
         const { record, caller, cancellation } = call;
         const entry = { chain: chainOf(caller), body: rows.intent(call, record.witness?.look()) };
-        const answer = await journal.commit(entry, record.reservation, record.grant);
+        const answer = await journal.commit(entry, record.reservation, record.approvalToUse);
         if (answer !== 'committed') throw refusals[answer]();
         record.noteIntent();
         // The call was cancelled while the intent was written.
