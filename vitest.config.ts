@@ -24,7 +24,7 @@ export default defineConfig({
         plugins: [builtChildren()],
         test: {
           name: 'quick',
-          // Tests leave nothing behind, so that files can share a process: loading everything anew took half of the time.
+          // Tests leave nothing behind, so files can share a process: loading all of it anew would double the time.
           isolate: false,
           // Files wait for processes, disks and clocks for a quarter of their time, which a third one can use.
           maxWorkers: 3,
