@@ -132,3 +132,20 @@ function wordsOf(schema: JsonSchema, given: unknown): unknown {
   if (!('issues' in outcome)) return outcome;
   return outcome.issues.map((issue: Issue) => describeIssues([issue])).toSorted();
 }
+
+test('what is wrong deep inside branches is found without trying each of them twice on every level', () => {
+  const schema: JsonSchema = {
+    $ref: '#/$defs/node',
+    $defs: {
+      node: {
+        anyOf: [{ type: 'string' }, { type: 'object', properties: { next: { $ref: '#/$defs/node' } } }],
+      },
+      unused: { description: 'x'.repeat(10_000) },
+    },
+  };
+  let nested: unknown = 1;
+  // Were work doubled on every level, this would not end.
+  for (let level = 0; level < 50; level++) nested = { next: nested };
+  const { issues } = validatorOf(schema)(nested);
+  expect(describeIssues(issues ?? [])).toContain('next.next');
+});
