@@ -213,6 +213,28 @@ test('each caller has tokens for an hour, and those of one are no business of an
   expect(crib.rowsOf('ask_support').map(({ outcome }) => outcome)).toContain('rate_limited');
 });
 
+test('whoever leaves before the answer has used the tokens of the question all the same', async () => {
+  const { model, endpoint } = await startModel(() => undefined);
+  const crib = await openCrib({
+    config: { agents: { support: { model, serve: { tokensPerHour: 100 } } } },
+  });
+  const client = await open(crib.url, { headers: { authorization: `Bearer ${crib.keys.ada}` } });
+  const stop = new AbortController();
+  const question = 'word '.repeat(500);
+  const ended = client.callTool('ask_support', { question }, { signal: stop.signal }).then(
+    () => 'answered',
+    () => 'stopped',
+  );
+  await expect.poll(() => endpoint.seen.length).toBe(1);
+  stop.abort();
+  expect(await ended).toBe('stopped');
+  await expect
+    .poll(() => crib.rowsOf('ask_support').some(({ outcome }) => outcome === 'cancelled'))
+    .toBe(true);
+  await expect.poll(() => endpoint.gone.count).toBe(1);
+  expect(await client.callTool('ask_support', { question: 'x' }).text()).toContain('You have used up');
+});
+
 test('agents that ask each other share a budget, and go in no circle', async () => {
   const { model, asked } = await startModel(({ results, tools }) =>
     results.length === 0 && tools.length > 0 ? { tool: tools[0]!, args: { question: 'more' } } : 'enough',

@@ -142,8 +142,13 @@ test('cancelling stops the request to the model', async () => {
     prompt: 'Go.',
     signal: stop.signal,
   });
-  expect(await within(2_000, 'the end', run)).toMatchObject({ ending: { kind: 'cancelled' }, text: 'Well,' });
+  const { ending, text, usage } = await within(2_000, 'the end', run);
+  expect({ ending, text }).toEqual({ ending: { kind: 'cancelled' }, text: 'Well,' });
   expect(wasTold).toBe(true);
+  // The model was asked and has spoken, whether anybody waited for its end or not.
+  expect(usage.inputTokens).toBeGreaterThan(0);
+  expect(usage.outputTokens).toBeGreaterThan(0);
+  expect(usage.isEstimated).toBe(true);
 });
 
 test('cancelling stops every call under way, and leaves a conversation that can go on', async () => {

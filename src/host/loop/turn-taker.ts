@@ -2,7 +2,7 @@ import { knownError, ToolcribError } from '../../base/errors.ts';
 import type { AvailableTool } from '../agent.ts';
 import { hostNote } from '../models/content-parts.ts';
 import { estimateTokens } from '../models/estimate-tokens.ts';
-import type { Message, ModelRequest } from '../models/model.ts';
+import type { Message, ModelRequest, Usage } from '../models/model.ts';
 import type { ToolBlockView } from '../models/tool-block.ts';
 import { messagesTokens, type Budget } from './budget.ts';
 import { fitMessages } from './message-window.ts';
@@ -24,6 +24,7 @@ export interface TurnTakerParts {
 
 const WINDOW_TOKENS = 128_000;
 const LEAST_ROOM = 1_000;
+const UNTOLD: Usage = { inputTokens: undefined, outputTokens: undefined, cachedTokens: undefined };
 
 /** Asks the model for one turn after the other, with the tools as they are and the messages as they fit. */
 export class TurnTaker {
@@ -80,10 +81,12 @@ export class TurnTaker {
 
   async #ask(request: ModelRequest, view: ToolBlockView): Promise<TurnEnd> {
     const { options, clock } = this.#parts.frame;
+    const { signal } = this.#parts;
+    const isSent = !signal.aborted;
     let said = '';
     const turn = {
       clock,
-      signal: this.#parts.signal,
+      signal,
       onEvent: (event: { type: 'text'; text: string } | { type: 'waiting'; ms: number; reason: string }) => {
         if (event.type === 'text') said += event.text;
         this.#parts.emit(event);
@@ -92,13 +95,18 @@ export class TurnTaker {
     try {
       return await takeTurn(options.model, request, turn);
     } catch (error) {
-      // What was heard before the stop stays a part of the conversation.
-      if (this.#parts.signal.aborted && said !== '')
-        this.#parts.push({ role: 'assistant', text: said, toolCalls: [] });
+      if (signal.aborted && isSent) this.#leaveOff(request, said);
       if (!isTooLong(error) || !this.#makeRoom(view, messagesTokens(this.#parts.frame.messages) / 2))
         throw error;
       return takeTurn(options.model, this.#request(view), turn);
     }
+  }
+
+  // What was heard before the stop stays a part of the conversation; an endpoint counts it, and what it was asked.
+  #leaveOff(request: ModelRequest, text: string): void {
+    const message = { role: 'assistant', text, toolCalls: [] } as const;
+    this.#parts.budget.spend(this.#parts.frame.options.model.name, request, { message, usage: UNTOLD });
+    if (text !== '') this.#parts.push(message);
   }
 
   #request(view: ToolBlockView): ModelRequest {
