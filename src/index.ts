@@ -135,7 +135,7 @@ export type { CallResult, DataOptions, PendingCall } from './client/calls/call-r
 export type { ClientOptions, HttpOptions, Limits, RequestOptions, Timeouts } from './client/options.ts';
 export type { FormAsked, PageAsked, QuestionContext, QuestionHandlers } from './client/question-handlers.ts';
 export type { ClientEvents } from './client/peer.ts';
-export type { ServerFacts } from './client/opening.ts';
+export type { ServerFacts } from './client/opening/open.ts';
 export type { ConnectionState } from './client/state.ts';
 export type { TaskHandle, TaskState } from './client/calls/task-handle.ts';
 export { filterByAudience, resolveLinks, trimByPriority } from './client/calls/blocks.ts';

@@ -7,7 +7,7 @@ export type {
   SafetyMode,
 } from './stages/approve/decision.ts';
 export { Grants, type Grant, type GrantRequest } from './stages/approve/grants.ts';
-export type { Subject } from './stages/approve/subject.ts';
+export type { Subject } from './stages/fingerprint.ts';
 export type { Approval, ApprovalDecision, ApprovalRequest, Approvals } from './core/memory/approval.ts';
 export { audit, auditOptions, type AuditParts, type AuditStage } from './stages/record/audit.ts';
 export { createAccess, type Access, type AccessParts } from './stages/access/authorize.ts';

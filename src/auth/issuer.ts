@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import { parseJson } from '../base/parse-json.ts';
-import type { Complaints } from './complaints.ts';
+import type { Complaints } from './problem-log.ts';
 import { keyReader } from './discover-keys.ts';
 import type { FetchDocument } from './fetch-document.ts';
 import { readClaims, type ClaimNames, type ClaimPath, type Claims } from './jwt-claims.ts';

@@ -4,7 +4,7 @@ import { systemClock, type Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
 import type { Identities, TenantRecord } from '../core/memory/identities.ts';
 import { andThen, orElse, type Awaitable } from '../base/awaitable.ts';
-import { Complaints, type SignInLog } from './complaints.ts';
+import { Complaints, type SignInLog } from './problem-log.ts';
 import { fetchDocument, type FetchDocument } from './fetch-document.ts';
 import { Issuer, type IssuerOptions, type IssuerParts, type RefusedToken, type Verified } from './issuer.ts';
 import { Lookup } from './lookup.ts';

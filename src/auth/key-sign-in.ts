@@ -7,7 +7,7 @@ import { ToolcribError } from '../base/errors.ts';
 import type { Identities, KeyRecord, TenantRecord } from '../core/memory/identities.ts';
 import { andThen, orElse, type Awaitable } from '../base/awaitable.ts';
 import { hashKey, isWellFormedKey, KEY_LENGTH } from './api-key.ts';
-import { Complaints, type SignInLog } from './complaints.ts';
+import { Complaints, type SignInLog } from './problem-log.ts';
 import { Lookup, type Entry } from './lookup.ts';
 import { combine, Departures, type ConnectionMemo, type CredentialSignIn, type IsGone } from './sign-in.ts';
 

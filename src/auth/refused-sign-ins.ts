@@ -1,6 +1,6 @@
 import type { Awaitable } from '../base/awaitable.ts';
 import type { Clock } from '../base/clock.ts';
-import type { SignInLog } from './complaints.ts';
+import type { SignInLog } from './problem-log.ts';
 
 /** What a refused request brought; each kind is limited by itself, so that a flood of one does not hide another. */
 export type Brought = 'nothing' | 'something unusable' | 'key' | 'token';

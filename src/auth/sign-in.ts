@@ -2,7 +2,7 @@ import type { Caller, Tenant } from '../core/caller.ts';
 import { andThen, type Awaitable } from '../base/awaitable.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { KEY_PREFIX } from './api-key.ts';
-import type { SignInLog } from './complaints.ts';
+import type { SignInLog } from './problem-log.ts';
 import { RefusedSignIns, type Brought } from './refused-sign-ins.ts';
 
 /** The part of a request that signing in may read. */

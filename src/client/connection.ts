@@ -8,9 +8,9 @@ import { decodeMessages, type Answer, type Incoming, type Notice } from '../prot
 import { subjectOf } from '../protocol/wire/headers.ts';
 import { encodeNotification, type JsonObject } from '../protocol/wire/json-rpc.ts';
 import { Cancelled, RemoteError, ToolTimeout } from './errors.ts';
-import { Exchange, type ExchangeKeeper, type Received } from './exchange.ts';
+import { Exchange, type ExchangeKeeper, type Received } from './pending-request.ts';
 import type { Limits, RequestOptions, Timeouts } from './options.ts';
-import { Pending } from './pending.ts';
+import { Pending } from './pending-requests.ts';
 import { writeRequest } from './request-text.ts';
 import type { ServerQuestions } from './server-questions.ts';
 import type { Dialect, Receiver, Transport } from './transport.ts';

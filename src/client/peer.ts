@@ -11,7 +11,7 @@ import { metaKeys } from '../protocol/wire/meta.ts';
 import { Connection, type SendOptions } from './connection.ts';
 import type { SignInNeeded } from './errors.ts';
 import { Listeners } from './listeners.ts';
-import { handshake, open, type OpeningParts, type ServerFacts } from './opening.ts';
+import { handshake, open, type OpeningParts, type ServerFacts } from './opening/open.ts';
 import { defaultLimits, defaultTimeouts, type ClientOptions, type Limits, type Timeouts } from './options.ts';
 import { capabilitiesOf } from './question-handlers.ts';
 import { ServerQuestions } from './server-questions.ts';

@@ -1,7 +1,7 @@
 import { accident, knownError, rowOf, ToolcribError } from '../base/errors.ts';
 import type { ServerRequest } from '../protocol/decode/message.ts';
 import { encodeError, type JsonObject } from '../protocol/wire/json-rpc.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './pending-request.ts';
 import { answerQuestion, type QuestionHandlers } from './question-handlers.ts';
 
 /** What questions are answered with. */

@@ -12,7 +12,7 @@ import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import { checkValue } from './calls/known-tools.ts';
 import type { Client } from './client.ts';
 import type { Relay } from './relay/relay.ts';
-import type { RelayOptions } from './relay/relayed-call.ts';
+import type { RelayOptions } from './relay/call.ts';
 
 const SHOWN = ['name', 'title', 'description', 'icons', '_meta'];
 const RESOURCE = [...SHOWN, 'mimeType', 'annotations', 'uri', 'size'];

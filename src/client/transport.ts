@@ -1,4 +1,4 @@
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './pending-request.ts';
 
 /** What the two sides agreed on. */
 export interface Dialect {

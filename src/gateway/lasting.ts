@@ -3,7 +3,7 @@ import { Deadlines } from '../base/deadlines.ts';
 import type { Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
 import type { Secrets } from '../observe/secrets.ts';
-import { Accounts } from '../stages/limits/accounts.ts';
+import { Accounts } from '../stages/limits/call-counts.ts';
 import { Grants } from '../stages/approve/grants.ts';
 import { Breakers } from '../stages/limits/breakers.ts';
 import { Buckets } from '../stages/limits/buckets.ts';

@@ -4,7 +4,7 @@ import { aboutFile, type Complaint } from '../config/complaint.ts';
 import type { Resource } from '../core/resources/resource.ts';
 import { MAIN_FILE, skillLimits, type ServedSkill } from '../core/resources/skill.ts';
 import { checkMainFile, textOf } from './check-main-file.ts';
-import { readTreeFile, reasonOf, treeOf, type TreeFile } from './skill-tree.ts';
+import { readTreeFile, reasonOf, treeOf, type TreeFile } from './tree.ts';
 
 /** What was found in a folder of skills. */
 export interface SkillsReading {

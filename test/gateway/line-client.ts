@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import type { ClientOptions, Server } from '../../src/index.ts';
 import { Client } from '../../src/client/client.ts';
-import type { Exchange } from '../../src/client/exchange.ts';
+import type { Exchange } from '../../src/client/pending-request.ts';
 import type { TransportNeeds } from '../../src/client/peer.ts';
 import type { Transport } from '../../src/client/transport.ts';
 import { LineReader } from '../../src/protocol/wire/line-reader.ts';

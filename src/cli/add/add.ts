@@ -10,7 +10,7 @@ import { firstLine } from '../client/readable.ts';
 import { networkOf, openTarget } from '../client/target.ts';
 import { reportFailure } from '../client/with-client.ts';
 import { concealInComplaints } from '../complain.ts';
-import { RELAYABLE } from '../../client/relay/relayed-capabilities.ts';
+import { RELAYABLE } from '../../client/relay/capabilities.ts';
 import { readEntry } from '../../config/foreign-entry.ts';
 import { readWrittenServers, serverFiles } from '../servers/files.ts';
 import { formatTable, printable } from '../table.ts';

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
 import { ask } from '../client/ask.ts';
 import { readOrComplain } from '../complain.ts';
-import { readLedger } from '../link/ledger.ts';
+import { readLedger } from '../link/links.ts';
 import { readWrittenServers, serverFiles } from '../servers/files.ts';
 import { printable } from '../table.ts';
 import { checkProposal, describeProposal, readConfigFile, writeServers } from './config-file.ts';

@@ -10,7 +10,7 @@ import { printable } from '../table.ts';
 import type { ClientEntry } from '../connect/client-shapes.ts';
 import { entryFor, type Way } from './clients.ts';
 import { findEntry, putEntry, takeEntry, type EntryIn } from './edit.ts';
-import { backUp, noteLink, readLedger, type Linked } from './ledger.ts';
+import { backUp, noteLink, readLedger, type Linked } from './links.ts';
 import { readUserFile, removeUserFile, writeUserFile, type UserFile } from './user-file.ts';
 
 /** Options of `toolcrib link`. */

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { readStates, type StatesReport } from '../../gateway/upstreams/states-file.ts';
-import type { UpstreamState } from '../../gateway/upstreams/upstream-state.ts';
+import type { UpstreamState } from '../../gateway/upstreams/state.ts';
 import { findPlaces, loadDeployment, type DeploymentFlags } from '../deployment.ts';
 import { packageVersion } from '../package-version.ts';
 import { standardOutput } from '../output.ts';

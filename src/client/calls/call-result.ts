@@ -5,7 +5,7 @@ import type { ContentBlock, ImageBlock } from '../../core/content.ts';
 import { rawResultOf } from '../../protocol/decode/message.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { ToolExecutionFailed } from '../errors.ts';
-import type { Received } from '../exchange.ts';
+import type { Received } from '../pending-request.ts';
 
 /** How a result's data is read. */
 export interface DataOptions {

@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
-import type { Received } from '../exchange.ts';
+import type { Received } from '../pending-request.ts';
 import type { ServerQuestions } from '../server-questions.ts';
 
 /** What a server wants answered before it goes on; members of a question are kept as they came. */

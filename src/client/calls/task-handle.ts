@@ -6,7 +6,7 @@ import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { CallResult } from './call-result.ts';
 import type { Connection, SendOptions } from '../connection.ts';
 import { RemoteError } from '../errors.ts';
-import type { Received } from '../exchange.ts';
+import type { Received } from '../pending-request.ts';
 import { pause, type Asked } from './rounds.ts';
 import type { ServerQuestions } from '../server-questions.ts';
 

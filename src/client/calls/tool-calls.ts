@@ -9,7 +9,7 @@ import { argumentHeaders } from './argument-headers.ts';
 import { CallResult } from './call-result.ts';
 import type { Connection, SendOptions } from '../connection.ts';
 import { RemoteError, toToolError } from '../errors.ts';
-import type { Received } from '../exchange.ts';
+import type { Received } from '../pending-request.ts';
 import { checkArguments, resultProblem } from './known-tools.ts';
 import type { RequestOptions, Timeouts } from '../options.ts';
 import type { PagedList } from '../paged-list.ts';

@@ -3,7 +3,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
 import { encodeHeader } from '../../protocol/encode/header-value.ts';
 import { HttpFailure, SignInNeeded } from '../errors.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Exchange } from '../pending-request.ts';
 import type { HttpOptions } from '../options.ts';
 import type { TransportNeeds } from '../peer.ts';
 import type { Dialect, Transport } from '../transport.ts';

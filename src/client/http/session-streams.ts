@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Exchange } from '../pending-request.ts';
 import type { Receiver } from '../transport.ts';
 import { Reply, type ReplySink } from './reply.ts';
 

@@ -1,7 +1,7 @@
 import type { Pool } from 'undici';
 import { ToolcribError } from '../../base/errors.ts';
 import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Exchange } from '../pending-request.ts';
 import type { Transport } from '../transport.ts';
 import { Credentials } from './credentials.ts';
 import { describeFailure, describeStatus } from './failure.ts';

@@ -2,7 +2,7 @@ import type { Call } from '../../core/call.ts';
 import type { Result } from '../../core/result.ts';
 import type { ToolCalls } from '../calls/tool-calls.ts';
 import type { Peer } from '../peer.ts';
-import { RelayedCall, type RelayOptions } from './relayed-call.ts';
+import { RelayedCall, type RelayOptions } from './call.ts';
 
 /** Passes calls of a source on to a server, so that nothing of them or of their answers is lost. */
 export class Relay {

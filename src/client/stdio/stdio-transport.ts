@@ -3,7 +3,7 @@ import { startChild, type Child, type ChildPlan } from '../../net/processes/chil
 import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
 import { LineReader } from '../../protocol/wire/line-reader.ts';
 import { ProgramEnded } from '../errors.ts';
-import type { Exchange } from '../exchange.ts';
+import type { Exchange } from '../pending-request.ts';
 import type { TransportNeeds } from '../peer.ts';
 import type { Transport } from '../transport.ts';
 

@@ -17,7 +17,7 @@ import type { Tool } from '../../core/tool.ts';
 import { checkSchema } from '../../schema/check.ts';
 import { requireObjectRoot } from '../../schema/schema.ts';
 import type { PooledConnection } from './pool.ts';
-import { readUpstreamSkills } from './upstream-skills.ts';
+import { readUpstreamSkills } from './skills.ts';
 
 /** What an upstream lists, as it lists it. */
 export interface UpstreamLists {

@@ -7,7 +7,7 @@ import { isFileBelow, skillRoot, type ServedSkill } from '../../core/resources/s
 import type { Result } from '../../core/result.ts';
 import type { UpstreamLists } from './catalog.ts';
 import type { Upstream } from './upstream.ts';
-import { requireListedBytes, unlistedFile } from './upstream-skills.ts';
+import { requireListedBytes, unlistedFile } from './skills.ts';
 
 /** What the operator lets through of the skills of an upstream. */
 export interface PresentedSkills {

@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import type { Clock } from '../../base/clock.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { isRunning } from '../../store/journal/holder.ts';
-import type { UpstreamState } from './upstream-state.ts';
+import type { UpstreamState } from './state.ts';
 
 /** How the upstreams of one running gateway stood at some moment. */
 export interface StatesReport {

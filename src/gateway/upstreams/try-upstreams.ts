@@ -5,7 +5,7 @@ import { governedName } from '../../core/tool.ts';
 import { Metrics } from '../../observe/metrics.ts';
 import { Secrets } from '../../observe/secrets.ts';
 import type { LoadedConfig } from '../settings/load-config.ts';
-import type { UpstreamState } from './upstream-state.ts';
+import type { UpstreamState } from './state.ts';
 import { Upstreams } from './upstreams.ts';
 
 /** How long each upstream may take to be connected and listed, and the version that is told to it. */

@@ -1,9 +1,5 @@
 import type { Client } from '../../client/client.ts';
-import {
-  knownCapabilities,
-  RELAYABLE,
-  relayedCapabilities,
-} from '../../client/relay/relayed-capabilities.ts';
+import { knownCapabilities, RELAYABLE, relayedCapabilities } from '../../client/relay/capabilities.ts';
 import { nothing, type Awaitable } from '../../base/awaitable.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -22,12 +18,12 @@ import type { UpstreamSettings } from '../settings/upstreams.ts';
 import { createAccounts, type Account, type Accounts } from './accounts.ts';
 import { Catalog } from './catalog.ts';
 import { Followed } from './followed.ts';
-import { Gate, Place } from './gate.ts';
+import { Gate, Place } from './call-places.ts';
 import type { Opened, Pool, PooledConnection } from './pool.ts';
-import { upstreamFailure } from './upstream-failure.ts';
-import { UpstreamLog } from './upstream-log.ts';
-import { upstreamMeter, type UpstreamMeter } from './upstream-metrics.ts';
-import { reasonOf, upstreamState, type UpstreamState } from './upstream-state.ts';
+import { upstreamFailure } from './failure.ts';
+import { UpstreamLog } from './log.ts';
+import { upstreamMeter, type UpstreamMeter } from './metrics.ts';
+import { reasonOf, upstreamState, type UpstreamState } from './state.ts';
 
 /** What an upstream is made with. */
 export interface UpstreamParts {

@@ -12,10 +12,10 @@ import type { Config } from '../settings/config.ts';
 import type { UpstreamSettings } from '../settings/upstreams.ts';
 import { secretsOf, tenantsWithAccounts } from './accounts.ts';
 import { Pool } from './pool.ts';
-import { upstreamSource } from './upstream-source.ts';
+import { upstreamSource } from './source.ts';
 import { StatesFile } from './states-file.ts';
-import { showUpstreams } from './upstream-metrics.ts';
-import { nothingKnown, type UpstreamState } from './upstream-state.ts';
+import { showUpstreams } from './metrics.ts';
+import { nothingKnown, type UpstreamState } from './state.ts';
 import { Upstream } from './upstream.ts';
 
 // A server may say as much as it likes.

@@ -11,7 +11,7 @@ import { Run } from './run.ts';
 import type { AskingRun, RunFrame } from './run-frame.ts';
 import type { AgentRun, RunSink } from './run-events.ts';
 import type { AskOptions, ConversationOptions, RunnableAgent } from './run-options.ts';
-import { SkillShelf } from './skill-shelf.ts';
+import { SkillShelf } from './agent-skills.ts';
 
 const MAX_DEPTH = 4;
 

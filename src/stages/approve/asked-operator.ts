@@ -5,7 +5,7 @@ import { ownerOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { governedName, isDeclaredReadOnly, type Tool } from '../../core/tool.ts';
 import type { Approver, Consent } from './consent.ts';
-import { exactArguments, fingerprintOf } from './subject.ts';
+import { exactArguments, fingerprintOf } from '../fingerprint.ts';
 
 /** What reaching an operator needs. */
 export interface OperatorParts {

@@ -5,7 +5,7 @@ import type { ToolCall } from '../../core/call.ts';
 import { ownerOf } from '../../core/caller.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Decision, DecisionRequest, OnToolCall } from './decision.ts';
-import { exactArguments, fingerprintOf } from './subject.ts';
+import { exactArguments, fingerprintOf } from '../fingerprint.ts';
 
 /** What a person said, in one form. */
 export type Answer =

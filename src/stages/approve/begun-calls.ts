@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { ToolCall } from '../../core/call.ts';
 import { ownerOf } from '../../core/caller.ts';
 import { MAX_ROUNDS } from '../../core/memory/approval.ts';
-import { fingerprintOf } from './subject.ts';
+import { fingerprintOf } from '../fingerprint.ts';
 
 interface Begun {
   readonly expiresAt: number;

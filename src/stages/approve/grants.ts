@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { definitionDigest } from '../../core/definition-digest.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { GrantScope } from './decision.ts';
-import { fingerprintOf, type Subject } from './subject.ts';
+import { fingerprintOf, type Subject } from '../fingerprint.ts';
 
 /** Something a person said yes to for a while. */
 export interface Grant {

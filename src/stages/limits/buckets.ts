@@ -1,7 +1,7 @@
 import type { Caller } from '../../core/caller.ts';
 import type { Clock } from '../../base/clock.ts';
 import { excess, type Rate } from '../../base/rate.ts';
-import { Accounts } from './accounts.ts';
+import { Accounts } from './call-counts.ts';
 
 /** The rates that apply to a call. */
 export interface Rates {

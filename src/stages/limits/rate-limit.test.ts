@@ -9,7 +9,7 @@ import type { ToolSource } from '../../core/source.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Quotas } from '../../store/store.ts';
 import { createFakeClock, createTestCall, recordingSource } from '../../testing.ts';
-import { Accounts } from './accounts.ts';
+import { Accounts } from './call-counts.ts';
 import { Buckets } from './buckets.ts';
 import { rateLimit, rateLimitOptions } from './rate-limit.ts';
 

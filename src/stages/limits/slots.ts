@@ -1,6 +1,6 @@
 import type { Caller } from '../../core/caller.ts';
 import type { Clock } from '../../base/clock.ts';
-import { Accounts, type Account, type TenantAccount } from './accounts.ts';
+import { Accounts, type Account, type TenantAccount } from './call-counts.ts';
 
 /** How many calls may be under way. */
 export interface SlotLimits {

@@ -4,7 +4,7 @@ import { maxKept } from '../../core/memory/limits.ts';
 import { endedTaskText, eventText, sessionText, taskText, type KeptText } from '../../core/memory/text.ts';
 import type { EventLog, Memory, SessionRecord, TaskRecord, TaskRecords } from '../../core/memory/memory.ts';
 import { parseJson } from '../../base/parse-json.ts';
-import { ANY_BYTES, LARGE_BYTES, type Asking } from './asking.ts';
+import { ANY_BYTES, LARGE_BYTES, type Asking } from './worker-requests.ts';
 import type { Body } from './work-queue.ts';
 
 // Every request of a session needs its record: it is cached, and read again when another process could have ended it.

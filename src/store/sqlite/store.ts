@@ -5,7 +5,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { maxKept } from '../../core/memory/limits.ts';
 import { notKept } from '../../core/memory/text.ts';
 import { processName } from '../../core/record.ts';
-import { ANY_BYTES, askOver, LARGE_BYTES, type Asking } from './asking.ts';
+import { ANY_BYTES, askOver, LARGE_BYTES, type Asking } from './worker-requests.ts';
 import { createMemory } from './memory.ts';
 import type { Operations } from './operations.ts';
 import { WorkerClient, type WorkerEvents } from './worker-client.ts';

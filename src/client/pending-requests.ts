@@ -1,4 +1,4 @@
-import type { Exchange } from './exchange.ts';
+import type { Exchange } from './pending-request.ts';
 
 /**
  * The requests under way, by id. The tables that a Map leaves behind keep finished requests from being collected,

@@ -14,7 +14,7 @@ import {
 import { rawResultOf } from '../../protocol/decode/message.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { metaKeys } from '../../protocol/wire/meta.ts';
-import type { Received } from '../exchange.ts';
+import type { Received } from '../pending-request.ts';
 
 /** What another server answered, in the terms of a source; all that is not of that connection alone is kept. */
 export function relayedResult(received: Received, kind: Call['kind']): Done | Failed {

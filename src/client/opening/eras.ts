@@ -1,4 +1,4 @@
-import type { Dialect } from './transport.ts';
+import type { Dialect } from '../transport.ts';
 
 // A server that is brought up to date still answers a handshake, so an old verdict would never be found out.
 const GOOD_FOR_MS = 3_600_000;

@@ -1,14 +1,14 @@
-import { ToolcribError } from '../base/errors.ts';
-import { isObject } from '../base/json.ts';
-import type { Implementation } from '../protocol/revisions/revision.ts';
-import { revisions } from '../protocol/revisions/revisions.ts';
-import type { JsonObject } from '../protocol/wire/json-rpc.ts';
-import { metaKeys } from '../protocol/wire/meta.ts';
-import type { Connection } from './connection.ts';
+import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import type { Implementation } from '../../protocol/revisions/revision.ts';
+import { revisions } from '../../protocol/revisions/revisions.ts';
+import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
+import { metaKeys } from '../../protocol/wire/meta.ts';
+import type { Connection } from '../connection.ts';
 import { knownEra, noteEra } from './eras.ts';
-import { HttpFailure, RemoteError } from './errors.ts';
-import type { ClientOptions } from './options.ts';
-import type { Dialect, Transport } from './transport.ts';
+import { HttpFailure, RemoteError } from '../errors.ts';
+import type { ClientOptions } from '../options.ts';
+import type { Dialect, Transport } from '../transport.ts';
 
 /** What a server says of itself; untrusted. */
 export interface ServerFacts {

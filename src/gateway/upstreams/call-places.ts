@@ -3,7 +3,7 @@ import type { Cancellation } from '../../base/cancellation.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { Overdue, within } from '../../base/within.ts';
-import type { RelayOptions } from '../../client/relay/relayed-call.ts';
+import type { RelayOptions } from '../../client/relay/call.ts';
 
 const MAX_WAITING = 1_000;
 // What waits for a person or follows a task asks little of the upstream, but not nothing.

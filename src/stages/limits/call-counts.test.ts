@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Caller } from '../../core/caller.ts';
 import { createFakeClock } from '../../testing.ts';
-import { Accounts } from './accounts.ts';
+import { Accounts } from './call-counts.ts';
 import { Buckets, type Rates } from './buckets.ts';
 import { Slots, type Claim, type SlotLimits } from './slots.ts';
 

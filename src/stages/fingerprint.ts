@@ -1,9 +1,9 @@
-import { digest } from '../../base/digest.ts';
-import { withLongIntegers, writeExact } from '../../base/exact-json.ts';
-import { givenOf, type ToolCall } from '../../core/call.ts';
-import { definitionDigest } from '../../core/definition-digest.ts';
-import { governedName } from '../../core/tool.ts';
-import { jsonDigest } from '../json-digest.ts';
+import { digest } from '../base/digest.ts';
+import { withLongIntegers, writeExact } from '../base/exact-json.ts';
+import { givenOf, type ToolCall } from '../core/call.ts';
+import { definitionDigest } from '../core/definition-digest.ts';
+import { governedName } from '../core/tool.ts';
+import { jsonDigest } from './json-digest.ts';
 
 /** What somebody is asked about: a tool and what it is given. */
 export type Subject = Pick<ToolCall, 'tool' | 'arguments' | 'longIntegers'>;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Exchange } from './exchange.ts';
-import { Pending } from './pending.ts';
+import { Exchange } from './pending-request.ts';
+import { Pending } from './pending-requests.ts';
 
 function begin(pending: Pending): Exchange {
   const outgoing = { id: pending.nextId(), method: 'ping', body: '', subject: undefined, headers: [] };

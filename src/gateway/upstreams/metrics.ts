@@ -1,5 +1,5 @@
 import { toNumberText, type Counter, type Histogram, type Metrics } from '../../observe/metrics.ts';
-import type { UpstreamState } from './upstream-state.ts';
+import type { UpstreamState } from './state.ts';
 
 /** What is counted about the calls of one upstream. */
 export interface UpstreamMeter {
