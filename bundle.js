@@ -73,7 +73,7 @@ const { output } = await build({
     // What is always loaded together is one file: opening a file takes longer than reading it.
     codeSplitting: {
       groups: [
-        { name: 'core', test: /src\/(?:base|schema|core)\// },
+        { name: 'core', test: /src\/(?:base|schema|core)\/|src\/config\/complaint\.ts/ },
         { name: 'server', test: /src\/(?:server|protocol)\// },
         // What comes before a server's own code, and what it shares with the thread of its store.
         {
@@ -88,6 +88,7 @@ const { output } = await build({
         { name: 'record', test: /src\/store\/(?:store|journal\/(?:chain|intent))\.ts/ },
         // Somebody who imports one part of the library does not load the others.
         servedGroup('tools', /node_modules\/zod\/|src\/tools\//),
+        servedGroup('yaml', /node_modules\/yaml\//),
         servedGroup('auth', /src\/auth\//),
         servedGroup('stages', /src\/(?:stages|observe)\//),
         servedGroup('gateway', /./),

@@ -26,8 +26,8 @@ export default defineConfig({
           name: 'quick',
           // Tests leave nothing behind, so files can share a process: loading all of it anew would double the time.
           isolate: false,
-          // Files wait for processes, disks and clocks for a quarter of their time, which a third one can use.
-          maxWorkers: 3,
+          // Files wait for processes, disks and clocks for nearly half of their time, which two more can use.
+          maxWorkers: 4,
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: [...NEVER, LONG],
         },

@@ -29,7 +29,7 @@ export function helpText(partNames: readonly string[]): string {
   return `npm run bench [-- options]
 
 Measures toolcrib beside a bare handler and other libraries, on 127.0.0.1 only.
-A full run takes about twenty minutes and rewrites bench/RESULTS.md.
+A full run takes well over half an hour and rewrites bench/RESULTS.md.
 
   --only <parts>  run some parts only: ${partNames.join(',')}
   --quick         three short rounds, to see that everything works

@@ -5,7 +5,7 @@ export {
   type LoadedConfig,
   type LoadOptions,
 } from './gateway/settings/load-config.ts';
-export type { Reading as ConfigReading } from './gateway/settings/load-config.ts';
+export type { ConfigReading } from './gateway/settings/load-config.ts';
 export { formatComplaint, type Complaint } from './config/complaint.ts';
 export type { Config, ConfigInput } from './gateway/settings/config.ts';
 export { openSqliteStore, type SqliteStoreOptions } from './store/sqlite/store.ts';

@@ -47,7 +47,7 @@ export { resolveModel } from './host/models/resolve-model.ts';
 export type { NamedModel, ResolvedModel, ResolveModelOptions } from './host/models/resolve-model.ts';
 export type * from './host/models/model.ts';
 
-// What models are told
+// The text for models
 export { contentParts } from './host/models/content-parts.ts';
 export type { ContentOptions, ToldContent } from './host/models/content-parts.ts';
 export { readMoreTool, Spill } from './host/models/spill.ts';

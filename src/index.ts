@@ -135,13 +135,14 @@ export type { CallResult, DataOptions, PendingCall } from './client/calls/call-r
 export type { ClientOptions, HttpOptions, Limits, RequestOptions, Timeouts } from './client/options.ts';
 export type { FormAsked, PageAsked, QuestionContext, QuestionHandlers } from './client/question-handlers.ts';
 export type { ClientEvents } from './client/peer.ts';
-export type { ServerFacts } from './client/opening/open.ts';
+export type { ServerFacts } from './client/opening/handshake.ts';
 export type { ConnectionState } from './client/state.ts';
 export type { TaskHandle, TaskState } from './client/calls/task-handle.ts';
 export { filterByAudience, resolveLinks, trimByPriority } from './client/calls/blocks.ts';
+export type { ResolveOptions } from './client/calls/blocks.ts';
 export type { Proxies } from './net/proxies.ts';
 export { listSkills, loadSkill } from './client/skills.ts';
-export type { LoadedSkill, Skill, SkillFile } from './client/skills.ts';
+export type { ListSkillsOptions, LoadedSkill, Skill, SkillFile } from './client/skills.ts';
 export { parseSseMessages } from './protocol/decode/sse-messages.ts';
 export {
   Cancelled,

@@ -3,7 +3,7 @@ import { content, createServer, localCaller, ToolRegistry } from './index.ts';
 import { createFakeClock, createTestClient, recordingSource } from './testing.ts';
 
 test.each(['2026-07-28', '2025-06-18'] as const)(
-  'a test client speaks revision %s and reads the answer of a tool',
+  'a test client uses revision %s and reads the result of a tool',
   async (protocolVersion) => {
     const source = new ToolRegistry().register('who', (params, { client }) => ({
       params,
@@ -35,7 +35,7 @@ test('a test client gets a failure of a tool as a result', async () => {
   expect(result.text).toContain('Not today');
 });
 
-test('a test client throws a refusal of the server with its code', async () => {
+test('a test client throws an error of the server with its code', async () => {
   const client = createTestClient(createServer({ source: new ToolRegistry() }));
   await expect(client.callTool('missing')).rejects.toMatchObject({
     code: -32602,
@@ -57,7 +57,7 @@ test('a test client calls as the caller it is given', async () => {
   expect(await client.callTool('who')).toMatchObject({ text: 'ada' });
 });
 
-test('a test client hears progress', async () => {
+test('a test client receives progress', async () => {
   const source = new ToolRegistry().register('work', (_params, { progress }) => {
     progress(1, 2, 'half');
     progress(2, 2);
@@ -75,7 +75,7 @@ test('a test client hears progress', async () => {
   ]);
 });
 
-test('a test client can give up, which stops the handler', async () => {
+test('a test client can cancel a call, which stops the handler', async () => {
   const controller = new AbortController();
   const stopped: boolean[] = [];
   const source = new ToolRegistry().register('wait', (_params, { signal }) => {
@@ -88,7 +88,7 @@ test('a test client can give up, which stops the handler', async () => {
   expect(stopped).toEqual([true]);
 });
 
-test('a recording source answers and remembers the calls that reached it', async () => {
+test('a recording source answers calls and keeps them', async () => {
   const registry = new ToolRegistry().register('echo', (params) => params);
   const source = recordingSource({ ...registry.list()[0]!, description: 'Echoes.' });
   const client = createTestClient(createServer({ source }));
@@ -97,7 +97,7 @@ test('a recording source answers and remembers the calls that reached it', async
   expect(source.calls.map((call) => call.kind === 'tool' && call.arguments)).toEqual([{ a: 1 }, { a: 2 }]);
 });
 
-test('a fake clock stands still until it is told to move on', () => {
+test('a fake clock stands still until it is moved', () => {
   const clock = createFakeClock();
   expect(clock.now()).toBe(Date.UTC(2026, 0, 1));
   clock.advance(1_500);
@@ -105,7 +105,7 @@ test('a fake clock stands still until it is told to move on', () => {
   expect(createFakeClock(7).now()).toBe(7);
 });
 
-test('a fake clock runs what falls due in the order of time, each at its own time', () => {
+test('a fake clock runs tasks in the order of their times', () => {
   const clock = createFakeClock(0);
   const ran: [string, number][] = [];
   clock.after(300, () => ran.push(['third', clock.now()]));
@@ -122,7 +122,7 @@ test('a fake clock runs what falls due in the order of time, each at its own tim
   ]);
 });
 
-test('a task taken back from a fake clock does not run', () => {
+test('a task that was removed from a fake clock does not run', () => {
   const clock = createFakeClock();
   const ran: string[] = [];
   clock.after(100, () => ran.push('task'))();

@@ -9,7 +9,7 @@ test('tools for the basics come ready to use (001-12)', async () => {
   expect(await registry.execute('server_info')).toMatchObject({ server: { name: 'acme' } });
 });
 
-test('ready-made tools say that they change nothing', () => {
+test('ready-made tools are marked as read-only', () => {
   const registry = new ToolRegistry();
   registry.registerTool(pingTool(), serverInfoTool({ name: 'acme', version: '1', source: registry }));
   for (const { annotations } of registry.list()) {

@@ -16,9 +16,9 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   schema: ['base'],
   core: ['base', 'schema'],
   protocol: ['base', 'schema', 'core'],
-  observe: ['base', 'core'],
+  observe: ['base'],
   store: ['base', 'core'],
-  config: ['base', 'schema'],
+  config: ['base'],
   net: ['base'],
   auth: ['base', 'core', 'net'],
   skills: ['base', 'core', 'config'],
@@ -27,7 +27,7 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
   lint: ['base', 'schema', 'core'],
   client: ['base', 'schema', 'core', 'protocol', 'net', 'config'],
   server: ['base', 'core', 'protocol', 'observe'],
-  host: ['base', 'schema', 'core', 'config', 'net', 'auth', 'observe', 'store', 'stages', 'client'],
+  host: ['base', 'schema', 'core', 'config', 'observe', 'store', 'stages', 'client'],
   gateway: [
     'base',
     'schema',
@@ -39,7 +39,6 @@ const libraries: Readonly<Record<string, readonly string[]>> = {
     'stages',
     'tools',
     'server',
-    'net',
     'client',
     'skills',
     'host',
@@ -68,12 +67,21 @@ const src = sourceFiles('src');
 const product = src.filter((file) => !isTest(file));
 const everything = [...src, ...['console', 'test', 'bench', 'examples'].flatMap(sourceFiles)];
 
-test('a folder imports only the folders its row in the table names', () => {
+test('a folder imports only the folders in its row of the table', () => {
   const inTable = product.filter(({ path }) => folderOf(path) !== 'src');
   expect(inTable.flatMap(forbiddenImports)).toEqual([]);
 });
 
-test('ARCHITECTURE.md has the same table, and the rooms that exist', () => {
+test('every right to import in the table is used', () => {
+  const unused = Object.entries(libraries).flatMap(([folder, rights]) => {
+    const files = product.filter(({ path }) => folderOf(path) === folder);
+    const used = new Set(files.flatMap(importsOf).map(({ target }) => folderOf(target)));
+    return rights.filter((right) => !used.has(right)).map((right) => `${folder} does not import ${right}`);
+  });
+  expect(unused).toEqual([]);
+});
+
+test('ARCHITECTURE.md has the same table, and names the existing rooms', () => {
   const rows = Array.from(
     read('ARCHITECTURE.md').matchAll(/^\| `([\w-]+)` \| [^|]+ \|([^|]*)\|([^|]*)\|$/gm),
     ([, folder = '', rooms = '', imports = '']) => ({
@@ -98,14 +106,14 @@ test('a folder of src has at most one level of rooms', () => {
   expect(deep.map(({ path }) => `${path}:1: a room inside a room`)).toEqual([]);
 });
 
-test('no folder of src is crowded', () => {
+test('no folder of src has too many files', () => {
   const counts = new Map<string, number>();
   for (const { path } of product) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
   const crowded = [...counts].filter(([, count]) => count > budget.folderFiles);
   expect(crowded.map(([folder, count]) => `${folder}: ${count} source files`)).toEqual([]);
 });
 
-test('values are not imported in a circle', () => {
+test('no import cycle exists between modules', () => {
   expect(importCycles(product)).toEqual([]);
 });
 
@@ -114,23 +122,43 @@ test('files, functions and parameter lists stay within their budgets', () => {
   expect(budgeted.flatMap((file) => [...longFile(file), ...largeFunctions(file)])).toEqual([]);
 });
 
-test('JSON text is read in one place, because not every engine reads keys well', () => {
-  const readers = new Set([
-    'src/base/parse-json.ts',
-    'src/protocol/wire/json-rpc.ts',
-    'src/protocol/wire/key-memory.ts',
+test('JSON text is parsed in one place only, whatever version of Node reads keys rightly', () => {
+  // Elsewhere only what is known to have no key with an escape, which the engine of some versions misreads.
+  const places = new Map([
+    [
+      'src/protocol/wire/json-rpc.ts',
+      ['value = scanner.escapedKeys ? parseEscapedKeys(text) : JSON.parse(text);'],
+    ],
+    ['src/protocol/wire/key-memory.ts', ['return JSON.parse(`"${text}"`) as string;']],
+    [
+      'src/base/parse-json.ts',
+      [
+        'return MISREADS_KEYS && hasEscapedKey(text) ? readJson(text) : (JSON.parse(text) as unknown);',
+        'return MISREADS_KEYS ? readJson(text) : (JSON.parse(text) as unknown);',
+        '(text) => JSON.parse(text) as object,',
+        'return JSON.parse(text.slice(start, this.#at)) as string;',
+        'const value = JSON.parse(text.slice(start, at)) as unknown;',
+      ],
+    ],
   ]);
-  const others = product.filter(
-    ({ path, code }) => !readers.has(path) && /\bJSON\.parse\b|\.json\(\)/.test(code),
+  const reading = (code: string): string[] =>
+    code
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => /\bJSON\.parse\b|\bJSON\[|\.json\(\)/.test(line) && !line.startsWith('*'));
+  const others = product.flatMap(({ path, code }) =>
+    reading(code)
+      .filter((line) => !places.get(path)?.includes(line))
+      .map((line) => `${path}:1: use parseJson instead of ${line}`),
   );
-  expect(others.map(({ path }) => `${path}:1: use parseJson`)).toEqual([]);
+  expect(others).toEqual([]);
 });
 
 test('every export has a doc comment that is a sentence', () => {
   expect(product.flatMap(undocumentedExports)).toEqual([]);
 });
 
-test('no file or folder has a name that says nothing', () => {
+test('no file or folder has a meaningless name', () => {
   const named = everything.filter(({ path }) => path.split(/[/.]/).some((part) => bannedNames.has(part)));
   expect(named.map(({ path }) => `${path}:1: name it after what it holds`)).toEqual([]);
 });
@@ -143,7 +171,7 @@ test('no comment line is longer than 120 characters', () => {
   expect(everything.flatMap(longComments)).toEqual([]);
 });
 
-test('the README is short', () => {
+test('the README stays within its line limit', () => {
   const lines = read('README.md').trimEnd().split('\n').length;
   const problems =
     lines < budget.readmeLines ? [] : [`README.md:${lines}: ${budget.readmeLines} lines or more`];

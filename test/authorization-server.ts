@@ -16,7 +16,7 @@ export interface Seen {
 type Reply = { readonly status?: number; readonly headers?: Record<string, string>; readonly body?: unknown };
 
 /** What an answer is instead of the usual one; nothing leaves it as it is. */
-export type Answer = (seen: Seen) => Reply | undefined;
+export type Answer = (seen: Seen) => Reply | undefined | Promise<Reply | undefined>;
 
 /** A server on this machine that notes what it gets. */
 export interface Peer {
@@ -64,7 +64,7 @@ export async function startPeer(usual: Answer = () => undefined): Promise<Peer> 
       form: new URLSearchParams(query),
     };
     seen.push(one);
-    const reply = answers.get(path)?.(one) ?? usual(one) ?? { status: 404 };
+    const reply = (await answers.get(path)?.(one)) ?? (await usual(one)) ?? { status: 404 };
     response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers });
     response.end(typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body ?? {}));
   };
@@ -105,7 +105,7 @@ export async function startAuthorizationServer(): Promise<AuthorizationPeer> {
   return server;
 }
 
-/** Starts a server at `/mcp` that lets in who has the newest token. */
+/** Starts a server at `/mcp` that accepts only the newest token. */
 export async function startProtected(authority: AuthorizationPeer): Promise<ProtectedPeer> {
   const peer: Peer = await startPeer(({ path, headers }) => {
     if (path === '/.well-known/oauth-protected-resource/mcp')

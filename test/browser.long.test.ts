@@ -7,7 +7,7 @@ import { runTypeScript, startNode } from './behaviour/child.ts';
 const CHROMIUM = '/usr/bin/chromium';
 const example = join(import.meta.dirname, '../examples/browser.ts');
 
-describe.skipIf(!existsSync(CHROMIUM))('a page that calls a server of another origin', () => {
+describe.skipIf(!existsSync(CHROMIUM))('a web page that calls a server of another origin', () => {
   test('reads results from an event stream if its origin is allowed (001-58)', async () => {
     const page = await openPage();
     await page.goto(await addressOfExample());
@@ -19,7 +19,7 @@ describe.skipIf(!existsSync(CHROMIUM))('a page that calls a server of another or
     expect(await page.getByRole('status').textContent()).toBe('2 words');
   });
 
-  test('is kept from calling if its origin is not allowed', async () => {
+  test('cannot call if its origin is not allowed', async () => {
     const page = await openPage();
     await page.goto((await addressOfExample()).replace(HOST, 'other.example'));
     await page.getByText('Failed to fetch').waitFor();

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createServer, defineResourceTemplate, localCaller, ToolRegistry } from '../dist/index.js';
 
 // The long tests run all behaviour tests on the built files; this is the one thing a bundler is known to break.
-test('what was built keeps the calls that are made only to see whether they fail', async () => {
+test('the build keeps calls that are made only to see whether they throw', async () => {
   const note = defineResourceTemplate({ uriTemplate: 'note://{id}', name: 'note' }, ({ id }) => id);
   const server = createServer({ source: new ToolRegistry().registerResource(note) });
   const read = (uri: string) =>
@@ -19,20 +19,36 @@ test('what was built keeps the calls that are made only to see whether they fail
   expect(await read('note://%zz')).toMatchObject({ error: { code: -32002 } });
 });
 
-test('the command line loads no command before it is meant, and nothing of agents for the others', () => {
+/** The files that are loaded with one of the package, and their text. */
+function loadedWith(file: string): ReadonlyMap<string, string> {
   const loaded = new Map<string, string>();
-  const load = (file: string): void => {
-    if (loaded.has(file)) return;
-    const text = readFileSync(file, 'utf8');
-    loaded.set(file, text);
-    for (const [, next = ''] of text.matchAll(/\bfrom\s*["'](\.\.?\/[^"']+\.js)["']/g))
-      load(join(dirname(file), next));
+  const load = (path: string): void => {
+    if (loaded.has(path)) return;
+    const text = readFileSync(path, 'utf8');
+    loaded.set(path, text);
+    for (const [, next = ''] of text.matchAll(/\b(?:from|import)\s*["'](\.\.?\/[^"']+\.js)["']/g))
+      load(join(dirname(path), next));
   };
-  load(join(import.meta.dirname, '../dist/shared/commands.js'));
+  load(join(import.meta.dirname, '../dist', file));
+  return loaded;
+}
+
+test.each(['index.js', 'node.js'])(
+  'a program that imports %s loads neither a gateway nor libraries it may not need',
+  (file) => {
+    const all = [...loadedWith(file).values()].join('');
+    expect(all.length).toBeLessThan(450_000);
+    // Said by the settings of a gateway, by Zod and by what reads YAML.
+    for (const foreign of ['relistSeconds', 'ZodError', 'YAMLParseError']) expect(all).not.toContain(foreign);
+  },
+);
+
+test('the command line loads a command only when it is used, and agent code only for agent commands', () => {
+  const loaded = loadedWith('shared/commands.js');
   expect(loaded.size).toBeLessThan(8);
   const all = [...loaded.values()].join('');
   expect(all).toContain('have an agent answer a question');
   // Said by the code of `run` itself.
   expect(all).not.toContain('The model wants to call');
-  expect(all.length).toBeLessThan(220_000);
+  expect(all.length).toBeLessThan(225_000);
 });

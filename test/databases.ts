@@ -29,7 +29,7 @@ export const databases = [
   ...(hasMariaDb() ? (['mysql'] as const) : []),
 ] as const;
 
-/** What nobody may ever see. */
+/** A value that must never be shown. */
 export const CANARY = 'canary-4711';
 
 const TABLES = `

@@ -51,7 +51,7 @@ describe.each<[convention: string, load: () => Promise<Report>]>([
     expect(report.recent).toEqual({ count: 1 });
   });
 
-  test('the tools of a class share the client it was given (000-22)', () => {
+  test('the tools of a class share the client that the class was given (000-22)', () => {
     const page = { id: 'p1', title: 'Meeting notes', url: 'https://notion.example/p1' };
     expect(report.search).toEqual({ results: [page] });
     expect(report.page).toEqual({ ...page, for: 'local' });

@@ -60,7 +60,7 @@ const programs = pages
     ].flatMap(([, , printed], index) => (printed === undefined ? [] : [{ page, index, printed }])),
   );
 
-test('programs that are shown with their output print it (004-26)', () => {
+test('example programs print the output that the docs show (004-26)', () => {
   // In one process, because starting one takes longer than the programs.
   const end = 'end of a program\n';
   const runs = programs.map(({ page, index }) => {
@@ -74,7 +74,7 @@ test('programs that are shown with their output print it (004-26)', () => {
   );
 });
 
-test('every page of the docs is reachable from the README, and no link points at nothing', () => {
+test('every page of the docs is reachable from the README, and no link is broken', () => {
   // The stages and the ready-made tools have a page each that lists them.
   const linked = ['README.md', 'docs/stages.md', 'docs/ready-made.md'].flatMap((page) =>
     [...readFileSync(join(root, page), 'utf8').matchAll(/\]\(([^)#:]+)\)/g)].map(([, target = '']) =>
@@ -85,7 +85,7 @@ test('every page of the docs is reachable from the README, and no link points at
   for (const target of linked) expect(() => readdirSync(join(root, target, '..'))).not.toThrow();
 });
 
-test('a link to a part of a page leads to a heading that is there', () => {
+test('every link to a section leads to an existing heading', () => {
   const links = pages.flatMap((page) =>
     [...textOf(page).matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)].map(([, target = '', part = '']) => ({
       from: page,
@@ -131,7 +131,7 @@ test('every decision is listed in ARCHITECTURE.md', () => {
   for (const page of pagesIn('docs/decisions')) expect(listed).toContain(`](${page})`);
 });
 
-test('every metric of a gateway is in docs/operations.md', () => {
+test('every metric of a gateway is documented in docs/operations.md', () => {
   const sources = ['src/gateway/create-gateway.ts', 'src/stages/metrics.ts'].map((file) =>
     readFileSync(join(root, file), 'utf8'),
   );

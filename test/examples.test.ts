@@ -8,6 +8,7 @@ import { runTypeScript, startNode, type Child } from './behaviour/child.ts';
 import { talkInLines } from './behaviour/lines.ts';
 import { openPeer } from './behaviour/peer.ts';
 import { legacyPost, modernPost, sendTo, type Site } from './behaviour/web.ts';
+import { firstFew } from './property-runs.ts';
 
 const folder = join(import.meta.dirname, '../examples');
 const start = (name: string): Child =>
@@ -17,7 +18,7 @@ async function open(name: string): Promise<Site['send']> {
   return sendTo((await start(name).outputUntil('/mcp\n')).trim());
 }
 
-test('first-tool.ts serves a tool whose arguments and results are checked', async () => {
+test('first-tool.ts serves a tool with checked arguments and results', async () => {
   const send = await open('first-tool.ts');
   for (const post of [modernPost, legacyPost]) {
     expect(await (await send(post('tools/list'))).json()).toMatchObject({
@@ -31,10 +32,10 @@ test('first-tool.ts serves a tool whose arguments and results are checked', asyn
   }
 });
 
-describe.each(['express.ts', 'fastify.ts', 'hono.ts'])('%s', (name) => {
+describe.each(firstFew(['express.ts', 'fastify.ts', 'hono.ts'], 1))('%s', (name) => {
   const call = (authorization?: string) => modernPost('tools/call', { name: 'who_am_i' }, { authorization });
 
-  test('serves requests that have the key, and refuses all others', async () => {
+  test('serves requests with the key, and refuses all others', async () => {
     const send = await open(name);
     expect(await (await send(call('Bearer open-sesame'))).json()).toMatchObject({
       result: { structuredContent: { id: 'ada' } },
@@ -72,13 +73,13 @@ test('class-tool.ts serves an instance over standard input and output', async ()
   expect(await child.exit).toEqual({ code: 0, signal: null });
 });
 
-test('client.ts lists, calls and is told what is wrong', async () => {
+test('client.ts lists tools, calls them and gets error messages', async () => {
   const child = start('client.ts');
   expect(await child.outputUntil('Invalid arguments')).toContain('{ sum: 3 }');
   expect(await child.exit).toEqual({ code: 0, signal: null });
 });
 
-test('agent-discovery.ts connects to the server of an agent, and shows what was granted (003-26, 003-27, 003-30, 003-31)', async () => {
+test('agent-discovery.ts connects to the server of an agent, and shows the granted tools (003-26, 003-27, 003-30, 003-31)', async () => {
   const child = start('agent-discovery.ts');
   expect(await child.outputUntil('hidden: drop_table\n')).toBe(
     'database: connected\ncount_slowly, list_tables, query_database\nhidden: drop_table\n',
@@ -94,7 +95,7 @@ test('agent-invocation.ts calls tools, and lets a model call them until it has a
   expect(await child.exit).toEqual({ code: 0, signal: null });
 });
 
-test('agent-errors.ts tells the kinds of failure apart, and a model goes on after one (003-34)', async () => {
+test('agent-errors.ts distinguishes kinds of failure, and a model continues after one (003-34)', async () => {
   const child = start('agent-errors.ts');
   const output = await child.outputUntil('Alice and Bob.\n');
   expect(output.split('\n')).toEqual([
@@ -123,7 +124,7 @@ test('queued-delivery.ts gets its result on the stream of its session (001-60)',
   expect(await child.exit).toEqual({ code: 0, signal: null });
 });
 
-test('tenants.ts shows each organisation its own (001-55)', async () => {
+test('tenants.ts shows each organisation only its own data (001-55)', async () => {
   const child = start('tenants.ts');
   const output = await child.outputUntil('South Ltd');
   expect(output).toContain(
@@ -164,7 +165,7 @@ test('notion.ts finds the pages of a workspace', async () => {
   );
 });
 
-test('served-agent.ts asks an agent of a gateway by its tool', async () => {
+test('served-agent.ts calls an agent of a gateway as a tool', async () => {
   const child = start('served-agent.ts');
   expect(await child.outputUntil('42.\n')).toBe(
     'The model is asked.\ncalculate is called.\nThe model is asked.\nTogether that is 42.\n',

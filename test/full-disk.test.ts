@@ -11,7 +11,7 @@ const row = { chain: 'acme', body: '{}' };
 const refused = { code: 'record_unavailable' };
 
 test.skipIf(mountingObstacle())(
-  'R3 a full disk is not ready until it takes more than a row, and is one gap on record however often it was tried',
+  'R3 a server with a full disk is not ready until there is real room again, and the record has one gap for it',
   async () => {
     const folder = createStoreFolder();
     const disk = mountSmallDisk(folder);
@@ -29,7 +29,7 @@ test.skipIf(mountingObstacle())(
       await pause(50);
     }
     for (let n = 0; n < 3; n++) await expect(journal.append(row)).rejects.toMatchObject(refused);
-    // The thread hears of them within a tenth of a second.
+    // The thread gets them within a tenth of a second.
     await pause(300);
     expect(recovered).not.toHaveBeenCalled();
 
@@ -48,7 +48,7 @@ test.skipIf(mountingObstacle())(
 function mountSmallDisk({ file }: StoreFolder): string {
   const disk = dirname(file);
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk], { timeout: 30_000 });
-  // The store is still open then: the disk goes when nobody uses it any more.
+  // The store is still open then: the disk is unmounted when it is no longer used.
   onTestFinished(() => void execFileSync('umount', ['--lazy', disk], { timeout: 30_000 }));
   return disk;
 }

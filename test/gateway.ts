@@ -31,7 +31,7 @@ export interface KeyHolder {
   readonly scopes: readonly string[];
 }
 
-/** Everybody with a key: two colleagues, somebody of another tenant, and her namesake there. */
+/** The callers with a key: two colleagues, one of another tenant, and one there with the same name as the first. */
 export const holders = {
   ada: { tenant: 'north', id: 'ada', roles: ['staff', 'lead'], scopes: [] },
   'ada again': { tenant: 'north', id: 'ada', roles: ['staff', 'lead'], scopes: [] },
@@ -42,7 +42,7 @@ export const holders = {
   'other ada': { tenant: 'south', id: 'ada', roles: ['staff'], scopes: [] },
 } as const satisfies Record<string, KeyHolder>;
 
-/** The name of somebody with a key. */
+/** The name of a caller with a key. */
 export type Holder = keyof typeof holders;
 
 /** What a gateway is made from. */
@@ -80,7 +80,7 @@ export interface Crib {
   readonly port: number;
   readonly keys: Readonly<Record<Holder, string>>;
   readonly logged: { level: string; message: string; facts: Json | undefined }[];
-  /** Connects as somebody; the newest revision unless told. */
+  /** Connects as a caller, by default with the newest revision. */
   connect(as: Holder, options?: ConnectOptions): Promise<Peer>;
   /** Every row so far, oldest first, apart from those of its starts and stops. */
   rows(): RecordRow[];

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import { createStoreFolder, type StoreFolder } from './store-folder.ts';
-import { genesis, link, parseRow, writeRow } from '../src/store/journal/chain.ts';
+import { genesis, linkRow, parseRow, writeRow } from '../src/store/journal/chain.ts';
 import {
   checkpointKeys,
   fingerprint,
@@ -12,7 +12,7 @@ import { retain } from '../src/store/sqlite/journal-upkeep.ts';
 import { JournalWriter } from '../src/store/sqlite/journal-writer.ts';
 import { SqliteDatabase } from '../src/store/sqlite/database.ts';
 import { migrate } from '../src/store/sqlite/schema.ts';
-import { verifyJournal, type Verdict } from '../src/store/journal/verify.ts';
+import { verifyJournal, type JournalVerdict } from '../src/store/journal/verify.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -34,9 +34,9 @@ export interface TestRecord extends StoreFolder {
   retain(days: number): void;
   /** Moves everything into the database file itself. */
   settle(): void;
-  verify(signingKey?: string): Verdict;
+  verify(signingKey?: string): JournalVerdict;
   /** Checks it against other copies of the checkpoints than its own. */
-  verifyWith(checkpointFiles: readonly string[]): Verdict;
+  verifyWith(checkpointFiles: readonly string[]): JournalVerdict;
 }
 
 /** Seven groups of two rows of acme; two have a row of other. Every second group has a checkpoint. */
@@ -80,7 +80,7 @@ export async function createRecord({ groups = 7 } = {}): Promise<TestRecord> {
         const made = rowsOf(id).map((line) => {
           const { chain, body } = parseRow(line)!;
           const changed = how(body);
-          const head = link(heads.get(chain) ?? genesis(chain), changed);
+          const head = linkRow(heads.get(chain) ?? genesis(chain), changed);
           heads.set(chain, head);
           return writeRow(chain, head, changed);
         });

@@ -16,7 +16,7 @@ const small = JSON.stringify({
 });
 const files = { 'api/petstore.yaml': petstore, 'small.json': small };
 
-test('a gateway offers the operations of a file, with a credential from the environment', async () => {
+test('a gateway serves the operations of an OpenAPI file, with a credential from the environment', async () => {
   const api = await openApi((response, { headers }) =>
     sayJson(response, { name: 'rex', tag: headers.authorization }),
   );
@@ -49,7 +49,7 @@ test('a gateway offers the operations of a file, with a credential from the envi
   expect(crib.rowsOf('getPet')).not.toEqual([]);
 });
 
-test('a file alone is enough, several go together, and what is left out is logged', async () => {
+test('an OpenAPI file needs no options, several can be listed, and operations that are left out are logged', async () => {
   const prefixed = { file: './small.json', prefix: 'small_' };
   const crib = await openCrib({
     files,
@@ -85,7 +85,10 @@ const mistakes: [unknown, RegExp][] = [
   ['./toolcrib.yaml', /no OpenAPI 3 description/],
 ];
 
-test.each(mistakes)('a mistake keeps the gateway from starting: %j', async (openapi, complaint) => {
-  const opening = openCrib({ files, config: { tools: { ready: {}, openapi: openapi as string } } });
-  await expect(opening).rejects.toThrow(complaint);
-});
+test.each(mistakes)(
+  'an invalid OpenAPI setting keeps the gateway from starting: %j',
+  async (openapi, complaint) => {
+    const opening = openCrib({ files, config: { tools: { ready: {}, openapi: openapi as string } } });
+    await expect(opening).rejects.toThrow(complaint);
+  },
+);

@@ -12,7 +12,7 @@ export function describePins<S extends Store>(
   const row = { chain: 'operators', body: '{"did":"something"}' };
   const seen = (digest: string): SeenDefinition => ({ digest, definition: `{"v":"${digest}\u200b"}`, at: 5 });
 
-  test('C4 the first definition of a tool is pinned to the letter, and only the first', async () => {
+  test('C4 only the first definition of a tool is pinned, character for character', async () => {
     const { pins } = await open();
     const first = await pins.pinFirst(place, seen('one'));
     expect(first).toMatchObject({ ...place, pinned: { ...seen('one'), by: undefined }, held: undefined });
@@ -20,13 +20,13 @@ export function describePins<S extends Store>(
     expect(await pins.list()).toEqual([first]);
   });
 
-  test('C4 of 100 first definitions at once one is pinned, and everybody is told which', async () => {
+  test('C4 of 100 simultaneous first definitions one is pinned, and every caller gets that one', async () => {
     const { pins } = await open();
     const all = await Promise.all(Array.from({ length: 100 }, (_, n) => pins.pinFirst(place, seen(`d${n}`))));
     expect(new Set(all.map(({ pinned }) => pinned?.digest))).toEqual(new Set(['d0']));
   });
 
-  test('C4 another definition waits beside the pinned one, with one row however often it is seen', async () => {
+  test('C4 another definition is held beside the pinned one, with one row however often it is seen', async () => {
     const store = await open();
     const { pins } = store;
     await pins.pinFirst(place, seen('one'));
@@ -38,7 +38,7 @@ export function describePins<S extends Store>(
     if (bodiesOf) expect(await bodiesOf(store, 'operators')).toEqual([row.body]);
   });
 
-  test('C4 what is approved is what was shown: a newer definition needs an approval of its own', async () => {
+  test('C4 an approval covers only the definition that was shown: a newer one needs its own', async () => {
     const store = await open();
     const { pins } = store;
     await pins.hold(place, seen('one'), undefined);
@@ -52,7 +52,7 @@ export function describePins<S extends Store>(
     if (bodiesOf) expect(await bodiesOf(store, 'operators')).toEqual([row.body]);
   });
 
-  test('C4 the first listing of a server is pinned as a whole, and nothing of a second one', async () => {
+  test('C4 the first listing of a server is pinned as a whole, and nothing of a later one', async () => {
     const { pins } = await open();
     const listing = ['search', 'fetch'].map((tool) => ({ tool, ...seen('one') }));
     await pins.hold(place, seen('one'), undefined);
@@ -68,7 +68,7 @@ export function describePins<S extends Store>(
     expect(await pins.list()).toHaveLength(3);
   });
 
-  test('what waits is dismissed by its digest, with a row, and is seen to be gone', async () => {
+  test('a held definition is dismissed by its digest, with a row, and is then gone', async () => {
     const store = await open();
     const { pins } = store;
     const { revision } = await pins.pinFirst(place, seen('one'));
@@ -87,7 +87,7 @@ export function describePins<S extends Store>(
     if (bodiesOf) expect(await bodiesOf(store, 'operators')).toEqual([row.body, row.body]);
   });
 
-  test('what waits without a pin becomes the pin when it is seen for the first time', async () => {
+  test('a held definition without a pin becomes the pin when its server is pinned', async () => {
     const { pins } = await open();
     await pins.hold(place, seen('one'), undefined);
     expect(await pins.pinFirst(place, seen('one'))).toMatchObject({ pinned: seen('one'), held: undefined });
@@ -96,7 +96,7 @@ export function describePins<S extends Store>(
   const acme = { ...place, account: 'acme' };
   const bolt = { ...place, account: 'bolt' };
 
-  test('C4 each account has its own first listing, and its own definition that waits', async () => {
+  test('C4 each account has its own first listing, and its own held definitions', async () => {
     const { pins } = await open();
     await pins.pinListing(acme, [{ tool: 'search', ...seen('one') }]);
     await pins.pinListing(bolt, [{ tool: 'search', ...seen('two') }]);
@@ -111,7 +111,7 @@ export function describePins<S extends Store>(
     ]);
   });
 
-  test('C4 an approval counts for every account that waits for the same definition, and for no other', async () => {
+  test('C4 an approval covers every account with the same held definition, and no other', async () => {
     const store = await open();
     const { pins } = store;
     const cyn = { ...place, account: 'cyn' };
@@ -130,7 +130,7 @@ export function describePins<S extends Store>(
     expect((await pins.list()).filter(({ held }) => held)).toEqual([]);
   });
 
-  test('C4 what was approved for one account later than the pin of another one counts there, too', async () => {
+  test('C4 an approval for one account that is newer than the pin of another covers that account, too', async () => {
     const { pins } = await open();
     await pins.hold(acme, seen('two'), undefined);
     await pins.pinFirst(bolt, seen('one'));
@@ -150,13 +150,13 @@ export function describePins<S extends Store>(
     expect(await pins.pinApproved(acme, 'three')).toMatchObject({ pinned: { digest: 'three' } });
   });
 
-  test('C4 what nobody approved for one account does not count for another', async () => {
+  test('C4 a definition that was never approved for one account does not count for another', async () => {
     const { pins } = await open();
     await pins.pinFirst(acme, seen('one'));
     expect(await pins.pinApproved(bolt, 'one')).toBeUndefined();
   });
 
-  test('C4 what is pinned without an account counts for accounts that have no pin of their own', async () => {
+  test('C4 a pin without an account covers accounts that have no pin of their own', async () => {
     const { pins } = await open();
     await pins.pinFirst(place, seen('one'));
     await pins.pinListing(acme, [{ tool: 'late', ...seen('two') }]);
@@ -170,7 +170,7 @@ export function describePins<S extends Store>(
     expect((await pins.list()).every(({ tool }) => tool === 'search')).toBe(true);
   });
 
-  test('a reader asks for what changed since, and is told when something does', async () => {
+  test('a reader gets the changes since its last read, and is notified of new ones', async () => {
     const { pins } = await open();
     const before = await pins.pinFirst(place, seen('one'));
     const other = await pins.pinFirst({ ...place, tool: 'fetch' }, seen('one'));

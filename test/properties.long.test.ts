@@ -12,7 +12,7 @@ const files = ['src', 'test'].flatMap((folder) =>
 );
 
 test(
-  'every property holds on as many cases as it asks for, and every case of a test that the quick run tries in part',
+  'every property holds on all of its cases, and every test that the quick run shortens passes in full',
   { timeout: 900_000 },
   async () => {
     expect(files.length).toBeGreaterThan(40);

@@ -24,7 +24,7 @@ const COLUMNS = {
 type Table = keyof typeof COLUMNS;
 const TABLES = Object.keys(COLUMNS) as Table[];
 
-test('E1 a time beside a group that was changed hides no row', async () => {
+test('E1 a changed time of a group hides no row', async () => {
   const { db, verify } = await agedRecord();
   db.run('update journal set at = -1');
   const rows = [...readJournal(db, { order: 'oldest', limit: Infinity })];
@@ -38,7 +38,7 @@ test.each([
   ['removed', 'delete from intents'],
   ['given to another tenant', "update intents set chain = 'acme'"],
   ['changed', "update intents set body = replace(body, 'ada', 'eve')"],
-])('E1 an open intent that was %s is noticed', async (_how, sql) => {
+])('E1 an open intent that was %s is detected', async (_how, sql) => {
   const { db, verify } = await agedRecord();
   expect(verify().problem).toBeUndefined();
   db.run(sql);
@@ -47,13 +47,13 @@ test.each([
   });
 });
 
-test('E1 rows of different tenants that changed places are noticed', async () => {
+test('E1 swapped rows of different tenants are detected', async () => {
   const { change, verify } = await agedRecord();
   change(2, (rows) => rows.split('\n').toReversed().join('\n'));
   expect(verify().problem).toMatchObject({ what: expect.stringContaining('not in the order') });
 });
 
-test('E1 whatever is changed in the database, either the check finds it or nothing that is shown changes', async () => {
+test('E1 any change in the database is either detected, or changes nothing that is shown', async () => {
   const record = await agedRecord();
   record.settle();
   const before = shownBy(copyOf(record), record);

@@ -53,14 +53,14 @@ export function recordInMemory() {
   return { store, clock, rows };
 }
 
-/** A journal that fails when it is told to. */
+/** A journal that can be made to fail. */
 export interface FragileJournal extends Journal {
   isReady: boolean;
   failing: boolean;
   readonly entries: readonly Entry[];
 }
 
-/** A journal that works, until it is told to fail. */
+/** A journal that works until it is made to fail. */
 export function fragileJournal(): FragileJournal {
   const entries: Entry[] = [];
   const journal: FragileJournal = {

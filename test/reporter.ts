@@ -7,6 +7,9 @@ export class TallyReporter implements Reporter {
     const passed = modules.flatMap((module) => [...module.children.allTests('passed')]);
     const failed = modules.flatMap((module) => [...module.children.allTests('failed')]);
     const notRun = modules.flatMap((module) => [...module.children.allTests('skipped')]);
+    // Seen, because a test that fails now and then is right to fail or wrong to be there.
+    for (const test of passed.filter((each) => each.diagnostic()?.flaky))
+      console.log(`passed only when tried again: ${nameOf(test)}`);
     const broken = unhandled.length + sum(modules.map(errorsOutsideTests));
     if (process.env['TOOLCRIB_REQUIRE'] !== 'all') {
       print(passed.length, failed.length + broken, notRun.length);

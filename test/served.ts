@@ -1,6 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { createJiti } from 'jiti';
 import { onTestFinished } from 'vitest';
 import type { ConfigInput } from '../src/gateway/settings/config.ts';
 import { cli, startNode, type Child } from './behaviour/child.ts';
@@ -72,7 +73,18 @@ export function prepare({ config = {}, files = {} }: ServedSetup): string {
     writeFileSync(join(folder, name), text);
   }
   write(folder, config);
+  compile(folder, Object.keys(files));
   return folder;
+}
+
+// Servers use what was compiled before; loading the compiler would take each of them a third of its start.
+function compile(folder: string, names: readonly string[]): void {
+  const fsCache = join(folder, 'node_modules/.cache/toolcrib');
+  const jiti = createJiti(join(folder, 'toolcrib.js'), { fsCache, moduleCache: false, alias: {} });
+  for (const name of names.filter((each) => /\.m?ts$/.test(each))) {
+    const filename = join(folder, name);
+    jiti.transform({ filename, source: readFileSync(filename, 'utf8'), ts: true, async: true });
+  }
 }
 
 function write(folder: string, config: ConfigInput): void {

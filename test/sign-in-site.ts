@@ -1,5 +1,4 @@
 import { onTestFinished } from 'vitest';
-import type { Authorizer, NeedsSignIn } from '../src/client/sign-in/authorizer.ts';
 import type { SignInOptions } from '../src/client/sign-in/options.ts';
 import { createClientSignIn, type ClientSignIn } from '../src/client/sign-in/sign-in.ts';
 import {
@@ -8,6 +7,8 @@ import {
   type AuthorizationPeer,
   type ProtectedPeer,
 } from './authorization-server.ts';
+
+export { protectedCall } from './protected-call.ts';
 
 /** A server that wants tokens, and the authorization server that gives them. */
 export interface Site {
@@ -35,24 +36,18 @@ export async function startSite(): Promise<Site> {
   };
 }
 
-/** Sends a request the way a client does: with credentials, and again after a challenge. */
-export async function protectedCall(authorizer: Authorizer, url: string): Promise<number | NeedsSignIn> {
-  for (let retries = 0; ; retries++) {
-    const sent = await authorizer.headers({ url, method: 'POST', body: '{}' });
-    const response = await fetch(url, { method: 'POST', body: '{}', headers: sent });
-    await response.text();
-    if (response.status !== 401 && response.status !== 403) return response.status;
-    const outcome = await authorizer.challenged({
-      status: response.status,
-      wwwAuthenticate: response.headers.get('www-authenticate') ?? undefined,
-      dpopNonce: response.headers.get('dpop-nonce') ?? undefined,
-      url,
-      method: 'POST',
-      sent,
-      retries,
-    });
-    if (outcome !== 'retry') return outcome;
-  }
+/** Starts both, with an MCP server that has no tools and answers whoever signed in. */
+export async function startServedSite(): Promise<Site> {
+  const site = await startSite();
+  site.server.answers.set('/mcp', ({ headers, body }) => {
+    const isIn = site.authority.tokens.some((token) => headers.authorization === `Bearer ${token}`);
+    if (!isIn) return undefined;
+    const { id, method } = JSON.parse(body) as { id: number; method: string };
+    const discovered = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
+    const result = method === 'server/discover' ? discovered : { tools: [] };
+    return { body: { jsonrpc: '2.0', id, result: { resultType: 'complete', ...result } } };
+  });
+  return site;
 }
 
 /** Signs in as a browser would: goes to the page. Gives back the address it leads to. */

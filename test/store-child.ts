@@ -2,7 +2,7 @@ import { openSqliteStore } from '../src/store/sqlite/store.ts';
 import { processName } from '../src/core/record.ts';
 import { startBuiltWorker } from './store-worker.ts';
 
-// A process with a task and a call under way, which ends when somebody ends it.
+// A process with a task and a call under way, which runs until it is killed.
 const [file, signingKey] = process.argv.slice(2) as [string, string];
 const store = await openSqliteStore({ file, signingKey, checkpointFiles: [], worker: startBuiltWorker() });
 const now = Date.now();

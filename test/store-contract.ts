@@ -40,7 +40,7 @@ export function describeStore<S extends Store>(
 }
 
 function describeReservations(open: () => Promise<Store>): void {
-  test('R6 of 1,000 parallel commits under one key exactly one takes it', async () => {
+  test('R6 of 1,000 parallel commits under one key exactly one succeeds', async () => {
     const { journal, reservations } = await open();
     const answers = await Promise.all(
       Array.from({ length: 1_000 }, (_, n) =>
@@ -52,13 +52,13 @@ function describeReservations(open: () => Promise<Store>): void {
     expect(await reservations.find('ada', 'k')).toEqual({ subject: 'pay 5', outcome: undefined });
   });
 
-  test('a commit without a reservation takes nothing', async () => {
+  test('a commit without a reservation uses no key', async () => {
     const { journal, reservations } = await open();
     expect(await journal.commit({ chain: 'acme', body: INTENT }, undefined)).toBe('committed');
     expect(await reservations.find('ada', 'k')).toBeUndefined();
   });
 
-  test('how a reserved call ended is found under its key, to the letter', async () => {
+  test('the outcome of a reserved call is found under its key, unchanged', async () => {
     const { journal, reservations } = await open();
     await journal.commit({ chain: 'acme', body: INTENT }, reservationOf('ada', 'k'));
     const outcome = JSON.stringify({ text: 'Grüße\n\u{1f600}\u0000"\\', empty: '' });
@@ -67,7 +67,7 @@ function describeReservations(open: () => Promise<Store>): void {
     expect(await journal.commit({ chain: 'acme', body: INTENT }, reservationOf('ada', 'k'))).toBe('taken');
   });
 
-  test('a released key is free again', async () => {
+  test('a released key can be used again', async () => {
     const { journal, reservations } = await open();
     await journal.commit({ chain: 'acme', body: INTENT }, reservationOf('ada', 'k'));
     await reservations.release('ada', 'k');
@@ -77,7 +77,7 @@ function describeReservations(open: () => Promise<Store>): void {
     );
   });
 
-  test('a key whose call ended cannot be released', async () => {
+  test('the key of a call that has ended cannot be released', async () => {
     const { journal, reservations } = await open();
     await journal.commit({ chain: 'acme', body: INTENT }, reservationOf('ada', 'k'));
     await reservations.finish('ada', 'k', '"paid"');
@@ -85,7 +85,7 @@ function describeReservations(open: () => Promise<Store>): void {
     expect(await reservations.find('ada', 'k')).toEqual({ subject: 'pay 5', outcome: '"paid"' });
   });
 
-  test('A9/B9 the same key of another owner is another key', async () => {
+  test('A9/B9 equal keys of two owners are different keys', async () => {
     const { journal, reservations } = await open();
     const owners = ['4:acme/ada', '4:acme/bob', '5:other/ada', '4:acme/ad', '4:acme/ada/k'];
     for (const owner of owners)
@@ -97,7 +97,7 @@ function describeReservations(open: () => Promise<Store>): void {
       expect(await reservations.find(owner, 'k')).toEqual({ subject: 'pay 5', outcome: undefined });
   });
 
-  test('a key that ran out is not found and may be taken again', async () => {
+  test('an expired key is not found and can be used again', async () => {
     const { journal, reservations } = await open();
     const old = { ...reservationOf('ada', 'k'), expiresAt: Date.now() - 1 };
     await journal.commit({ chain: 'acme', body: INTENT }, old);
@@ -134,7 +134,7 @@ function describeApprovals<S extends Store>(
   open: () => Promise<S>,
   bodiesOf?: (store: S, chain: string) => Awaitable<readonly string[]>,
 ): void {
-  test('B12 a call is asked for once, is found again to the letter, and another call is another request', async () => {
+  test('B12 an approval request is created once and found again unchanged, and another call has its own', async () => {
     const { approvals } = await open();
     const request = approvalOf();
     const asked = await approvals.ask(request);
@@ -158,7 +158,7 @@ function describeApprovals<S extends Store>(
     expect(await approvals.use(id)).toBe(false);
   });
 
-  test('B12 what waits, was denied, was used or has run out lets nothing run', async () => {
+  test('B12 an approval that is open, denied, used or expired lets nothing run', async () => {
     const { journal, approvals } = await open();
     const commit = (id: string) => journal.commit({ chain: 'acme', body: INTENT }, undefined, id);
     const { id: waiting } = (await approvals.ask(approvalOf()))!.approval;
@@ -177,7 +177,7 @@ function describeApprovals<S extends Store>(
     expect((await approvals.ask(approvalOf({ subject: 'd' })))!.approval.id).not.toBe(used);
   });
 
-  test('B12 a decision is made once, is on record once, and only about what still waits', async () => {
+  test('B12 a decision is made once, recorded once, and only for an open request', async () => {
     const store = await open();
     const { approvals } = store;
     const { id } = (await approvals.ask(approvalOf()))!.approval;
@@ -194,7 +194,7 @@ function describeApprovals<S extends Store>(
     expect(await approvals.decide((await approvals.ask(past))!.approval.id, GONE, DECIDED)).toBeUndefined();
   });
 
-  test('B12 a taken key leaves the approval as it was, and an approval that is gone leaves the key free', async () => {
+  test('B12 a used key leaves the approval unused, and a missing approval leaves the key free', async () => {
     const { journal, approvals, reservations } = await open();
     const { id } = (await approvals.ask(approvalOf()))!.approval;
     await approvals.decide(id, decisionOf(true), DECIDED);
@@ -206,7 +206,7 @@ function describeApprovals<S extends Store>(
     expect(await reservations.find('ada', 'other')).toBeUndefined();
   });
 
-  test('B12 one that was used lets its call go on after a question, a few times, until it runs out or another is denied', async () => {
+  test('B12 a used approval lets its call continue after a question, a few times, until it expires or another is denied', async () => {
     const { approvals } = await open();
     const resume = (owner = '4:acme/ada', subject = 'wipe sda') => approvals.resume(owner, subject);
     expect(await resume()).toBeUndefined();
@@ -228,7 +228,7 @@ function describeApprovals<S extends Store>(
     expect(await resume()).toBeUndefined();
   });
 
-  test('B12 only those that wait count against a caller, and one can be found by its name', async () => {
+  test('B12 only open requests count towards the limit of a caller, and a request can be found by its name', async () => {
     const { approvals } = await open();
     for (let n = 0; n < 25; n++) {
       const { approval } = (await approvals.ask(approvalOf({ subject: `${n}` })))!;
@@ -238,7 +238,7 @@ function describeApprovals<S extends Store>(
     expect(await approvals.find('apr_000000000000')).toBeUndefined();
   });
 
-  test('B12 nobody can have people asked without end', async () => {
+  test('B12 the number of open requests of a caller is limited', async () => {
     const { approvals } = await open();
     for (let n = 0; n < 20; n++) expect(await approvals.ask(approvalOf({ subject: `${n}` }))).toBeDefined();
     expect(await approvals.ask(approvalOf({ subject: 'one more' }))).toBeUndefined();
@@ -248,14 +248,14 @@ function describeApprovals<S extends Store>(
 }
 
 function describeQuotas(open: () => Promise<Store>): void {
-  test('every one taken from a window is counted once', async () => {
+  test('each token taken from a rate limit window is counted once', async () => {
     const { quotas } = await open();
     const window = { startsAt: Date.now(), endsAt: Date.now() + HOUR_MS };
     const counts = await Promise.all(Array.from({ length: 100 }, async () => quotas.take('acme', window)));
     expect(counts.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n + 1));
   });
 
-  test('the next window and other names start at nothing', async () => {
+  test('the next window and other names start at zero', async () => {
     const { quotas } = await open();
     const now = Date.now();
     const window = { startsAt: now, endsAt: now + HOUR_MS };
@@ -279,7 +279,7 @@ function describeKeys(open: () => Promise<Store>): void {
     expect(await identities.findKey('')).toBeUndefined();
   });
 
-  test('all keys are listed', async () => {
+  test('all keys can be listed', async () => {
     const { identities } = await open();
     expect(await identities.listKeys()).toEqual([]);
     for (const id of ['k2', 'k1', 'k3']) await identities.putKey(keyOf(id));
@@ -296,7 +296,7 @@ function describeKeys(open: () => Promise<Store>): void {
     expect((await identities.listKeys()).map(({ revokedAt }) => revokedAt)).toEqual([5_000]);
   });
 
-  test('when keys were used is noted, and nothing else about them', async () => {
+  test('the time a key was last used is stored, and nothing else about its use', async () => {
     const { identities } = await open();
     for (const id of ['k1', 'k2', 'k3']) await identities.putKey(keyOf(id));
     await identities.touch(['k1', 'k3', 'missing'], 120_000);
@@ -308,7 +308,7 @@ function describeKeys(open: () => Promise<Store>): void {
     expect(key).toEqual({ ...keyOf('k1'), lastUsedAt: 120_000 });
   });
 
-  test('a watcher is told of new keys, revoked keys and tenants until it stops', async () => {
+  test('a watcher is notified of new keys, revoked keys and tenants until it stops', async () => {
     const { identities } = await open();
     const heard = vi.fn<() => void>();
     const stopped = vi.fn<() => void>();
@@ -330,7 +330,7 @@ function describeKeys(open: () => Promise<Store>): void {
 }
 
 function describeTenants(open: () => Promise<Store>): void {
-  test('tenants are put, changed, found and listed', async () => {
+  test('tenants can be added, changed, found and listed', async () => {
     const { identities } = await open();
     expect(await identities.findTenant('acme')).toBeUndefined();
     await identities.putTenant(acme);
@@ -343,7 +343,26 @@ function describeTenants(open: () => Promise<Store>): void {
 }
 
 function describeEvents(open: () => Promise<Store>): void {
-  test('events are found under the name they were kept under, whatever their ids begin with, and under no other', async () => {
+  test('events that a stream sends at once are stored in order, whatever is asked of it meanwhile', async () => {
+    const { events } = (await open()).memory;
+    const ids = Array.from({ length: 1_100 }, (_, n) => `a.${n}`);
+    const keep = (stream: string, id: string): unknown =>
+      events.keep(stream, { id, text: id === 'a.1050' ? 'x'.repeat(100_000) : `\u0001 \ud800 "${id}"` }, ADA);
+    const kept = ids.map((id) => keep('s/1', id));
+    const meanwhile = events.after('s/1', 'a.1098', ADA);
+    const others = [keep('s/2', 'b.1'), events.forget('s/2', ADA), keep('s/2', 'b.2')];
+    await Promise.all([...kept, ...others]);
+    expect((await meanwhile)?.map(({ id }) => id)).toEqual(['a.1099']);
+    const found = await events.after('s/1', 'a.100', ADA);
+    expect(found?.map(({ id }) => id)).toEqual(ids.slice(101));
+    expect(found![0]!.text.slice(-8)).toBe('"a.101"'.padStart(8));
+    expect(found!.find(({ id }) => id === 'a.1050')?.text).toHaveLength(100_000);
+    expect(await events.after('s/1', 'a.99', ADA)).toBeUndefined();
+    expect(await events.after('s/2', 'b.1', ADA)).toBeUndefined();
+    expect(await events.after('s/2', 'b.2', ADA)).toEqual([]);
+  });
+
+  test('stored events are found under their own stream only, whatever their ids begin with', async () => {
     const { events } = (await open()).memory;
     for (const id of ['a.1', 'a.2', 'b.1'])
       await events.keep('s/1', { id, text: `event ${id}` }, '4:acme/ada');
@@ -379,7 +398,7 @@ function digestOf(text: string): { digest: string; bytes: number } {
 }
 
 function describeOutcomeShares(open: () => Promise<Store>): void {
-  test('A8 of an outcome that is too large the digest is kept, and its key stays taken', async () => {
+  test('A8 of an outcome that is too large only the digest is stored, and its key stays used', async () => {
     const store = await open();
     const large = 'ü'.repeat(MIB + 1);
     await finished(store, [ADA, 'large'], large);
@@ -392,7 +411,7 @@ function describeOutcomeShares(open: () => Promise<Store>): void {
     expect(await journal.commit({ chain: 'acme', body: INTENT }, reservationOf(ADA, 'large'))).toBe('taken');
   });
 
-  test('A8 a caller with too many outcomes keeps only digests of its oldest, and others lose nothing', async () => {
+  test('A8 a caller with too many outcomes keeps only the digests of its oldest, and other callers are not affected', async () => {
     const store = await open();
     await finished(store, ['5:other/eve', 'first of all'], 'y'.repeat(MIB));
     const outcome = 'x'.repeat(1.5 * MIB);
@@ -406,7 +425,7 @@ function describeOutcomeShares(open: () => Promise<Store>): void {
     expect((await store.reservations.find('5:other/eve', 'first of all'))?.outcome).toHaveLength(MIB);
   });
 
-  test('A8 a key that ran out and is taken again has no outcome of the call before', async () => {
+  test('A8 an expired key that is used again has no outcome of the earlier call', async () => {
     const store = await open();
     const { journal, reservations } = store;
     const old = { ...reservationOf(ADA, 'k'), expiresAt: Date.now() + 30 };
@@ -445,7 +464,7 @@ function describeShares(open: () => Promise<Store>): void {
     });
   });
 
-  test('A8 a caller with too many or too large tasks loses its own oldest, and others lose nothing', async () => {
+  test('A8 a caller with too many or too large tasks loses its own oldest, and other callers are not affected', async () => {
     const { tasks } = (await open()).memory;
     await tasks.put(taskOf('first of all', { owner: '5:other/eve' }));
     await Promise.all(Array.from({ length: 1_001 }, async (_, n) => tasks.put(taskOf(`t${n}`))));
@@ -459,7 +478,7 @@ function describeShares(open: () => Promise<Store>): void {
     expect(await tasks.get('first of all')).toBeDefined();
   });
 
-  test('A8 sessions are small, and only so many are kept of one caller', async () => {
+  test('A8 the size of a session and the number of sessions of a caller are limited', async () => {
     const { sessions } = (await open()).memory;
     await expect(
       (async () => sessions.put(sessionOf('s', { name: 'x'.repeat(66_000) })))(),
@@ -472,7 +491,7 @@ function describeShares(open: () => Promise<Store>): void {
     expect(await sessions.get('last')).toEqual(record);
   });
 
-  test('A8 of a stream, and of the streams of a caller, only so much is kept', async () => {
+  test('A8 the stored size of a stream, and of all streams of a caller, is limited', async () => {
     const { events } = (await open()).memory;
     const large = 'x'.repeat(600_000);
     await events.keep('other', { id: '1', text: large }, '5:other/eve');
@@ -489,7 +508,7 @@ function describeShares(open: () => Promise<Store>): void {
     });
   });
 
-  test('A8 nobody can have people read without end', async () => {
+  test("A8 the total size of a caller's open approval requests is limited", async () => {
     const { approvals } = await open();
     const long = { arguments: JSON.stringify({ text: 'x'.repeat(1_500_000) }) };
     expect(await approvals.ask(approvalOf({ subject: 'a', ...long }))).toBeDefined();
@@ -506,13 +525,13 @@ function describeJournal<S extends Store>(
   open: () => Promise<S>,
   bodiesOf?: (store: S, chain: string) => Awaitable<readonly string[]>,
 ): void {
-  test('a store that is open can be written to', async () => {
+  test('an open store can be written to', async () => {
     const { journal } = await open();
     expect(journal.isReady).toBe(true);
     await expect(journal.append({ chain: 'acme', body: INTENT })).resolves.toBeUndefined();
   });
 
-  test.runIf(bodiesOf)('rows are kept in the order they were written, to the letter', async () => {
+  test.runIf(bodiesOf)('rows are stored in the order they were written, unchanged', async () => {
     const store = await open();
     const bodies = Array.from({ length: 50 }, (_, n) => `{"n":${n},"text":"Grüße \u{1f600}"}`);
     await Promise.all(
@@ -527,7 +546,7 @@ function describeJournal<S extends Store>(
     expect(await bodiesOf!(store, 'other')).toEqual(['{"n":"other"}']);
   });
 
-  test.runIf(bodiesOf)('when a key is taken already, nothing is written', async () => {
+  test.runIf(bodiesOf)('a commit with a key that is already used writes nothing', async () => {
     const store = await open();
     await store.journal.commit({ chain: 'acme', body: '{"n":"first"}' }, reservationOf('ada', 'k'));
     await store.journal.commit({ chain: 'acme', body: '{"n":"second"}' }, reservationOf('ada', 'k'));

@@ -7,7 +7,7 @@ import { checkpointKeys } from '../src/store/journal/checkpoint.ts';
 import { SqliteDatabase } from '../src/store/sqlite/database.ts';
 import { openSqliteStore, type SqliteStoreOptions } from '../src/store/sqlite/store.ts';
 import type { Store } from '../src/store/store.ts';
-import { verifyJournal, type Verdict } from '../src/store/journal/verify.ts';
+import { verifyJournal, type JournalVerdict } from '../src/store/journal/verify.ts';
 import { startBuiltWorker } from './store-worker.ts';
 
 /** A folder with a database and the copies of its checkpoints, for one test. */
@@ -19,7 +19,7 @@ export interface StoreFolder {
   open(options?: Partial<SqliteStoreOptions>): Promise<Store>;
   /** Looks into the database, or changes it behind the back of its store. */
   inside<T>(use: (db: SqliteDatabase) => T): T;
-  verify(signingKey?: string): Verdict;
+  verify(signingKey?: string): JournalVerdict;
 }
 
 /** Makes an empty folder that goes when the test is over. */

@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('functions come first and classes last; validation, errors and security come before types (001-75)', () => {
+test('the tutorial has functions first and classes last, and validation, errors and security before types (001-75)', () => {
   expect(steps.map(({ title }) => title)).toEqual([
     'A function',
     'Validation',

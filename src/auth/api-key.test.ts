@@ -3,17 +3,17 @@ import { expect, test } from 'vitest';
 import { propertyRuns } from '../../test/property-runs.ts';
 import { createApiKey, hashKey, isWellFormedKey } from './api-key.ts';
 
-test('a key has a prefix, thirty random characters and a checksum', () => {
+test('a key consists of a prefix, thirty random characters and a checksum', () => {
   expect(createApiKey()).toMatch(/^tck_[0-9A-Za-z]{36}$/);
 });
 
-test('a thousand keys are all different and all well formed', () => {
+test('a thousand keys are all different and well formed', () => {
   const keys = Array.from({ length: 1_000 }, createApiKey);
   expect(new Set(keys).size).toBe(1_000);
   expect(keys.filter((key) => !isWellFormedKey(key))).toEqual([]);
 });
 
-test('the checksum is the same everywhere: this key was made elsewhere', () => {
+test('a key that was made by another program has the same checksum here', () => {
   // CRC-32 of the first 34 characters, in base 62.
   expect(isWellFormedKey(`tck_${'0'.repeat(30)}${base62(crcOf(`tck_${'0'.repeat(30)}`))}`)).toBe(true);
 });
@@ -29,14 +29,14 @@ test('B8 a key with one character changed is not well formed', () => {
   );
 });
 
-test('B8 nothing else is well formed', () => {
+test('B8 text of any other form is not well formed', () => {
   fc.assert(
     fc.property(fc.string(), (text) => !isWellFormedKey(text) && !isWellFormedKey(`tck_${text}`)),
     { numRuns: propertyRuns() },
   );
 });
 
-test('the same key has another hash under another pepper', () => {
+test('a key has a different hash with a different pepper', () => {
   const key = createApiKey();
   expect(hashKey(key, 'one')).toBe(hashKey(key, 'one'));
   expect(hashKey(key, 'one')).not.toBe(hashKey(key, 'two'));

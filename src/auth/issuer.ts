@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import { parseJson } from '../base/parse-json.ts';
-import type { Complaints } from './problem-log.ts';
+import type { ProblemLog } from './problem-log.ts';
 import { keyReader } from './discover-keys.ts';
 import type { FetchDocument } from './fetch-document.ts';
 import { readClaims, type ClaimNames, type ClaimPath, type Claims } from './jwt-claims.ts';
@@ -43,7 +43,7 @@ export interface IssuerOptions {
 export interface IssuerParts {
   readonly clock: Clock;
   readonly fetch: FetchDocument;
-  readonly complaints: Complaints;
+  readonly problems: ProblemLog;
   /** Called with every caller that has no valid token left. */
   readonly onGone: (caller: Caller) => void;
 }
@@ -79,9 +79,9 @@ export class Issuer {
   readonly #wanted: JWTVerifyOptions;
   readonly #clock: Clock;
   readonly #keySet: KeySet;
-  readonly #complaints: Complaints;
+  readonly #problems: ProblemLog;
 
-  constructor(options: IssuerOptions, { clock, fetch, complaints, onGone }: IssuerParts) {
+  constructor(options: IssuerOptions, { clock, fetch, problems, onGone }: IssuerParts) {
     checkOptions(options);
     const {
       issuer,
@@ -103,7 +103,7 @@ export class Issuer {
       ...(typ !== undefined && { typ }),
     };
     this.#clock = clock;
-    this.#complaints = complaints;
+    this.#problems = problems;
     this.#keySet = new KeySet({ read: keyReader({ issuer, jwks, fetch }), clock });
     this.callers = new TokenCallers({ clock, toleranceMs: tolerance * 1_000, onGone });
   }
@@ -153,7 +153,7 @@ export class Issuer {
       return await this.#keySet.find(header);
     } catch (cause) {
       if (isJoseError(cause)) throw cause;
-      this.#complaints.note(
+      this.#problems.note(
         `The keys of ${this.#options.issuer} cannot be read, so its tokens are refused.`,
         cause,
       );

@@ -39,12 +39,12 @@ test.each<[string, Record<string, unknown>]>([
   expect(rolesAt('realm_access.roles', claims)).toEqual([]);
 });
 
-test('B1 a path leads through own members alone', () => {
+test('B1 the path to a claim follows own members only', () => {
   for (const path of ['constructor.name', '__proto__.x', 'sub.length', 'roles.length', 'roles.0'])
     expect(rolesAt(path, { roles: ['admin'] })).toEqual([]);
 });
 
-test('B1 a tenant or a caller inside another claim must be a text', () => {
+test('B1 the claim of a tenant or a caller must be text', () => {
   const nested = { ...names, tenantClaim: 'org.id', callerClaim: 'user.name' };
   const claims = { exp: 1, org: { id: 'north' }, user: { name: 'ada' } };
   expect(readClaims(claims, nested)).toMatchObject({ tenant: 'north', caller: 'ada' });
@@ -53,7 +53,7 @@ test('B1 a tenant or a caller inside another claim must be a text', () => {
   expect(readClaims({ ...claims, user: 'name' }, nested)).toContain('no caller claim: user.name');
 });
 
-test('the tenant of the issuer counts, whatever a claim says', () => {
+test('the fixed tenant of an issuer wins over any claim', () => {
   expect(readClaims({ ...good, tenant: 'south' }, { ...names, tenant: 'north' })).toMatchObject({
     tenant: 'north',
   });

@@ -23,12 +23,12 @@ export interface Claims {
 }
 
 /** What a verified token says. */
-export type Payload = Readonly<Record<string, unknown>>;
+export type TokenPayload = Readonly<Record<string, unknown>>;
 
 const MAX_NAME_LENGTH = 256;
 
 /** Reads the claims of a verified token; a text says which claim is missing. */
-export function readClaims(payload: Payload, names: ClaimNames): Claims | string {
+export function readClaims(payload: TokenPayload, names: ClaimNames): Claims | string {
   const caller = nameIn(payload, names.callerClaim);
   if (caller === undefined) return missing('caller', names.callerClaim);
   const tenant = names.tenant ?? nameIn(payload, names.tenantClaim);
@@ -51,7 +51,7 @@ export function stepsOf(path: ClaimPath): readonly string[] {
   return path.includes('/') ? [path] : path.split('.');
 }
 
-function claimAt(payload: Payload, steps: readonly string[]): unknown {
+function claimAt(payload: TokenPayload, steps: readonly string[]): unknown {
   let value: unknown = payload;
   for (const step of steps) {
     if (!isObject(value) || !Object.hasOwn(value, step)) return undefined;
@@ -60,7 +60,7 @@ function claimAt(payload: Payload, steps: readonly string[]): unknown {
   return value;
 }
 
-function nameIn(payload: Payload, path: ClaimPath): string | undefined {
+function nameIn(payload: TokenPayload, path: ClaimPath): string | undefined {
   const value = claimAt(payload, stepsOf(path));
   if (typeof value !== 'string' || value === '' || value.length > MAX_NAME_LENGTH) return undefined;
   // Lone surrogates are all stored alike, so two such names would become one.

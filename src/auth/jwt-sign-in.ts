@@ -4,12 +4,13 @@ import { systemClock, type Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
 import type { Identities, TenantRecord } from '../core/memory/identities.ts';
 import { andThen, orElse, type Awaitable } from '../base/awaitable.ts';
-import { Complaints, type SignInLog } from './problem-log.ts';
+import { ProblemLog, type SignInLog } from './problem-log.ts';
 import { fetchDocument, type FetchDocument } from './fetch-document.ts';
 import { Issuer, type IssuerOptions, type IssuerParts, type RefusedToken, type Verified } from './issuer.ts';
 import { Lookup } from './lookup.ts';
 import { combine, Departures, type CredentialSignIn, type IsGone } from './sign-in.ts';
 import { shown, uncheckedClaims } from './token-refusal.ts';
+import { makeRoomIn } from '../core/memory/bounded-map.ts';
 
 /** What is needed to check the tokens of any issuer. */
 export interface TokenParts {
@@ -40,7 +41,7 @@ class JwtSignIn implements CredentialSignIn {
   readonly #identities: Identities;
   readonly #clock: Clock;
   readonly #issuers: ReadonlyMap<unknown, Issuer>;
-  readonly #complaints: Complaints;
+  readonly #problems: ProblemLog;
   readonly #tenants: Lookup<Tenant>;
   readonly #departures = new Departures();
   readonly #verified = new Map<string, Verified>();
@@ -49,11 +50,11 @@ class JwtSignIn implements CredentialSignIn {
     const { clock = systemClock, log, tenants, fetch = fetchDocument } = options;
     this.#identities = tenants;
     this.#clock = clock;
-    this.#complaints = new Complaints(log, clock);
+    this.#problems = new ProblemLog(log, clock);
     this.#issuers = createIssuers('issuers' in options ? options.issuers : [options], {
       clock,
       fetch,
-      complaints: this.#complaints,
+      problems: this.#problems,
       onGone: (caller) => this.#departures.add(caller),
     });
     this.#tenants = new Lookup<Tenant>({
@@ -121,7 +122,7 @@ class JwtSignIn implements CredentialSignIn {
     const { claims } = verified;
     const tenant = orElse(
       () => this.#tenants.get(claims.tenant),
-      (cause) => this.#complaints.nobody('Tenants cannot be looked up, so tokens are refused.', cause),
+      (cause) => this.#problems.refuse('Tenants cannot be looked up, so tokens are refused.', cause),
     );
     return andThen(tenant, (current) => {
       if (!current) return undefined;
@@ -157,6 +158,6 @@ function toTenant(id: string, record: TenantRecord | undefined): Tenant | undefi
 }
 
 function remember<V>(map: Map<string, V>, key: string, value: V): void {
-  if (map.size >= MAX_REMEMBERED) map.delete(map.keys().next().value!);
+  makeRoomIn(map, MAX_REMEMBERED);
   map.set(key, value);
 }

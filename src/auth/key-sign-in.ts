@@ -7,8 +7,8 @@ import { ToolcribError } from '../base/errors.ts';
 import type { Identities, KeyRecord, TenantRecord } from '../core/memory/identities.ts';
 import { andThen, orElse, type Awaitable } from '../base/awaitable.ts';
 import { hashKey, isWellFormedKey, KEY_LENGTH } from './api-key.ts';
-import { Complaints, type SignInLog } from './problem-log.ts';
-import { Lookup, type Entry } from './lookup.ts';
+import { ProblemLog, type SignInLog } from './problem-log.ts';
+import { Lookup, type LookupEntry } from './lookup.ts';
 import { combine, Departures, type ConnectionMemo, type CredentialSignIn, type IsGone } from './sign-in.ts';
 
 /** Where keys are looked up. */
@@ -46,18 +46,18 @@ class KeySignIn implements CredentialSignIn {
   readonly #identities: Identities;
   readonly #pepper: KeyObject;
   readonly #clock: Clock;
-  readonly #complaints: Complaints;
+  readonly #problems: ProblemLog;
   readonly #keys: Lookup<KnownKey>;
   readonly #departures = new Departures();
   // Valid keys by their plain hash: it costs a fifth of the hash with the pepper, and is only kept in memory.
-  readonly #prints = new Map<string, Entry<KnownKey>>();
+  readonly #prints = new Map<string, LookupEntry<KnownKey>>();
   #used = new Set<string>();
 
   constructor({ identities, pepper, clock = systemClock, log }: KeySignInOptions) {
     this.#identities = identities;
     this.#pepper = toSecret(pepper);
     this.#clock = clock;
-    this.#complaints = new Complaints(log, clock);
+    this.#problems = new ProblemLog(log, clock);
     this.#keys = new Lookup<KnownKey>({
       ask: (kept) => andThen(identities.findKey(kept), (found) => found && this.#recognise(kept, found)),
       watch: (listener) => identities.watch(listener),
@@ -119,7 +119,7 @@ class KeySignIn implements CredentialSignIn {
   }
 
   // Without helper functions: two closures per request cost more than the lookup.
-  #find(kept: string, entry?: Entry<KnownKey>): Awaitable<KnownKey | undefined> {
+  #find(kept: string, entry?: LookupEntry<KnownKey>): Awaitable<KnownKey | undefined> {
     try {
       const known = this.#keys.get(kept, entry);
       return known instanceof Promise ? known.catch(this.#nobody) : known;
@@ -129,7 +129,7 @@ class KeySignIn implements CredentialSignIn {
   }
 
   readonly #nobody = (cause: unknown): undefined =>
-    this.#complaints.nobody('API keys cannot be looked up, so callers are refused.', cause);
+    this.#problems.refuse('API keys cannot be looked up, so callers are refused.', cause);
 
   #keep(print: string, kept: string): void {
     const entry = this.#keys.entryOf(kept);
@@ -171,7 +171,7 @@ class KeySignIn implements CredentialSignIn {
     // A failure to record the last use is no reason to refuse the caller.
     void orElse(
       () => this.#identities.touch(ids, this.#clock.now()),
-      (cause) => this.#complaints.note('The last use of API keys could not be noted.', cause),
+      (cause) => this.#problems.note('The last use of API keys could not be noted.', cause),
     );
   }
 }

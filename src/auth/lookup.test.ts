@@ -13,7 +13,7 @@ function setUp({ confirms = false } = {}) {
   const store = new Map<string, Thing>();
   const gone: Thing[] = [];
   const asked: string[] = [];
-  // How many were gone when each sweep was told of.
+  // How many values had ended at each sweep.
   const goneAtSweep: number[] = [];
   let answer = (key: string): Awaitable<Thing | undefined> => store.get(key);
   let tell = (): void => {};
@@ -79,7 +79,7 @@ async function manyInUse(): Promise<Parts & { readonly inUse: () => Promise<numb
   return { ...parts, inUse };
 }
 
-// Whoever is asked for first while the store fails is nobody to those who sign in.
+// A credential that is looked up first while the store fails is refused.
 async function orNobody(found: Awaitable<Thing | undefined>): Promise<Thing | undefined> {
   try {
     return await found;
@@ -90,7 +90,7 @@ async function orNobody(found: Awaitable<Thing | undefined>): Promise<Thing | un
 
 const fail = (): Promise<never> => Promise.reject(new Error('The store is down.'));
 
-test('what is known is answered at once, with the same value, and not asked for again', () => {
+test('a cached value is returned at once, as the same object, without another lookup', () => {
   const { lookup, store, asked } = setUp();
   store.set('k', { name: 'one' });
   const first = lookup.get('k');
@@ -98,7 +98,7 @@ test('what is known is answered at once, with the same value, and not asked for 
   expect(asked).toEqual(['k']);
 });
 
-test('an equal answer keeps the old value, another one replaces it and the old one is gone', () => {
+test('an equal value keeps the cached object; a different value replaces it and ends the old one', () => {
   const { lookup, store, clock, gone } = setUp();
   store.set('k', { name: 'one' });
   const first = lookup.get('k');
@@ -111,7 +111,7 @@ test('an equal answer keeps the old value, another one replaces it and the old o
   expect(gone).toEqual([first]);
 });
 
-test('B8 what was removed without a word is gone within five seconds', async () => {
+test('B8 a removal that the store does not report takes effect within five seconds', async () => {
   const { lookup, store, clock, answerWith } = setUp();
   answerWith(async (key) => store.get(key));
   store.set('k', { name: 'one' });
@@ -121,7 +121,7 @@ test('B8 what was removed without a word is gone within five seconds', async () 
   expect(await lookup.get('k')).toBeUndefined();
 });
 
-test('B8 what was removed is gone at once where the store tells of it, although nobody asks', async () => {
+test('B8 a removal that the store reports takes effect at once, even without a request', async () => {
   const { lookup, store, gone, tell } = setUp();
   store.set('k', { name: 'one' });
   const first = await lookup.get('k');
@@ -132,7 +132,7 @@ test('B8 what was removed is gone at once where the store tells of it, although 
   expect(lookup.get('k')).toBeUndefined();
 });
 
-test('an answer that was asked for before a change is not believed after it', async () => {
+test('a lookup that began before a change is not used after it', async () => {
   const { lookup, store, tell, answerWith, asked } = setUp();
   let release = (): void => {};
   answerWith(
@@ -153,7 +153,7 @@ test('an answer that was asked for before a change is not believed after it', as
   expect(asked.length).toBe(2);
 });
 
-test('while the store cannot be asked the last answer is good for sixty seconds, and no longer', async () => {
+test('while the store fails, the last value is used for sixty seconds and no longer', async () => {
   const { lookup, store, clock, gone, answerWith } = setUp();
   store.set('k', { name: 'one' });
   const first = lookup.get('k');
@@ -166,7 +166,7 @@ test('while the store cannot be asked the last answer is good for sixty seconds,
   await expect(async () => lookup.get('k')).rejects.toThrow('down');
 });
 
-test('a store that never answers counts as one that cannot be asked', async () => {
+test('a store that never answers counts as failing', async () => {
   const { lookup, store, clock, answerWith } = setUp();
   store.set('k', { name: 'one' });
   const first = lookup.get('k');
@@ -177,7 +177,7 @@ test('a store that never answers counts as one that cannot be asked', async () =
   expect(await waiting).toBe(first);
 });
 
-test('what is not there is not asked for again for a moment, and what is remembered of it has a bound', () => {
+test('a missing key is not looked up again for a moment, and the cache of missing keys is bounded', () => {
   const { lookup, asked, clock, tell } = setUp();
   void lookup.get('k');
   void lookup.get('k');
@@ -193,7 +193,7 @@ test('what is not there is not asked for again for a moment, and what is remembe
   expect(asked.at(-1)).toBe('k');
 });
 
-test('questions about the same thing at the same time are one question', async () => {
+test('simultaneous lookups of one key are one lookup', async () => {
   const { lookup, store, asked, answerWith } = setUp();
   answerWith(async (key) => store.get(key));
   store.set('k', { name: 'one' });
@@ -202,7 +202,7 @@ test('questions about the same thing at the same time are one question', async (
   expect(asked).toEqual(['k']);
 });
 
-test('what ends by itself is told to be gone, although nobody asks', () => {
+test('a value that expires is reported as ended, even without a request', () => {
   const { lookup, store, clock, gone } = setUp();
   store.set('k', { name: 'one', until: clock.now() + 3_000 });
   const first = lookup.get('k');
@@ -210,7 +210,7 @@ test('what ends by itself is told to be gone, although nobody asks', () => {
   expect(gone).toEqual([first]);
 });
 
-test('whatever goes in a sweep is followed by another one, so that it can be told of again', () => {
+test('a sweep that ends a value is followed by another one, so that its end is reported again', () => {
   const { lookup, store, clock, goneAtSweep } = setUp();
   store.set('k', { name: 'one', until: clock.now() + 3_000 });
   void lookup.get('k');
@@ -218,7 +218,7 @@ test('whatever goes in a sweep is followed by another one, so that it can be tol
   expect(goneAtSweep).toEqual([0, 0, 1]);
 });
 
-test('B3 with many keys in use a store that stops answering signs nobody out before the grace is over, and everybody then', async () => {
+test('B3 with many keys in use and a store that hangs, nobody is signed out before the grace time is over, and then everybody', async () => {
   const parts = await manyInUse();
   const { answerWith, gone, inUse } = parts;
   answerWith(fail);
@@ -230,7 +230,7 @@ test('B3 with many keys in use a store that stops answering signs nobody out bef
   expect([await inUse(), gone.length]).toEqual([0, MANY]);
 });
 
-test('B8 many who ask nothing and hold streams open are told to be gone soon after the grace, too', async () => {
+test('B8 callers with open streams and no requests are ended soon after the grace time, too', async () => {
   const parts = await manyInUse();
   const { answerWith, gone } = parts;
   answerWith(fail);
@@ -240,7 +240,7 @@ test('B8 many who ask nothing and hold streams open are told to be gone soon aft
   expect(gone.length).toBe(MANY);
 });
 
-test('B3 a store that stops answering as it tells of a change signs nobody out before the grace is over, and everybody then', async () => {
+test('B3 with a store that hangs while it reports a change, nobody is signed out before the grace time is over, and then everybody', async () => {
   const parts = await manyInUse();
   const { answerWith, gone, inUse, tell } = parts;
   answerWith(fail);
@@ -251,7 +251,7 @@ test('B3 a store that stops answering as it tells of a change signs nobody out b
   expect([await inUse(), gone.length]).toEqual([0, MANY]);
 });
 
-test('B8 a revocation that was told of and looked up just before the store stops answering counts at once', async () => {
+test('B8 a revocation that was reported and looked up just before the store hangs takes effect at once', async () => {
   const parts = await manyInUse();
   const { lookup, store, gone, tell, answerWith } = parts;
   store.delete('k4000');
@@ -265,7 +265,7 @@ test('B8 a revocation that was told of and looked up just before the store stops
   expect(await again).toBeUndefined();
 });
 
-test('B8 a revocation that was told of and could not be looked up counts after the grace, whatever is confirmed later', async () => {
+test('B8 a revocation that was reported but not looked up takes effect after the grace time', async () => {
   const parts = setUp({ confirms: true });
   const { lookup, store, gone, tell, answerWith, confirm } = parts;
   store.set('k', { name: 'one' });
@@ -279,7 +279,7 @@ test('B8 a revocation that was told of and could not be looked up counts after t
   await expect(async () => lookup.get('k')).rejects.toThrow('down');
 });
 
-test('B8 what was revoked is gone within five seconds of being told of, although its store confirms and answers late', async () => {
+test('B8 a revocation takes effect within five seconds of its report, even if the store answers late', async () => {
   const parts = setUp({ confirms: true });
   const { lookup, store, clock, gone, tell, answerWith, confirm } = parts;
   store.set('k', { name: 'one' });

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { andThen, orElse, type Awaitable } from '../base/awaitable.ts';
+import { makeRoomIn } from '../core/memory/bounded-map.ts';
 
 /** How long cached identities are used. */
 export const lookupLimits = {
@@ -22,7 +23,7 @@ export const lookupLimits = {
 const SWEEP_MS = 2_000;
 const AT_ONCE = 100;
 
-/** Where a lookup gets its answers, and who is told of changes. */
+/** Where a lookup gets its values, and who is notified of changes. */
 export interface LookupOptions<T> {
   readonly ask: (key: string) => Awaitable<T | undefined>;
   readonly watch: (listener: () => void) => () => void;
@@ -40,7 +41,7 @@ export interface LookupOptions<T> {
 }
 
 /** A cached value, and how far it can be trusted. */
-export interface Entry<T> {
+export interface LookupEntry<T> {
   readonly key: string;
   readonly value: T;
   /** The state of the store at the time of the answer; in another state it must be checked. */
@@ -63,7 +64,7 @@ interface Asked {
  */
 export class Lookup<T> {
   readonly #options: LookupOptions<T>;
-  readonly #found = new Map<string, Entry<T>>();
+  readonly #found = new Map<string, LookupEntry<T>>();
   readonly #absent = new Map<string, number>();
   readonly #asking = new Map<string, Promise<T | undefined>>();
   readonly #unwatch: () => void;
@@ -82,7 +83,7 @@ export class Lookup<T> {
   }
 
   /** The value of a key; fails if it is not cached and the store fails. Passing a known entry saves the search. */
-  get(key: string, kept?: Entry<T>): Awaitable<T | undefined> {
+  get(key: string, kept?: LookupEntry<T>): Awaitable<T | undefined> {
     const entry = kept && !kept.isDropped ? kept : this.#found.get(key);
     if (!entry) return this.#askFirst(key);
     // A confirmed answer is as good as a new one.
@@ -99,7 +100,7 @@ export class Lookup<T> {
   }
 
   /** The entry of a cached key. */
-  entryOf(key: string): Entry<T> | undefined {
+  entryOf(key: string): LookupEntry<T> | undefined {
     return this.#found.get(key);
   }
 
@@ -159,7 +160,7 @@ export class Lookup<T> {
   }
 
   // Never fails: without an answer the last one is used, as long as it is valid.
-  #check(key: string, entry: Entry<T>): Awaitable<void> {
+  #check(key: string, entry: LookupEntry<T>): Awaitable<void> {
     if (entry.checking) {
       return entry.checking.then(() =>
         entry.generation === this.#generation ? undefined : this.#check(key, entry),
@@ -186,7 +187,7 @@ export class Lookup<T> {
 
   #settle(
     key: string,
-    entry: Entry<T>,
+    entry: LookupEntry<T>,
     { value, generation, askedAt }: Asked & { readonly value: T | undefined },
   ): void {
     if (this.#found.get(key) !== entry) return;
@@ -210,7 +211,7 @@ export class Lookup<T> {
 
   // The grace period counts from when the answer was last known to be right: a confirmation covers only entries of its
   // own generation.
-  #isOutOfGrace({ generation, checkedAt }: Entry<T>): boolean {
+  #isOutOfGrace({ generation, checkedAt }: LookupEntry<T>): boolean {
     const { clock, confirmedAt } = this.#options;
     const confirmed = generation === this.#generation ? (confirmedAt?.() ?? 0) : 0;
     return clock.ticks() - Math.max(checkedAt, confirmed) > lookupLimits.graceMs;
@@ -237,11 +238,11 @@ export class Lookup<T> {
 
   #noteAbsent(key: string): void {
     this.#absent.delete(key);
-    if (this.#absent.size >= lookupLimits.maxAbsent) this.#absent.delete(this.#absent.keys().next().value!);
+    makeRoomIn(this.#absent, lookupLimits.maxAbsent);
     this.#absent.set(key, this.#options.clock.ticks() + lookupLimits.absentMs);
   }
 
-  #drop(entry: Entry<T>): void {
+  #drop(entry: LookupEntry<T>): void {
     entry.isDropped = true;
     this.#found.delete(entry.key);
     this.#options.onGone(entry.value);

@@ -10,7 +10,7 @@ export type SignInLog = (
 const QUIET_MS = 10_000;
 
 /** Logs each problem at most once in ten seconds: a failing store fails for every request. */
-export class Complaints {
+export class ProblemLog {
   readonly #log: SignInLog | undefined;
   readonly #clock: Clock;
   readonly #saidAt = new Map<string, number>();
@@ -28,8 +28,8 @@ export class Complaints {
     this.#log?.('error', message, { cause });
   }
 
-  /** The same, for problems because of which the caller is refused. */
-  nobody(message: string, cause: unknown): undefined {
+  /** Logs a problem because of which a caller is refused; there is no caller then. */
+  refuse(message: string, cause: unknown): undefined {
     this.note(message, cause);
     return undefined;
   }

@@ -38,11 +38,11 @@ test.each([
   `/mcp?foo=Bearer+${key}`,
   `/mcp?foo=%22%74ck_${key.slice(4)}%22`,
   `/mcp?foo=id${key}`,
-])('B8 a request to %s has no credential, whatever its headers say', (target) => {
+])('B8 a request to %s counts as one without a credential, whatever its headers say', (target) => {
   expect(credentialOf(head({ authorization: `Bearer ${key}` }, target))).toBeUndefined();
 });
 
-test('any other query is nothing to do with it', () => {
+test('any other query is not treated as a credential', () => {
   for (const target of ['/messages?sessionId=1', '/messages?sessionId=Zatck_b-cd_eF', '/mcp?a=1;b=2'])
     expect(credentialOf(head({ 'x-api-key': key }, target))).toBe(key);
 });
@@ -57,7 +57,7 @@ const fake = (kind: 'key' | 'token', known: string): CredentialSignIn => ({
   close: () => {},
 });
 
-test('keys are told from tokens by how they begin, and every sign-in of a kind is asked', async () => {
+test('keys and tokens are told apart by their prefix, and every sign-in of the kind is tried', async () => {
   const { authenticate } = combine([fake('token', 'a.b.c'), fake('token', 'd.e.f'), fake('key', key)]);
   expect(await authenticate(head({ authorization: 'Bearer d.e.f' }))).toBe(localCaller);
   expect(await authenticate(head({ authorization: `Bearer ${key}` }))).toBe(localCaller);
@@ -67,7 +67,7 @@ test('keys are told from tokens by how they begin, and every sign-in of a kind i
   ).toBeUndefined();
 });
 
-test('those who are gone are told together, and once more', async () => {
+test('callers that ended are reported together, and once more later', async () => {
   const departures = new Departures();
   const other = { ...localCaller };
   const listener = vi.fn();

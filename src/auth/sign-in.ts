@@ -14,7 +14,7 @@ export interface RequestHead {
   readonly connection?: object | undefined;
 }
 
-/** Tells whether a caller is gone, by the caller object from signing in. */
+/** Whether a caller's access has ended, by the caller object from signing in. */
 export type IsGone = (caller: Caller) => boolean;
 
 /** Identifies the caller of a request. */
@@ -103,14 +103,14 @@ export function credentialOf({ target, headers }: RequestHead): string | undefin
   return BEARER.exec(authorization)?.[1];
 }
 
-/** Remembers callers and tenants that are gone, and tells listeners. */
+/** Keeps callers and tenants whose access has ended, and notifies listeners. */
 export class Departures {
   readonly #gone = new WeakSet<Caller | Tenant>();
   readonly #listeners = new Set<(isGone: IsGone) => void>();
   #soon = false;
   #again = false;
 
-  /** Marks a caller or a whole tenant as gone; listeners are told once for all marked in the same turn. */
+  /** Marks a caller or a whole tenant as ended; listeners are notified once for all marked in the same turn. */
   add(gone: Caller | Tenant): void {
     this.#gone.add(gone);
     this.#again = true;

@@ -20,7 +20,7 @@ function setUp() {
   return { clock, gone, callers, claims };
 }
 
-test('a caller goes with the last of its tokens, whichever came last', () => {
+test('a caller ends when its longest-lived token expires, in whatever order the tokens came', () => {
   const { clock, gone, callers, claims } = setUp();
   const { caller } = callers.name(claims('ada', 5_000), tenant);
   expect(callers.name(claims('ada', 9_000), tenant).caller).toBe(caller);
@@ -34,13 +34,13 @@ test('a caller goes with the last of its tokens, whichever came last', () => {
   expect(gone).toEqual([caller]);
 });
 
-test('the same claims in a tenant that changed name somebody else', () => {
+test('the same claims give a new caller object after the tenant has changed', () => {
   const { callers, claims } = setUp();
   const { caller } = callers.name(claims('ada', 5_000), tenant);
   expect(callers.name(claims('ada', 5_000), { ...tenant }).caller).not.toBe(caller);
 });
 
-test('a caller that is dropped because there are too many is dismissed, and no other is', () => {
+test('a caller that is evicted at the limit is ended, and no other', () => {
   const { gone, callers, claims } = setUp();
   const [first, second] = ['ada', 'bob'].map((id) => callers.name(claims(id, 5_000), tenant));
   for (let i = 2; i <= MAX_TOKEN_CALLERS; i++) callers.name(claims(`c${i}`, 5_000), tenant);

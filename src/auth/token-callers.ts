@@ -12,7 +12,7 @@ export interface TokenCaller {
   isGone: boolean;
 }
 
-/** The clock tolerance for tokens, and who is told of expired callers. */
+/** The clock tolerance for tokens, and the listener for expired callers. */
 export interface TokenCallersOptions {
   readonly clock: Clock;
   readonly toleranceMs: number;
@@ -24,8 +24,8 @@ export interface TokenCallersOptions {
 export const MAX_TOKEN_CALLERS = 100_000;
 
 /**
- * The callers named by tokens: a new token with the same rights gives the same object, which is gone when the last
- * token has expired.
+ * The callers named by tokens: a new token with the same rights gives the same object, which ends when the last token
+ * has expired.
  */
 export class TokenCallers {
   readonly #options: TokenCallersOptions;

@@ -62,7 +62,7 @@ test('attempt catches the named classes and their subclasses (000-31)', async ()
     expect(await attempt(() => Promise.reject(error), options)).toMatchObject({ success: false, error: 'a' });
 });
 
-test('any other error is thrown on, and its text never reaches the model (000-31)', async () => {
+test('any other error is rethrown, and its text never reaches the model (000-31)', async () => {
   const accident = new TypeError('connect ECONNREFUSED 10.0.0.5 password=hunter2');
   const work = (): Promise<never> => Promise.reject(accident);
   await expect(attempt(work, { catch: ApiError })).rejects.toBe(accident);

@@ -43,5 +43,5 @@ export function isThenable<T>(value: T | PromiseLike<T>): value is PromiseLike<T
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function';
 }
 
-/** Does nothing: for promises whose failure is heard elsewhere, and for hooks that nobody sets. */
+/** Does nothing: for promises whose failure is handled elsewhere, and for hooks that are not set. */
 export function nothing(): void {}

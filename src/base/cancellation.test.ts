@@ -4,13 +4,13 @@ import { Cancellation } from './cancellation.ts';
 const first = new Error('first');
 const second = new Error('second');
 
-test('a call that nobody stops has no reason and a quiet signal', () => {
+test('a call that is not stopped has no reason, and its signal is not aborted', () => {
   const cancellation = new Cancellation();
   expect(cancellation.reason).toBeUndefined();
   expect(cancellation.signal.aborted).toBe(false);
 });
 
-test('the signal is always the same one', () => {
+test('the signal is always the same object', () => {
   const cancellation = new Cancellation();
   expect(cancellation.signal).toBe(cancellation.signal);
 });
@@ -30,7 +30,7 @@ test('a signal taken after the call was stopped is aborted with the reason', () 
   expect(cancellation.signal.reason).toBe(first);
 });
 
-test('the first reason stays', () => {
+test('the first reason is kept', () => {
   const cancellation = new Cancellation();
   cancellation.abort(first);
   cancellation.abort(second);
@@ -38,19 +38,19 @@ test('the first reason stays', () => {
   expect(cancellation.signal.reason).toBe(first);
 });
 
-test('work that ends before the call is stopped ends as it did', async () => {
+test('work that ends before the call is stopped keeps its result', async () => {
   expect(await new Cancellation().race(Promise.resolve('done'))).toBe('done');
   await expect(new Cancellation().race(Promise.reject(first))).rejects.toBe(first);
 });
 
-test('work that goes on is given up as soon as the call is stopped', async () => {
+test('running work is abandoned as soon as the call is stopped', async () => {
   const cancellation = new Cancellation();
   const race = cancellation.race(new Promise(() => {}));
   cancellation.abort(first);
   await expect(race).rejects.toBe(first);
 });
 
-test('a call that was stopped already gives up at once', async () => {
+test('work of a stopped call is abandoned at once', async () => {
   const cancellation = new Cancellation();
   cancellation.abort(first);
   await expect(cancellation.race(Promise.resolve('done'))).rejects.toBe(first);
@@ -60,7 +60,7 @@ test.each([
   ['before', (cancellation: Cancellation) => cancellation.abort(first)],
   ['after', () => {}],
 ])(
-  'work that fails after the call was stopped fails unheard (stopped %s the race)',
+  'work that fails after the call was stopped causes no unhandled rejection (stopped %s the race)',
   async (_when, before) => {
     const cancellation = new Cancellation();
     let fail: (reason: Error) => void = () => {};

@@ -3,6 +3,19 @@ export interface StopListener {
   onStop(reason: Error): void;
 }
 
+/** Ends each of several things, whatever ending one of them does; throws the first failure after the last of them. */
+export function endEach<T>(things: Iterable<T>, end: (thing: T) => void): void {
+  const failures: unknown[] = [];
+  for (const thing of things) {
+    try {
+      end(thing);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
+}
+
 /** Stops one call. The signal is created on first use, because most calls never need one. */
 export class Cancellation {
   #controller: AbortController | undefined;
@@ -34,7 +47,7 @@ export class Cancellation {
     this.#reason = reason;
     this.#controller?.abort(reason);
     for (const listener of this.#listeners ?? []) listener(reason);
-    for (const watcher of this.#watchers?.splice(0) ?? []) watcher.onStop(reason);
+    if (this.#watchers) endEach(this.#watchers.splice(0), (watcher) => watcher.onStop(reason));
   }
 
   /** Stops the call because its client cancelled or disconnected. */
@@ -58,7 +71,7 @@ export class Cancellation {
   /** Settles as `work` does, or fails with the reason as soon as the call is stopped. */
   race<T>(work: Promise<T>): Promise<T> {
     if (this.#reason) {
-      // Avoids an unhandled rejection: nobody awaits `work` any more.
+      // Avoids an unhandled rejection: `work` is no longer awaited.
       work.catch(() => {});
       return Promise.reject(this.#reason);
     }

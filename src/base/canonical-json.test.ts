@@ -5,7 +5,7 @@ import { propertyRuns } from '../../test/property-runs.ts';
 import { canonicalJson } from './canonical-json.ts';
 import { readJson } from './parse-json.ts';
 
-test('what has a canonical form is written in it', () => {
+test('any JSON value gets the canonical form of RFC 8785', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(canonicalJson(value)).toBe(canonicalize(value));
@@ -16,7 +16,7 @@ test('what has a canonical form is written in it', () => {
   expect(canonicalJson(value)).toBe(canonicalize(value));
 });
 
-test('text with halves of characters reads back as it was, so no two are written alike', () => {
+test('text with unpaired surrogates reads back unchanged, so different texts have different forms', () => {
   expect(() => canonicalize('\ud800')).toThrow('Lone surrogate');
   const text = fc.string({ unit: fc.constantFrom('\ud800', '\udc00', '\ufffd', '\\', 'ud800', '"') });
   fc.assert(
@@ -28,6 +28,6 @@ test('text with halves of characters reads back as it was, so no two are written
   );
 });
 
-test.each([NaN, Infinity, -Infinity])('%s is refused: JSON would write it like null', (number) => {
+test.each([NaN, Infinity, -Infinity])('%s is refused: JSON would write it as null', (number) => {
   expect(() => canonicalJson({ a: [number] })).toThrow('is not JSON');
 });

@@ -9,18 +9,18 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('the machine tells the time in milliseconds since 1970', () => {
+test('the system clock gives milliseconds since 1970', () => {
   expect(systemClock.now()).toBe(Date.UTC(2026, 0, 1));
 });
 
-test('a task runs once its time has come', () => {
+test('a task runs at its time', () => {
   const ran: number[] = [];
   systemClock.after(1_000, () => ran.push(systemClock.now()));
   vi.advanceTimersByTime(5_000);
   expect(ran).toEqual([Date.UTC(2026, 0, 1) + 1_000]);
 });
 
-test('a task that was taken back does not run', () => {
+test('a task that was cancelled does not run', () => {
   const ran: string[] = [];
   const cancel = systemClock.after(1_000, () => ran.push('task'));
   cancel();

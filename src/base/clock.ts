@@ -8,6 +8,9 @@ export interface Clock {
   after(ms: number, task: () => void): () => void;
 }
 
+/** The longest that a timer of Node.js can be set for; one set for longer fires at once. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** The machine's own time. */
 export const systemClock: Clock = {
   now: () => Date.now(),

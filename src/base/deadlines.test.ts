@@ -3,7 +3,7 @@ import { createFakeClock } from '../testing.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines } from './deadlines.ts';
 
-test('work is ended when its time is over, and not before', () => {
+test('work is ended at its deadline, and not before', () => {
   const clock = createFakeClock();
   const ended: string[] = [];
   new Deadlines(clock).start(1_000, () => ended.push('work'));
@@ -15,7 +15,7 @@ test('work is ended when its time is over, and not before', () => {
   expect(ended).toEqual(['work']);
 });
 
-test('a time that is no number is over at once instead of never', () => {
+test('a deadline that is not a number is over at once', () => {
   const clock = createFakeClock();
   const ended: string[] = [];
   new Deadlines(clock).start(Number.NaN, () => ended.push('work'));
@@ -23,7 +23,7 @@ test('a time that is no number is over at once instead of never', () => {
   expect(ended).toEqual(['work']);
 });
 
-test('work that finished in time is left alone', () => {
+test('work that finished in time is not ended', () => {
   const clock = createFakeClock();
   const ended: string[] = [];
   const finish = new Deadlines(clock).start(1_000, () => ended.push('work'));
@@ -32,7 +32,7 @@ test('work that finished in time is left alone', () => {
   expect(ended).toEqual([]);
 });
 
-test('each piece of work has its own time, whatever the order they start in', () => {
+test('each piece of work has its own deadline, in whatever order they start', () => {
   const clock = createFakeClock();
   const deadlines = new Deadlines(clock);
   const start = clock.now();
@@ -50,7 +50,7 @@ test('each piece of work has its own time, whatever the order they start in', ()
   ]);
 });
 
-test('work may start when other work is ended', () => {
+test('ending work may start other work', () => {
   const clock = createFakeClock();
   const deadlines = new Deadlines(clock);
   const ended: string[] = [];
@@ -64,7 +64,7 @@ test('work may start when other work is ended', () => {
   expect(ended).toEqual(['first', 'second']);
 });
 
-test('work that cannot be ended keeps no other work from its end, now or later', () => {
+test('an error while ending one piece of work does not affect the others', () => {
   const clock = createFakeClock();
   const deadlines = new Deadlines(clock);
   const ended: string[] = [];
@@ -79,20 +79,20 @@ test('work that cannot be ended keeps no other work from its end, now or later',
   expect(ended).toEqual(['before', 'after', 'later']);
 });
 
-test('one timer serves all work', () => {
+test('one timer serves all deadlines', () => {
   const { clock, timers } = counting(createFakeClock());
   const deadlines = new Deadlines(clock);
   for (let call = 0; call < 100; call++) deadlines.start(1_000, () => {});
   expect(timers).toEqual([1_000]);
 });
 
-test('work without an end needs no timer', () => {
+test('an infinite deadline needs no timer', () => {
   const { clock, timers } = counting(createFakeClock());
   new Deadlines(clock).start(Infinity, () => {});
   expect(timers).toEqual([]);
 });
 
-test('a wait longer than a timer can take is made in several', () => {
+test('a deadline longer than the maximum of a timer uses several timers', () => {
   const fake = createFakeClock();
   const { clock, timers } = counting(fake);
   const ended: string[] = [];

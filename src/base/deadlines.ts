@@ -1,8 +1,5 @@
-import type { Clock } from './clock.ts';
+import { LONGEST_TIMER_MS, type Clock } from './clock.ts';
 import { SlotList } from './slot-list.ts';
-
-// A Node timer set for longer fires at once.
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Waiting {
   readonly due: number;

@@ -3,7 +3,7 @@ import { accident, errorTable, rowOf, ToolcribError, type ErrorCode } from './er
 
 const codes = Object.keys(errorTable) as ErrorCode[];
 
-test('an error carries a code and a message for its reader, data for the client and a cause for the log', () => {
+test('an error has a code and a message for its reader, data for the client and a cause for the log', () => {
   const cause = new Error('ECONNREFUSED');
   const error = new ToolcribError('unknown_tool', 'Unknown tool: a', { data: { reason: 'gone' }, cause });
   expect(error).toBeInstanceOf(Error);
@@ -20,7 +20,7 @@ test('an error without a cause has none', () => {
   expect('cause' in new ToolcribError('internal', 'Sorry.')).toBe(false);
 });
 
-test('an accident says nothing of its cause and carries the incident that leads to it', () => {
+test('an unexpected error reveals nothing of its cause, and has an incident id to find it', () => {
   const cause = new Error('password authentication failed for user "root"');
   const error = accident('tool_failed', 'query failed unexpectedly', cause);
   expect(error.message).toBe(`query failed unexpectedly (incident ${error.incident}).`);
@@ -29,17 +29,17 @@ test('an accident says nothing of its cause and carries the incident that leads 
   expect(error.cause).toBe(cause);
 });
 
-test('no two accidents share an incident', () => {
+test('each unexpected error has an incident id of its own', () => {
   const incidents = Array.from({ length: 100 }, () => accident('internal', 'It failed', undefined).incident);
   expect(new Set(incidents).size).toBe(100);
 });
 
-test('an error that goes to the client program or its sign-in code has a JSON-RPC number, others have none', () => {
+test('an error for the client program or its sign-in code has a JSON-RPC code; others have none', () => {
   const numbered = codes.filter((code) => rowOf(code).number !== undefined);
   const forPrograms = codes.filter((code) => ['error', 'challenge'].includes(rowOf(code).reply));
   expect(numbered).toEqual(forPrograms);
 });
 
-test('an unknown tool is invalid parameters, as the protocol wants it', () => {
+test('an unknown tool has the code of invalid params, as the protocol requires', () => {
   expect(rowOf('unknown_tool')).toEqual({ reply: 'error', number: -32602 });
 });

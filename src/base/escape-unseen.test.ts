@@ -4,7 +4,7 @@ import { propertyRuns } from '../../test/property-runs.ts';
 import { escapeUnseen } from './escape-unseen.ts';
 import { readJson } from './parse-json.ts';
 
-test('E2 what cannot be seen becomes an escape, and reads back as it was', () => {
+test('E2 invisible characters become escapes, and read back unchanged', () => {
   const text = 'a\u001b[2J\u009b31m\u202e\u{e0041}\u2028\u00a0\ufeff\ud800z';
   const json = escapeUnseen(JSON.stringify(text));
   expect(json).toBe('"a\\u001b[2J\\u009b31m\\u202e\\udb40\\udc41\\u2028\\u00a0\\ufeff\\ud800z"');
@@ -13,12 +13,12 @@ test('E2 what cannot be seen becomes an escape, and reads back as it was', () =>
   expect(JSON.stringify(text)).toMatch(/[\u009b\u202e\u{e0041}]/u);
 });
 
-test('letters of any script stay as they are', () => {
+test('letters of any script are not escaped', () => {
   const json = JSON.stringify({ text: 'Grüße, 世界 😀' });
   expect(escapeUnseen(json)).toBe(json);
 });
 
-test('E2 any value reads back as it was, and nothing in the text is unseen', () => {
+test('E2 any value reads back unchanged, and the text has no invisible characters', () => {
   fc.assert(
     fc.property(fc.jsonValue({ noUnicodeString: false }), fc.string({ unit: 'binary' }), (value, text) => {
       const whole = [value, text];

@@ -33,7 +33,7 @@ test.each([
   expect(compileGlob(pattern)(name)).toBe(expected);
 });
 
-test('it agrees with trying every possibility, whatever the pattern and the name', () => {
+test('matching gives the same result as trying every possibility', () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'b', '*', '.'), maxLength: 8 });
   const name = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), maxLength: 10 });
   fc.assert(
@@ -44,7 +44,7 @@ test('it agrees with trying every possibility, whatever the pattern and the name
   );
 });
 
-test('a long name that nearly fits is looked at without going back', () => {
+test('a long name that nearly matches is decided without backtracking', () => {
   const looked: number[] = [];
   const watched = {
     length: 100_000,
@@ -56,7 +56,7 @@ test('a long name that nearly fits is looked at without going back', () => {
   expect(looked).toEqual([1, 12, 23]);
 });
 
-test('of several patterns the most specific one counts, however they are ordered', () => {
+test('of several matching patterns the most specific one wins, in any order', () => {
   const rows = [
     ['*', 'all'],
     ['git*', 'git'],
@@ -75,7 +75,7 @@ test('of several patterns the most specific one counts, however they are ordered
   expect(compileGlobTable({ 'a*': 1 })('b')).toBeUndefined();
 });
 
-test('a table has no rows but its own', () => {
+test('a table has no inherited entries', () => {
   const pick = compileGlobTable<number>({});
   for (const name of ['constructor', '__proto__', 'toString']) expect(pick(name)).toBeUndefined();
 });

@@ -6,7 +6,7 @@ import { JsonIndex } from './json-index.ts';
 
 const plenty = () => ({ steps: 1_000_000 });
 
-test('values are the same exactly when their canonical text is', () => {
+test('two values are equal exactly when their canonical texts are', () => {
   const values = fc.array(fc.jsonValue({ maxDepth: 2, depthSize: 'small' }), { maxLength: 20 });
   fc.assert(
     fc.property(values, (list) => {
@@ -36,13 +36,13 @@ test.each<[one: unknown, other: unknown, isSame: boolean]>([
   ['__proto__', '__proto__', true],
   [JSON.parse('{"__proto__":1}'), {}, false],
   ['\ud800', '\ud801', false],
-])('%j and %j: the same is %s', (one, other, isSame) => {
+])('%j and %j are equal: %s', (one, other, isSame) => {
   const index = new JsonIndex(plenty());
   index.add(one);
   expect(index.has(other)).toBe(isSame);
 });
 
-test('what may be looked at has an end', () => {
+test('the work for one comparison is limited', () => {
   const budget = { steps: 100 };
   const index = new JsonIndex(budget);
   expect(() => index.add(Array(200).fill(0))).toThrow(RangeError);

@@ -1,17 +1,17 @@
 import { hashStart, mixHash } from './seeded-hash.ts';
 
 /** How many steps a search may still take; its owner refills it. */
-export interface Budget {
+export interface StepBudget {
   steps: number;
 }
 
 /** A set of JSON values that finds a value by hash instead of comparing all of them. */
 export class JsonIndex {
-  readonly #budget: Budget;
+  readonly #budget: StepBudget;
   readonly #values: unknown[] = [];
   readonly #places = new Map<number, number>();
 
-  constructor(budget: Budget) {
+  constructor(budget: StepBudget) {
     this.#budget = budget;
   }
 
@@ -42,7 +42,7 @@ const floats = new Float64Array(1);
 const halves = new Int32Array(floats.buffer);
 const KINDS = { true: 1, false: 2, null: 3, number: 4, string: 5, list: 6, object: 7 };
 
-function hashJson(value: unknown, budget: Budget): number {
+function hashJson(value: unknown, budget: StepBudget): number {
   if (--budget.steps < 0) throw new RangeError('Comparing this would take too long.');
   if (typeof value === 'string') return hashText(value, budget);
   if (typeof value === 'number') return hashNumber(value);
@@ -60,7 +60,7 @@ function hashJson(value: unknown, budget: Budget): number {
   return sum;
 }
 
-function hashText(text: string, budget: Budget): number {
+function hashText(text: string, budget: StepBudget): number {
   budget.steps -= text.length / LETTERS_A_STEP;
   let hash = mixHash(hashStart, KINDS.string);
   for (let at = 0; at < text.length; at++) hash = mixHash(hash, text.charCodeAt(at));

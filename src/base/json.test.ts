@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { copyJson } from './json.ts';
 import { validatorOf } from '../schema/validator.ts';
 
-test('a copy is equal and shares nothing', () => {
+test('a copy is equal and shares no objects', () => {
   const value = { a: [1, { b: null }], c: 'd' };
   const copy = copyJson(value);
   expect(copy).toEqual(value);
@@ -11,7 +11,7 @@ test('a copy is equal and shares nothing', () => {
 });
 
 test.each(['{"__proto__":{"admin":true}}', '{"a":[{"__proto__":7,"b":1}]}', '{"__proto__":"text"}'])(
-  'a field called __proto__ stays a field, and nothing is inherited from it: %s',
+  'a member named __proto__ stays a member and is not inherited from: %s',
   (text) => {
     const copy: object = copyJson(JSON.parse(text));
     expect(JSON.stringify(copy)).toBe(text);
@@ -20,7 +20,7 @@ test.each(['{"__proto__":{"admin":true}}', '{"a":[{"__proto__":7,"b":1}]}', '{"_
   },
 );
 
-test('a check that fills in defaults sees a field called __proto__ like any other', () => {
+test('a check that fills in defaults sees a member named __proto__ like any other', () => {
   const properties = { limit: { default: 10 } };
   const hostile = (): unknown => JSON.parse('{"__proto__":{"limit":99}}');
   expect(validatorOf({ properties, additionalProperties: false })(hostile())).toHaveProperty('issues');

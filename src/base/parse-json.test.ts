@@ -13,7 +13,7 @@ const spoiling: unknown[] = [
   { '\\': 1 },
 ];
 
-describe('a key that is written with an escape is read as what it is, whatever other objects exist', () => {
+describe('a key with JSON escapes is decoded, whatever objects were read before', () => {
   test.each([
     ['{"x":1,"\\u0041":1}', ['x', 'A']],
     ['{"x":1,"\\"":1}', ['x', '"']],
@@ -30,12 +30,12 @@ describe('a key that is written with an escape is read as what it is, whatever o
   });
 });
 
-test('our own reading takes and refuses what the engine does, and reads the same', () => {
+test('our parser accepts and rejects what the engine does, with the same result', () => {
   const outcomes = parsing.map(({ name, input }) => [name, outcomeOf(readJson, input)] as const);
   expect(outcomes).toEqual(parsing.map(({ name, input }) => [name, outcomeOf(JSON.parse, input)]));
 });
 
-test('any JSON value reads the same in our own way, however it is escaped', () => {
+test('our parser reads any JSON value like the engine, however it is escaped', () => {
   const values = fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' });
   fc.assert(
     fc.property(values, fc.boolean(), (value, isEscaped) => {
@@ -46,7 +46,7 @@ test('any JSON value reads the same in our own way, however it is escaped', () =
   );
 });
 
-test('any change to a text is taken or refused as by the engine', () => {
+test('any change to a text is accepted or rejected as by the engine', () => {
   const pieces = ['\\', '"', '{', '}', '[', ']', ',', ':', '-', '0', 'e', '.', ' ', '\u0000', '\u00a0', ''];
   fc.assert(
     fc.property(fc.json({ maxDepth: 3 }), fc.nat(), fc.constantFrom(...pieces), (text, place, piece) => {
@@ -58,19 +58,19 @@ test('any change to a text is taken or refused as by the engine', () => {
   );
 });
 
-test('escapes in keys are seen, and those in values are not taken for them', () => {
+test('escapes in keys are found, and escapes in values are ignored', () => {
   const escaped = ['{"\\u0041":1}', '{"a":"\\n","b\\\\":1}', '[{"x":{"\\"":1}}]', '{"\\u0041"\r\n\t :1}'];
   const plain = ['{"a":"\\u0041"}', '{"a":"\\":","b":1}', '["\\\\",{"a":1}]', '{"a":1}', '"\\"', '\\'];
   expect([...escaped, ...plain].filter(hasEscapedKey)).toEqual(escaped);
 });
 
-test('a member called __proto__ is a member, and changes nothing else', () => {
+test('a member named __proto__ is a member and changes nothing else', () => {
   const read = readJson('{"\\u005f_proto__":{"admin":true}}') as { admin?: boolean };
   expect(Object.keys(read)).toEqual(['__proto__']);
   expect(read.admin).toBeUndefined();
 });
 
-test('depth costs no stack', () => {
+test('deep nesting uses no stack', () => {
   const depth = 200_000;
   expect(readJson('['.repeat(depth) + ']'.repeat(depth))).toHaveLength(1);
 });

@@ -1,7 +1,5 @@
+import { LONGEST_TIMER_MS } from './clock.ts';
 import { nothing } from './awaitable.ts';
-
-// A timer set for longer fires at once.
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Some work took longer than it may. */
 export class Overdue extends Error {
@@ -14,7 +12,7 @@ export class Overdue extends Error {
 
 /**
  * Settles as `work` does, or fails as soon as that takes longer than `ms` (with `Overdue`) or the signal is aborted
- * (with its reason). The work itself goes on; nobody hears of how it ends then. Not for the path of every call:
+ * (with its reason). The work itself continues; its outcome is ignored then. Not for the path of every call:
  * `Deadlines` and `Cancellation.race` do it there for less.
  */
 export async function within<T>(ms: number, signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
@@ -25,7 +23,7 @@ export async function within<T>(ms: number, signal: AbortSignal | undefined, wor
     if (!signal) return;
     stop = () => reject(signal.reason as Error);
     signal.addEventListener('abort', stop, { once: true });
-    // A signal tells only those who listened before.
+    // A signal notifies only listeners that were added before.
     if (signal.aborted) stop();
   });
   try {

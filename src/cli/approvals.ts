@@ -5,7 +5,7 @@ import { escapeUnseen } from '../base/escape-unseen.ts';
 import { parseJson } from '../base/parse-json.ts';
 import {
   loadDeployment,
-  lookUp,
+  readDeployment,
   operatorName,
   operatorRow,
   withDeployment,
@@ -25,7 +25,7 @@ export interface DecideFlags extends DeploymentFlags {
 
 /** `toolcrib approvals list`: the calls that wait for an approval, with all arguments. */
 export async function listApprovals(flags: ListApprovalsFlags): Promise<void> {
-  const all = await lookUp(flags, ({ listApprovals: list }) => list());
+  const all = await readDeployment(flags, ({ listApprovals: list }) => list());
   const shown = all.filter(({ tenant }) => flags.tenant === undefined || tenant === flags.tenant);
   if (flags.json) process.stdout.write(formatJson(shown.map(factsOf), 2));
   else if (shown.length === 0) process.stdout.write('No call waits to be approved.\n');

@@ -20,7 +20,7 @@ export function auditLines(rows: readonly JournalRow[]): string {
 export function inOrderOfTime(rows: readonly JournalRow[]): readonly JournalRow[] {
   let before = 0;
   const timed = rows.map((row) => {
-    const time = Date.parse(plainText(row.facts['at']));
+    const time = Date.parse(cellText(row.facts['at']));
     // A row without a time stays behind the one before it.
     if (!Number.isNaN(time)) before = time;
     return { row, time: before };
@@ -29,7 +29,7 @@ export function inOrderOfTime(rows: readonly JournalRow[]): readonly JournalRow[
 }
 
 /** One field of a row as text. */
-export function plainText(value: unknown): string {
+export function cellText(value: unknown): string {
   if (value === undefined) return '';
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
@@ -37,16 +37,16 @@ export function plainText(value: unknown): string {
 function cellsOf(row: JournalRow): string[] {
   const { at, kind, caller, by, rule, outcome, ms } = row.facts;
   const who = kind === 'operator' ? by : caller;
-  return [at, tenantIn(row), who, kind, subjectOf(row), rule ?? '-', outcome, ms].map(plainText);
+  return [at, tenantIn(row), who, kind, targetOf(row), rule ?? '-', outcome, ms].map(cellText);
 }
 
 function tenantIn({ chain, facts }: JournalRow): unknown {
   return facts['tenant'] ?? (chain === OPERATOR_CHAIN ? undefined : tenantOfChain(chain));
 }
 
-function subjectOf({ facts }: JournalRow): unknown {
+function targetOf({ facts }: JournalRow): unknown {
   const { tool, resource, prompt, completion, method, did, key, reason, checkpoint } = facts;
   if (did === undefined) return tool ?? resource ?? prompt ?? completion ?? method ?? reason ?? checkpoint;
   const about = tool ?? key;
-  return about === undefined ? did : `${plainText(did)}: ${plainText(about)}`;
+  return about === undefined ? did : `${cellText(did)}: ${cellText(about)}`;
 }

@@ -9,10 +9,10 @@ import { escapeUnseen } from '../base/escape-unseen.ts';
 import { OPERATOR_CHAIN } from '../store/journal/chain.ts';
 import { openSecrets } from '../store/secrets-file.ts';
 import type { SqliteDatabase } from '../store/sqlite/database.ts';
-import { verifyJournal, type Verdict } from '../store/journal/verify.ts';
+import { verifyJournal, type JournalVerdict } from '../store/journal/verify.ts';
 import { chainOfTenant } from '../stages/record/audit-row.ts';
 import { findPlaces, withDatabase, type DeploymentFlags } from './deployment.ts';
-import { auditLines, auditTable, inOrderOfTime, plainText } from './audit-table.ts';
+import { auditLines, auditTable, inOrderOfTime, cellText } from './audit-table.ts';
 import { toCsv, formatJson, parseSpan, printable } from './table.ts';
 
 /** Which rows of the record to show. */
@@ -62,7 +62,7 @@ export async function tailAudit(flags: RowFlags): Promise<void> {
   }
 }
 
-/** A turn now and then, until the process is told to end. */
+/** A turn at intervals, until the process has to end. */
 async function* untilSignal(everyMs: number): AsyncGenerator<void> {
   const stop = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
@@ -105,7 +105,7 @@ export async function verifyAudit(flags: DeploymentFlags): Promise<void> {
   if (verdict.problem || goneCopies(verdict).length > 0) process.exitCode = 1;
 }
 
-function verdictOn(places: StorePlaces, key: KeyObject): Verdict {
+function verdictOn(places: StorePlaces, key: KeyObject): JournalVerdict {
   try {
     return withDatabase(places, (db) => verifyJournal(db, { checkpointFiles: places.checkpoints, key }));
   } catch (error) {
@@ -135,11 +135,11 @@ function collect(found: Iterable<JournalRow>, use: (rows: readonly JournalRow[])
 }
 
 // A crash can happen between the first checkpoint and its copies.
-function goneCopies({ checkpoints, missingCopies }: Verdict): readonly string[] {
+function goneCopies({ checkpoints, missingCopies }: JournalVerdict): readonly string[] {
   return checkpoints > 1 ? missingCopies : [];
 }
 
-function explain(verdict: Verdict): string {
+function explain(verdict: JournalVerdict): string {
   const missing = goneCopies(verdict).map(
     (file) =>
       `Warning: the copy ${printable(file)} does not exist. If you have just added it, restart the server, which makes it; if it was there before, somebody removed it.\n`,
@@ -147,7 +147,7 @@ function explain(verdict: Verdict): string {
   return `${explainRecord(verdict)}${missing.join('')}`;
 }
 
-function explainRecord({ problem, rows, chains, checkpoints, unproven, cut }: Verdict): string {
+function explainRecord({ problem, rows, chains, checkpoints, unproven, cut }: JournalVerdict): string {
   if (problem) {
     const where =
       problem.chain === undefined
@@ -254,7 +254,7 @@ const COLUMNS = [
 
 function toCells(row: JournalRow): string[] {
   const fields = fieldsOf(row);
-  return COLUMNS.map((name) => printable(plainText(fields[name])));
+  return COLUMNS.map((name) => printable(cellText(fields[name])));
 }
 
 function show(rows: readonly JournalRow[], flags: RowFlags): void {

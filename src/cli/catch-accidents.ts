@@ -1,7 +1,7 @@
 import type { Log } from '../observe/log.ts';
 
 /** Uncaught errors in a serving process. */
-export interface Accidents {
+export interface UncaughtErrors {
   /** Aborted by the first of them: the server must drain. */
   readonly signal: AbortSignal;
   /** Called when there is a server that can drain, and a log that redacts secrets. */
@@ -18,7 +18,7 @@ const LAST_WORDS_MS = 1_000;
 const MAX_TOLD = 10;
 
 /** Handles uncaught errors; only for a command, which owns its process. */
-export function catchAccidents(): Accidents {
+export function catchAccidents(): UncaughtErrors {
   const first = new AbortController();
   let log: Log | undefined;
   let limitMs = 0;

@@ -10,21 +10,21 @@ const tool = `export const look = {
   inputSchema: { type: 'object', properties: { city: { type: 'string' } } }, handler: () => 1,
 };`;
 
-test('a good configuration is summed up', async () => {
+test('a valid configuration is summed up', async () => {
   const { file, run } = setUp('tools: { modules: [./tools/*.ts] }\naccess: [{ tools: ["*"] }]\n', {
     'look.ts': tool,
   });
   expect(await run()).toEqual({ output: `${file} is good: 4 tools, 1 module, 1 rule.\n`, code: undefined });
 });
 
-test('other servers are counted, but for those that are switched off', async () => {
+test('other servers are counted, except those that are switched off', async () => {
   const entries =
     'a: { command: node }, b: { url: "https://b.example/mcp" }, c: { command: node, disabled: true }';
   const { output } = await setUp(`mcpServers: { ${entries} }\n`).run();
   expect(output).toMatch(/ is good: 3 tools, 2 other servers\.\n$/);
 });
 
-test('agents are counted, and what they name is held against the tools there are', async () => {
+test('agents are counted, and the tools they name are compared with the existing tools', async () => {
   const { file, run } = setUp(
     `tools: { modules: [./tools/*.ts] }
 agents:
@@ -51,7 +51,7 @@ access: [{ tools: [ask_support] }]
   });
 });
 
-test('each complaint has its place: in the file, in a module, in a rule', async () => {
+test('each problem is reported with its place: in the file, in a module, in a rule', async () => {
   const { file, run } = setUp(
     `tools: { modules: [./tools/*.ts, ./none/*.ts] }
 access:
@@ -75,7 +75,7 @@ access:
 });
 
 test.each(['(', String.raw`(a)\1`, '(?=a)'])(
-  'a pattern that serve could not use is complained about where it stands: %s',
+  'an OpenAPI pattern that serve could not use is reported at its place: %s',
   async (pattern) => {
     const { file, run } = setUp(
       `stages:\n  sanitize:\n    patterns: { ticket: ${JSON.stringify(pattern)} }\n`,
@@ -88,7 +88,7 @@ test.each(['(', String.raw`(a)\1`, '(?=a)'])(
   },
 );
 
-test('a folder in which callers could write what a module imports is complained about where it stands, and the module is not run', async () => {
+test('a folder in which callers could write a file that a module imports is reported at its place, and the module is not run', async () => {
   const { file, run } = setUp(
     `tools:
   modules: [./tools/look.ts]
@@ -104,7 +104,7 @@ test('a folder in which callers could write what a module imports is complained 
   expect(code).toBe(1);
 });
 
-test('programs get the same as JSON', async () => {
+test('--json prints the same as JSON', async () => {
   const { file, run } = setUp('colour: blue\n');
   const { output, code } = await run({ json: true });
   expect(code).toBe(1);
@@ -134,7 +134,7 @@ const api = JSON.stringify({
   },
 });
 
-test('what is left out of an OpenAPI description is a warning at its entry', async () => {
+test('operations that an OpenAPI import leaves out are a warning at its entry', async () => {
   const { file, run } = setUp(
     'tools:\n  ready: {}\n  openapi:\n    - { file: ./tools/pets.json, prefix: a_ }\n    - ./tools/pets.json\n',
     { 'pets.json': api },
@@ -151,7 +151,7 @@ test('what is left out of an OpenAPI description is a warning at its entry', asy
   expect(code).toBeUndefined();
 });
 
-test('two tools of one name are a complaint at the entry that can be changed', async () => {
+test('two tools of one name are reported at the entry that can be changed', async () => {
   const { file, run } = setUp(
     'tools:\n  ready: { ping: {} }\n  openapi:\n    - ./tools/pets.json\n    - ./tools/pets.json\n',
     { 'pets.json': api },
@@ -165,7 +165,7 @@ test('two tools of one name are a complaint at the entry that can be changed', a
   expect(code).toBe(1);
 });
 
-test('a ready-made tool that takes the name of another is a complaint at its entry', async () => {
+test('a ready-made tool with the name of another tool is reported at its entry', async () => {
   const { file, run } = setUp(
     'tools:\n  ready:\n    ping: {}\n    query_database: { url: "sqlite:./shop.db", tables: [orders], name: ping }\n',
   );
@@ -233,7 +233,7 @@ test.each([
     '2:19: store.secrets',
     'a secret that is read from it',
   ],
-])('%s is refused: each file holds one thing', async (source, place, holder) => {
+])('%s is refused: two settings name the same file', async (source, place, holder) => {
   const { file, run } = setUp(`${source}\n`);
   symlinkSync(file, join(dirname(file), 'link.yaml'));
   symlinkSync('tools', join(dirname(file), 'same'));
@@ -244,7 +244,7 @@ test.each([
   });
 });
 
-test('a tool that would reach the files of the server is refused at its place', async () => {
+test('a tool that would reach files of the server is refused at its place', async () => {
   const { file, run } = setUp(
     'tools:\n  modules: [./tools/*.mjs]\n  ready:\n    file_operations: { root: ., write: true }\n',
   );
@@ -254,7 +254,7 @@ test('a tool that would reach the files of the server is refused at its place', 
   });
 });
 
-test('a rule whose condition is a text or a number is refused at its place', async () => {
+test('a rule whose condition gives text or a number is refused at its place', async () => {
   const { file, run } = setUp(
     'tools: { modules: [./tools/*.ts] }\naccess:\n  - { tools: [look_up], when: args.city }\n',
     { 'look.ts': tool },
@@ -265,7 +265,7 @@ test('a rule whose condition is a text or a number is refused at its place', asy
   });
 });
 
-test('a folder is called one', async () => {
+test('a folder in place of a file is reported as a folder', async () => {
   const { file, run } = setUp('');
   expect(await run({}, dirname(file))).toEqual({
     output: `${dirname(file)}: This is a folder; name the file in it, such as toolcrib.yaml.\n`,
@@ -273,7 +273,7 @@ test('a folder is called one', async () => {
   });
 });
 
-test('files that only look alike are good, and so is anything where everything is kept in memory', async () => {
+test('different files with similar names are accepted, and so are any paths with a store in memory', async () => {
   for (const source of [
     'stages: { audit: { checkpoints: [./a, ./b/a, ./toolcrib.db.checkpoints] } }',
     'store: { url: "memory:" }\nstages: { audit: { checkpoints: [./toolcrib.secrets] } }',

@@ -113,7 +113,7 @@ async function checkSkills(
   return (await createSkillFolders(options)).complaints;
 }
 
-// What is waited for is told on standard error, so that standard output is the report alone.
+// What the command waits for goes to standard error, so that standard output is the report alone.
 async function connections(loaded: LoadedConfig): Promise<Complaint[]> {
   const { tryConnections } = await import('./try-connections.ts');
   return tryConnections(loaded, (text) => process.stderr.write(`${text}\n`));

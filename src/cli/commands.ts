@@ -6,7 +6,7 @@ import { declareAddCommands } from './add/declare.ts';
 import type { DecideFlags, ListApprovalsFlags } from './approvals.ts';
 import type { RowFlags } from './audit.ts';
 import type { CheckFlags } from './check.ts';
-import { declareClientCommands, localServer, takeServerCommand, withTarget } from './client/declare.ts';
+import { declareClientCommands, localCommand, takeServerCommand, withTarget } from './client/declare.ts';
 import { complain } from './complain.ts';
 import type { CodegenFlags } from './codegen/codegen.ts';
 import type { DeploymentFlags } from './deployment.ts';
@@ -103,7 +103,7 @@ withTarget(program.command('lint'))
   .option('--json', 'print JSON, for other programs')
   .action(async (files: string[], flags: LintFlags) => {
     reserveOutput();
-    await (await import('./lint.ts')).lint(files, { ...flags, server: localServer() });
+    await (await import('./lint.ts')).lint(files, { ...flags, server: localCommand() });
   });
 
 withTarget(program.command('codegen'))
@@ -113,7 +113,7 @@ withTarget(program.command('codegen'))
   .option('--out <file>', 'where to write them; standard output unless set')
   .action(async (files: string[], flags: CodegenFlags) => {
     reserveOutput();
-    await (await import('./codegen/codegen.ts')).codegen(files, { ...flags, server: localServer() });
+    await (await import('./codegen/codegen.ts')).codegen(files, { ...flags, server: localCommand() });
   });
 
 const keys = program.commandsGroup('Govern:').command('keys').description('make, list and revoke API keys');
@@ -226,7 +226,7 @@ function pointToHelp(command: Command, name: string): void {
 
 function pointToListen(port: string): never {
   throw new InvalidArgumentError(
-    `Say where to listen with --listen ${/^\d{1,5}$/.test(port) ? port : '8484'}.`,
+    `Say where to listen with --listen ${/^\d{1,5}$/.test(port) && Number(port) <= 65_535 ? port : '8484'}.`,
   );
 }
 

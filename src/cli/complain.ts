@@ -9,7 +9,7 @@ export function concealInComplaints({ secrets }: { readonly secrets: readonly st
   concealed = [...concealed, ...secrets];
 }
 
-/** A text without the values that `concealInComplaints` was told of. */
+/** A text without the values that were given to `concealInComplaints`. */
 export function withoutConcealed(text: string): string {
   return concealValues(text, concealed);
 }

@@ -40,7 +40,7 @@ export async function withDeployment<T>(
   use: (deployment: Deployment) => Promise<T>,
 ): Promise<T> {
   const loaded = await loadDeployment(config);
-  placesOf(loaded);
+  storeFilesOf(loaded);
   const opened = await openStore(loaded, openLog(loaded, undefined).log);
   const operate: Deployment['operate'] = async (work, facts) => {
     // Both are asked for in one turn, so they are in one transaction.
@@ -61,7 +61,7 @@ export async function withDeployment<T>(
 }
 
 /** Reads from a deployment without changing anything: a missing database is not created. */
-export async function lookUp<T>(
+export async function readDeployment<T>(
   { config }: DeploymentFlags,
   list: (operations: Operations) => readonly T[],
 ): Promise<readonly T[]> {
@@ -122,11 +122,11 @@ export async function loadDeployment(file: string, options: LoadOptions = {}): P
 
 /** The files of a deployment, for commands that only read them and do not need the secrets of its tools. */
 export async function findPlaces(file: string): Promise<StorePlaces> {
-  return placesOf(await loadDeployment(file, { sections: ['store', 'stages'] }));
+  return storeFilesOf(await loadDeployment(file, { sections: ['store', 'stages'] }));
 }
 
 /** The files of a deployment; one that keeps everything in memory has none. */
-export function placesOf(loaded: LoadedConfig): StorePlaces {
+export function storeFilesOf(loaded: LoadedConfig): StorePlaces {
   const { config, folder, file } = loaded;
   const places = storePlaces(config, folder);
   if (places) {

@@ -3,7 +3,7 @@ import { createApiKey, hashKey } from '../auth/api-key.ts';
 import { ToolcribError } from '../base/errors.ts';
 import type { Config } from '../gateway/settings/config.ts';
 import type { KeyRecord } from '../core/memory/identities.ts';
-import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
+import { readDeployment, withDeployment, type DeploymentFlags } from './deployment.ts';
 import { outputFailure } from './output.ts';
 import { formatJson, formatTable, formatTime, isVisible, parseSpan, printable } from './table.ts';
 
@@ -98,7 +98,7 @@ async function requireSeen(id: string): Promise<void> {
 
 /** `toolcrib keys list`: all keys, without their secrets. */
 export async function listKeys(flags: ListKeysFlags): Promise<void> {
-  const keys = (await lookUp(flags, ({ listKeys: list }) => list())).filter(
+  const keys = (await readDeployment(flags, ({ listKeys: list }) => list())).filter(
     ({ tenant }) => flags.tenant === undefined || tenant === flags.tenant,
   );
   if (flags.json) {

@@ -22,14 +22,14 @@ const moduleOf = (tool: string) => `export const tool = ${tool};\n`;
 const noun = good.replace("'get_stock'", "'stock'");
 const contradiction = good.replace("'get_stock'", "'delete_stock'");
 
-test('a clean tool says so, with an estimate of its size', async () => {
+test('a tool without findings says so, with an estimate of its size', async () => {
   const { path, run } = setUp({ 'stock.ts': moduleOf(good) });
   const { output, code } = await run([path('stock.ts')]);
   expect(output).toMatch(/^get_stock {2}about \d+ tokens, clean\n1 tool, about \d+ tokens: clean\.\n$/);
   expect(code).toBeUndefined();
 });
 
-test('findings are listed under their tool, and errors fail', async () => {
+test('findings are listed under their tool, and errors make the command fail', async () => {
   const { path, run } = setUp({ 'a.ts': moduleOf(noun), 'b.mjs': moduleOf(contradiction) });
   const { output, code } = await run([path('a.ts'), path('b.mjs')]);
   expect(output.split('\n')).toEqual([
@@ -45,7 +45,7 @@ test('findings are listed under their tool, and errors fail', async () => {
   expect(code).toBe(1);
 });
 
-test('warnings fail only when asked to, and a rule can be left out', async () => {
+test('warnings fail only with an option, and a rule can be left out', async () => {
   const { path, run } = setUp({ 'a.ts': moduleOf(noun) });
   const file = path('a.ts');
   expect((await run([file])).code).toBeUndefined();
@@ -54,7 +54,7 @@ test('warnings fail only when asked to, and a rule can be left out', async () =>
   await expect(run([file], { ignore: 'name-vreb' })).rejects.toThrow(/no rule "name-vreb"/);
 });
 
-test('programs get the same as JSON', async () => {
+test('--json prints the same as JSON', async () => {
   const { path, run } = setUp({ 'a.ts': moduleOf(contradiction) });
   const { output, code } = await run([path('a.ts')], { json: true });
   expect(code).toBe(1);
@@ -68,7 +68,7 @@ test('programs get the same as JSON', async () => {
   });
 });
 
-test('a configuration is read with its ready-made tools and its modules', async () => {
+test('a configuration is linted with its ready-made tools and its modules', async () => {
   const { path, run } = setUp({
     'toolcrib.yaml': 'tools: { ready: { ping: {} }, modules: [./tools/*.ts] }\n',
     'tools/stock.ts': moduleOf(good),
@@ -83,7 +83,7 @@ test('a configuration is read with its ready-made tools and its modules', async 
   }
 });
 
-test('a configuration is linted and typed as callers see it: where approve is on, with what it adds', async () => {
+test('lint and codegen see a configuration as its callers do, with what the approve stage adds', async () => {
   const wipe = good
     .replace("'get_stock'", "'wipe_stock'")
     .replace('readOnlyHint: true,', 'readOnlyHint: false, destructiveHint: true, idempotentHint: true,');
@@ -104,7 +104,7 @@ test('a configuration is linted and typed as callers see it: where approve is on
   expect(await tokens('with.yaml')).toBeGreaterThan(await tokens('without.yaml'));
 });
 
-test('two tools of one name in a configuration are a complaint with its place', async () => {
+test('two tools of one name in a configuration are reported with their place', async () => {
   const { path, run } = setUp({
     'toolcrib.yaml': 'tools:\n  ready: { ping: {} }\n  openapi: ./ping.json\n',
     'ping.json': pingApi,
@@ -120,7 +120,7 @@ const pingApi = JSON.stringify({
   paths: { '/ping': { get: { operationId: 'ping' } } },
 });
 
-test('what another server answered to tools/list is read from a file', async () => {
+test('the tools/list result of another server is read from a file', async () => {
   const listed = { name: 'x y', description: '', inputSchema: { type: 'array' } };
   const { path, run } = setUp({
     'list.json': JSON.stringify([listed]),
@@ -159,12 +159,12 @@ test('a file that is missing, of another kind, without tools or broken is named,
   expect(output).toMatch(/4 files that cannot be used, 0 errors/);
 });
 
-test('without a file and without toolcrib.yaml it says what to name', async () => {
+test('without a file and without toolcrib.yaml it says which file to name', async () => {
   const { run } = setUp({});
   await expect(run([])).rejects.toThrow(/There is no toolcrib\.yaml here: name files with tools/);
 });
 
-test('colour is for terminals, and not for those who want none', async () => {
+test('colours are used only at a terminal, and not with NO_COLOR', async () => {
   const { path, run } = setUp({ 'a.ts': moduleOf(noun) });
   const file = path('a.ts');
   expect((await run([file])).output).not.toContain('\u001B');
@@ -180,7 +180,7 @@ test('colour is for terminals, and not for those who want none', async () => {
   expect((await run([file])).output).not.toContain('\u001B');
 });
 
-test('a terminal does not obey what a tool is called', async () => {
+test('terminal escape sequences in the name of a tool are not printed', async () => {
   const evil = {
     name: 'get_\u001B[2Jx',
     description: 'a',
@@ -204,7 +204,7 @@ test('codegen prints types, or writes them to a file', async () => {
   );
 });
 
-test('codegen writes nothing for files it cannot read, for no tools and for two of a name', async () => {
+test('codegen writes nothing for unreadable files, for no tools and for two tools of one name', async () => {
   const { path, generate } = setUp({
     'stock.ts': moduleOf(good),
     'same.json': '[{ "name": "get_stock", "inputSchema": {} }]',

@@ -88,7 +88,7 @@ async function readConfiguration({ config }: ServeFlags): Promise<LoadedConfig> 
   return loaded;
 }
 
-// Over HTTP nobody could sign in.
+// No caller could sign in over HTTP.
 function requireWayIn({ config: { auth } }: LoadedConfig, { stdio, key }: ServeFlags): void {
   if (!stdio && key !== undefined)
     throw new ToolcribError(

@@ -1,4 +1,5 @@
 import { escapeUnseen } from '../base/escape-unseen.ts';
+import { writeExact } from '../base/exact-json.ts';
 
 /** Text for a terminal, with control characters escaped. */
 export function printable(text: string): string {
@@ -20,6 +21,11 @@ export function printableLines(text: string): string {
 /** JSON for terminals and programs: it parses to the same value. */
 export function formatJson(value: unknown, indent?: number): string {
   return `${printableLines(JSON.stringify(value, undefined, indent))}\n`;
+}
+
+/** The same with all digits of integers that are given as `bigint`. */
+export function formatExact(value: unknown, step = '  '): string {
+  return `${printableLines(writeExact(value, step)!)}\n`;
 }
 
 /** Aligns rows under their headings; an empty list says so. */

@@ -2,7 +2,7 @@ import { ToolcribError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
 import type { TenantRecord } from '../core/memory/identities.ts';
 import { parseJson } from '../base/parse-json.ts';
-import { lookUp, withDeployment, type DeploymentFlags } from './deployment.ts';
+import { readDeployment, withDeployment, type DeploymentFlags } from './deployment.ts';
 import { formatJson, formatTable } from './table.ts';
 
 /** Options of `toolcrib tenants create`. */
@@ -54,7 +54,7 @@ export async function switchTenant(id: string, disabled: boolean, flags: Deploym
 
 /** `toolcrib tenants list`: all tenants. */
 export async function listTenants(flags: DeploymentFlags): Promise<void> {
-  const tenants = await lookUp(flags, ({ listTenants: list }) => list());
+  const tenants = await readDeployment(flags, ({ listTenants: list }) => list());
   if (flags.json) {
     process.stdout.write(formatJson(tenants, 2));
     return;

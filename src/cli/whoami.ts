@@ -10,7 +10,7 @@ import { createAccess } from '../stages/access/authorize.ts';
 import { openSecrets } from '../store/secrets-file.ts';
 import { complain } from './complain.ts';
 import { withConfiguredTools } from './collect-tools.ts';
-import { loadDeployment, placesOf, storedIdentities, type DeploymentFlags } from './deployment.ts';
+import { loadDeployment, storeFilesOf, storedIdentities, type DeploymentFlags } from './deployment.ts';
 import { formatJson, printable } from './table.ts';
 
 /** The flags of `toolcrib whoami`. */
@@ -48,7 +48,7 @@ async function credentialIn({ key, token }: WhoamiFlags): Promise<string> {
 }
 
 async function signInOf(loaded: LoadedConfig): Promise<SignIn> {
-  const places = placesOf(loaded);
+  const places = storeFilesOf(loaded);
   const { pepper, ...secrets } = openSecrets(places.secrets, 'existing');
   const made = await createAuthentication(loaded.config, {
     identities: storedIdentities(places),

@@ -1,14 +1,19 @@
+import { exactText } from '../base/exact-json.ts';
 import { isObject } from '../base/json.ts';
 import type { ClientLogLevel } from '../core/call.ts';
 import type { ListedTool } from '../core/tool.ts';
-import type { Notice } from '../protocol/decode/message.ts';
+import { notedResult, type Notice } from '../protocol/decode/message.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import { readTools } from './calls/known-tools.ts';
+import { RemoteError } from './errors.ts';
 import { PagedList } from './paged-list.ts';
 import type { Peer } from './peer.ts';
 import { Subscriptions, updatedUri, type FollowedList } from './subscriptions.ts';
 
-/** The lists of a server, and what it tells of their changes. */
+// All pages of a list are held at once, whatever the number of pages that is allowed.
+const MESSAGES_OF_A_LIST = 4;
+
+/** The lists of a server, and the notifications of their changes. */
 export class Catalog {
   readonly tools: PagedList<ListedTool>;
   readonly prompts: PagedList<JsonObject>;
@@ -31,11 +36,13 @@ export class Catalog {
       connection: peer.connection,
       clock: peer.clock,
       onNotice: (method, params) => this.#notice({ kind: 'notice', method, params }),
-      onGap: () => this.invalidate(),
+      onGap: () => this.#missed(),
       onOpen: () => void this.#catchUp(),
+      onWarning: warn,
     });
     peer.onNotice = (notice) => this.#notice(notice);
     peer.onRenewed = () => this.#renewed();
+    peer.onGap = () => this.#missed();
   }
 
   /** Has the server tell of changes of a list. */
@@ -73,23 +80,34 @@ export class Catalog {
     return new PagedList<T>({
       member,
       maxPages: limits.pages,
+      maxBytes: MESSAGES_OF_A_LIST * limits.messageBytes,
       now: () => clock.ticks(),
       isWatched: () => this.#isWatched(kind),
       read,
       fetchPage: async (cursor) => {
         const params = cursor === undefined ? {} : { cursor };
-        const { result } = await connection.request(method, params, { timeoutMs: timeouts.listMs });
-        return result;
+        const asked = connection.request(method, params, { timeoutMs: timeouts.listMs });
+        const page = await asked.catch((error: unknown) => this.#absent(error));
+        return page
+          ? { result: notedResult(page), bytes: page.bytes.length }
+          : { result: { [member]: [] }, bytes: 0 };
       },
     });
   }
 
-  // With a handshake, a server that declares it tells of changes unasked.
+  // A server that was not asked what it has may not know the list.
+  #absent(error: unknown): undefined {
+    if (this.#peer.server.isAssumed && error instanceof RemoteError && error.code === 'unknown_method')
+      return undefined;
+    throw error;
+  }
+
+  // With a handshake, a server that declares listChanged sends notifications without a subscription, if it has a way.
   #isWatched(kind: FollowedList): boolean {
     const { era, capabilities } = this.#peer.server;
-    if (era === 'modern') return this.#subscriptions.isOpen;
+    if (era === 'modern') return this.#subscriptions.announces(kind);
     const part = capabilities[kind];
-    return isObject(part) && part['listChanged'] === true;
+    return isObject(part) && part['listChanged'] === true && this.#peer.hearsChanges;
   }
 
   #notice({ method, params }: Notice): void {
@@ -115,7 +133,7 @@ export class Catalog {
     }
   }
 
-  // Loaded again only where somebody has use for it.
+  // Loaded again only if a listener needs it.
   #toolsChanged(): void {
     const { listeners, options } = this.#peer;
     if (!listeners.has('toolsChanged')) return;
@@ -124,21 +142,22 @@ export class Catalog {
     if (!this.#isReloading) void this.#reload();
   }
 
-  // A change between the first list and the stream that tells of changes would never be heard of.
+  // A change between an earlier list and the opening of the stream would be missed.
   async #catchUp(): Promise<void> {
     const { listeners, options } = this.#peer;
     const before = this.tools.latest;
-    if (!before || !listeners.has('toolsChanged') || options.refreshLists === false) return;
-    this.tools.invalidate();
+    this.invalidate();
+    if (!before || !listeners.has('toolsChanged')) return;
+    if (options.refreshLists === false) return this.#toolsChanged();
     await this.tools.load().then(
       (tools) => {
-        if (JSON.stringify(tools) !== JSON.stringify(before)) listeners.tell('toolsChanged', tools);
+        if (textOf(tools) !== textOf(before)) listeners.tell('toolsChanged', tools);
       },
       (error: unknown) => this.#peer.warn(`The list could not be loaded again: ${String(error)}`),
     );
   }
 
-  // One after the other: a server that tells of changes without end must not have as many requests under way.
+  // One after the other: a server that announces changes endlessly must not get as many requests.
   async #reload(): Promise<void> {
     const { listeners } = this.#peer;
     this.#isReloading = true;
@@ -163,6 +182,12 @@ export class Catalog {
     for (const list of [this.tools, this.prompts, this.resources, this.templates]) list.invalidate();
   }
 
+  // An embedder that fetches the lists has to do so again; our own reload follows once the stream is open.
+  #missed(): void {
+    this.invalidate();
+    if (this.#peer.options.refreshLists === false) this.#toolsChanged();
+  }
+
   // A new session knows nothing of what the old one followed.
   #renewed(): void {
     this.invalidate();
@@ -172,6 +197,10 @@ export class Catalog {
         this.#peer.warn(`${uri} is no longer followed: ${String(error)}`);
       });
   }
+}
+
+function textOf(tools: readonly ListedTool[]): string {
+  return tools.map(exactText).join();
 }
 
 function readObjects(items: readonly unknown[]): readonly JsonObject[] {

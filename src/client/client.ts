@@ -1,17 +1,22 @@
 import type { Awaitable } from '../base/awaitable.ts';
+import { ToolcribError } from '../base/errors.ts';
+import { isObject } from '../base/json.ts';
 import type { Call, ClientLogLevel } from '../core/call.ts';
 import type { Result } from '../core/result.ts';
 import type { Change, PromptFace, ResourceFace, ToolSource } from '../core/source.ts';
 import type { ListedTool, Tool } from '../core/tool.ts';
+import { notedResult } from '../protocol/decode/message.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import { PendingCall } from './calls/call-result.ts';
 import { Catalog } from './catalog.ts';
-import type { Received } from './pending-request.ts';
-import type { ServerFacts } from './opening/open.ts';
+import { Cancelled } from './errors.ts';
+import type { Received } from '../protocol/decode/received.ts';
+import { mayHave, type ServerFacts } from './opening/handshake.ts';
 import type { RequestOptions } from './options.ts';
 import { Peer, type ClientEvents, type ClientSetup } from './peer.ts';
 import { Relay } from './relay/relay.ts';
 import type { RelayOptions } from './relay/call.ts';
+import { afterPages } from './calls/required-pages.ts';
 import { throughRounds } from './calls/rounds.ts';
 import { SourceFace } from './source-face.ts';
 import type { ConnectionState } from './state.ts';
@@ -92,6 +97,8 @@ export class Client implements ToolSource {
     signal?.addEventListener('abort', stop, { once: true });
     try {
       await this.#peer.open();
+    } catch (error) {
+      throw signal?.aborted ? new Cancelled({ cause: signal.reason }) : error;
     } finally {
       signal?.removeEventListener('abort', stop);
     }
@@ -134,7 +141,7 @@ export class Client implements ToolSource {
     return new PendingCall((resolve) => resolve(this.#calls.call(name, args, options)));
   }
 
-  /** Calls a tool that goes on as a task, and returns its handle at once. */
+  /** Calls a tool as a task, and returns its handle at once. */
   startTask(name: string, args: JsonObject = {}, options: RequestOptions = {}): Promise<TaskHandle> {
     return this.#calls.start(name, args, options);
   }
@@ -165,8 +172,7 @@ export class Client implements ToolSource {
         : { type: 'ref/resource', uri: target.template };
     const argument = { name: target.argument, value: target.value };
     const context = Object.keys(chosen).length > 0 ? { context: { arguments: chosen } } : {};
-    const result = await this.request('completion/complete', { ref, argument, ...context }, options);
-    return result['completion'] as Suggestions;
+    return readSuggestions(await this.#ask('completion/complete', { ref, argument, ...context }, options));
   }
 
   /** Has the server tell of changes of a resource (`resourceUpdated`). */
@@ -211,12 +217,12 @@ export class Client implements ToolSource {
 
   /** The resources, as a source has them; `undefined` where the server has none. */
   get resources(): ResourceFace | undefined {
-    return 'resources' in this.server.capabilities ? this.#face.resources : undefined;
+    return mayHave(this.server, 'resources') ? this.#face.resources : undefined;
   }
 
   /** The prompts, as a source has them; `undefined` where the server has none. */
   get prompts(): PromptFace | undefined {
-    return 'prompts' in this.server.capabilities ? this.#face.prompts : undefined;
+    return mayHave(this.server, 'prompts') ? this.#face.prompts : undefined;
   }
 
   /** Tells of changes, as a source does. */
@@ -235,12 +241,18 @@ export class Client implements ToolSource {
     const send = (extra: JsonObject): Promise<Received> =>
       connection.request(method, { ...params, ...extra }, options);
     const signal = options.signal ?? NEVER;
-    const { result } = await throughRounds(await send({}), send, {
-      questions,
-      maxRounds: limits.rounds,
-      signal,
-      clock,
-    });
-    return result;
+    const parts = { questions, maxRounds: limits.rounds, signal, clock };
+    const first = await send({}).catch((error: unknown) => afterPages(error, () => send({}), parts));
+    return notedResult(await throughRounds(first, send, parts));
   }
+}
+
+function readSuggestions({ completion }: JsonObject): Suggestions {
+  if (isObject(completion) && isListOfTexts(completion['values']))
+    return completion as Suggestions & JsonObject;
+  throw new ToolcribError('invalid_answer', 'The server sent suggestions that are no list of texts.');
+}
+
+function isListOfTexts(values: unknown): boolean {
+  return Array.isArray(values) && values.every((value) => typeof value === 'string');
 }

@@ -1,16 +1,23 @@
 import type { Cancellation } from '../base/cancellation.ts';
-import type { Clock } from '../base/clock.ts';
-import { ToolcribError } from '../base/errors.ts';
+import { LONGEST_TIMER_MS, type Clock } from '../base/clock.ts';
+import { accident, ToolcribError } from '../base/errors.ts';
+import { longIntegersAt, noteLongIntegers, notedLongIntegers } from '../base/exact-json.ts';
 import { logLevels, type ClientLogLevel } from '../core/call.ts';
-import { ownerOf, type Caller } from '../core/caller.ts';
+import type { Caller } from '../core/caller.ts';
 import { isObject } from '../base/json.ts';
-import { decodeMessages, type Answer, type Incoming, type Notice } from '../protocol/decode/message.ts';
-import { subjectOf } from '../protocol/wire/headers.ts';
+import {
+  decodeMessages,
+  type DecodedResponse,
+  type Incoming,
+  type Notice,
+} from '../protocol/decode/message.ts';
+import type { Received } from '../protocol/decode/received.ts';
+import { mcpNameOf } from '../protocol/wire/headers.ts';
 import { encodeNotification, type JsonObject } from '../protocol/wire/json-rpc.ts';
 import { Cancelled, RemoteError, ToolTimeout } from './errors.ts';
-import { Exchange, type ExchangeKeeper, type Received } from './pending-request.ts';
+import { PendingRequest, type RequestKeeper } from './pending-request.ts';
 import type { Limits, RequestOptions, Timeouts } from './options.ts';
-import { Pending } from './pending-requests.ts';
+import { PendingRequests } from './pending-requests.ts';
 import { writeRequest } from './request-text.ts';
 import type { ServerQuestions } from './server-questions.ts';
 import type { Dialect, Receiver, Transport } from './transport.ts';
@@ -19,17 +26,17 @@ import type { Dialect, Receiver, Transport } from './transport.ts';
 export interface SendOptions extends RequestOptions {
   /** Headers that repeat arguments, names and values in turn. */
   readonly headers?: readonly string[];
-  readonly onNotice?: Exchange['onNotice'];
-  readonly onQuestion?: Exchange['onQuestion'];
-  readonly onLog?: Exchange['onLog'];
-  readonly onStreamClosed?: Exchange['onStreamClosed'];
+  readonly onNotice?: PendingRequest['onNotice'];
+  readonly onQuestion?: PendingRequest['onQuestion'];
+  readonly onLog?: PendingRequest['onLog'];
+  readonly onStreamClosed?: PendingRequest['onStreamClosed'];
   /** Whom the request is passed on for. */
   readonly caller?: Caller;
   /** Stops it, in place of a signal. */
   readonly cancellation?: Cancellation;
   /** What the client behind this request can do, instead of what the connection declares. */
   readonly capabilities?: JsonObject;
-  /** The least important log entries to be told of, instead of those the connection asks for. */
+  /** The lowest level of log messages for this call, instead of that of the connection. */
   readonly logLevel?: ClientLogLevel;
   /** How long to wait for its first sign of life, where that is less than `timeoutMs`. */
   readonly withinMs?: number | undefined;
@@ -60,13 +67,11 @@ export interface ConnectionParts {
 const TIMED_OUT = 'The request timed out.';
 const CANCELLED = 'The caller cancelled the request.';
 const NO_HEADERS: readonly string[] = [];
-// A timer set for longer fires at once.
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Requests and their answers, over any transport. Every request ends: with an answer, a failure or a limit of time. */
-export class Connection implements Receiver, ExchangeKeeper {
+export class Connection implements Receiver, RequestKeeper {
   readonly #parts: ConnectionParts;
-  readonly #pending = new Pending();
+  readonly #pending = new PendingRequests();
   #armedFor = Infinity;
   #disarm: () => void = () => {};
   #closed: ToolcribError | undefined;
@@ -77,8 +82,8 @@ export class Connection implements Receiver, ExchangeKeeper {
   }
 
   /** Forgets a request that is over. */
-  forget(exchange: Exchange): void {
-    this.#pending.delete(exchange);
+  forget(pending: PendingRequest): void {
+    this.#pending.delete(pending);
   }
 
   /** How many requests are under way. */
@@ -92,10 +97,10 @@ export class Connection implements Receiver, ExchangeKeeper {
       if (this.#closed) return reject(this.#closed);
       const cause: unknown = options.signal?.reason ?? options.cancellation?.reason;
       if (cause !== undefined) return reject(new Cancelled({ cause }));
-      const exchange = this.#begin(method, params, { options, resolve, reject });
-      this.#pending.add(exchange);
-      this.#limit(exchange, options);
-      this.#parts.transport.send(exchange);
+      const pending = this.#begin(method, params, { options, resolve, reject });
+      this.#pending.add(pending);
+      this.#limit(pending, options);
+      this.#parts.transport.send(pending);
     });
   }
 
@@ -104,24 +109,35 @@ export class Connection implements Receiver, ExchangeKeeper {
     if (!this.#closed) await this.#parts.transport.post(encodeNotification(method, params));
   }
 
-  receive(message: Buffer, exchange: Exchange | undefined): void {
-    for (const incoming of decodeMessages(message)) this.#take(incoming, message, exchange);
+  receive(message: Buffer, pending: PendingRequest | undefined): void {
+    for (const incoming of decodeMessages(message)) {
+      try {
+        this.#take(incoming, pending);
+      } catch (cause) {
+        // On the output of a program nothing else would hear of it, and the whole process would end.
+        const { label } = this.#parts.transport;
+        const request = incoming.kind === 'answer' ? (pending ?? this.#pending.get(incoming.id)) : undefined;
+        if (request) request.fail(accident('internal', `The answer of ${label} could not be taken`, cause));
+        else this.#parts.onWarning(`A message of ${label} could not be taken: ${String(cause)}`);
+      }
+    }
   }
 
   lost(error: Error): void {
     const cause = error instanceof ToolcribError ? error : gone(this.#parts.transport.label, error);
-    for (const exchange of this.#pending.all()) exchange.fail(cause);
+    for (const pending of this.#pending.all()) pending.fail(cause);
+    this.#parts.questions.withdrawAll();
     if (!this.#closed) this.#parts.onLost(cause);
   }
 
   /** Ends every request and the transport. */
   async close(): Promise<void> {
     this.#closed ??= new ToolcribError('upstream_unavailable', 'The connection is closed.');
-    for (const exchange of this.#pending.all()) {
-      this.#parts.transport.abandon(exchange, CANCELLED);
-      exchange.fail(this.#closed);
+    for (const pending of this.#pending.all()) {
+      this.#abandon(pending, CANCELLED);
+      pending.fail(this.#closed);
     }
-    this.#parts.questions.close();
+    this.#parts.questions.withdrawAll();
     this.#disarm();
     await this.#parts.transport.close();
   }
@@ -138,7 +154,7 @@ export class Connection implements Receiver, ExchangeKeeper {
       readonly resolve: (received: Received) => void;
       readonly reject: (error: unknown) => void;
     },
-  ): Exchange {
+  ): PendingRequest {
     const id = this.#pending.nextId();
     const { dialect } = this;
     const text = writeRequest(id, method, {
@@ -148,44 +164,47 @@ export class Connection implements Receiver, ExchangeKeeper {
       base: dialect && this.#parts.metaText(dialect, options),
       wantsProgress: options.onProgress !== undefined,
     });
-    const subject = subjectOf(method, params);
+    const mcpName = mcpNameOf(method, params);
     const headers = options.headers ?? NO_HEADERS;
-    const exchange = new Exchange({ id, method, body: text, subject, headers }, this, { resolve, reject });
-    exchange.onProgress = options.onProgress;
-    exchange.onNotice = options.onNotice;
-    exchange.onQuestion = options.onQuestion;
-    exchange.onLog = options.onLog;
-    exchange.onStreamClosed = options.onStreamClosed;
-    exchange.caller = options.caller;
-    if (options.isEndless === true) exchange.messages = -Infinity;
-    return exchange;
+    const pending = new PendingRequest({ id, method, body: text, mcpName, headers }, this, {
+      resolve,
+      reject,
+    });
+    pending.onProgress = options.onProgress;
+    pending.onNotice = options.onNotice;
+    pending.onQuestion = options.onQuestion;
+    pending.onLog = options.onLog;
+    pending.onStreamClosed = options.onStreamClosed;
+    pending.caller = options.caller;
+    if (options.isEndless === true) pending.messages = -Infinity;
+    return pending;
   }
 
   // No timer, closure or listener of its own for a request that needs none: each would cost as much as sending it.
-  #limit(exchange: Exchange, options: SendOptions): void {
+  #limit(pending: PendingRequest, options: SendOptions): void {
     const { clock, timeouts } = this.#parts;
     const stepMs = options.timeoutMs ?? timeouts.callMs;
     const now = clock.ticks();
-    exchange.stepMs = stepMs;
-    exchange.until = now + Math.max(stepMs, options.absoluteMs ?? timeouts.absoluteMs);
-    exchange.due = now + Math.min(stepMs, options.withinMs ?? stepMs);
-    this.#arm(exchange.due);
+    pending.stepMs = stepMs;
+    pending.until = now + Math.max(stepMs, options.absoluteMs ?? timeouts.absoluteMs);
+    pending.due = now + Math.min(stepMs, options.withinMs ?? stepMs);
+    this.#arm(pending.due);
     const { signal, cancellation } = options;
-    exchange.cancellation = cancellation;
-    cancellation?.watch(exchange);
-    if (signal) this.#follow(signal, exchange);
+    pending.cancellation = cancellation;
+    cancellation?.watch(pending);
+    if (signal) this.#follow(signal, pending);
   }
 
   // Apart: closures made where every request passes would be made for every request.
-  #follow(signal: AbortSignal, exchange: Exchange): void {
-    const cancel = (): void => this.cancel(exchange, signal.reason as Error);
+  #follow(signal: AbortSignal, pending: PendingRequest): void {
+    const cancel = (): void => this.cancel(pending, signal.reason as Error);
     signal.addEventListener('abort', cancel, { once: true });
-    exchange.release = () => signal.removeEventListener('abort', cancel);
+    pending.release = () => signal.removeEventListener('abort', cancel);
   }
 
-  /** Ends a request that nobody waits for any more. */
-  cancel(exchange: Exchange, cause: Error): void {
-    this.#stop(exchange, new Cancelled({ cause }), CANCELLED);
+  /** Ends a request that is no longer awaited. */
+  cancel(pending: PendingRequest, cause: Error): void {
+    this.#stop(pending, new Cancelled({ cause }), CANCELLED);
   }
 
   #arm(due: number): void {
@@ -200,133 +219,138 @@ export class Connection implements Receiver, ExchangeKeeper {
   #sweep(): void {
     const now = this.#parts.clock.ticks();
     let next = Infinity;
-    for (const exchange of this.#pending.all()) {
-      if (exchange.due > now) next = Math.min(next, exchange.due);
-      else this.#stop(exchange, new ToolTimeout(tookTooLong(exchange, exchange.stepMs)), TIMED_OUT);
+    for (const pending of this.#pending.all()) {
+      if (pending.due > now) next = Math.min(next, pending.due);
+      else this.#stop(pending, new ToolTimeout(pending.overdueText), TIMED_OUT);
     }
     this.#armedFor = Infinity;
     this.#arm(next);
   }
 
   /** Lets the limit of a request begin anew, up to the absolute one. */
-  extend(exchange: Exchange): void {
-    exchange.due = Math.min(this.#parts.clock.ticks() + exchange.stepMs, exchange.until);
-    this.#arm(exchange.due);
+  extend(pending: PendingRequest): void {
+    pending.due = Math.min(this.#parts.clock.ticks() + pending.stepMs, pending.until);
+    this.#arm(pending.due);
   }
 
-  #stop(exchange: Exchange, error: ToolcribError, reason: string): void {
-    if (exchange.isOver) return;
-    exchange.fail(error);
-    this.#parts.transport.abandon(exchange, reason);
+  #stop(pending: PendingRequest, error: ToolcribError, reason: string): void {
+    if (pending.isOver) return;
+    pending.fail(error);
+    this.#abandon(pending, reason);
   }
 
-  #take(incoming: Incoming, bytes: Buffer, exchange: Exchange | undefined): void {
+  #abandon(pending: PendingRequest, reason: string): void {
+    const { transport } = this.#parts;
+    const text = transport.abandon(pending, reason);
+    // Nobody waits for it: a server that does not take it does not stop.
+    if (text !== undefined) transport.post(text).catch(() => {});
+  }
+
+  #take(incoming: Incoming, pending: PendingRequest | undefined): void {
     switch (incoming.kind) {
       case 'answer':
-        return this.#answer(incoming, bytes, exchange);
+        return this.#answer(incoming, pending);
       case 'notice':
-        if (this.#isCounted(exchange)) this.#notice(incoming, exchange);
+        if (this.#isCounted(pending ?? this.#prolonged(incoming))) this.#notice(incoming, pending);
         return;
       case 'request':
-        if (!this.#isCounted(exchange)) return;
-        return this.#parts.questions.take(incoming, exchange ?? this.#onlyCall(), (text) =>
+        if (!this.#isCounted(pending)) return;
+        return this.#parts.questions.take(incoming, pending ?? this.#pending.onlyCall(), (text) =>
           this.#parts.transport.post(text),
         );
       case 'unreadable': {
         const text = `${this.#parts.transport.label} sent a message that ${incoming.reason}.`;
-        if (exchange) exchange.fail(new ToolcribError('invalid_answer', text));
+        if (pending) pending.fail(new ToolcribError('invalid_answer', text));
         else this.#parts.onWarning(text);
       }
     }
   }
 
   // A server must not keep a request going for ever by talking.
-  #isCounted(exchange: Exchange | undefined): boolean {
-    if (!exchange) return true;
-    if (++exchange.messages <= this.#parts.limits.messagesPerRequest) return true;
+  #isCounted(pending: PendingRequest | undefined): boolean {
+    if (!pending) return true;
+    if (++pending.messages <= this.#parts.limits.messagesPerRequest) return true;
     const text = `${this.#parts.transport.label} sent too many messages before its answer.`;
-    this.#stop(exchange, new ToolcribError('invalid_answer', text), CANCELLED);
+    this.#stop(pending, new ToolcribError('invalid_answer', text), CANCELLED);
     return false;
   }
 
-  #answer(answer: Answer, bytes: Uint8Array, on: Exchange | undefined): void {
-    const { id, result, error, hasLongNumbers, json } = answer;
+  // On a stream that all requests share, only progress lets one of them go on.
+  #prolonged({ method, params }: Notice): PendingRequest | undefined {
+    return method === 'notifications/progress' ? this.#pending.get(params['progressToken']) : undefined;
+  }
+
+  #answer({ id, received, error }: DecodedResponse, on: PendingRequest | undefined): void {
     const isOwn = on !== undefined && (id === on.outgoing.id || (error !== undefined && id === undefined));
-    const exchange = on ? (isOwn ? on : undefined) : this.#pending.get(id);
-    if (!exchange) {
+    const pending = on ? (isOwn ? on : undefined) : this.#pending.get(id);
+    if (!pending) {
       if (on)
         on.fail(
           new ToolcribError('invalid_answer', `${this.#parts.transport.label} answered another request.`),
         );
       return;
     }
-    if (result) exchange.settle({ result, bytes, hasLongNumbers, json });
-    else if (this.#isOffered(error!, exchange)) this.#parts.transport.send(exchange);
-    else exchange.fail(new RemoteError(error!));
+    if (received) pending.settle(received);
+    else if (this.#isOffered(error!, pending)) this.#parts.transport.send(pending);
+    else pending.fail(new RemoteError(error!));
   }
 
   // A server that refuses a version and then names it is asked once more.
-  #isOffered({ code, data }: JsonObject, exchange: Exchange): boolean {
-    if (code !== -32022 || exchange.isRepeated || this.dialect?.era !== 'modern') return false;
+  #isOffered({ code, data }: JsonObject, pending: PendingRequest): boolean {
+    if (code !== -32022 || pending.isRepeated || this.dialect?.era !== 'modern') return false;
     const supported = isObject(data) ? data['supported'] : undefined;
-    exchange.isRepeated = true;
+    pending.isRepeated = true;
     return Array.isArray(supported) && supported.includes(this.dialect.version);
   }
 
-  #notice(notice: Notice, on: Exchange | undefined): void {
+  #notice(notice: Notice, on: PendingRequest | undefined): void {
     const { method, params } = notice;
     if (method === 'notifications/progress') return this.#progress(params, on);
     if (method === 'notifications/cancelled') this.#parts.questions.withdraw(params['requestId']);
-    if (method === 'notifications/message' && this.#log(params, on)) return;
+    if (method === 'notifications/message') {
+      noteData(params);
+      if (this.#log(params, on)) return;
+    }
     if (on?.onNotice) return on.onNotice(method, params);
     this.#parts.onNotice(notice);
   }
 
-  // What comes on no stream of its own belongs to a call only where there is no other.
-  #onlyCall(): Exchange | 'several' | undefined {
-    const calls = this.#pending.all().filter(({ onQuestion }) => onQuestion);
-    if (calls.length <= 1) return calls[0];
-    // A call that waits for its answer asks nothing more; the person asked is the same one at any rate.
-    const [only, ...others] = calls.filter(({ questions }) => questions === 0);
-    return only && others.length === 0 && areOfOneCaller(calls) ? only : 'several';
-  }
-
-  #log({ level, data, logger }: JsonObject, on: Exchange | undefined): boolean {
-    const call = on ?? this.#onlyCall();
+  #log({ level, data, logger }: JsonObject, on: PendingRequest | undefined): boolean {
+    const call = on ?? this.#pending.onlyCall();
     const known = logLevels.find((name) => name === level);
     if (call === undefined || call === 'several' || !call.onLog || !known) return false;
     call.onLog(known, data, typeof logger === 'string' ? logger : undefined);
     return true;
   }
 
-  #progress({ progressToken, progress, total, message }: JsonObject, on: Exchange | undefined): void {
-    const exchange = on ?? this.#pending.get(progressToken);
-    if (!exchange?.onProgress || progressToken !== exchange.outgoing.id || exchange.isOver) return;
-    if (typeof progress !== 'number' || progress <= exchange.lastProgress) return;
-    exchange.lastProgress = progress;
-    this.extend(exchange);
+  #progress(params: JsonObject, on: PendingRequest | undefined): void {
+    const { progressToken, progress, total, message } = params;
+    const pending = on ?? this.#pending.get(progressToken);
+    if (!pending?.onProgress || progressToken !== pending.outgoing.id || pending.isOver) return;
+    if (typeof progress !== 'number' || progress <= pending.lastProgress) return;
+    pending.lastProgress = progress;
+    this.extend(pending);
     try {
-      exchange.onProgress({
+      const report = {
         progress,
         ...(typeof total === 'number' && { total }),
         ...(typeof message === 'string' && { message }),
-      });
+      };
+      noteLongIntegers(report, notedLongIntegers(params));
+      pending.onProgress(report);
     } catch (error) {
       this.#parts.onWarning(`onProgress failed: ${String(error)}`);
     }
   }
 }
 
-function tookTooLong({ outgoing: { method, subject } }: Exchange, ms: number): string {
-  const what = subject === undefined ? method : `${method} ${subject}`;
-  return `${what} had no answer within ${ms / 1000} s.`;
+// The data goes on without what is around it.
+function noteData(params: JsonObject): void {
+  const { data } = params;
+  if (typeof data === 'object' && data !== null)
+    noteLongIntegers(data, longIntegersAt(notedLongIntegers(params), 'data'));
 }
 
 function gone(label: string, cause: Error): ToolcribError {
   return new ToolcribError('upstream_unavailable', `The connection to ${label} was lost.`, { cause });
-}
-
-function areOfOneCaller(calls: readonly Exchange[]): boolean {
-  const [first, ...rest] = calls.map(({ caller }) => caller && ownerOf(caller));
-  return first !== undefined && rest.every((owner) => owner === first);
 }

@@ -1,4 +1,5 @@
 import { ToolcribError, type ErrorCode, type ErrorDetails } from '../base/errors.ts';
+import { longIntegersAt, noteLongIntegers, notedLongIntegers } from '../base/exact-json.ts';
 import { isObject } from '../base/json.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 
@@ -50,12 +51,12 @@ export class PermissionDenied extends ToolcribError {
   }
 }
 
-/** The caller stopped the request. */
+/** The caller stopped the request, or somebody its task. */
 export class Cancelled extends ToolcribError {
   override readonly name = 'Cancelled';
 
-  constructor(details?: ErrorDetails) {
-    super('cancelled', 'The request was cancelled.', details);
+  constructor(details?: ErrorDetails, message = 'The request was cancelled.') {
+    super('cancelled', message, details);
   }
 }
 
@@ -76,6 +77,7 @@ export class RemoteError extends ToolcribError {
       remote,
     });
     this.remote = remote;
+    if (isObject(data)) noteLongIntegers(data, longIntegersAt(notedLongIntegers(remote), 'data'));
   }
 }
 
@@ -160,9 +162,12 @@ export function toThrownError(error: unknown, tool: string): unknown {
   }
 }
 
+// A number of some servers' own.
+const NO_SUCH_TOOL = -32003;
+
 // The newest texts say -32602 with a reason; others use "no such method", or a number of their own.
 function isNotFound({ number, message, data }: RemoteError): boolean {
-  if (number === -32003 || number === -32601) return true;
+  if (number === NO_SUCH_TOOL || number === -32601) return true;
   return (
     number === -32602 &&
     (data?.['reason'] === 'tool_not_found' || /\b(?:unknown tool|tool\b.*\bnot found)\b/i.test(message))
@@ -174,8 +179,8 @@ export function toAgentError(error: unknown): { readonly error: string } {
   if (error instanceof ToolNotFound) return { error: `Tool not found: ${error.tool}` };
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof ToolcribError) {
-    if (error.code === 'unknown_tool')
-      return { error: `Tool not found: ${message.replace(/^Unknown tool: /, '')}` };
+    if (error.code === 'unknown_tool' || error.number === NO_SUCH_TOOL)
+      return { error: `Tool not found: ${message.replace(/^(?:Unknown tool|Tool not found): /i, '')}` };
     if (error.code === 'invalid_arguments' || error.number === -32602)
       return { error: `Invalid arguments: ${message}` };
   }

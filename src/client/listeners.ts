@@ -1,4 +1,4 @@
-/** Functions that want to be told of something. */
+/** A set of listener functions. */
 export class Listeners<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<(event: never) => void>>();
   readonly #onFailure: (error: unknown) => void;

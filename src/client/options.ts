@@ -8,7 +8,7 @@ import type { OnMessage } from './traffic.ts';
 
 /** How long the parts of a connection may take, in milliseconds. */
 export interface Timeouts {
-  /** From the first byte to a server that is ready. */
+  /** From the first byte to a server that is ready, all steps together; begins anew when a sign-in was needed. */
   readonly connectMs: number;
   /** One page of a list. */
   readonly listMs: number;
@@ -22,7 +22,7 @@ export interface Timeouts {
 
 /** How much is taken from a server. */
 export interface Limits {
-  /** One message or event. */
+  /** One message or event; all pages of a list together may have four times as much. */
   readonly messageBytes: number;
   /** Messages of one request before its answer. */
   readonly messagesPerRequest: number;
@@ -63,8 +63,9 @@ export interface ClientOptions {
   /** Answers what the server asks; what has no handler is not declared. */
   readonly handlers?: QuestionHandlers;
   /**
-   * What is declared to the server without a handler, because the calls of `client.call` bring their own client to
-   * answer: the capabilities of that client. A server of the newest revision is told with each call instead.
+   * What is declared to the server besides what the handlers can do: more of it, such as `{ sampling: { tools: {} } }`,
+   * or what has no handler, because the calls of `client.call` bring their own client to answer. Of such a client a
+   * server of the newest revision is told with each call instead.
    */
   readonly capabilities?: Readonly<Record<string, unknown>>;
   /** Who the server is to people: stands in front of what it asks them, and in failures of its connection. */
@@ -77,7 +78,7 @@ export interface ClientOptions {
   readonly checkResults?: 'off' | 'warn' | 'strict';
   /** Whether the server may answer a call with a task, which is then polled; it may unless `false`. */
   readonly tasks?: boolean;
-  /** The least important log entries to be told of; none unless set. */
+  /** The lowest level of log messages to receive; none unless set. */
   readonly logLevel?: ClientLogLevel;
   /** Trace context for a request: `traceparent`, `tracestate` and `baggage`. */
   readonly trace?: () => Readonly<Record<string, string>> | undefined;

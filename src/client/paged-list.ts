@@ -1,4 +1,11 @@
 import { ToolcribError } from '../base/errors.ts';
+import {
+  longIntegersAt,
+  noteLongIntegers,
+  notedLongIntegers,
+  type LongIntegers,
+} from '../base/exact-json.ts';
+import { isObject } from '../base/json.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 
 /** How the pages of a list are fetched, and how long they are good for. */
@@ -6,11 +13,19 @@ export interface PagedListParts<T> {
   /** The member of a page that holds the items. */
   readonly member: string;
   readonly maxPages: number;
+  /** The longest all pages together may be. */
+  readonly maxBytes: number;
   readonly now: () => number;
-  fetchPage(cursor: string | undefined): Promise<JsonObject>;
+  fetchPage(cursor: string | undefined): Promise<Page>;
   read(items: readonly unknown[]): readonly T[];
-  /** Whether changes are told, so that what was fetched stays good until then. */
+  /** Whether changes are announced, so that the fetched list stays valid until then. */
   readonly isWatched: () => boolean;
+}
+
+/** One page, whose long integers are noted of it, and how long its message was. */
+export interface Page {
+  readonly result: JsonObject;
+  readonly bytes: number;
 }
 
 const LONGEST_TTL_MS = 86_400_000;
@@ -32,13 +47,13 @@ export class PagedList<T> {
     return this.#items;
   }
 
-  /** The list, fetched where what is there is no longer good. */
+  /** The list, fetched again if it is no longer valid. */
   get(): Promise<readonly T[]> {
     if (this.#items && this.#parts.now() < this.#goodUntil) return Promise.resolve(this.#items);
     return this.load();
   }
 
-  /** Fetches the list; those who ask meanwhile get the same. */
+  /** Fetches the list; requests meanwhile get the same one. */
   load(): Promise<readonly T[]> {
     return (this.#loading ??= this.#fetch().finally(() => (this.#loading = undefined)));
   }
@@ -57,11 +72,18 @@ export class PagedList<T> {
     const seen = new Set<string>();
     let ttlMs = LONGEST_TTL_MS;
     let cursor: string | undefined;
+    let left = this.#parts.maxBytes;
     do {
-      const page = await this.#parts.fetchPage(cursor);
+      const { result: page, bytes } = await this.#parts.fetchPage(cursor);
+      if ((left -= bytes) < 0)
+        throw new ToolcribError(
+          'invalid_answer',
+          `The server sends a list of over ${this.#parts.maxBytes} bytes.`,
+        );
       const found = page[this.#parts.member];
       if (!Array.isArray(found))
         throw new ToolcribError('invalid_answer', `The server sent a list without "${this.#parts.member}".`);
+      noteItems(found, longIntegersAt(notedLongIntegers(page), this.#parts.member));
       items.push(...(found as unknown[]));
       ttlMs = Math.min(ttlMs, this.#ttlOf(page));
       cursor = nextOf(page, seen, this.#parts.maxPages);
@@ -77,6 +99,12 @@ export class PagedList<T> {
     if (typeof ttlMs === 'number' && ttlMs >= 0) return this.#parts.isWatched() ? LONGEST_TTL_MS : ttlMs;
     return this.#parts.isWatched() ? LONGEST_TTL_MS : 0;
   }
+}
+
+function noteItems(items: readonly unknown[], longs: LongIntegers | undefined): void {
+  if (!longs) return;
+  for (const [index, item] of items.entries())
+    if (isObject(item)) noteLongIntegers(item, longIntegersAt(longs, index));
 }
 
 function nextOf({ nextCursor }: JsonObject, seen: Set<string>, maxPages: number): string | undefined {

@@ -1,6 +1,7 @@
 import { systemClock, type Clock } from '../base/clock.ts';
 import { ToolcribError } from '../base/errors.ts';
-import type { Awaitable } from '../base/awaitable.ts';
+import { nothing, type Awaitable } from '../base/awaitable.ts';
+import { isObject } from '../base/json.ts';
 import { logLevels, type ClientLogLevel } from '../core/call.ts';
 import { TASKS_EXTENSION } from '../core/requirement.ts';
 import type { ListedTool } from '../core/tool.ts';
@@ -8,18 +9,20 @@ import type { Notice } from '../protocol/decode/message.ts';
 import type { Implementation } from '../protocol/revisions/revision.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import { metaKeys } from '../protocol/wire/meta.ts';
+import { ConnectLimit } from './opening/connect-limit.ts';
 import { Connection, type SendOptions } from './connection.ts';
 import type { SignInNeeded } from './errors.ts';
 import { Listeners } from './listeners.ts';
-import { handshake, open, type OpeningParts, type ServerFacts } from './opening/open.ts';
+import { askInTime, handshake, type OpeningParts, type ServerFacts } from './opening/handshake.ts';
+import { open } from './opening/open.ts';
 import { defaultLimits, defaultTimeouts, type ClientOptions, type Limits, type Timeouts } from './options.ts';
-import { capabilitiesOf } from './question-handlers.ts';
+import { declaredCapabilities } from './question-handlers.ts';
 import { ServerQuestions } from './server-questions.ts';
 import { failedState, type ConnectionState } from './state.ts';
-import { tellingReceiver, tellingTransport } from './traffic.ts';
+import { tellingReceiver, tellingTransport, type OnMessage } from './traffic.ts';
 import type { Dialect, Receiver, Transport } from './transport.ts';
 
-/** What a client tells of. */
+/** The events of a client. */
 export interface ClientEvents {
   /** The new list, or `undefined` where it is not loaded again by itself. */
   readonly toolsChanged: readonly ListedTool[] | undefined;
@@ -37,9 +40,13 @@ export interface TransportNeeds {
   readonly clock: Clock;
   readonly timeouts: Timeouts;
   readonly limits: Limits;
+  /** How long connecting may still take. */
+  readonly limit: ConnectLimit;
   readonly receiver: () => Receiver;
-  /** Makes a new session, when the server no longer knows the one there was. */
+  /** Makes a new session, when the server no longer knows the one there was; done once the handshake is. */
   renew(): Promise<void>;
+  /** What the server said without being asked may have been missed. */
+  onGap(): void;
   onWarning(text: string): void;
   /** Somebody has to sign in, or no longer: told once for each change. */
   onSignIn(needed: SignInNeeded | undefined): void;
@@ -52,13 +59,12 @@ export interface ClientSetup {
   readonly address: string | undefined;
   /** How long a server may be silent before it is taken for an old one. */
   readonly probeMs: number | undefined;
+  /** How long connecting may take, where this is only one of several ways to connect. */
+  readonly limit?: ConnectLimit;
   readonly transport: (needs: TransportNeeds) => Transport;
 }
 
 type MetaFacts = Pick<SendOptions, 'capabilities' | 'logLevel'>;
-
-// Without its log entries a call is as good.
-function nothing(): void {}
 
 // As many kinds of clients as there usually are behind one connection.
 const MAX_META_TEXTS = 64;
@@ -77,6 +83,7 @@ export class Peer {
   readonly hasHandlers: boolean;
   readonly #transport: Transport;
   readonly #opening: OpeningParts;
+  readonly #limit: ConnectLimit;
   readonly #metaTexts = new Map<string, string>();
   #server: ServerFacts | undefined;
   // The place among the levels of what an older server was asked for.
@@ -86,24 +93,29 @@ export class Peer {
   onNotice: ((notice: Notice) => void) | undefined;
   /** The session is a new one: what was learnt in the old one is no longer good. */
   onRenewed: (() => void) | undefined;
+  /** Changes may have been missed: what was fetched is no longer good. */
+  onGap: (() => void) | undefined;
 
-  constructor({ options, address, probeMs, transport }: ClientSetup) {
+  constructor({ options, address, probeMs, limit: shared, transport }: ClientSetup) {
     const clock = (this.clock = options.clock ?? systemClock);
     const timeouts = (this.timeouts = { ...defaultTimeouts, ...options.timeouts });
     const limits = (this.limits = { ...defaultLimits, ...options.limits });
+    const limit = (this.#limit = shared ?? new ConnectLimit(clock, timeouts.connectMs));
     this.options = options;
     this.hasHandlers = Object.keys(options.handlers ?? {}).length > 0;
     this.listeners = new Listeners((error) => this.warn(`A listener failed: ${String(error)}`));
     const onWarning = (text: string): void => this.warn(text);
-    const { onMessage } = options;
+    const onMessage = options.onMessage && this.#contained(options.onMessage);
     const telling = onMessage && tellingReceiver(() => this.connection, onMessage);
     const receiver = (): Receiver => telling ?? this.connection;
     const plain = transport({
       clock,
       timeouts,
       limits,
+      limit,
       receiver,
       renew: () => this.#renew(),
+      onGap: () => this.onGap?.(),
       onWarning,
       onSignIn: (needed) => this.#setState(needed ? failedState(needed) : { kind: 'connected' }),
     });
@@ -131,17 +143,22 @@ export class Peer {
       transport: this.#transport,
       options,
       info: options.info ?? NAMELESS,
-      capabilities: { ...options.capabilities, ...capabilitiesOf(options.handlers ?? {}) },
+      capabilities: declaredCapabilities(options.capabilities, options.handlers),
       address,
-      timeoutMs: timeouts.connectMs,
+      limit,
       probeMs,
-      now: () => clock.now(),
+      clock,
     };
   }
 
   /** What is at the other end, for messages to people. */
   get label(): string {
     return this.#transport.label;
+  }
+
+  /** Whether an older server can tell of changes without being asked right now. */
+  get hearsChanges(): boolean {
+    return this.#transport.isListening ?? true;
   }
 
   /** How the connection stands. */
@@ -159,12 +176,24 @@ export class Peer {
   async open(): Promise<void> {
     try {
       this.#server = await open(this.#opening);
+      this.#setState({ kind: 'connected' });
       await this.#settle(this.#server);
     } catch (error) {
       this.#setState(failedState(error));
       await this.connection.close();
       throw error;
     }
+  }
+
+  // What fails there is no failure of the message, and while a program is read nobody else would hear of it.
+  #contained(tell: OnMessage): OnMessage {
+    return (from, text) => {
+      try {
+        tell(from, text);
+      } catch (error) {
+        this.warn(`onMessage failed: ${String(error)}`);
+      }
+    };
   }
 
   /** Says that something odd was dealt with. */
@@ -179,7 +208,7 @@ export class Peer {
     if (this.server.era === 'legacy') await this.connection.request('logging/setLevel', { level });
   }
 
-  /** Has an older server send what log entries a call wants; the newest revision is told with the call. */
+  /** Sets the log level for a call at an older server; in the newest revision the call itself has the level. */
   wantLogs(level: ClientLogLevel | undefined, withinMs?: number): Awaitable<void> {
     const { era, capabilities } = this.server;
     if (level === undefined || era === 'modern' || !('logging' in capabilities)) return undefined;
@@ -198,20 +227,25 @@ export class Peer {
   }
 
   async #settle({ era, capabilities }: ServerFacts): Promise<void> {
-    this.#setState({ kind: 'connected' });
     if (era !== 'legacy') return;
     const { logLevel } = this.options;
     const speaksUp = Object.keys(capabilities).length > 0 || this.hasHandlers;
     if (speaksUp) this.#transport.listen?.();
     if (logLevel && 'logging' in capabilities)
-      await this.connection.request('logging/setLevel', { level: logLevel });
+      await askInTime(this.#opening, { method: 'logging/setLevel', params: { level: logLevel } });
   }
 
   async #renew(): Promise<void> {
+    this.#limit.restart();
+    this.questions.withdrawAll();
     this.#server = await handshake(this.#opening, this.server.protocolVersion);
     this.#logLevel = Infinity;
+    this.#setState({ kind: 'connected' });
     this.onRenewed?.();
-    await this.#settle(this.#server);
+    // Requests wait until this is done, so it waits for none.
+    this.#settle(this.#server).catch((error: unknown) =>
+      this.warn(`No log entries will come: ${String(error)}`),
+    );
   }
 
   #setState(state: ConnectionState): void {
@@ -244,11 +278,12 @@ export class Peer {
   }
 
   #ownCapabilities(): JsonObject {
-    const { handlers = {}, tasks = true, capabilities } = this.options;
+    const { handlers, tasks = true, capabilities } = this.options;
+    const declared = declaredCapabilities(capabilities, handlers);
+    const { extensions } = declared;
     return {
-      ...capabilities,
-      ...capabilitiesOf(handlers),
-      ...(tasks && { extensions: { [TASKS_EXTENSION]: {} } }),
+      ...declared,
+      ...(tasks && { extensions: { ...(isObject(extensions) && extensions), [TASKS_EXTENSION]: {} } }),
     };
   }
 }

@@ -1,22 +1,11 @@
 import type { Cancellation, StopListener } from '../base/cancellation.ts';
 import type { ClientLogLevel, Progress } from '../core/call.ts';
-import type { RelayedJson } from '../core/result.ts';
 import type { Caller } from '../core/caller.ts';
+import type { Received } from '../protocol/decode/received.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 
-/** The answer to a request, and the message it came in. */
-export interface Received {
-  readonly result: JsonObject;
-  /** The whole message, as it came. */
-  readonly bytes: Uint8Array;
-  /** Whether a number of the message has more digits than parsing keeps for sure. */
-  readonly hasLongNumbers?: boolean;
-  /** Where the result is in the message, unless that holds several. */
-  readonly json?: RelayedJson | undefined;
-}
-
 /** Something a server wants answered while a request waits. */
-export interface ServerQuestion {
+export interface RawQuestion {
   readonly method: string;
   readonly params: JsonObject;
 }
@@ -29,18 +18,18 @@ export interface Outgoing {
   readonly id: number;
   readonly method: string;
   readonly body: string;
-  /** What the request is about, for proxies: a tool, a prompt, an address or a task. */
-  readonly subject: string | undefined;
+  /** What the header `Mcp-Name` repeats for proxies: the tool, prompt, address or task. */
+  readonly mcpName: string | undefined;
   /** Names and values in turn. */
   readonly headers: readonly string[];
 }
 
 /** Keeps the requests under way. */
-export interface ExchangeKeeper {
-  forget(exchange: Exchange): void;
-  /** Ends a request that nobody waits for any more. */
-  cancel(exchange: Exchange, reason: Error): void;
-  extend(exchange: Exchange): void;
+export interface RequestKeeper {
+  forget(pending: PendingRequest): void;
+  /** Ends a request that is no longer awaited. */
+  cancel(pending: PendingRequest, reason: Error): void;
+  extend(pending: PendingRequest): void;
 }
 
 interface Settling {
@@ -54,18 +43,18 @@ export interface Stoppable {
 }
 
 /** One request under way. */
-export class Exchange implements StopListener {
+export class PendingRequest implements StopListener {
   readonly outgoing: Outgoing;
   onProgress: ((progress: Progress) => void) | undefined;
   /** Told of everything on the stream of this request that is neither an answer nor progress. */
   onNotice: ((method: string, params: JsonObject) => void) | undefined;
   /** Answers what the server asks in the middle of this request. */
-  onQuestion: ((asked: ServerQuestion) => Promise<JsonObject>) | undefined;
+  onQuestion: ((asked: RawQuestion) => Promise<JsonObject>) | undefined;
   /** Told of the log entries that belong to this request. */
   onLog: OnLog | undefined;
   /** Told that the server closed the stream of this request, and wants to be asked for the rest of it later. */
   onStreamClosed: (() => void) | undefined;
-  /** Whose call it is, where it is passed on for somebody. */
+  /** The caller on whose behalf it is passed on, if there is one. */
   caller: Caller | undefined;
   /** How many questions of the server it waits with. */
   questions = 0;
@@ -85,13 +74,20 @@ export class Exchange implements StopListener {
   /** Messages that came before the answer. */
   messages = 0;
   lastProgress = -Infinity;
-  readonly #keeper: ExchangeKeeper;
+  readonly #keeper: RequestKeeper;
   readonly #promise: Settling;
 
-  constructor(outgoing: Outgoing, keeper: ExchangeKeeper, promise: Settling) {
+  constructor(outgoing: Outgoing, keeper: RequestKeeper, promise: Settling) {
     this.outgoing = outgoing;
     this.#keeper = keeper;
     this.#promise = promise;
+  }
+
+  /** What to say when it took too long. */
+  get overdueText(): string {
+    const { method, mcpName } = this.outgoing;
+    const what = mcpName === undefined ? method : `${method} ${mcpName}`;
+    return `${what} had no answer within ${this.stepMs / 1000} s.`;
   }
 
   /** Leaves only the absolute limit, while a person is asked. */

@@ -50,6 +50,15 @@ export function capabilitiesOf({ form, url, sample, roots }: QuestionHandlers): 
   };
 }
 
+/** The same with what a program declares besides: `{ sampling: { tools: {} } }` says more of its handler. */
+export function declaredCapabilities(declared: JsonObject = {}, handlers: QuestionHandlers = {}): JsonObject {
+  const own = Object.entries(capabilitiesOf(handlers)).map(([name, part]) => {
+    const more = declared[name];
+    return [name, { ...(isObject(more) && more), ...(part as JsonObject) }];
+  });
+  return { ...declared, ...(Object.fromEntries(own) as JsonObject) };
+}
+
 /** Answers one question; `undefined` where there is no handler for it. */
 export function answerQuestion(
   { method, params }: { readonly method: string; readonly params: JsonObject },

@@ -1,4 +1,4 @@
-import { writeExact } from '../base/exact-json.ts';
+import { writeJson } from '../base/exact-json.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 
 /** The parts of a request besides its id and method. */
@@ -17,8 +17,8 @@ export function writeRequest(id: number, method: string, parts: RequestParts): s
   const { params, base } = parts;
   const meta = metaOf(id, parts);
   const head = `{"jsonrpc":"2.0","id":${id},"method":${quote(method)}`;
-  if (meta === undefined) return isEmpty(params) ? `${head}}` : `${head},"params":${stringify(params)}}`;
-  const text = stringify('_meta' in params ? withoutMeta(params) : params);
+  if (meta === undefined) return isEmpty(params) ? `${head}}` : `${head},"params":${writeJson(params)}}`;
+  const text = writeJson('_meta' in params ? withoutMeta(params) : params);
   const metaText = joinObjects(base, meta);
   return `${head},"params":${text === '{}' ? '{' : `${text.slice(0, -1)},`}"_meta":${metaText}}}`;
 }
@@ -32,7 +32,7 @@ function metaOf(id: number, { params, meta, trace, base, wantsProgress }: Reques
   const own = params['_meta'] as JsonObject | undefined;
   if (own === undefined && meta === undefined && trace === undefined && !wantsProgress)
     return base === undefined ? undefined : '{}';
-  return stringify({ ...trace, ...own, ...meta, ...(wantsProgress && { progressToken: id }) });
+  return writeJson({ ...trace, ...own, ...meta, ...(wantsProgress && { progressToken: id }) });
 }
 
 function joinObjects(base: string | undefined, other: string): string {
@@ -54,14 +54,4 @@ function quote(method: string): string {
 function isEmpty(params: JsonObject): boolean {
   for (const key in params) if (params[key] !== undefined) return false;
   return true;
-}
-
-/** JSON text in which integers of any size are written out, where they are given as `bigint`. */
-export function stringify(value: JsonObject): string {
-  try {
-    return JSON.stringify(value);
-  } catch (error) {
-    if (!(error instanceof TypeError) || !/BigInt/.test(error.message)) throw error;
-    return writeExact(value) ?? 'null';
-  }
 }

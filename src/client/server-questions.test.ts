@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ServerQuestions } from './server-questions.ts';
 
-test('a server that asks on and on without taking the answers gets only some of them', async () => {
+test('a server that keeps asking without reading the answers gets a limited number of them', async () => {
   const questions = new ServerQuestions({ handlers: {}, server: () => 'it', maxOpen: 32, onWarning() {} });
   const waiting: (() => void)[] = [];
   const post = (): Promise<void> => new Promise((resolve) => waiting.push(resolve));

@@ -1,7 +1,9 @@
 import { accident, knownError, rowOf, ToolcribError } from '../base/errors.ts';
+import { within } from '../base/within.ts';
 import type { ServerRequest } from '../protocol/decode/message.ts';
 import { encodeError, type JsonObject } from '../protocol/wire/json-rpc.ts';
-import type { Exchange } from './pending-request.ts';
+import { Cancelled } from './errors.ts';
+import type { PendingRequest } from './pending-request.ts';
 import { answerQuestion, type QuestionHandlers } from './question-handlers.ts';
 
 /** What questions are answered with. */
@@ -22,18 +24,27 @@ export class ServerQuestions {
   readonly #parts: QuestionParts;
   readonly #open = new Map<string | number, AbortController>();
   #underWay = 0;
+  // How often all questions were taken back.
+  #sessions = 0;
 
   constructor(parts: QuestionParts) {
     this.#parts = parts;
   }
 
+  /** Whether somebody can be sent to a page. */
+  get visitsPages(): boolean {
+    return this.#parts.handlers.url !== undefined;
+  }
+
   /** Answers a request; never throws. */
-  take(request: ServerRequest, exchange: Exchange | 'several' | undefined, post: Post): void {
+  take(request: ServerRequest, pending: PendingRequest | 'several' | undefined, post: Post): void {
     // An answer is kept until the server has taken it, so a server that only asks gets no more of them.
     if (this.#underWay >= this.#parts.maxOpen + MOST_UNSENT) return;
     this.#underWay++;
-    void this.#answer(request, exchange)
-      .then(post)
+    const session = this.#sessions;
+    void this.#answer(request, pending)
+      // In a later session the same id is that of another question.
+      .then((text) => (session === this.#sessions ? post(text) : undefined))
       .catch((error: unknown) => {
         this.#parts.onWarning(`An answer could not be sent: ${String(error)}`);
       })
@@ -45,13 +56,20 @@ export class ServerQuestions {
     asked: Readonly<Record<string, { readonly method: string; readonly params: JsonObject }>>,
     signal: AbortSignal,
   ): Promise<JsonObject> {
+    const { maxOpen } = this.#parts;
+    const questions = Object.entries(asked);
+    if (questions.length > maxOpen)
+      throw new ToolcribError(
+        'cannot_ask',
+        `The server asks ${questions.length} questions at once, and ${maxOpen} at most are answered.`,
+      );
     const context = { server: this.#parts.server(), signal };
-    const answers = Object.entries(asked).map(async ([key, question]) => {
+    const answers = questions.map(async ([key, question]) => {
       const answer = answerQuestion(question, this.#parts.handlers, context);
       if (!answer) throw cannotAnswer(question.method);
       return [key, await answer] as const;
     });
-    return Object.fromEntries(await Promise.all(answers));
+    return Object.fromEntries(await unlessStopped(signal, Promise.all(answers)));
   }
 
   /** Takes a question back. */
@@ -61,42 +79,45 @@ export class ServerQuestions {
       ?.abort(new ToolcribError('cancelled', 'The server took its question back.'));
   }
 
-  /** Takes every question back. */
-  close(): void {
-    for (const controller of this.#open.values())
-      controller.abort(new ToolcribError('cancelled', 'The connection is closed.'));
+  /** Takes every question back, because the session in which they were asked has ended. */
+  withdrawAll(): void {
+    this.#sessions++;
+    const open = [...this.#open.values()];
+    this.#open.clear();
+    for (const controller of open)
+      controller.abort(new ToolcribError('cancelled', 'The connection has ended.'));
   }
 
-  async #answer(request: ServerRequest, on: Exchange | 'several' | undefined): Promise<string> {
+  async #answer(request: ServerRequest, on: PendingRequest | 'several' | undefined): Promise<string> {
     const { id, method } = request;
     const idText = JSON.stringify(id);
     if (method === 'ping') return resultText(idText, {});
     if (this.#open.size >= this.#parts.maxOpen || this.#open.has(id))
       return encodeError(idText, new ToolcribError('busy', 'Too many questions are open.'), -32603);
     if (on === 'several') return encodeError(idText, unclearWhose(), -32603);
-    const exchange = on;
+    const pending = on;
     const controller = new AbortController();
     this.#open.set(id, controller);
     // A person may take longer than a tool; the limit begins anew with the answer.
-    exchange?.pause();
-    if (exchange) exchange.questions++;
+    pending?.pause();
+    if (pending) pending.questions++;
     try {
       const context = { server: this.#parts.server(), signal: controller.signal };
-      const answer = exchange?.onQuestion
-        ? exchange.onQuestion(request)
+      const answer = pending?.onQuestion
+        ? pending.onQuestion(request)
         : answerQuestion(request, this.#parts.handlers, context);
       if (!answer) return encodeError(idText, cannotAnswer(method), -32601);
       return resultText(idText, await answer);
     } catch (error) {
       return encodeError(idText, this.#shown(error), -32603);
     } finally {
-      this.#open.delete(id);
-      if (exchange) exchange.questions--;
-      exchange?.extend();
+      if (this.#open.get(id) === controller) this.#open.delete(id);
+      if (pending) pending.questions--;
+      pending?.extend();
     }
   }
 
-  // What a handler throws may hold anything; the server is told only that it failed.
+  // An error of a handler may contain anything, so the server learns only that it failed.
   #shown(error: unknown): ToolcribError {
     if (error instanceof ToolcribError && rowOf(error.code).reply !== 'developer') return error;
     this.#parts.onWarning(`A handler failed: ${String(error)}`);
@@ -104,7 +125,16 @@ export class ServerQuestions {
   }
 }
 
-// A person would be asked for the call of somebody else.
+// A handler need not look at its signal, and may fail in its own way where it does.
+async function unlessStopped<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  try {
+    return await within(Infinity, signal, work);
+  } catch (error) {
+    throw signal.aborted ? new Cancelled({ cause: signal.reason }) : error;
+  }
+}
+
+// Otherwise a person would be asked about another caller's call.
 function unclearWhose(): ToolcribError {
   return new ToolcribError(
     'cannot_ask',

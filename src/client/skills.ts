@@ -2,18 +2,12 @@ import { createHash } from 'node:crypto';
 import { canonicalJson } from '../base/canonical-json.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
-import { parseFrontMatter } from '../config/front-matter.ts';
-import { isListedFile, skillLimits } from '../core/resources/skill.ts';
+import { readListedSkill, shownSkill, type ListedFile } from '../core/resources/skill.ts';
 import type { JsonObject } from '../protocol/wire/json-rpc.ts';
 import type { Client } from './client.ts';
 
 /** One file of a skill. */
-export interface SkillFile {
-  readonly uri: string;
-  /** `sha256:` and 64 hex digits. */
-  readonly digest: string;
-  readonly size: number;
-}
+export type SkillFile = ListedFile;
 
 /** A skill as a server lists it; what it is called says nothing, the server and the address together do. */
 export interface Skill {
@@ -35,12 +29,45 @@ export interface LoadedSkill extends Skill {
 type Reader = Pick<Client, 'request' | 'readResource'>;
 
 const MAX_PAGES = 100;
+const MAX_WARNINGS = 20;
 
-/** The skills a server lists; nothing of them is read yet. */
-export async function listSkills(client: Reader): Promise<readonly Skill[]> {
-  const skills: Skill[] = [];
-  for await (const entry of skillEntries(client)) skills.push(readSkill(entry));
-  return skills;
+/** What can be told while skills are listed. */
+export interface ListSkillsOptions {
+  /** Told of each skill that is left out, and why. */
+  readonly onWarning?: (text: string) => void;
+}
+
+/** The skills a server lists; nothing of them is read yet. One that breaks the rules is left out, with a warning. */
+export async function listSkills(
+  client: Reader,
+  { onWarning }: ListSkillsOptions = {},
+): Promise<readonly Skill[]> {
+  const leaveOut = warner(onWarning);
+  const skills = new Map<string, Skill>();
+  const repeated = new Set<string>();
+  for await (const entry of skillEntries(client)) {
+    const skill = readListedSkill(entry);
+    if (typeof skill === 'string') {
+      leaveOut(entry, skill);
+      continue;
+    }
+    if (skills.has(skill.uri)) repeated.add(skill.uri);
+    skills.set(skill.uri, skill);
+  }
+  // Which of them is meant cannot be known.
+  for (const uri of repeated) {
+    skills.delete(uri);
+    leaveOut({ uri }, 'it is listed twice');
+  }
+  return [...skills.values()];
+}
+
+function warner(onWarning: ListSkillsOptions['onWarning']): (entry: unknown, flaw: string) => void {
+  let count = 0;
+  return (entry, flaw) => {
+    if (++count <= MAX_WARNINGS) onWarning?.(`The skill ${shownSkill(entry)} is left out: ${flaw}.`);
+    else if (count === MAX_WARNINGS + 1) onWarning?.('More skills are left out for such reasons.');
+  };
 }
 
 /** What a server lists as skills, as it came, page by page as far as it is wanted. */
@@ -63,13 +90,15 @@ export async function* skillEntries(client: Pick<Client, 'request'>): AsyncGener
 export async function loadSkill(client: Reader, skill: Skill): Promise<LoadedSkill> {
   const bytes = await readChecked(client, skill, skill.uri);
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-  const written = frontMatterOf(text);
+  const written = await frontMatterOf(text);
   if (canonicalJson(written) !== canonicalJson(skill.frontmatter))
     throw wrong(`the skill ${skill.uri} with other front matter than it lists`);
   return { ...skill, text, readFile: (uri) => readChecked(client, skill, uri) };
 }
 
-function frontMatterOf(text: string): JsonObject {
+async function frontMatterOf(text: string): Promise<JsonObject> {
+  // With the first skill: a program without skills need not load what reads YAML.
+  const { parseFrontMatter } = await import('../config/front-matter.ts');
   try {
     return parseFrontMatter(text);
   } catch (cause) {
@@ -95,25 +124,13 @@ async function readChecked(
   return bytes;
 }
 
-/** The bytes of the one file in what was read; `undefined` where it is none. */
+/** The bytes of the single file of a read; `undefined` if it is not one file. */
 export function fileBytes(read: unknown): Uint8Array | undefined {
   const contents = isObject(read) && Array.isArray(read['contents']) ? (read['contents'] as unknown[]) : [];
   const [only] = contents;
   if (contents.length !== 1 || !isObject(only)) return undefined;
   if (typeof only['text'] === 'string') return Buffer.from(only['text'], 'utf8');
   return typeof only['blob'] === 'string' ? Buffer.from(only['blob'], 'base64') : undefined;
-}
-
-function readSkill(item: unknown): Skill {
-  if (!isObject(item) || typeof item['uri'] !== 'string' || !isObject(item['frontmatter']))
-    throw wrong('a skill without an address or front matter');
-  const { uri, frontmatter, resources } = item;
-  if (resources === 'dynamic') return { ...item, uri, frontmatter, resources };
-  if (!Array.isArray(resources) || resources.length > skillLimits.files || !resources.every(isListedFile))
-    throw wrong(`the skill ${uri} with files that are not described, or over ${skillLimits.files} of them`);
-  if (resources.reduce((sum, { size }) => sum + size, 0) > skillLimits.bytes)
-    throw wrong(`the skill ${uri} with over ${skillLimits.bytes} bytes`);
-  return { ...item, uri, frontmatter, resources };
 }
 
 function wrong(what: string, cause?: unknown): ToolcribError {

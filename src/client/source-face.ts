@@ -1,4 +1,5 @@
 import { ToolcribError } from '../base/errors.ts';
+import { exactText, notedLongIntegers, type LongIntegers } from '../base/exact-json.ts';
 import { isObject } from '../base/json.ts';
 import type { Call } from '../core/call.ts';
 import { changeBetween } from '../core/change-between.ts';
@@ -70,7 +71,7 @@ export class SourceFace {
   watch(listener: (change: Change) => void): () => void {
     const stops = [
       this.#client.on('toolsChanged', (tools) =>
-        listener(changeBetween(this.#listed ?? [], tools ?? [], (tool) => JSON.stringify(tool))),
+        listener(changeBetween(this.#listed ?? [], tools ?? [], exactText)),
       ),
       this.#client.on('promptsChanged', () => listener({ kind: 'prompts' })),
       this.#client.on('resourcesChanged', () => listener({ kind: 'resources' })),
@@ -91,6 +92,7 @@ export class SourceFace {
     const { inputSchema, outputSchema } = tool;
     return Object.freeze({
       ...tool,
+      ...longsOf(listed),
       asksLive: true,
       parseInput: (value: unknown) => checkValue(inputSchema, value),
       ...(outputSchema && { parseOutput: (value: unknown) => checkValue(outputSchema, value) }),
@@ -101,7 +103,7 @@ export class SourceFace {
     const { uri, name } = item;
     if (typeof uri !== 'string' || typeof name !== 'string') return [];
     const described = { ...knownOf(item, RESOURCE), ...othersOf(item, RESOURCE) };
-    return [{ ...described, uri, name, read: (asked) => this.#read(asked) }];
+    return [{ ...described, ...longsOf(item), uri, name, read: (asked) => this.#read(asked) }];
   }
 
   #template(item: JsonObject): ResourceTemplate[] {
@@ -119,6 +121,7 @@ export class SourceFace {
         {
           ...knownOf(item, TEMPLATE),
           ...othersOf(item, TEMPLATE),
+          ...longsOf(item),
           uriTemplate,
           name,
           template,
@@ -143,7 +146,7 @@ export class SourceFace {
         return [String(key), { ...rest, ...othersOf(argument, ARGUMENT), complete }];
       });
     const get: Prompt['get'] = async (given) => (await this.#client.getPrompt(name, given)) as never;
-    const shown = { ...knownOf(item, PROMPT), ...othersOf(item, PROMPT) };
+    const shown = { ...knownOf(item, PROMPT), ...othersOf(item, PROMPT), ...longsOf(item) };
     return [{ ...shown, name, arguments: Object.fromEntries(described), get }];
   }
 
@@ -175,6 +178,11 @@ export class SourceFace {
 function othersOf(item: JsonObject, known: readonly string[]): { extraFields?: JsonObject } {
   const others = Object.entries(item).filter(([field]) => !known.includes(field));
   return others.length > 0 ? { extraFields: Object.fromEntries(others) } : {};
+}
+
+function longsOf(item: object): { longIntegers?: LongIntegers } {
+  const longIntegers = notedLongIntegers(item);
+  return longIntegers ? { longIntegers } : {};
 }
 
 function knownOf(item: JsonObject, known: readonly string[]): JsonObject {

@@ -11,31 +11,43 @@ export interface SubscriptionParts {
   onNotice(method: string, params: JsonObject): void;
   /** Changes may have been missed: what was fetched is no longer good. */
   onGap(): void;
-  /** Changes are told from now on; those until now may have been missed. */
+  /** Changes are announced from now on; earlier ones may have been missed. */
   onOpen(): void;
+  onWarning(text: string): void;
 }
 
 /** One of the lists that a server tells the changes of. */
 export type FollowedList = 'tools' | 'prompts' | 'resources';
 
+const MEMBERS = {
+  tools: 'toolsListChanged',
+  prompts: 'promptsListChanged',
+  resources: 'resourcesListChanged',
+} as const;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 
-/** The one stream on which a server of the newest revision tells of changes; opened again when it breaks. */
+/** The stream on which a server of the newest revision announces changes; opened again when it breaks. */
 export class Subscriptions {
   readonly #parts: SubscriptionParts;
   readonly #lists = new Set<FollowedList>();
   readonly #uris = new Set<string>();
+  readonly #warned = new Set<string>();
   #current: AbortController | undefined;
   #cancelWait: (() => void) | undefined;
   #isQueued = false;
   #isClosed = false;
   #failures = 0;
-  /** Whether changes are told right now. */
-  isOpen = false;
+  // What the server agreed to announce; `undefined` while no stream is open.
+  #agreed: JsonObject | undefined;
 
   constructor(parts: SubscriptionParts) {
     this.#parts = parts;
+  }
+
+  /** Whether the server announces changes of a list right now. */
+  announces(list: FollowedList): boolean {
+    return this.#lists.has(list) && this.#agreed?.[MEMBERS[list]] === true;
   }
 
   /** Follows a list from now on. */
@@ -48,6 +60,7 @@ export class Subscriptions {
   /** Follows a resource, or no longer. */
   followResource(uri: string, wanted: 'follow' | 'leave'): void {
     if (wanted === 'follow' ? this.#uris.has(uri) : !this.#uris.delete(uri)) return;
+    this.#warned.delete(uri);
     if (wanted === 'follow') this.#uris.add(uri);
     this.#reopen();
   }
@@ -75,35 +88,56 @@ export class Subscriptions {
     const controller = new AbortController();
     this.#current = controller;
     let isAcknowledged = false;
+    const wanted = this.#wanted();
     const onNotice = (method: string, params: JsonObject): void => {
       if (method === 'notifications/subscriptions/acknowledged') {
+        if (this.#current !== controller || isAcknowledged) return;
         isAcknowledged = true;
-        this.isOpen = true;
+        // A server that does not say what it agreed to announces all that was asked for.
+        this.#agreed = isObject(params['notifications']) ? params['notifications'] : wanted;
         this.#failures = 0;
+        this.#warn();
         this.#parts.onOpen();
       } else if (isAcknowledged && isWanted(method)) this.#parts.onNotice(method, params);
-    };
-    const notifications = {
-      ...(this.#lists.has('tools') && { toolsListChanged: true }),
-      ...(this.#lists.has('prompts') && { promptsListChanged: true }),
-      ...(this.#lists.has('resources') && { resourcesListChanged: true }),
-      ...(this.#uris.size > 0 && { resourceSubscriptions: [...this.#uris] }),
     };
     try {
       await this.#parts.connection.request(
         'subscriptions/listen',
-        { notifications },
+        { notifications: wanted },
         { signal: controller.signal, timeoutMs: Infinity, onNotice, isEndless: true },
       );
-      if (!isAcknowledged) return;
+      if (!isAcknowledged) return this.#lose();
     } catch (error) {
       if (this.#isClosed || this.#current !== controller || controller.signal.aborted) return;
-      if (!isAcknowledged && isFinal(error)) return;
+      if (!isAcknowledged && isFinal(error)) return this.#lose();
     }
     if (this.#current !== controller) return;
-    this.isOpen = false;
-    this.#parts.onGap();
+    this.#lose();
     this.#openLater();
+  }
+
+  // Whoever follows a resource would wait for nothing.
+  #warn(): void {
+    const agreed = this.#agreed?.['resourceSubscriptions'];
+    for (const uri of this.#uris) {
+      if (this.#warned.has(uri) || (Array.isArray(agreed) && agreed.includes(uri))) continue;
+      this.#warned.add(uri);
+      this.#parts.onWarning(`The server does not announce changes of ${uri}.`);
+    }
+  }
+
+  // Until it is open again nothing is announced.
+  #lose(): void {
+    const wasOpen = this.#agreed !== undefined;
+    this.#agreed = undefined;
+    if (wasOpen) this.#parts.onGap();
+  }
+
+  #wanted(): JsonObject {
+    return {
+      ...Object.fromEntries([...this.#lists].map((list) => [MEMBERS[list], true])),
+      ...(this.#uris.size > 0 && { resourceSubscriptions: [...this.#uris] }),
+    };
   }
 
   #openLater(): void {

@@ -1,4 +1,4 @@
-import type { Exchange } from './pending-request.ts';
+import type { PendingRequest } from './pending-request.ts';
 
 /** What the two sides agreed on. */
 export interface Dialect {
@@ -8,8 +8,8 @@ export interface Dialect {
 
 /** Takes what comes from the server. */
 export interface Receiver {
-  /** One message; `exchange` is the request whose own stream it came on, where there is one. */
-  receive(message: Buffer, exchange: Exchange | undefined): void;
+  /** One message; `pending` is the request whose own stream it came on, if it came on one. */
+  receive(message: Buffer, pending: PendingRequest | undefined): void;
   /** Nothing more will come. */
   lost(error: Error): void;
 }
@@ -18,16 +18,18 @@ export interface Receiver {
 export interface Transport {
   /** What is at the other end, for messages to people; without credentials. */
   readonly label: string;
-  /** Sends a request; what comes back goes to the receiver, and a failure to the exchange. */
-  send(exchange: Exchange): void;
+  /** Sends a request; what comes back goes to the receiver, and a failure to the request itself. */
+  send(pending: PendingRequest): void;
   /** Sends what has no answer. */
   post(text: string): Promise<void>;
-  /** Stops a request that nobody waits for any more, and tells the server. */
-  abandon(exchange: Exchange, reason: string): void;
+  /** Stops a request that is no longer awaited; returns what has to be posted for the server to stop it, too. */
+  abandon(pending: PendingRequest, reason: string): string | undefined;
   /** Which dialect is spoken from now on. */
   agree(dialect: Dialect): void;
   /** Opens the stream for messages that belong to no request, where the transport has one. */
   listen?(): void;
+  /** Whether such messages can come right now; they always can where this is missing. */
+  readonly isListening?: boolean;
   /** Makes it possible to begin anew after the far side ended; `false` where it cannot be. */
   restart?(): Promise<boolean>;
   close(): Promise<void>;

@@ -75,12 +75,12 @@ export const agentKeys = {
   instructions: z.string().default('').describe('What the model is told first.'),
   model: agentModel
     .exactOptional()
-    .describe('The model: its name, or keys. Left out, whoever runs the agent says which.'),
+    .describe('The model: its name, or keys. Left out, the person who runs the agent says which.'),
   mode: z
     .enum(['strict', 'balanced', 'restricted'])
     .exactOptional()
     .describe(
-      'The loosest mode it is run in. `autonomous` is not for files: whoever runs the agent chooses it with `--mode`.',
+      'The loosest mode it is run in. `autonomous` is not for files: the person who runs the agent chooses it with `--mode`.',
     ),
   limits: limits.prefault({}).describe('Bounds of one run, shared with the agents it asks.'),
   output: z

@@ -35,8 +35,8 @@ export function formatComplaint(complaint: Complaint): string {
   const place = line > 0 ? `${file}:${line}:${column}` : file;
   // A phrase continues the name of the setting; a sentence stands by itself.
   const isPhrase = /^[a-z]/.test(message);
-  const subject = isPhrase ? `${path || 'The file'} ` : path && `${path}: `;
-  const text = `${subject}${joined(message, remedy)}`;
+  const lead = isPhrase ? `${path || 'The file'} ` : path && `${path}: `;
+  const text = `${lead}${joined(message, remedy)}`;
   return `${place}: ${severity === 'warning' ? 'warning: ' : ''}${text}${/[.?!]$/.test(text) ? '' : '.'}`;
 }
 

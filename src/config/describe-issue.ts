@@ -1,11 +1,11 @@
 import type { z } from 'zod';
-import { keysAt, nearest, placesOf } from './schema-keys.ts';
+import { keysAt, nearest, placesOfKey } from './schema-keys.ts';
 import type { Path } from './yaml-text.ts';
 
 type Issue = z.core.$ZodIssue;
 
 /** A problem at a path, in words, without any given value. */
-export interface Finding {
+export interface IssueFinding {
   readonly path: Path;
   readonly message: string;
   readonly remedy?: string;
@@ -18,7 +18,7 @@ export interface Finding {
 }
 
 /** Turns a validation issue into findings: one for each wrong setting. */
-export function describeIssue(issue: Issue, schema: z.core.$ZodType, value: unknown): Finding[] {
+export function describeIssue(issue: Issue, schema: z.core.$ZodType, value: unknown): IssueFinding[] {
   const { path } = issue;
   switch (issue.code) {
     case 'unrecognized_keys':
@@ -56,13 +56,13 @@ function nameRule(message = ''): { readonly remedy?: string } {
   return message.startsWith('must ') ? { remedy: `its name ${message}` } : {};
 }
 
-function unknownKey(key: string, path: Path, schema: z.core.$ZodType): Finding {
+function unknownKey(key: string, path: Path, schema: z.core.$ZodType): IssueFinding {
   const known = keysAt(schema, path);
   // Another kind of the same setting has it.
   if (known.includes(key)) return { path: [...path, key], ...NOT_TOGETHER, isKey: true };
   const meant = nearest(key, known);
   // A key of a section that stands at the top is found again; deeper down it would be a coincidence.
-  const elsewhere = path.length === 0 ? placesOf(schema, key) : [];
+  const elsewhere = path.length === 0 ? placesOfKey(schema, key) : [];
   const remedy =
     meant !== undefined
       ? `did you mean "${meant}"?`
@@ -84,7 +84,7 @@ function describeUnion(
   issue: Extract<Issue, { code: 'invalid_union' }>,
   schema: z.core.$ZodType,
   value: unknown,
-): Finding[] {
+): IssueFinding[] {
   const { path } = issue;
   const fitting = issue.errors.filter((issues) => !issues.some(isOfAnotherKind));
   const missing = fitting.map((issues) => onlyMissing(issues, valueAt(value, path)));
@@ -119,7 +119,7 @@ function isOfAnotherKind({ code, path }: Issue): boolean {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 }
 
-function wrongType(path: Path, expected: readonly string[], given: unknown): Finding {
+function wrongType(path: Path, expected: readonly string[], given: unknown): IssueFinding {
   const wanted = anyOf(expected.map((type) => NAMES[type] ?? type));
   if (given === undefined) return { path, message: 'is missing', remedy: `it must be ${wanted}` };
   if (given === null)

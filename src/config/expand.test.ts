@@ -24,7 +24,7 @@ test.each([
   ['$$${NAME}', '$${NAME}', []],
   ['${DOLLAR}', '$&${NAME}', ['$&${NAME}']],
   ['${file:/run/secret}', 'hidden', ['hidden']],
-])('%s becomes %s', (text, expected, secrets) => {
+])('the text %s expands to %s', (text, expected, secrets) => {
   expect(expand(text, sources)).toEqual({ text: expected, secrets, problems: [] });
 });
 
@@ -36,7 +36,7 @@ test.each([
   ['${NAME', 'has a "${" without its "}"'],
   ['${file:none}', 'needs the file none, which does not exist'],
   ['${file:shut}', 'needs the file shut, which cannot be read (EACCES)'],
-])('%s is a complaint', (text, message) => {
+])('the text %s is reported as a problem', (text, message) => {
   expect(expand(text, sources).problems).toEqual([
     { message: expect.stringContaining(message), remedy: expect.stringMatching(/\w/) },
   ]);

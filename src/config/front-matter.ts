@@ -25,5 +25,8 @@ function isDashes(line: string): boolean {
 }
 
 function broken(): ToolcribError {
-  return new ToolcribError('invalid_config', 'The text does not begin with front matter in YAML.');
+  return new ToolcribError(
+    'invalid_config',
+    'The text does not begin with front matter in YAML: a line of three dashes, settings, and such a line again.',
+  );
 }

@@ -23,13 +23,13 @@ export function keysAt(schema: z.core.$ZodType, path: Path): string[] {
 }
 
 /** Every place in a declaration with a key of this name, such as `server.listen`. */
-export function placesOf(schema: z.core.$ZodType, key: string): string[] {
+export function placesOfKey(schema: z.core.$ZodType, key: string): string[] {
   const { shape = {}, options = [] } = definitionOf(schema);
   const below = Object.entries(shape).flatMap(([name, inner]) => [
     ...(name === key ? [name] : []),
-    ...placesOf(inner, key).map((place) => `${name}.${place}`),
+    ...placesOfKey(inner, key).map((place) => `${name}.${place}`),
   ]);
-  return [...new Set([...below, ...options.flatMap((option) => placesOf(option, key))])];
+  return [...new Set([...below, ...options.flatMap((option) => placesOfKey(option, key))])];
 }
 
 /** The declaration without the wrappers for optional values and defaults. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { describeIssue, type Finding } from './describe-issue.ts';
+import { describeIssue, type IssueFinding } from './describe-issue.ts';
 
 const NAME_RULE = 'must be up to 32 letters, digits, "-" and single "_"';
 
@@ -203,7 +203,7 @@ export type UpstreamEntry = z.output<typeof upstream>;
 export function readUpstreamEntry(
   name: string,
   entry: unknown,
-): { readonly read?: UpstreamEntry; readonly problems: readonly Finding[] } {
+): { readonly read?: UpstreamEntry; readonly problems: readonly IssueFinding[] } {
   const section = { [name]: entry };
   // Compiling a check for one use is not worth it.
   const { error, data } = upstreamsSection.safeParse(section, { jitless: true });

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Scalar } from 'yaml';
 import type { z } from 'zod';
 import { aboutFile, type Complaint } from './complaint.ts';
-import { describeIssue, valueAt, type Finding } from './describe-issue.ts';
+import { describeIssue, valueAt, type IssueFinding } from './describe-issue.ts';
 import { concealValues, expand, TELLING } from './expand.ts';
 import { YamlText, type About, type Path } from './yaml-text.ts';
 
@@ -35,8 +35,8 @@ export class SettingsText {
   readonly #yaml: YamlText;
   readonly #secrets = new Set<string>();
   readonly #sources: Map<string, Buffer | undefined>;
-  /** The values in which something was filled in. */
-  readonly #expanded = new Set<unknown>();
+  /** Where the values begin in which something was filled in. */
+  readonly #expanded = new Set<number>();
   /** Sections that are not needed and for which something is missing. */
   readonly #leftOut = new Set<PropertyKey>();
 
@@ -86,6 +86,11 @@ export class SettingsText {
     return needed === undefined || section === undefined || needed.includes(section);
   }
 
+  /** Lets go of what only reading needed; complaints can still be made. */
+  release(): void {
+    this.#yaml.release();
+  }
+
   /** Whether the file itself has a value there. */
   isWritten(path: Path): boolean {
     return this.#yaml.scalarAt(path) !== undefined;
@@ -109,7 +114,7 @@ export class SettingsText {
       const { text, secrets, problems } = expand(scalar.value, sources);
       scalar.value = text;
       for (const secret of secrets) this.#secrets.add(secret);
-      this.#expanded.add(scalar);
+      if (scalar.range) this.#expanded.add(scalar.range[0]);
       if (problems.length > 0 && !this.isNeeded(path)) {
         this.#leftOut.add(path[0]!);
         // Set to null, because an alias in a needed section must not read it as text.
@@ -130,7 +135,7 @@ export class SettingsText {
   }
 
   #check<T extends z.ZodType>(schema: T, value: unknown): CheckedSettings<z.output<T>> {
-    const findingsOf = (issues: z.core.$ZodIssue[]): Finding[] =>
+    const findingsOf = (issues: z.core.$ZodIssue[]): IssueFinding[] =>
       issues.flatMap((issue) => describeIssue(issue, schema, value));
     const first = schema.safeParse(value, ONCE);
     const findings = first.success ? [] : findingsOf(first.error.issues);
@@ -143,9 +148,9 @@ export class SettingsText {
   }
 
   // A variable is always text; if a number or boolean is wanted, it is parsed as one.
-  #retype(value: unknown, { path, expected }: Finding): boolean {
+  #retype(value: unknown, { path, expected }: IssueFinding): boolean {
     const text = valueAt(value, path);
-    if (typeof text !== 'string' || !this.#expanded.has(this.#yaml.scalarAt(path))) return false;
+    if (typeof text !== 'string' || !this.#isExpanded(path)) return false;
     const typed = retyped(text, expected);
     const parent = valueAt(value, path.slice(0, -1)) as Record<PropertyKey, unknown>;
     if (typed === undefined) return false;
@@ -153,16 +158,21 @@ export class SettingsText {
     return true;
   }
 
+  #isExpanded(path: Path): boolean {
+    const range = this.#yaml.scalarAt(path)?.range;
+    return range ? this.#expanded.has(range[0]) : false;
+  }
+
   // The text of a check may repeat the given value.
-  #conceal(finding: Finding): About {
+  #conceal(finding: IssueFinding): About {
     return finding.isQuoted && this.#reveals(finding.message) ? UNNAMED : finding;
   }
 
   // The same for checks made elsewhere, whose text may repeat other settings than the one from outside.
   #cleaned(path: Path, about: About): About {
     const { message, remedy = '' } = about;
-    const isExpanded = this.#expanded.has(this.#yaml.scalarAt(path));
-    if (!about.isFixed && isExpanded && this.#reveals(message + remedy)) return { ...about, ...UNNAMED };
+    if (!about.isFixed && this.#isExpanded(path) && this.#reveals(message + remedy))
+      return { ...about, ...UNNAMED };
     const secrets = [...this.#secrets];
     return { ...about, message: concealValues(message, secrets), remedy: concealValues(remedy, secrets) };
   }

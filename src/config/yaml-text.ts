@@ -56,21 +56,31 @@ const OPEN_QUOTE = /^Missing closing ["']quote/;
 export class YamlText {
   readonly #file: string;
   readonly #source: string;
-  readonly #lines = new LineCounter();
-  readonly #document: Document.Parsed;
+  #tree: Tree | undefined;
+  #released: WeakRef<Tree> | undefined;
 
   constructor(source: string, file: string) {
     this.#file = file;
     this.#source = source;
-    this.#document = parseDocument(source.length > MAX_BYTES ? '' : source, {
-      lineCounter: this.#lines,
-      prettyErrors: false,
-      version: '1.2',
-      schema: 'core',
-      merge: false,
-      stringKeys: true,
-      uniqueKeys: true,
-    });
+    this.#tree = parse(source);
+  }
+
+  /** Lets go of all but the text; what is asked later is read from it anew, without what was replaced. */
+  release(): void {
+    if (this.#tree) this.#released = new WeakRef(this.#tree);
+    this.#tree = undefined;
+  }
+
+  get #parsed(): Tree {
+    if (this.#tree) return this.#tree;
+    let tree = this.#released?.deref();
+    // Several complaints come one after the other.
+    if (!tree) this.#released = new WeakRef((tree = parse(this.#source)));
+    return tree;
+  }
+
+  get #document(): Document.Parsed {
+    return this.#parsed.document;
   }
 
   /** Problems that keep the file from being parsed. */
@@ -110,7 +120,7 @@ export class YamlText {
   }
 
   #at(offset: number, message: string, remedy: string): Complaint {
-    const { line, col } = this.#lines.linePos(offset);
+    const { line, col } = this.#parsed.lines.linePos(offset);
     const place = { line: Math.max(line, 1), column: Math.max(col, 1) };
     return { file: this.#file, ...place, path: '', message, remedy, severity: 'error' };
   }
@@ -192,6 +202,26 @@ export class YamlText {
     }
     return this.#document.contents?.range[0] ?? 0;
   }
+}
+
+/** What a file was parsed into: many times as large as its text. */
+interface Tree {
+  readonly document: Document.Parsed;
+  readonly lines: LineCounter;
+}
+
+function parse(source: string): Tree {
+  const lines = new LineCounter();
+  const document = parseDocument(source.length > MAX_BYTES ? '' : source, {
+    lineCounter: lines,
+    prettyErrors: false,
+    version: '1.2',
+    schema: 'core',
+    merge: false,
+    stringKeys: true,
+    uniqueKeys: true,
+  });
+  return { document, lines };
 }
 
 interface Child {

@@ -15,7 +15,7 @@ import { createFakeClock, createTestCall } from '../testing.ts';
 
 const limits = { msFor: () => 1_000, deadlines: new Deadlines(createFakeClock()) };
 
-test('an unknown name goes through the stages, first to last, and ends as unknown_tool', () => {
+test('a call of an unknown tool goes through all stages, and ends as unknown_tool', () => {
   const seen: string[] = [];
   const registry = new ToolRegistry();
   const staged = withStages(registry, [
@@ -36,26 +36,26 @@ test('an unknown name goes through the stages, first to last, and ends as unknow
   expect(seen).toEqual(['first delete_all', 'last delete_all', 'last unknown_tool', 'first unknown_tool']);
 });
 
-test('a stand-in never reaches the source, even when a tool of its name is there', () => {
+test('a placeholder for an unknown tool never reaches the source, even when a tool of its name exists', () => {
   const ran: string[] = [];
   const registry = new ToolRegistry().register('secret', () => ran.push('secret'));
   expect(() => withStages(registry, []).call(callOf(absentTool('secret')))).toThrow('Unknown tool: secret');
   expect(ran).toEqual([]);
 });
 
-test('run by itself, a stand-in says the same', () => {
+test('a placeholder that runs without stages gives the same error', () => {
   const registry = new ToolRegistry();
   expect(() => registry.call(callOf(absentTool('x')))).toThrow(unknownTool('x').message);
 });
 
-test('a stand-in asks for nothing, changes nothing and tells nothing apart', () => {
+test('a placeholder for an unknown tool is read-only, has no permission check, and is the same for every name', () => {
   const tool = absentTool('x');
   expect(isDeclaredReadOnly(tool)).toBe(true);
   expect(tool.authorize).toBeUndefined();
   expect({ ...absentTool('x'), handler: undefined }).toEqual({ ...tool, handler: undefined });
 });
 
-test('two stand-ins of one name are two: nothing is kept for a name that does not exist', () => {
+test('each call of an unknown tool has a new placeholder, so nothing is stored for names that do not exist', () => {
   const wrapped: Tool[] = [];
   const staged = withStages(new ToolRegistry(), [
     { name: 'note', wrap: (tool, next) => (wrapped.push(tool), next) },
@@ -64,7 +64,7 @@ test('two stand-ins of one name are two: nothing is kept for a name that does no
   expect(wrapped[0]).not.toBe(wrapped[1]);
 });
 
-test('registry.execute answers for a tool that is disabled as for one that is not there', async () => {
+test('registry.execute gives the same error for a disabled tool as for an unknown one', async () => {
   const registry = new ToolRegistry().register('a', () => 'ok');
   registry.disable('a');
   const disabled = await registry.execute('a').catch((error: unknown) => error);
@@ -99,7 +99,7 @@ const readings: readonly [what: string, call: () => Reading, refusal: Refused][]
 ];
 
 test.each(readings)(
-  'an unknown %s goes through the stages, first to last and in every layer, and ends as one',
+  'an unknown %s goes through all stages of every layer, and ends as unknown',
   (_what, call, refusal) => {
     const seen: string[] = [];
     const inner = withStages(new ToolRegistry(), [limitTime(limits), notingReadings('last', seen)]);
@@ -110,7 +110,7 @@ test.each(readings)(
 );
 
 test.each(readings)(
-  'a stand-in for a %s never reaches the source, even when one of its name is there',
+  'a placeholder for a %s never reaches the source, even when one of its name exists',
   async (_what, call, refusal) => {
     const read: string[] = [];
     const resource = defineResource({ uri: 'note://1', name: 'note' }, () => (read.push('note'), 'text'));
@@ -119,7 +119,7 @@ test.each(readings)(
     for (const source of [withStages(registry, []), withStages(withStages(registry, []), [])])
       expect(() => source.call(call())).toThrow(expect.objectContaining(refusal) as Error);
     expect(read).toEqual([]);
-    // The control: what is there is read the same way.
+    // Control: an existing one is read in the same way.
     const staged = withStages(registry, []);
     await staged.call({ ...resourceCallOf('note://1'), resource });
     await staged.call({ ...promptCallOf('greet'), prompt });
@@ -127,12 +127,15 @@ test.each(readings)(
   },
 );
 
-test.each(readings)('run by itself, a stand-in for a %s says the same', async (_what, call, refusal) => {
-  const registry = new ToolRegistry();
-  await expect((async () => registry.call(call()))()).rejects.toMatchObject(refusal);
-});
+test.each(readings)(
+  'a placeholder for a %s that runs without stages gives the same error',
+  async (_what, call, refusal) => {
+    const registry = new ToolRegistry();
+    await expect((async () => registry.call(call()))()).rejects.toMatchObject(refusal);
+  },
+);
 
-test('stand-ins for resources and prompts tell nothing beyond what was asked for', () => {
+test('placeholders for resources and prompts reveal only what was asked for', () => {
   expect({ ...absentResource('note://1'), read: undefined }).toEqual({
     uri: 'note://1',
     name: '',

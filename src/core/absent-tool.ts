@@ -1,11 +1,14 @@
 import { ToolcribError } from '../base/errors.ts';
+import { shownName } from '../base/shown-name.ts';
 import { unknownPrompt, type Prompt } from './prompts/prompt.ts';
 import { resourceNotFound, type Resource, type ResourceTemplate } from './resources/resource.ts';
 import type { Tool } from './tool.ts';
 
 /** The answer for a tool that does not exist, and equally for one the caller may not see. */
 export function unknownTool(name: string): ToolcribError {
-  return new ToolcribError('unknown_tool', `Unknown tool: ${name}`, { data: { reason: 'tool_not_found' } });
+  return new ToolcribError('unknown_tool', `Unknown tool: ${shownName(name)}`, {
+    data: { reason: 'tool_not_found' },
+  });
 }
 
 /**
@@ -26,7 +29,7 @@ export function absentTool(name: string): Tool {
   return tool;
 }
 
-/** Whether a tool only stands for one that cannot be found; its name is the caller's own word. */
+/** Whether a tool is a placeholder for an unknown one; its name is text from the caller. */
 export function isAbsent(tool: Tool): boolean {
   return absentTools.has(tool);
 }

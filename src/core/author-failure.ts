@@ -4,12 +4,12 @@ import { accident, errorTable, ToolcribError, type ErrorCode } from '../base/err
 import { bound, type Bound } from './essentials/limit-time.ts';
 
 /**
- * What an author's code threw, as the error its call ends with. Only a code that the code in question can know about
- * passes: all others speak for the server, and the client, its sign-in code and the record would believe them.
+ * What an author's function threw, as the error its call ends with. Only error codes that the function can know about
+ * pass: all others speak for the server, and the client, its sign-in code and the record would believe them.
  */
 export function authorFailure(error: unknown, call: Call, name: string): Error {
   const { reason } = call.cancellation;
-  // What ended the call from outside was no failure of the author's.
+  // The call was stopped from outside, which is no failure of the author's function.
   if (reason && reason === error) return reason;
   const known = isOurs(error) ? error : undefined;
   if (known && mayTell(known.code, call)) return known;
@@ -32,7 +32,7 @@ export function checkInTime<T>(check: Promise<T>, call: ToolCall, limit: Bound):
   });
 }
 
-// What the stages say of a call that was not run; of one that was, only the text is of use.
+// Error codes by which stages refuse a call. From a function that ran they would be wrong, so only the text is kept.
 const SAYS_WHY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'rate_limited',
   'busy',
@@ -55,7 +55,7 @@ function mayTell(code: ErrorCode, call: Call): boolean {
   switch (code) {
     case 'cancelled':
       return call.cancellation.reason !== undefined;
-    // How a question fails that the client cannot be asked.
+    // What a question fails with if the client cannot be asked.
     case 'missing_capability':
       return call.interview.asked > 0;
     case 'unknown_tool':

@@ -55,7 +55,7 @@ export interface Voice {
   readonly log?: (level: ClientLogLevel, data: unknown, logger?: string) => void;
   /** The least important log entries the client wants; none where it is left out. */
   readonly logLevel?: ClientLogLevel | undefined;
-  /** Lets the call go on as a task. */
+  /** Makes the call a task. */
   readonly detach?: (() => void) | undefined;
   /** Lets the call ask, and wait while its client brings the answers with a further request. */
   readonly park?: (() => void) | undefined;
@@ -63,7 +63,7 @@ export interface Voice {
   readonly publish?: ((publication: Publication) => ResourceLinkBlock) | undefined;
   /** Closes the stream; the client comes back for the rest. */
   readonly closeStream?: () => void;
-  /** Cleans what is said from now on, before it leaves. */
+  /** Cleans all later messages before they are sent. */
   readonly cleanWith?: (clean: Clean) => void;
 }
 
@@ -104,7 +104,7 @@ export interface ResourceCall extends CallParts {
   readonly kind: 'resource';
   readonly resource: Resource | ResourceTemplate;
   readonly uri: string;
-  /** What the template's variables stand for in this address; empty for a plain resource. */
+  /** The values of the template's variables in this address; empty for a plain resource. */
   readonly variables: Readonly<Record<string, string>>;
 }
 

@@ -10,7 +10,7 @@ const named = (id: string): Caller => ({
 });
 
 describe('CallerMemory', () => {
-  it('remembers each caller for itself', () => {
+  it('remembers each caller separately', () => {
     const memory = new CallerMemory<string>('rights');
     const [ada, bob] = [named('ada'), named('bob')];
     memory.set(ada, 'reads');
@@ -18,13 +18,13 @@ describe('CallerMemory', () => {
     expect([memory.get(ada), memory.get(bob), memory.get(ada)]).toEqual(['reads', 'writes', 'reads']);
   });
 
-  it('tells callers apart by who they are, not by what they are called', () => {
+  it('tells callers apart by their object, not by their id', () => {
     const memory = new CallerMemory<string>('rights');
     memory.set(named('ada'), 'reads');
     expect(memory.get(named('ada'))).toBeUndefined();
   });
 
-  it('keeps topics apart', () => {
+  it('keeps values of different topics for one caller apart', () => {
     const ada = named('ada');
     const [rights, rows] = [new CallerMemory<string>('rights'), new CallerMemory<string>('row')];
     rights.set(ada, 'reads');
@@ -33,7 +33,7 @@ describe('CallerMemory', () => {
     expect([rights.get(ada), rows.get(ada)]).toEqual(['reads', 'text']);
   });
 
-  it('never hands out what another memory remembers', () => {
+  it('never returns what another memory remembers', () => {
     const ada = named('ada');
     const [before, after] = [new CallerMemory<string>('rights'), new CallerMemory<string>('rights')];
     before.set(ada, 'everything');
@@ -44,7 +44,7 @@ describe('CallerMemory', () => {
 });
 
 describe('nameCaller', () => {
-  it('makes a caller that cannot be changed and looks like what it was made of', () => {
+  it('makes an immutable caller equal to the given one', () => {
     const ada = nameCaller(named('ada'));
     expect(ada).toEqual(named('ada'));
     expect(JSON.stringify(ada)).toBe(JSON.stringify(named('ada')));
@@ -53,7 +53,7 @@ describe('nameCaller', () => {
     expect(nameCaller({ ...named('ada'), credential: 'key_1' }).credential).toBe('key_1');
   });
 
-  it('gives a copy with other rights nothing of what is remembered about the original', () => {
+  it('gives a copy with other rights none of the values of the original', () => {
     const memory = new CallerMemory<string>('rights');
     const ada = nameCaller(named('ada'));
     memory.set(ada, 'everything');

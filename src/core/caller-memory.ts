@@ -1,12 +1,12 @@
 import type { Caller, Tenant } from './caller.ts';
 
 // What a call asks for comes first, so that it lies together.
-const topics = ['view', 'rights', 'account', 'row'] as const;
+const topics = ['view', 'rights', 'counts', 'row'] as const;
 
 /** What there is to remember about a caller. */
 export type Topic = (typeof topics)[number];
 
-/** For every topic who remembers something, and what. */
+/** What is remembered about one caller: for every topic, which memory has a value, and that value. */
 type Page = unknown[];
 
 /** A caller that cannot change, with its page at hand; a copy of it with other rights has none. */

@@ -6,7 +6,7 @@ import type { Tool } from './tool.ts';
 const first = toolOf('first');
 const second = toolOf('second');
 
-test('tools that came, went or changed in one turn are told together', async () => {
+test('tools that were added, removed or changed in one turn are announced together', async () => {
   const { notes, tools, told } = watching();
   tools.set('new', first);
   tools.set('changed', second);
@@ -18,7 +18,7 @@ test('tools that came, went or changed in one turn are told together', async () 
   expect(told).toEqual([{ kind: 'tools', added: ['new'], removed: ['gone'], modified: ['changed'] }]);
 });
 
-test('what a tool was at the start of the turn counts, not what it was in between', async () => {
+test('changes are relative to the start of the turn, not to states in between', async () => {
   const { notes, tools, told } = watching();
   tools.set('same', first);
   notes.noteTool('same', first);
@@ -28,7 +28,7 @@ test('what a tool was at the start of the turn counts, not what it was in betwee
   expect(told).toEqual([]);
 });
 
-test('a list that changed often in one turn is told once, after the tools', async () => {
+test('a list that changed often in one turn is announced once, after the tools', async () => {
   const { notes, told } = watching();
   notes.note('prompts');
   notes.note('resources');
@@ -38,7 +38,7 @@ test('a list that changed often in one turn is told once, after the tools', asyn
   expect(told.map(({ kind }) => kind)).toEqual(['tools', 'prompts', 'resources']);
 });
 
-test('changes of the next turn are told in the next turn', async () => {
+test('changes of the next turn are announced in the next turn', async () => {
   const { notes, told } = watching();
   notes.note('prompts');
   await Promise.resolve();
@@ -47,13 +47,13 @@ test('changes of the next turn are told in the next turn', async () => {
   expect(told).toEqual([{ kind: 'prompts' }, { kind: 'prompts' }]);
 });
 
-test('new content of a resource is told at once', () => {
+test('new content of a resource is announced at once', () => {
   const { notes, told } = watching();
   notes.tell({ kind: 'resource', uri: 'note://a' });
   expect(told).toEqual([{ kind: 'resource', uri: 'note://a' }]);
 });
 
-test('a watcher that stopped is told nothing, and the others are', async () => {
+test('a watcher that stopped is not notified, and the others are', async () => {
   const { notes, told } = watching();
   const other: Change[] = [];
   notes.watch((change) => other.push(change))();
@@ -62,7 +62,7 @@ test('a watcher that stopped is told nothing, and the others are', async () => {
   expect([told.length, other.length]).toEqual([1, 0]);
 });
 
-test('a change made by a watcher is told too', async () => {
+test('a change made by a watcher is announced too', async () => {
   const { notes, told } = watching();
   const stop = notes.watch(() => {
     stop();

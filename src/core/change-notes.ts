@@ -9,7 +9,7 @@ export class ChangeNotes {
   readonly #kinds = new Set<'resources' | 'prompts'>();
   #scheduled = false;
 
-  /** `find` tells what a tool's name stands for once the turn is over. */
+  /** `find` returns the tool of a name once the turn is over. */
   constructor(find: (name: string) => Tool | undefined) {
     this.#find = find;
   }

@@ -24,11 +24,11 @@ test.each(['not base64!', 'abc', 'ab=c', '====', 'aGk=\n', 'iVBORw'])(
   },
 );
 
-test('a part of a larger buffer is encoded alone (000-16)', () => {
+test('a part of a larger buffer is encoded without the rest (000-16)', () => {
   expect(content.image(png.subarray(1, 3), 'image/png').data).toBe('UE4=');
 });
 
-test('blocks of several kinds make one list, told apart by type (000-14)', () => {
+test('a list may have blocks of several kinds, told apart by type (000-14)', () => {
   const blocks: ContentBlock[] = [content.text('a'), content.image(png, 'image/png'), content.text('b')];
   expect(blocks.map((block) => (block.type === 'text' ? block.text : block.type))).toEqual([
     'a',
@@ -40,7 +40,7 @@ test('blocks of several kinds make one list, told apart by type (000-14)', () =>
   >();
 });
 
-test('a text block says who it is for and how much it matters (002-12, 002-13, 004-07)', () => {
+test('a text block can name its audience and its priority (002-12, 002-13, 004-07)', () => {
   expect(content.text('Tool result text', { audience: ['user'], priority: 0.8 })).toEqual({
     type: 'text',
     text: 'Tool result text',
@@ -100,7 +100,7 @@ test('there is a builder for text, image, resource link and embedded resource (0
   expect(blocks.every(isContentBlock)).toBe(true);
 });
 
-test('every kind of block takes annotations (002-15)', () => {
+test('every kind of block accepts annotations (002-15)', () => {
   const annotations = { audience: ['user', 'assistant'], priority: 1 } as const;
   const blocks = [
     content.text('a', annotations),
@@ -162,7 +162,7 @@ test('a table shows large integers, which databases return', () => {
   expect(content.table([{ id: 9007199254740993n }]).text).toContain('| 9007199254740993 |');
 });
 
-test('no cell can break out of its table', () => {
+test('no cell can break out of the table', () => {
   const cell = fc.oneof(fc.string({ unit: fc.constantFrom('|', '\\', '\n', '\r', 'a', ' ') }), fc.integer());
   fc.assert(
     fc.property(fc.array(fc.record({ one: cell, two: cell }), { minLength: 1 }), (rows) => {
@@ -173,7 +173,7 @@ test('no cell can break out of its table', () => {
   );
 });
 
-test('no column name can break out of its table', () => {
+test('no column name can break out of the table', () => {
   expect(content.table([{ 'a|b\nc': 1 }]).text).toBe('| a\\|b<br>c |\n| --- |\n| 1 |');
 });
 

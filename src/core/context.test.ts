@@ -9,7 +9,7 @@ import { CallRecord } from './record.ts';
 import { ToolRegistry } from './registry.ts';
 import type { Question } from './question.ts';
 
-test('a handler sees who calls, for which tenant, with which client and metadata', () => {
+test('a handler knows its caller, tenant, client and metadata', () => {
   const tenant = { id: 'acme', name: 'Acme', data: { plan: 'gold' } };
   const caller = { ...localCaller, id: 'ada', tenant };
   const client = { name: 'cli', version: '1', protocolVersion: '2026-07-28', capabilities: {} };
@@ -26,13 +26,13 @@ test('context_data has the id, the name and the data of the tenant (001-55)', ()
   expect(data).toEqual({ id: 'acme', name: 'Acme', uuid: 'u-1', type: 'agency', region: 'eu' });
 });
 
-test('a tenant without a name is Unknown, and no fact can pass for its id or name (001-55)', () => {
+test('a tenant without a name is Unknown, and no tenant data can replace its id or name (001-55)', () => {
   const data = { id: 'globex', name: 'Globex' };
   const nameless = callWith({ caller: { ...localCaller, tenant: { id: 'acme', name: '', data } } });
   expect(new CallContext(nameless).context_data).toEqual({ id: 'acme', name: 'Unknown' });
 });
 
-test('a handler that filters by context_data sees its own tenant alone (001-55)', async () => {
+test('a handler that filters by context_data sees only its own tenant (001-55)', async () => {
   const rows = [
     { agency: 'acme', title: 'A' },
     { agency: 'globex', title: 'G' },
@@ -46,7 +46,7 @@ test('a handler that filters by context_data sees its own tenant alone (001-55)'
   expect(await listFor('globex')).toEqual(['G']);
 });
 
-test('calls share what the registry was given, such as a connection pool (001-56)', async () => {
+test('calls share the services of the registry, such as a connection pool (001-56)', async () => {
   const pool = { opened: 1, queries: 0 };
   const registry = new ToolRegistry({ services: { pool } }).register('query', (_args, { services }) => {
     const shared = services['pool'] as typeof pool;
@@ -60,7 +60,7 @@ test('calls share what the registry was given, such as a connection pool (001-56
   expect(pool).toEqual({ opened: 1, queries: 3 });
 });
 
-test('where nothing is shared there is nothing, and handlers cannot put anything there (001-56)', () => {
+test('a registry without services has none, and handlers cannot add any (001-56)', () => {
   const { services } = new CallContext(callWith({}));
   expect(services).toEqual({});
   expect(Object.isFrozen(services)).toBe(true);
@@ -73,7 +73,7 @@ test('the signal of the context is the one that stops the call', () => {
   expect(signal.aborted).toBe(true);
 });
 
-test('progress is told with a total and a message only where they are given', () => {
+test('progress has a total and a message only where they are given', () => {
   const reports: Progress[] = [];
   const { progress } = speaking({ report: (report) => reports.push(report) });
   progress(1);
@@ -86,13 +86,13 @@ test('progress is told with a total and a message only where they are given', ()
   ]);
 });
 
-test('log entries go to the client with their level and logger', () => {
+test('log messages reach the client with their level and logger', () => {
   const log = vi.fn<NonNullable<Voice['log']>>();
   speaking({ log }).log('warning', { left: 3 }, 'quota');
   expect(log.mock.calls).toEqual([['warning', { left: 3 }, 'quota']]);
 });
 
-test('detaching, publishing and closing the stream reach the server', () => {
+test('detach, publish and closeStream reach the server', () => {
   const link = { type: 'resource_link', uri: 'x:1', name: 'report' } as const;
   const done: string[] = [];
   const { detach, publish, closeStream } = speaking({
@@ -111,17 +111,17 @@ test.each<[what: string, act: (context: ToolContext) => void]>([
   ['a log entry', ({ log }) => log('info', 'x')],
   ['detaching', ({ detach }) => detach()],
   ['closing the stream', ({ closeStream }) => closeStream()],
-])('%s goes nowhere where nobody asked for it', (_what, act) => {
+])('%s is ignored if nobody asked for it', (_what, act) => {
   expect(() => act(speaking({}))).not.toThrow();
 });
 
-test('publishing on a server that publishes nothing tells how to change that', () => {
+test('publishing on a server without publishing is an error that says how to enable it', () => {
   expect(() => speaking({}).publish({ name: 'a', data: 'x' })).toThrow(
     'This server publishes nothing: pass publish: true to createServer.',
   );
 });
 
-test('questions are put in the form the rest of the system knows', async () => {
+test('questions have the common internal form', async () => {
   const asked: [string, Question][] = [];
   const interview = new Interview(new Map(), {
     ask(questions) {
@@ -160,7 +160,7 @@ test('the answer to a form has the type its schema says', () => {
   expectTypeOf<Accepted['content']>().toEqualTypeOf<{ ok: boolean }>();
 });
 
-test('clean-ups run once, the last one first, each after the one before', async () => {
+test('cleanup functions run once, the last one first, each after the one before', async () => {
   const context = speaking({});
   const ran: string[] = [];
   context.onCleanup(() => ran.push('first'));
@@ -173,7 +173,7 @@ test('clean-ups run once, the last one first, each after the one before', async 
   expect(ran).toEqual(['second', 'first']);
 });
 
-test('a clean-up that fails keeps none of the others from running', async () => {
+test('a cleanup function that fails does not stop the others', async () => {
   const context = speaking({});
   const ran: string[] = [];
   context.onCleanup(() => ran.push('kept'));
@@ -185,7 +185,7 @@ test('a clean-up that fails keeps none of the others from running', async () => 
   expect(ran).toEqual(['kept']);
 });
 
-test('members may be taken apart and called alone', () => {
+test('members of the context can be destructured and called alone', () => {
   const { onCleanup, elicit, sample, roots, log } = speaking({});
   for (const member of [onCleanup, elicit, sample, roots, log]) expect(member).toBeTypeOf('function');
 });

@@ -4,7 +4,7 @@ import type { Caller, Tenant } from './caller.ts';
 import type { ResourceLinkBlock } from './content.ts';
 import { ToolcribError } from '../base/errors.ts';
 import { checkFormSchema } from './interview.ts';
-import type { Received } from '../schema/infer.ts';
+import type { HandlerInput } from '../schema/infer.ts';
 import type { ElicitAnswer, Root, SampleAnswer } from './question.ts';
 import { readInputSchema, type ObjectSchema, type SchemaLike } from '../schema/schema.ts';
 
@@ -67,14 +67,14 @@ export interface ToolContext {
   readonly log: (level: ClientLogLevel, data: unknown, logger?: string) => void;
   /** Asks the user. Questions asked in the same turn (`Promise.all`) go out together. */
   readonly elicit: {
-    <const S extends SchemaLike>(request: FormRequest<S>): Promise<ElicitAnswer<Received<S>>>;
+    <const S extends SchemaLike>(request: FormRequest<S>): Promise<ElicitAnswer<HandlerInput<S>>>;
     (request: UrlRequest): Promise<{ readonly action: ElicitAnswer['action'] }>;
   };
   /** Asks the client's model. */
   readonly sample: (request: SampleRequest) => Promise<SampleAnswer>;
   /** Asks which folders the client works in. */
   readonly roots: (options?: { readonly key?: string }) => Promise<readonly Root[]>;
-  /** Lets the call go on as a task where the client can follow tasks; elsewhere it simply goes on. */
+  /** Makes the call a task where the client supports tasks; elsewhere the call simply continues. */
   readonly detach: () => void;
   /**
    * Keeps something large for the caller alone to fetch, and returns a link to put into the result; needs `publish:
@@ -202,7 +202,7 @@ async function runInTurn(cleanups: readonly (() => unknown)[]): Promise<void> {
     try {
       await cleanup();
     } catch {
-      // The call has its result already, and nobody waits for this.
+      // The call already has its result, and this is not awaited.
     }
   }
 }

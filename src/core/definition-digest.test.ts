@@ -30,11 +30,11 @@ test.each<[one: unknown, other: unknown]>([
   expect(digest(one)).not.toBe(digest(other));
 });
 
-test('a digest is short and safe to put anywhere', () => {
+test('a digest is short and uses only safe characters', () => {
   expect(digest({ any: 'thing' })).toMatch(/^[\w-]{22}$/);
 });
 
-test('the digest of a definition changes with any part of it that is shown, and with nothing else', () => {
+test('the digest of a definition changes with every listed member, and with nothing else', () => {
   const tool: Tool = {
     name: 'a',
     description: 'Does a.',
@@ -54,7 +54,7 @@ test('the digest of a definition changes with any part of it that is shown, and 
     expect(definitionDigest({ ...tool, ...change })).not.toBe(first);
 });
 
-test('B9 no two callers share what is kept for them', () => {
+test('B9 storage keys of different callers are always different', () => {
   const text = fc.string({ unit: fc.constantFrom('a', '/', ':', '1', '2', ''), maxLength: 6 });
   fc.assert(
     fc.property(fc.tuple(text, text), fc.tuple(text, text), (one, other) => {
@@ -65,7 +65,7 @@ test('B9 no two callers share what is kept for them', () => {
   );
 });
 
-test('B9 a plain joint would be shared, so the test above can fail', () => {
+test('B9 control: keys that are simply joined can be equal', () => {
   const join = ({ tenant, id }: Caller): string => `${tenant.id}/${id}`;
   expect(join(callerOf('a/b', 'c'))).toBe(join(callerOf('a', 'b/c')));
   expect(ownerOf(callerOf('a/b', 'c'))).not.toBe(ownerOf(callerOf('a', 'b/c')));

@@ -9,6 +9,7 @@ import type { ServedSkill } from './resources/skill.ts';
 import type { Result } from './result.ts';
 import { andThen } from '../base/awaitable.ts';
 import type { PromptFace, ResourceFace, SkillFace, ToolSource } from './source.ts';
+import { makeRoomIn } from './memory/bounded-map.ts';
 
 /** What a reading is of. */
 export type Readable = Resource | ResourceTemplate | Prompt;
@@ -42,24 +43,35 @@ export function exposeReadings(source: ToolSource, all: readonly Exposing[]): Ex
   };
 }
 
-/** Throws for what only stands for something that cannot be found. */
+/** Throws for a placeholder of something that cannot be found. */
 export function requirePresent(call: Reading): void {
+  if (absentReadings.has(targetOf(call))) throw unknownReading(call);
+}
+
+/** The resource, template or prompt that a reading is of. */
+export function targetOf(call: Reading): Readable {
   switch (call.kind) {
     case 'resource':
-      if (absentReadings.has(call.resource)) throw resourceNotFound(call.uri);
-      break;
+      return call.resource;
     case 'prompt':
-      if (absentReadings.has(call.prompt)) throw unknownPrompt(call.prompt.name);
-      break;
+      return call.prompt;
     case 'completion':
-      if (absentReadings.has(call.target)) throw unknownTarget(call.target);
-      break;
+      return call.target;
   }
 }
 
-/** The answer for a prompt or a template that has nothing to complete for this caller. */
-export function unknownTarget(target: CompletionCall['target']): ToolcribError {
-  return 'uriTemplate' in target ? resourceNotFound(target.uriTemplate) : unknownPrompt(target.name);
+/** The answer where there is nothing of that name or address for this caller. */
+export function unknownReading(call: Reading): ToolcribError {
+  switch (call.kind) {
+    case 'resource':
+      return resourceNotFound(call.uri);
+    case 'prompt':
+      return unknownPrompt(call.prompt.name);
+    case 'completion': {
+      const { target } = call;
+      return 'uriTemplate' in target ? resourceNotFound(target.uriTemplate) : unknownPrompt(target.name);
+    }
+  }
 }
 
 /** Tells which suggestions lead to something the caller sees; nothing where all do. */
@@ -109,7 +121,7 @@ function narrowResources(face: ResourceFace, isSeen: IsSeen): ResourceFace {
   };
 }
 
-// A skill is seen by those who see all its files: it is what its list of files says, or nothing.
+// A skill is visible to callers who can see all its files, because its list of files must be complete.
 function narrowSkills(face: SkillFace, isSeen: IsSeen): SkillFace {
   const skills = new SeenLists<ServedSkill>(({ files }, caller) =>
     files.every((file) => isSeen(file, caller)),
@@ -142,7 +154,7 @@ function narrowCompletion(call: CompletionCall, isSeen: IsSeen): CompletionCall 
 // More kinds of list than this are not remembered at once; the oldest is made again when it is asked for.
 const MAX_LISTS = 1_000;
 
-/** Lists without what is not seen: the same array for all who see the same, so that it is kept and encoded once. */
+/** Lists the visible entries: the same array for all callers who see the same, so that it is encoded once. */
 class SeenLists<T extends object> {
   readonly #isSeen: (target: T, caller: Caller) => boolean;
   readonly #known = new WeakMap<readonly T[], Map<string, readonly T[]>>();
@@ -158,7 +170,7 @@ class SeenLists<T extends object> {
     if (!lists) this.#known.set(all, (lists = new Map<string, readonly T[]>()));
     let seen = lists.get(key);
     if (!seen) {
-      if (lists.size >= MAX_LISTS) lists.delete(lists.keys().next().value!);
+      makeRoomIn(lists, MAX_LISTS);
       lists.set(key, (seen = Object.freeze(all.filter((_target, index) => marks[index] === '1'))));
     }
     return seen;

@@ -12,8 +12,8 @@ const form: FormQuestion = {
 const yes = { action: 'accept', content: { ok: true } };
 const folders = { roots: [{ uri: 'file:///a' }] };
 
-describe('where the client cannot be reached', () => {
-  test('questions of one turn go out together, each under its place in the order', async () => {
+describe('when the client cannot be asked while the call runs', () => {
+  test('questions of one turn are returned together, each with its position as key', async () => {
     const interview = new Interview();
     await expect(Promise.all([interview.put(form), interview.put(roots)])).rejects.toThrow(InputRequired);
     expect(interview.raised).toEqual(
@@ -24,19 +24,19 @@ describe('where the client cannot be reached', () => {
     );
   });
 
-  test('a question goes by its key where it has one', async () => {
+  test('a question has the key that the handler gave it', async () => {
     const interview = new Interview();
     await expect(Promise.all([interview.put(form, 'sure'), interview.put(roots)])).rejects.toThrow();
     expect([...interview.raised!.keys()]).toEqual(['sure', 'question-2']);
   });
 
-  test('a question that a handler swallowed is raised all the same', async () => {
+  test('a question whose error the handler caught is returned all the same', async () => {
     const interview = new Interview();
     await interview.put(form).catch(() => 'never mind');
     expect(interview.raised?.get('question-1')).toBe(form);
   });
 
-  test('a question that a handler did not wait for is raised all the same, and breaks nothing', async () => {
+  test('a question that the handler did not await is returned all the same, without an unhandled rejection', async () => {
     const unhandled = watchRejections();
     const interview = new Interview();
     void interview.put(form);
@@ -45,7 +45,7 @@ describe('where the client cannot be reached', () => {
     expect(unhandled).toEqual([]);
   });
 
-  test('questions that are asked together and awaited one by one break nothing', async () => {
+  test('questions asked together and awaited one by one cause no unhandled rejection', async () => {
     const unhandled = watchRejections();
     const interview = new Interview();
     const [first, second] = [interview.put(form), interview.put(roots)];
@@ -71,8 +71,8 @@ describe('where the client cannot be reached', () => {
   });
 });
 
-describe('when the call is made again', () => {
-  test('answers are given where they were asked for, and are kept for the next run', async () => {
+describe('when the call is repeated with answers', () => {
+  test('each answer goes to its question, and is kept for the next run', async () => {
     const given = new Map<string, unknown>([
       ['question-1', yes],
       ['dirs', folders],
@@ -89,27 +89,27 @@ describe('when the call is made again', () => {
     ]);
   });
 
-  test('an answer that is none is asked for again', async () => {
+  test('an invalid answer is asked for again', async () => {
     const interview = new Interview(new Map([['question-1', { action: 'accept', content: { ok: 'yes' } }]]));
     await expect(interview.put(form)).rejects.toThrow(InputRequired);
     expect([...interview.raised!.keys()]).toEqual(['question-1']);
     expect(interview.accepted.size).toBe(0);
   });
 
-  test('an answer goes to one question only: a second one of that name is refused', async () => {
+  test('an answer belongs to one question: a second question with that key is refused', async () => {
     const interview = new Interview(new Map([['sure', yes]]));
     await interview.put(form, 'sure');
     expect(() => void interview.put(form, 'sure')).toThrow('Two questions are called "sure"');
   });
 
-  test('an answer under a name that every object has is no answer', async () => {
+  test('an answer under a key that every object inherits is ignored', async () => {
     const interview = new Interview();
     await expect(interview.put(form, '__proto__')).rejects.toThrow(InputRequired);
   });
 });
 
-describe('where the client can be reached', () => {
-  test('questions of one turn go out together, and the call goes on with the answers', async () => {
+describe('when the client can be asked while the call runs', () => {
+  test('questions of one turn are sent together, and the call continues with the answers', async () => {
     const asked: string[][] = [];
     const interview = new Interview(undefined, {
       ask(questions) {
@@ -132,12 +132,12 @@ describe('where the client can be reached', () => {
   test.each<[what: string, answers: ReadonlyMap<string, unknown>]>([
     ['another answer', new Map([['question-1', { action: 'perhaps' }]])],
     ['no answer', new Map()],
-  ])('%s than was asked for tells the model so', async (_what, answers) => {
+  ])('%s than was asked for becomes an error for the model', async (_what, answers) => {
     const interview = new Interview(undefined, { ask: () => Promise.resolve(answers) });
     await expect(interview.put(form)).rejects.toMatchObject({ code: 'cannot_ask' });
   });
 
-  test('a client that cannot be asked after all is heard by every question', async () => {
+  test('an error while asking the client reaches every question', async () => {
     const unhandled = watchRejections();
     const gone = new Error('gone');
     const interview = new Interview(undefined, { ask: () => Promise.reject(gone) });
@@ -148,7 +148,7 @@ describe('where the client can be reached', () => {
     await expect(second).rejects.toBe(gone);
   });
 
-  test('a client that comes within reach is asked from then on', async () => {
+  test('a client that becomes available during a call is asked from then on', async () => {
     const interview = new Interview();
     const ask: Asker['ask'] = () => Promise.resolve(new Map([['question-1', yes]]));
     interview.askThrough({ ask });
@@ -160,7 +160,7 @@ describe('keys', () => {
   test.each<[what: string, ask: Asker['ask'] | undefined]>([
     ['that end the run', undefined],
     ['that wait', () => Promise.resolve(new Map([['sure', yes]]))],
-  ])('two questions %s may not have one key', async (_what, ask) => {
+  ])('two questions %s may not have the same key', async (_what, ask) => {
     const interview = new Interview(undefined, ask && { ask });
     const first = interview.put(form, 'sure');
     expect(() => void interview.put(roots, 'sure')).toThrow(
@@ -186,7 +186,7 @@ describe('reading an answer', () => {
     ['a reply in parts', choice, [inParts, inParts]],
     ['folders', roots, [folders, folders.roots]],
     ['no folders', roots, [{ roots: [] }, []]],
-  ])('%s is taken', (_what, question, [raw, answer]) => {
+  ])('%s is accepted', (_what, question, [raw, answer]) => {
     expect(readAnswer(question, raw)).toEqual(answer);
   });
 
@@ -205,11 +205,11 @@ describe('reading an answer', () => {
     ['a reply of no model', choice, { ...said, model: 7 }],
     ['folders that are none', roots, { roots: ['file:///a'] }],
     ['no list of folders', roots, {}],
-  ])('%s is none', (_what, question, raw) => {
+  ])('%s is refused', (_what, question, raw) => {
     expect(readAnswer(question, raw)).toBeUndefined();
   });
 
-  test('defaults of a form are filled in, and what the client sent stays as it was', () => {
+  test('defaults of a form are filled in, without changing what the client sent', () => {
     const question: Question = {
       ...form,
       schema: { type: 'object', properties: { limit: { type: 'integer', default: 10 } } },

@@ -82,7 +82,7 @@ export class Interview {
     return this.#given.size > 0;
   }
 
-  /** The answers that came with the call and that nobody has asked for. */
+  /** The answers that came with the call and were not asked for. */
   get unused(): ReadonlyMap<string, unknown> {
     return new Map([...this.#given].filter(([key]) => !this.#keys?.has(key)));
   }
@@ -104,7 +104,7 @@ export class Interview {
     this.#stopTime = this.#waiting === 0 ? this.#startTime?.() : undefined;
   }
 
-  /** Takes the limit away for good: the call goes on as something with a lifetime of its own. */
+  /** Removes the time limit: the call continues with a lifetime of its own. */
   lift(): void {
     this.#isUnlimited = true;
     this.limit(undefined);
@@ -129,7 +129,7 @@ export class Interview {
     }
     const pending = this.#pending;
     const waiting = new Promise((resolve, reject) => pending.set(key, { question, resolve, reject }));
-    // A handler that waits for one question may never come to hear that another failed too.
+    // A handler that awaits one question may never learn that another failed too.
     waiting.catch(() => {});
     return waiting;
   }

@@ -13,14 +13,15 @@ import {
   mergePrompts,
   mergeResources,
   routeReading,
-  type Part,
-  type Readings,
+  type MergedPart,
+  type MergedFaces,
 } from './merging/merge-readings.ts';
 import type { Result } from './result.ts';
 import type { Change, ToolSource } from './source.ts';
 import { asAuthored, changeTool, type Tool } from './tool.ts';
 import { addressStyle } from './merging/address-names.ts';
 import {
+  labelsByLook,
   Naming,
   OWN,
   type NameMap,
@@ -57,16 +58,17 @@ export function merge(
   { prefix = 'always', own, names: named = {}, onClash, apps = new ReadApps() }: MergeOptions = {},
 ): MergedSource {
   for (const label of Object.keys(sources)) checkLabel(named[label]?.label ?? label);
-  const options = { prefix, sources: named, ...(onClash && { onClash }) };
+  const labels = labelsByLook(Object.keys(sources), named);
+  const options = { prefix, sources: named, labels, ...(onClash && { onClash }) };
   const names = new Naming(options);
   // Not by copying the sources into an object: one of a thousand keys takes megabytes to make.
-  const parts: readonly Part[] = [
+  const parts: readonly MergedPart[] = [
     ...(own ? [{ label: OWN, source: own }] : []),
     ...Object.entries(sources).map(([label, source]) => ({ label, source })),
   ];
   const all: ReadonlyMap<string, ToolSource> = new Map(parts.map(({ label, source }) => [label, source]));
-  const readings: Readings = { parts, sources: all, ...readingNames(options, named) };
-  const { addresses } = readings;
+  const faces: MergedFaces = { parts, sources: all, ...readingNames(options, named) };
+  const { addresses } = faces;
   const renamed = createRenaming(addresses);
   const list = mergedList(parts, { names, addresses, renamed });
   const findAt = (place: NamedPlace, caller: Caller, name: string): Awaitable<Tool | undefined> =>
@@ -85,32 +87,32 @@ export function merge(
     list,
     find,
     call: (call) =>
-      call.kind === 'tool'
-        ? routeTool(call, all, addresses)
-        : noteApp(call, routeReading(call, readings), apps),
+      call.kind === 'tool' ? routeTool(call, all, addresses) : noteApp(call, routeReading(call, faces), apps),
     get resources() {
-      return (readings.resources ??= mergeResources(readings));
+      return (faces.resources ??= mergeResources(faces));
     },
     get prompts() {
-      return (readings.promptFace ??= mergePrompts(readings));
+      return (faces.promptFace ??= mergePrompts(faces));
     },
     watch: (listener) => {
-      const stops = parts.map(({ label, source }) =>
-        source.watch?.((change) => shownChanges(change, label, { names, readings }).forEach(listener)),
+      const shown = { names, faces };
+      const stops = parts.flatMap(
+        ({ label, source }) =>
+          source.watch?.((change) => shownChanges(change, label, shown).forEach(listener)) ?? [],
       );
-      return () => stops.forEach((stop) => stop?.());
+      return () => stops.forEach((stop) => stop());
     },
-    follow: (uri, caller) => followIn(uri, caller, readings),
+    follow: (uri, caller) => followIn(uri, caller, faces),
   };
 }
 
 function readingNames(
-  options: NamingOptions,
+  { labels, ...options }: NamingOptions,
   named: Readonly<Record<string, SourceNames>>,
-): Pick<Readings, 'prompts' | 'addresses'> {
+): Pick<MergedFaces, 'prompts' | 'addresses'> {
   return {
     // Without their names in front of them, so that one rename does not change several things.
-    prompts: new Naming({ ...options, sources: withoutRenames(named) }),
+    prompts: new Naming({ ...options, ...(labels && { labels }), sources: withoutRenames(named) }),
     addresses: new Naming({
       ...options,
       prefix: 'collisions',
@@ -146,7 +148,7 @@ interface ListParts {
 }
 
 function mergedList(
-  parts: readonly Part[],
+  parts: readonly MergedPart[],
   { names, addresses, renamed }: ListParts,
 ): (caller: Caller) => Awaitable<readonly Tool[]> {
   const known = new MergedLists<Tool>();
@@ -168,7 +170,7 @@ function mergedList(
 }
 
 // An app need not be listed: the tool that is shown with it is enough.
-function appPlaces(lists: readonly (readonly Tool[])[], parts: readonly Part[]): NamedPlace[] {
+function appPlaces(lists: readonly (readonly Tool[])[], parts: readonly MergedPart[]): NamedPlace[] {
   return lists.flatMap((tools, index) =>
     [...new Set(tools.flatMap(appsOf))].map((name) => ({ source: parts[index]!.label, name })),
   );
@@ -198,10 +200,17 @@ function requireSame(called: Tool, now: Tool): void {
   const [before, after] = [asAuthored(called), asAuthored(now)];
   // A copy that a stage made by hand does not tell what it was made of.
   if (before === after || before === called || definitionDigest(before) === definitionDigest(after)) return;
-  throw new ToolcribError(
-    'refused',
-    `Nothing was done: the definition of ${called.name} changed while the call was on its way. Look at it again before you repeat the call.`,
-  );
+  throw new DefinitionChanged(called.name);
+}
+
+/** The answer to a call of a tool that is no longer what its caller was shown. */
+export class DefinitionChanged extends ToolcribError {
+  constructor(name: string) {
+    super(
+      'refused',
+      `Nothing was done: the definition of ${name} changed while the call was on its way. Look at it again before you repeat the call.`,
+    );
+  }
 }
 
 // Only what was really read: an address alone gives nothing.
@@ -217,9 +226,9 @@ function noteApp(call: Reading, result: Awaitable<Result>, apps: ReadApps): Awai
 function shownChanges(
   change: Change,
   label: string,
-  { names, readings }: { readonly names: Naming; readonly readings: Readings },
+  { names, faces }: { readonly names: Naming; readonly faces: MergedFaces },
 ): readonly Change[] {
-  if (change.kind === 'resource') return shownUpdates(change, label, readings);
+  if (change.kind === 'resource') return shownUpdates(change, label, faces);
   if (change.kind !== 'tools') return [change];
   // Names are given by lists alone: here it is not known yet what else has the same.
   const shown = (list: readonly string[]): string[] =>

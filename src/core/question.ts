@@ -1,10 +1,17 @@
+import type { LongIntegers } from '../base/exact-json.ts';
 import type { JsonSchema } from '../schema/schema.ts';
 
 /** Something a running call wants from the client, its user or its model. */
 export type Question = FormQuestion | UrlQuestion | SampleQuestion | RootsQuestion;
 
+/** What is known of a question that another server asks. */
+interface FarFacts {
+  /** Integers that a number cannot hold, by their place in what that server sent. */
+  readonly longIntegers?: LongIntegers;
+}
+
 /** A form for the user to fill in; the schema is flat. */
-export interface FormQuestion {
+export interface FormQuestion extends FarFacts {
   readonly kind: 'form';
   readonly message: string;
   readonly schema: JsonSchema;
@@ -13,7 +20,7 @@ export interface FormQuestion {
 }
 
 /** A page for the user to visit, for what must not pass through the client. */
-export interface UrlQuestion {
+export interface UrlQuestion extends FarFacts {
   readonly kind: 'url';
   readonly message: string;
   readonly url: string;
@@ -22,13 +29,13 @@ export interface UrlQuestion {
 }
 
 /** A prompt for the client's model. */
-export interface SampleQuestion {
+export interface SampleQuestion extends FarFacts {
   readonly kind: 'sample';
   readonly params: Readonly<Record<string, unknown>>;
 }
 
 /** The folders the client works in. */
-export interface RootsQuestion {
+export interface RootsQuestion extends FarFacts {
   readonly kind: 'roots';
   /** Fields this version does not know, kept as they came. */
   readonly extra?: Readonly<Record<string, unknown>>;

@@ -8,7 +8,7 @@ export const processName = `${process.pid}.${crypto.randomUUID().slice(-12)}`;
 
 /** Looks at a call before its author's code can change what was sent. */
 export interface Witness {
-  /** What goes on record about the arguments: worked out the first time, and kept. */
+  /** The text about the arguments for the record: computed once, and kept. */
   look(): string;
   /** Looks at what a person made of the call: that is what runs. */
   lookAgain(changed: Call): void;
@@ -46,7 +46,7 @@ export class CallRecord {
   approval: string | undefined;
   /** The approval to be used up, with the intent, before the tool runs; set by `approve`. */
   approvalToUse: string | undefined;
-  /** Set by `approve` when the answer says, as a result, that the tool was not run: the code that goes on record. */
+  /** Set by `approve` when the answer says, as a result, that the tool was not run: the code for the record. */
   refusal: 'approval_required' | undefined;
 
   constructor(round: 'first' | 'resumed' = 'first', within?: CallRecord) {
@@ -120,7 +120,7 @@ export class CallRecord {
     if (!this.#hasIntent) this.witness?.look();
   }
 
-  /** To be awaited before a client is told that the call goes on without it: from then on, it must not get lost. */
+  /** To be awaited before a client learns that the call continues without it: it must not get lost then. */
   beforeDetaching(): Promise<void> | undefined {
     return this.#hasIntent ? undefined : this.witness?.intend();
   }

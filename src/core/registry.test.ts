@@ -22,7 +22,7 @@ class Greeter extends AbstractTool<{ name: string }> {
   }
 }
 
-test('a registry starts empty and manages what is put into it (001-37)', () => {
+test('a registry starts empty, and tools can be added, found and removed (001-37)', () => {
   const registry = new ToolRegistry();
   expect(registry.list()).toEqual([]);
   registry.registerTool(echo);
@@ -89,7 +89,7 @@ test('execute returns the plain result of the handler (001-41)', async () => {
   expect(await registry.execute('query')).toBe(result);
 });
 
-test('execute refuses the name of a tool that is not there (001-41)', async () => {
+test('execute refuses the name of an unknown tool (001-41)', async () => {
   await expect(new ToolRegistry().execute('missing', {})).rejects.toMatchObject({
     code: 'unknown_tool',
     message: 'Unknown tool: missing',
@@ -97,7 +97,7 @@ test('execute refuses the name of a tool that is not there (001-41)', async () =
   });
 });
 
-test('a tool is tried out through the registry, without a server (001-73)', async () => {
+test('a tool can be tried out through the registry, without a server (001-73)', async () => {
   const registry = new ToolRegistry();
   registry.register('echo', ({ message }) => ({ message }));
   expect(await registry.execute('echo', { message: 'test' })).toEqual({ message: 'test' });
@@ -121,7 +121,7 @@ test('getToolNames gives the names of both kinds in the order they were register
   expect(registry.getToolNames()).toEqual(['b', 'c', 'a']);
 });
 
-test('a function may be registered with no schema at all and takes any object (001-44)', async () => {
+test('a function may be registered without a schema and accepts any object (001-44)', async () => {
   const registry = new ToolRegistry().register('anything', (params) => params);
   expect(await registry.execute('anything', { any: ['thing'] })).toEqual({ any: ['thing'] });
   expect(registry.getToolsList().tools).toEqual([
@@ -146,7 +146,7 @@ test('parameters are checked against the whole schema before the handler runs (0
   expect(seen).toEqual([]);
 });
 
-test('defaults are filled into a copy: what the caller passed stays as it was', async () => {
+test('defaults are filled into a copy: the arguments of the caller stay unchanged', async () => {
   const registry = new ToolRegistry().register('list_pages', (params) => params, {
     description: 'Lists pages.',
     inputSchema: { properties: { limit: { default: 10 } } },
@@ -188,7 +188,7 @@ test('execute passes the given context on to the handler (001-05)', async () => 
   });
 });
 
-test('a tenant given to execute is the one the handler works for (001-05)', async () => {
+test('the tenant given to execute is the tenant that the handler sees (001-05)', async () => {
   const tenant = { id: 'acme', name: 'Acme', data: { plan: 'gold' } };
   const registry = new ToolRegistry().register('who', (_params, context) => context.tenant);
   expect(await registry.execute('who', {}, { tenant })).toEqual(tenant);
@@ -201,7 +201,7 @@ test('progress is reported to the function given to execute (001-05)', async () 
   expect(reports).toEqual([[1, 2, 'half']]);
 });
 
-test('a signal given to execute stops the handler, and is let go of afterwards', async () => {
+test('a signal given to execute stops the handler, and has no listeners left afterwards', async () => {
   const controller = new AbortController();
   const registry = new ToolRegistry().register('wait', (_params, { signal }) => {
     controller.abort(new Error('enough'));
@@ -241,7 +241,7 @@ test('a name is unique: a second tool of that name is refused (000-05)', () => {
   expect(registry.find('echo')).toBe(echo);
 });
 
-test('replace puts a tool in the place of the one with its name', () => {
+test('replace exchanges a tool for another of the same name', () => {
   const other = toolCalled('echo');
   const registry = new ToolRegistry().registerTool(echo, toolCalled('later')).replace(other);
   expect(registry.find('echo')).toBe(other);
@@ -265,7 +265,7 @@ test.each<[problem: string, tool: object, says: string]>([
   ],
   ['a broken output schema', { outputSchema: { type: 'text' } }, 'output.type must be one of string'],
   ['a mirrored field that is no header', mirroring('no header'), 'x-mcp-header at id must be a header name'],
-])('a tool made by hand with %s is refused with its name', (_problem, part, says) => {
+])('a hand-made tool with %s is refused with its name', (_problem, part, says) => {
   const tool = { ...echo, ...part } as Tool;
   expect(() => new ToolRegistry().registerTool(tool)).toThrow(
     expect.objectContaining({ code: 'invalid_tool', message: expect.stringContaining(`Tool "echo": `) }),
@@ -297,7 +297,7 @@ test('annotations are set per function and win over the defaults (001-49)', () =
   });
 });
 
-test('with the saas defaults a tool still runs, with its own checks', async () => {
+test('with the saas defaults a tool still runs with its own checks', async () => {
   const input = z.object({ text: z.string().trim() });
   const trim = defineTool({ name: 'trim', description: 'Trims.', input }, ({ text }) => text);
   const registry = new ToolRegistry({ annotationDefaults: 'saas' }).registerTool(
@@ -319,7 +319,7 @@ test('a disabled tool is neither listed nor callable until it is enabled again',
   expect(registry.getToolNames()).toEqual(['echo', 'other']);
 });
 
-test('a tool that is not there can be neither disabled nor enabled', () => {
+test('an unknown tool can be neither disabled nor enabled', () => {
   const registry = new ToolRegistry();
   expect(() => registry.disable('missing')).toThrow('Unknown tool: missing');
   expect(() => registry.enable('missing')).toThrow('Unknown tool: missing');
@@ -343,7 +343,7 @@ test('the list is the same frozen array until something changes', () => {
   expect(before).toEqual([echo]);
 });
 
-test('changes of one turn are told together', async () => {
+test('changes of one turn are announced together', async () => {
   const registry = new ToolRegistry().registerTool(echo, toolCalled('old'));
   const changes = await changesOf(registry, () => {
     registry.registerTool(toolCalled('new'));
@@ -353,7 +353,7 @@ test('changes of one turn are told together', async () => {
   expect(changes).toEqual([{ kind: 'tools', added: ['new'], removed: ['old'], modified: ['echo'] }]);
 });
 
-test('changes of later turns are told apart', async () => {
+test('changes of different turns are announced separately', async () => {
   const registry = new ToolRegistry();
   const first = await changesOf(registry, () => registry.registerTool(echo));
   const second = await changesOf(registry, () => registry.remove('echo'));
@@ -363,7 +363,7 @@ test('changes of later turns are told apart', async () => {
   ]);
 });
 
-test('disabling is told as a removal and enabling as an addition', async () => {
+test('disabling is announced as a removal and enabling as an addition', async () => {
   const registry = new ToolRegistry().registerTool(echo);
   const gone = await changesOf(registry, () => registry.disable('echo'));
   const back = await changesOf(registry, () => registry.enable('echo'));
@@ -383,13 +383,13 @@ test.each<[what: string, change: (registry: ToolRegistry) => void]>([
     'replacing what is disabled',
     (registry) => (registry.disable('off'), registry.replace(toolCalled('off'))),
   ],
-])('%s in one turn tells nothing', async (_what, change) => {
+])('%s in one turn announces nothing', async (_what, change) => {
   const registry = new ToolRegistry().registerTool(echo, toolCalled('off'));
   registry.disable('off');
   expect(await changesOf(registry, () => change(registry))).toEqual([]);
 });
 
-test('a watcher that stopped is told nothing', async () => {
+test('a watcher that stopped is not notified', async () => {
   const registry = new ToolRegistry();
   const seen: Change[] = [];
   registry.watch((change) => seen.push(change))();
@@ -397,11 +397,11 @@ test('a watcher that stopped is told nothing', async () => {
   expect(seen).toEqual([]);
 });
 
-test('as a source it runs the handler and says how the call ended', async () => {
+test('as a source the registry runs the handler and reports how the call ended', async () => {
   expect(await run(echo, { a: 1 })).toEqual({ kind: 'done', data: { a: 1 } });
 });
 
-test('an exception of a handler becomes an answer that reveals nothing and an incident that can be looked up', async () => {
+test('an exception of a handler becomes a result that reveals nothing, with an incident id for the log', async () => {
   const cause = new Error('connect ECONNREFUSED 10.0.0.7:5432');
   const broken = toolCalled('broken', () => {
     throw cause;
@@ -414,7 +414,7 @@ test('an exception of a handler becomes an answer that reveals nothing and an in
   });
 });
 
-test('an error written for the caller is passed on as it is', async () => {
+test('an error that was written for the caller is returned unchanged', async () => {
   const refusal = new ToolcribError('tool_failed', 'The page is locked.');
   const locked = toolCalled('locked', () => {
     throw refusal;
@@ -422,7 +422,7 @@ test('an error written for the caller is passed on as it is', async () => {
   await expect(run(locked)).rejects.toBe(refusal);
 });
 
-test('a handler that fails later is answered in the same way', async () => {
+test('a handler that fails asynchronously is answered in the same way', async () => {
   const broken = toolCalled('broken', () => Promise.reject(new Error('connect ECONNREFUSED')));
   await expect(run(broken)).rejects.toMatchObject({
     code: 'tool_failed',
@@ -430,13 +430,13 @@ test('a handler that fails later is answered in the same way', async () => {
   });
 });
 
-test('C3 a description is required of authors', () => {
+test('C3 authors must give a description', () => {
   const nameless = { ...toolCalled('a'), description: ' ' };
   expect(() => new ToolRegistry().registerTool(nameless)).toThrow('needs a description');
   expect(() => new ToolRegistry().register('a', () => 1, { description: '' })).toThrow('needs a description');
 });
 
-test('C4 missing hints are left to the protocol, or written out as the safe ones where the registry is told so', () => {
+test('C4 missing hints are left out, or listed with the saas defaults if the registry is set so', () => {
   const hinted = { ...toolCalled('a'), annotations: { openWorldHint: true, audience: ['user'] } };
   expect(new ToolRegistry().registerTool(hinted).list()[0]?.annotations).toEqual(hinted.annotations);
   expect(
@@ -450,7 +450,7 @@ test('C4 missing hints are left to the protocol, or written out as the safe ones
   });
 });
 
-test('C9 a name has 64 characters at most, or up to 128 where the registry is told so, of a set all clients know', () => {
+test('C9 a name has at most 64 characters, or 128 if the registry allows it, from a set that all clients accept', () => {
   const register = (name: string, options = {}): ToolRegistry =>
     new ToolRegistry(options).registerTool(toolCalled(name));
   expect(() => register('a'.repeat(64))).not.toThrow();
@@ -460,7 +460,7 @@ test('C9 a name has 64 characters at most, or up to 128 where the registry is to
   for (const name of ['a/b', 'a b', 'é', 'a\n', '']) expect(() => register(name)).toThrow(ToolcribError);
 });
 
-test('execute runs clean-ups before it returns, also after a failure', async () => {
+test('execute runs cleanup functions before it returns, also after a failure', async () => {
   const ran: string[] = [];
   const registry = new ToolRegistry()
     .register('work', (_params, { onCleanup }) => {
@@ -476,7 +476,7 @@ test('execute runs clean-ups before it returns, also after a failure', async () 
   expect(ran).toEqual(['second', 'first', 'third']);
 });
 
-test('a registry without resources and prompts offers none', () => {
+test('a registry without resources and prompts declares none', () => {
   const registry = new ToolRegistry();
   expect([registry.resources, registry.prompts]).toEqual([undefined, undefined]);
   expect([registry.removeResource('x:a'), registry.removePrompt('a')]).toEqual([false, false]);
@@ -493,7 +493,7 @@ test('resources, templates and prompts are registered beside tools', () => {
   expect([registry.resources?.size, registry.prompts?.size]).toEqual([1, 0]);
 });
 
-test('changes of resources and prompts are told once a turn, new content at once', async () => {
+test('changes of resources and prompts are announced once a turn, and new content at once', async () => {
   const registry = new ToolRegistry();
   const changes = await changesOf(registry, () => {
     registry.registerPrompt(review).registerResource(note, notes);
@@ -506,7 +506,7 @@ test('changes of resources and prompts are told once a turn, new content at once
   expect(told).toEqual([{ kind: 'resource', uri: 'note://inbox' }]);
 });
 
-test('as a source it reads resources and fills in prompts', async () => {
+test('as a source the registry reads resources and fills in prompts', async () => {
   const registry = new ToolRegistry().registerResource(note).registerPrompt(review);
   const base = callOf(echo, {});
   expect(

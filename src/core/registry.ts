@@ -13,7 +13,7 @@ import type { ServedSkill } from './resources/skill.ts';
 import { ResourceRegistry } from './resources/registry.ts';
 import type { Result } from './result.ts';
 import { runLocally } from './run-locally.ts';
-import type { Received } from '../schema/infer.ts';
+import type { HandlerInput } from '../schema/infer.ts';
 import { requireObjectRoot, type JsonSchema, type SchemaLike } from '../schema/schema.ts';
 import type { Awaitable } from '../base/awaitable.ts';
 import type { Change, ToolSource } from './source.ts';
@@ -39,7 +39,7 @@ export interface CallableSchema<I extends SchemaLike = SchemaLike> extends Omit<
 }
 
 // What no schema describes is an object all the same.
-type Arguments<I> = unknown extends Received<I> ? Record<string, unknown> : Received<I>;
+type Arguments<I> = unknown extends HandlerInput<I> ? Record<string, unknown> : HandlerInput<I>;
 
 /** How a registry treats what is put into it. */
 export interface RegistryOptions {

@@ -17,7 +17,7 @@ test.each<[capabilities: Record<string, unknown>, can: readonly Requirement[]]>(
   [{ extensions: TASKS }, ['tasks']],
   [{ tasks: {} }, []],
   [{ elicitation: true, sampling: null, roots: 'yes', extensions: [] }, []],
-])('a client that declares %j can do %j', (capabilities, can) => {
+])('a client that declares %j has the capabilities %j', (capabilities, can) => {
   const all: Requirement[] = ['elicitation', 'elicitation.url', 'sampling', 'roots', 'tasks'];
   expect(all.filter((requirement) => canDo(capabilities, requirement))).toEqual(can);
 });
@@ -27,7 +27,7 @@ test.each<[missing: readonly Requirement[], needed: Record<string, unknown>]>([
   [['elicitation'], { elicitation: {} }],
   [['elicitation.url'], { elicitation: { url: {} } }],
   [['sampling', 'roots', 'tasks'], { sampling: {}, roots: {}, extensions: TASKS }],
-])('for %j a client has to declare %j', (missing, needed) => {
+])('the capabilities that a client lacks for %j are %j', (missing, needed) => {
   expect(capabilitiesFor(missing)).toEqual(needed);
 });
 
@@ -35,7 +35,7 @@ test.each<readonly Requirement[][]>([
   [['elicitation', 'elicitation.url']],
   [['elicitation.url', 'elicitation']],
   [['elicitation', 'elicitation.url', 'sampling', 'roots', 'tasks']],
-])('a client that declares what it is told to can do all of %j', (missing) => {
+])('a client that declares the missing capabilities has all of %j', (missing) => {
   const needed = capabilitiesFor(missing);
   expect(missing.filter((requirement) => !canDo(needed, requirement))).toEqual([]);
 });
@@ -45,6 +45,6 @@ test.each<[question: Question, requirement: Requirement]>([
   [{ kind: 'url', message: '', url: '' }, 'elicitation.url'],
   [{ kind: 'sample', params: {} }, 'sampling'],
   [{ kind: 'roots' }, 'roots'],
-])('the question %j needs %s', (question, requirement) => {
+])('the question %j requires %s', (question, requirement) => {
   expect(requirementOf(question)).toBe(requirement);
 });

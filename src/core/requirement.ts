@@ -11,7 +11,7 @@ export function canDo(capabilities: Capabilities, requirement: Requirement): boo
   const elicitation = objectAt(capabilities, 'elicitation');
   switch (requirement) {
     case 'elicitation':
-      // An empty object stands for forms, which came first.
+      // An empty object means forms, which came first.
       return elicitation !== undefined && ('form' in elicitation || !('url' in elicitation));
     case 'elicitation.url':
       return elicitation !== undefined && 'url' in elicitation;

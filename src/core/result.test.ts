@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { content } from './content.ts';
 import { failed, toResult } from './result.ts';
 
-test('an object a handler returns is data (001-07)', () => {
+test('an object that a handler returns is data (001-07)', () => {
   expect(toResult({ status: 'pong' })).toEqual({ kind: 'done', data: { status: 'pong' } });
 });
 
@@ -23,7 +23,7 @@ test('a text is one text block (000-21)', () => {
   expect(toResult('plain')).toEqual({ kind: 'done', content: [{ type: 'text', text: 'plain' }] });
 });
 
-test('a text is data for a tool that promises text', () => {
+test('a text is data for a tool whose output schema is text', () => {
   expect(toResult('plain', true)).toEqual({ kind: 'done', data: 'plain' });
 });
 
@@ -31,7 +31,7 @@ test('one block is a result of one block (000-21)', () => {
   expect(toResult(content.text('a'))).toEqual({ kind: 'done', content: [{ type: 'text', text: 'a' }] });
 });
 
-test('blocks of several kinds stay in their order (000-14)', () => {
+test('blocks of several kinds keep their order (000-14)', () => {
   const blocks = [content.text('a'), content.image('iVBORw==', 'image/png'), content.text('b')];
   expect(toResult(blocks)).toEqual({ kind: 'done', content: blocks });
 });
@@ -45,7 +45,7 @@ test('a result may hold text, an image and an embedded resource (003-11)', () =>
   expect(toResult({ content: blocks })).toEqual({ kind: 'done', content: blocks });
 });
 
-test('a whole result is kept, with its metadata and fields nobody knows yet (000-21)', () => {
+test('a whole result is kept, with its metadata and unknown fields (000-21)', () => {
   const whole = {
     content: [{ type: 'text', text: 'a' }],
     structuredContent: { a: 1 },
@@ -62,17 +62,17 @@ test('a whole result is kept, with its metadata and fields nobody knows yet (000
   });
 });
 
-test('a whole result may hold kinds of block that are yet to be invented', () => {
+test('a whole result may have unknown kinds of block', () => {
   const blocks = [{ type: 'hologram', beam: 1 }];
   expect(toResult({ content: blocks })).toEqual({ kind: 'done', content: blocks });
 });
 
-test('a whole result that says it is an error has failed', () => {
+test('a whole result with isError has failed', () => {
   const blocks = [{ type: 'text', text: 'Rate limit exceeded' }];
   expect(toResult({ content: blocks, isError: true })).toEqual({ kind: 'failed', content: blocks });
 });
 
-test('a handler that returns nothing is done, with nothing to say', () => {
+test('a handler that returns nothing succeeds with empty content', () => {
   expect(toResult(undefined)).toEqual({ kind: 'done', content: [] });
 });
 
@@ -95,7 +95,7 @@ test.each<[what: string, envelope: object]>([
   expect(toResult(envelope)).toEqual({ kind: 'done', data: envelope });
 });
 
-test('a failure can be said in words', () => {
+test('a failure can be created from a text', () => {
   expect(failed('The page is gone.')).toEqual({
     kind: 'failed',
     content: [{ type: 'text', text: 'The page is gone.' }],
@@ -112,7 +112,7 @@ test('a resource without text or bytes becomes a link that every client can read
   expect(toResult(whole)).toEqual({ kind: 'done', content: [whole] });
 });
 
-test('a resource block without a resource is handed on as it is', () => {
+test('a resource block without a resource is passed on unchanged', () => {
   const blocks = [{ type: 'resource' }];
   expect(toResult({ content: blocks })).toEqual({ kind: 'done', content: blocks });
 });

@@ -1,10 +1,12 @@
 import type { LongIntegers } from '../base/exact-json.ts';
+import { isObject } from '../base/json.ts';
 import { isContentBlock, type ContentBlock, type ResourceBlock } from './content.ts';
 import type { Question } from './question.ts';
 
 /** How a call ended. */
 export type Result = Done | Failed | NeedsInput;
 
+// The values of a result from another server may be getters, which parse what is large when it is first read.
 interface Ending {
   /** Blocks in order; absent when the result is data alone, whose JSON text then stands in for them. */
   readonly content?: readonly ContentBlock[];
@@ -34,6 +36,8 @@ export interface RelayedJson {
   readonly members: readonly number[];
   /** Whether the whole message is ASCII. */
   readonly isAscii: boolean;
+  /** Its blocks, perhaps with empty texts in place of long ones; left out, they are known from the result alone. */
+  readonly blocks?: readonly ContentBlock[];
 }
 
 /** The tool did what it was asked. */
@@ -109,9 +113,10 @@ export function withLinks(blocks: readonly ContentBlock[]): readonly ContentBloc
 }
 
 function isBodyless(block: ContentBlock): block is ResourceBlock {
-  // Authors without types may leave the resource out altogether.
-  const resource = block.type === 'resource' && (block.resource as object | undefined);
-  return !!resource && !('text' in resource) && !('blob' in resource);
+  if (block.type !== 'resource') return false;
+  // Authors without types may leave the resource out altogether, and another server may send anything.
+  const resource: unknown = block.resource;
+  return isObject(resource) && !('text' in resource) && !('blob' in resource);
 }
 
 function toLink({ resource, ...rest }: ResourceBlock): ContentBlock {

@@ -22,19 +22,19 @@ const sure = {
   schema: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] },
 } as const;
 
-describe('what each kind of call answers', () => {
-  test('a tool answers at once where its handler does', () => {
+describe('the result of each kind of call', () => {
+  test('a tool result is synchronous if its handler is', () => {
     expect(runLocally(toolCall(() => ({ a: 1 })))).toEqual({ kind: 'done', data: { a: 1 } });
   });
 
-  test('a tool answers later where its handler does, however it keeps its promise', async () => {
+  test('a tool result is asynchronous if its handler is, with any kind of promise', async () => {
     const thenable = { then: (resolve: (value: unknown) => void) => resolve('later') };
     const later = { kind: 'done', content: [{ type: 'text', text: 'later' }] };
     expect(await runLocally(toolCall(() => Promise.resolve('later')))).toEqual(later);
     expect(await runLocally(toolCall(() => thenable))).toEqual(later);
   });
 
-  test('a resource answers with its contents', async () => {
+  test('a resource read returns its contents', async () => {
     const note = defineResource({ uri: 'note://a', name: 'a', mimeType: 'text/plain' }, (uri) => `at ${uri}`);
     expect(await runLocally(resourceCall(note, 'note://a'))).toEqual({
       kind: 'done',
@@ -42,7 +42,7 @@ describe('what each kind of call answers', () => {
     });
   });
 
-  test('a template answers with what its variables lead to', async () => {
+  test('a template read returns the contents for its variables', async () => {
     const notes = defineResourceTemplate({ uriTemplate: 'note://{id}', name: 'notes' }, ({ id }) => `#${id}`);
     const call = { ...resourceCall(notes, 'note://7'), variables: { id: '7' } };
     expect(await runLocally(call)).toEqual({
@@ -51,7 +51,7 @@ describe('what each kind of call answers', () => {
     });
   });
 
-  test('a prompt answers with messages, its arguments checked', async () => {
+  test('a prompt returns its messages, after its arguments are checked', async () => {
     const review = definePrompt(
       { name: 'review', arguments: { code: { required: true } } },
       ({ code }) => code,
@@ -66,7 +66,7 @@ describe('what each kind of call answers', () => {
     });
   });
 
-  test('a completion answers with suggestions for the argument, knowing what was chosen before', async () => {
+  test('a completion returns suggestions for the argument, with regard to the values chosen before', async () => {
     const plan = definePrompt(
       {
         name: 'plan',
@@ -82,7 +82,7 @@ describe('what each kind of call answers', () => {
     });
   });
 
-  test('a variable of a template is completed too', async () => {
+  test('a template variable can be completed, too', async () => {
     const notes = defineResourceTemplate(
       { uriTemplate: 'note://{id}', name: 'notes', complete: { id: () => ['1', '2'] } },
       () => '',
@@ -102,7 +102,7 @@ describe('what each kind of call answers', () => {
   );
 });
 
-describe('accidents', () => {
+describe('unexpected failures', () => {
   const cause = new Error('connect ECONNREFUSED 10.0.0.7:5432');
   const fail = (): never => {
     throw cause;
@@ -117,7 +117,7 @@ describe('accidents', () => {
       'a completion',
       completionCall(definePrompt({ name: 'broken', arguments: { a: { complete: fail } } }, fail), 'a'),
     ],
-  ])('%s that fails unexpectedly tells only where to look it up', async (_kind, call) => {
+  ])('%s that throws reveals only an incident id', async (_kind, call) => {
     await expect(run(call)).rejects.toMatchObject({
       code: 'tool_failed',
       message: expect.stringMatching(/^broken failed unexpectedly \(incident [0-9a-f]{8}\)\.$/),
@@ -125,14 +125,14 @@ describe('accidents', () => {
     });
   });
 
-  test('something thrown that is no error is an accident as well, even if it is nothing', async () => {
+  test('a thrown value that is not an error is an unexpected failure as well, even undefined', async () => {
     const odd = toolCall(async () => raise(undefined));
     const error: unknown = await run(odd).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'tool_failed', incident: expect.any(String) });
     expect(error).toHaveProperty('cause', undefined);
   });
 
-  test('an error written for the caller is passed on as it is', async () => {
+  test('an error that was written for the caller is returned unchanged', async () => {
     const refusal = new ToolcribError('unknown_resource', 'Unknown resource: x:a');
     const call = resourceCall(
       defineResource({ uri: 'x:a', name: 'a' }, () => Promise.reject(refusal)),
@@ -163,7 +163,7 @@ describe('accidents', () => {
         'a',
       ),
     ],
-  ])('%s that returns something else than it may is an accident', async (_what, call) => {
+  ])('%s that returns an invalid value is an unexpected failure', async (_what, call) => {
     await expect(run(call)).rejects.toMatchObject({ code: 'tool_failed', cause: expect.any(TypeError) });
   });
 });
@@ -200,7 +200,7 @@ describe('questions', () => {
     expect(await runLocally(toolCall(handler))).toMatchObject({ kind: 'needs_input' });
   });
 
-  test('resources and prompts may ask too', async () => {
+  test('resources and prompts may ask questions, too', async () => {
     const ask = async (context: ToolContext): Promise<string> => (await context.elicit(sure)).action;
     const note = defineResource({ uri: 'x:a', name: 'a' }, (_uri, context) => ask(context));
     const plan = definePrompt({ name: 'a' }, (_args, context) => ask(context));
@@ -209,7 +209,7 @@ describe('questions', () => {
   });
 });
 
-describe('clean-ups', () => {
+describe('cleanup functions', () => {
   test.each<[ending: string, end: (context: ToolContext) => unknown]>([
     ['a success', () => 'done'],
     ['a success later', () => Promise.resolve('done')],
@@ -234,7 +234,7 @@ describe('clean-ups', () => {
     expect(ran).toEqual(['second', 'first']);
   });
 
-  test('change nothing about how the call ended', async () => {
+  test('do not change how the call ended', async () => {
     const call = toolCall((_args, { onCleanup }) => {
       onCleanup(() => {
         throw new Error('late');

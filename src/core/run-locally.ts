@@ -9,8 +9,8 @@ import { toResult, type Result } from './result.ts';
 import { andThen, orElse, isThenable, type Awaitable } from '../base/awaitable.ts';
 
 /**
- * Runs what an author wrote: a handler, a read, a prompt or a completer; what it throws unexpectedly is told to nobody
- * but the log.
+ * Runs a function of an author: a handler, a read, a prompt or a completer. The details of an unexpected error go to
+ * the log only.
  */
 export function runLocally(call: Call, services?: Services): Awaitable<Result> {
   const { interview } = call;

@@ -30,7 +30,7 @@ export interface ResourceUpdate {
   readonly concerns?: (found: Resource | ResourceTemplate, caller: Caller) => boolean;
 }
 
-/** A resource found for an address, with what a template's variables stand for in it. */
+/** A resource found for an address, with the values of the template's variables. */
 export interface FoundResource {
   readonly resource: Resource | ResourceTemplate;
   readonly variables: Readonly<Record<string, string>>;

@@ -40,7 +40,7 @@ test('a tool that does not exist is not found either', async () => {
   expect(await staged.find('missing', ada)).toBeUndefined();
 });
 
-test('a stage may show another definition, the same when listing and when finding', async () => {
+test('a stage may replace a definition, in lists as for calls', async () => {
   const confirm: Stage = {
     name: 'confirm',
     expose: (tool) => ({ ...tool, description: `${tool.description} Asks first.` }),
@@ -51,7 +51,7 @@ test('a stage may show another definition, the same when listing and when findin
   expect(await staged.find('open', bob)).toBe(listed);
 });
 
-test('what one stage shows is what the next one sees, and what is hidden stays hidden', async () => {
+test('each stage sees what the previous one shows, and hidden tools stay hidden', async () => {
   const seen: string[] = [];
   const rename: Stage = { name: 'rename', expose: (tool) => ({ ...tool, title: 'Renamed' }) };
   const watch: Stage = { name: 'watch', expose: (tool) => (seen.push(`${tool.name} ${tool.title}`), tool) };
@@ -70,7 +70,7 @@ test('each caller gets the same frozen list until the source changes', async () 
   expect((await staged.list(bob)).map(({ name }) => name)).toEqual(['open', 'third']);
 });
 
-test('a stage decides once about a tool and a caller', async () => {
+test('a stage filters each tool once for each caller', async () => {
   const asked: string[] = [];
   const count: Stage = { name: 'count', expose: (tool, caller) => (asked.push(caller.id), tool) };
   const staged = withStages(recordingSource(open), [count]);
@@ -91,7 +91,7 @@ test('the first stage is the outermost', async () => {
   expect(order).toEqual(['first in', 'second in', 'tool', 'second out', 'first out']);
 });
 
-test('stages are put around a tool once, not at every call', async () => {
+test('stages wrap a tool once, not at every call', async () => {
   const wrapped: string[] = [];
   const note: Stage = { name: 'note', wrap: (tool, next) => (wrapped.push(tool.name), next) };
   const staged = withStages(recordingSource(open, secret), [note]);
@@ -119,7 +119,7 @@ test('a stage may change the call or answer it itself', async () => {
   expect(source.calls).toHaveLength(1);
 });
 
-test('changes of the source are told through the stages', async () => {
+test('changes of the source are announced through the stages', async () => {
   const registry = new ToolRegistry();
   const changes: Change[] = [];
   withStages(registry, [hideFromOthers]).watch?.((change) => changes.push(change));
@@ -128,12 +128,12 @@ test('changes of the source are told through the stages', async () => {
   expect(changes).toEqual([{ kind: 'tools', added: ['open'], removed: [], modified: [] }]);
 });
 
-test('a source that cannot be watched cannot be watched behind stages either', () => {
+test('a source that cannot be watched cannot be watched through stages either', () => {
   const { watch: _watch, ...still } = recordingSource(open);
   expect(withStages(still, [])).not.toHaveProperty('watch');
 });
 
-test('a source that takes time to answer may be staged', async () => {
+test('an asynchronous source can have stages', async () => {
   const slow: ToolSource = {
     list: () => Promise.resolve([open, secret]),
     find: (name) => Promise.resolve(name === 'secret' ? secret : undefined),
@@ -164,7 +164,7 @@ test.each<[how: string, stage: (source: ToolSource, order: string[]) => ToolSour
       withStages(withStages(withStages(source, [logging('b', order)]), []), [logging('a', order)]),
     ['a', 'b'],
   ],
-])('more stages go inside those of a source with %s, in their order', async (_how, stage, outer) => {
+])('more stages are added inside those of a source with %s, in their order', async (_how, stage, outer) => {
   const order: string[] = [];
   const source = recordingSource(toolCalled('open', () => order.push('tool')));
   const staged = stage(source, order);
@@ -180,7 +180,7 @@ test.each<[how: string, stage: (source: ToolSource, order: string[]) => ToolSour
   expect(source.calls).toHaveLength(1);
 });
 
-test('stages put inside are not put into the source they were made from', async () => {
+test('adding inner stages does not change the original source', async () => {
   const order: string[] = [];
   const staged = withStages(recordingSource(open), [logging('a', order)]);
   withInnerStages(staged, [logging('x', order)]);
@@ -189,7 +189,7 @@ test('stages put inside are not put into the source they were made from', async 
   expect(staged.stages).toEqual(new Set(['a']));
 });
 
-test('stages may be put inside again, nearer to the tool each time', async () => {
+test('inner stages can be added again, each nearer to the tool', async () => {
   const order: string[] = [];
   const outer = withStages(withStages(recordingSource(open), [logging('b', order)]), [logging('a', order)]);
   const twice = withInnerStages(withInnerStages(outer, [logging('c', order)]), [logging('d', order)]);
@@ -197,7 +197,7 @@ test('stages may be put inside again, nearer to the tool each time', async () =>
   expect(order.slice(0, 4)).toEqual(['a in', 'b in', 'c in', 'd in']);
 });
 
-test('what stages hide stays hidden with others inside, and what is not there passes all of them', async () => {
+test('tools hidden by outer stages stay hidden when inner stages are added, and unknown tools pass all of them', async () => {
   const seen: string[] = [];
   const note = (name: string): Stage => ({
     name,

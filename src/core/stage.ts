@@ -8,8 +8,9 @@ import type { Result } from './result.ts';
 import { andThen, type Awaitable } from '../base/awaitable.ts';
 import type { ToolSource } from './source.ts';
 import { trustedLike, type Tool } from './tool.ts';
+import { makeRoomIn } from './memory/bounded-map.ts';
 
-/** The rest of the line, from a stage's point of view. */
+/** What comes behind a stage: the next stage, and the source at the end. */
 export type Next<C extends Call = ToolCall> = (call: C) => Awaitable<Result>;
 
 /** A named step in front of a source. */
@@ -44,6 +45,7 @@ export function withInnerStages(source: ToolSource, inner: readonly Stage[]): To
   return withStages(withInnerStages(known.source, inner), known.stages);
 }
 
+// What each source behind stages was made of, so that further stages can be put inside of them.
 const made = new WeakMap<ToolSource, { readonly source: ToolSource; readonly stages: readonly Stage[] }>();
 
 /** The same source behind stages, the first one outermost. */
@@ -51,10 +53,11 @@ export function withStages(given: ToolSource, stages: readonly Stage[]): ToolSou
   checkStages(stages);
   const source = stages.reduceRight((inner, stage) => stage.wrapSource?.(inner) ?? inner, given);
   const lines = new WeakMap<Tool, Next>();
+  // All stages of one tool folded into one function.
   const lineOf = (tool: Tool): Next => {
     let line = lines.get(tool);
     if (!line) {
-      // Only the innermost stages refuse what is not there: those outside would keep it from the others.
+      // Only the innermost stages refuse unknown names: a refusal further out would hide the call from the others.
       const isLast = source.stages === undefined;
       const run: Next = isLast ? (call) => runPresent(call, source) : (call) => source.call(call);
       const last = isLast && absentTools.has(tool) ? refuseAbsent : run;
@@ -163,7 +166,7 @@ function createViews(exposing: readonly Stage[]): (caller: Caller) => View {
     const key = JSON.stringify(exposing.map((stage) => stage.viewOf!(caller)));
     let view = byKey.get(key);
     if (!view) {
-      if (byKey.size >= MAX_VIEWS) byKey.delete(byKey.keys().next().value!);
+      makeRoomIn(byKey, MAX_VIEWS);
       byKey.set(key, (view = createView()));
     }
     return view;

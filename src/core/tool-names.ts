@@ -40,6 +40,8 @@ export interface NamingOptions {
   readonly prefix: PrefixRule;
   /** By the label of the source. */
   readonly sources?: Readonly<Record<string, SourceNames>>;
+  /** What may stand in front of names of each source, by what it looks like: others do not get such names. */
+  readonly labels?: ReadonlyMap<string, string>;
   /** What is named; tools unless set. */
   readonly style?: NameStyle;
   /** Told of what is left out because its name is taken and it takes no prefix; without it, that is an error. */
@@ -53,7 +55,7 @@ export interface NameStyle {
   /** The name as it may be shown. */
   plain(name: string): string;
   prefixed(label: string, name: string): string;
-  /** Whether a name can be shown like this, and still stands for the one it was made of. */
+  /** Whether a name can be shown like this, and still leads back to the name it was made of. */
   isFaithful(shown: string, name: string): boolean;
   /** A name that nothing else has. */
   unique(shown: string, place: NamedPlace): string;
@@ -70,8 +72,8 @@ const HASH_LENGTH = 8;
 const MAX_FORMER = 10_000;
 
 /**
- * Gives names to what sources list. A name that was shown never leads elsewhere later: whoever still knows it calls
- * what it stood for, or nothing.
+ * Gives names to what sources list. A name that was shown never leads to another tool later: a call of an old name
+ * reaches the old tool or none.
  */
 export class Naming implements NameMap {
   readonly #options: NamingOptions;
@@ -129,10 +131,23 @@ export class Naming implements NameMap {
     return this.#options.sources?.[source]?.label ?? source;
   }
 
-  #ruleOf({ source, isLabelled }: PlaceToName): PrefixRule {
+  #ruleOf({ source, name, isLabelled }: PlaceToName): PrefixRule {
     if (source === OWN) return 'never';
     if (isLabelled) return 'always';
-    return this.#options.sources?.[source]?.prefix ?? this.#options.prefix;
+    const rule = this.#options.sources?.[source]?.prefix ?? this.#options.prefix;
+    return rule === 'collisions' && this.#pretends(source, name) ? 'always' : rule;
+  }
+
+  // A name that begins with the label of another source would pass for one of its names.
+  #pretends(source: string, name: string): boolean {
+    const { labels } = this.#options;
+    const wish = labels && this.#wishOf({ source, name });
+    const end = wish?.indexOf(SEPARATOR) ?? -1;
+    if (!labels || !wish || end <= 0) return false;
+    // A label may end with half of the separator.
+    const ends = wish.startsWith(SEPARATOR, end + 1) ? [end, end + 1] : [end];
+    const named = ends.map((at) => labels.get(lookOf(wish.slice(0, at))));
+    return named.some((other) => other !== undefined && other !== source);
   }
 
   // The name a place would have if it were alone.
@@ -199,12 +214,12 @@ export class Naming implements NameMap {
 }
 
 /** Names that every model API takes. */
-export const toolStyle: NameStyle = {
+const toolStyle: NameStyle = {
   lookOf,
   plain: (name) => name.replaceAll(/[^A-Za-z0-9_-]/g, '_'),
   prefixed: (label, name) => `${label}${SEPARATOR}${name}`,
   isFaithful: (shown, name) => shown.length <= MAX_LENGTH && shown !== '' && shown.endsWith(name),
-  // What is too long, or was changed to be allowed, ends with a digest of what it stands for.
+  // What is too long, or was changed to be allowed, ends with a digest of the original.
   unique: (shown, place) => `${shown.slice(0, MAX_LENGTH - HASH_LENGTH - 1)}_${hashOf(place)}`,
 };
 
@@ -213,6 +228,14 @@ export function lookOf(name: string): string {
   // oxlint-disable-next-line no-control-regex -- ASCII is what it means.
   if (/^[\x00-\x7f]*$/.test(name)) return name.toLowerCase();
   return name.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC');
+}
+
+/** Sources by what their labels look like. */
+export function labelsByLook(
+  sources: readonly string[],
+  named: Readonly<Record<string, SourceNames>>,
+): ReadonlyMap<string, string> {
+  return new Map(sources.map((source) => [lookOf(named[source]?.label ?? source), source]));
 }
 
 /** A short digest of a place. */

@@ -19,7 +19,7 @@ import {
 
 const described = { name: 'search_pages', description: 'Search for pages by title or content' };
 
-test('a tool is shown as exactly the document that describes it (000-04)', () => {
+test('a tool is listed as exactly the document that describes it (000-04)', () => {
   const tool = defineTool(
     {
       ...described,
@@ -57,7 +57,7 @@ test('a tool is shown as exactly the document that describes it (000-04)', () =>
 }`);
 });
 
-test('a tool with a Zod schema is shown as the same document, with nothing added (000-04)', () => {
+test('a tool with a Zod schema is listed as the same document, with nothing added (000-04)', () => {
   const input = z.object({
     query: z.string().describe('Search query'),
     limit: z.int().describe('Maximum results').default(10),
@@ -75,7 +75,7 @@ test('a tool with a Zod schema is shown as the same document, with nothing added
   );
 });
 
-test('limits that an author wrote stay, wherever they stand in a Zod schema (000-04)', () => {
+test('limits that an author wrote are kept, anywhere in a Zod schema (000-04)', () => {
   const count = z.int().min(1).max(99);
   const input = z.object({
     list: z.array(count),
@@ -91,7 +91,7 @@ test('limits that an author wrote stay, wherever they stand in a Zod schema (000
   });
 });
 
-test('delete_file is shown with all five hints (004-13)', () => {
+test('delete_file is listed with all five hints (004-13)', () => {
   const tool = defineTool(
     {
       name: 'delete_file',
@@ -177,21 +177,21 @@ test('a tool without parameters lists an empty object of properties (003-06)', (
   }
 });
 
-test('a title is shown where there is one (002-08)', () => {
+test('a title is listed if there is one (002-08)', () => {
   const titled = defineTool({ ...described, title: 'Find pages' }, () => undefined);
   const untitled = defineTool(described, () => undefined);
   expect(describeTool(titled as Tool)).toHaveProperty('title', 'Find pages');
   expect(describeTool(untitled as Tool)).not.toHaveProperty('title');
 });
 
-test('people see the title, else the title among the annotations, else the name (000-08)', () => {
+test('people see the title, else the title in the annotations, else the name (000-08)', () => {
   const annotations = { title: 'From annotations' };
   expect(displayName({ name: 'search', title: 'Search', annotations })).toBe('Search');
   expect(displayName({ name: 'search', annotations })).toBe('From annotations');
   expect(displayName({ name: 'search' })).toBe('search');
 });
 
-test('an output schema is shown as JSON Schema (002-10)', () => {
+test('an output schema is listed as JSON Schema (002-10)', () => {
   const tool = defineTool({ ...described, output: z.object({ count: z.number() }) }, () => ({ count: 1 }));
   expect(describeTool(tool as Tool).outputSchema).toEqual({
     type: 'object',
@@ -201,14 +201,14 @@ test('an output schema is shown as JSON Schema (002-10)', () => {
   });
 });
 
-test('annotations that describe behaviour are shown, and an empty set of them is not (002-11)', () => {
+test('annotations that describe behaviour are listed, and empty annotations are not (002-11)', () => {
   const careful = defineTool({ ...described, annotations: { readOnlyHint: true } }, () => undefined);
   const silent = defineTool({ ...described, annotations: {} }, () => undefined);
   expect(describeTool(careful as Tool).annotations).toEqual({ readOnlyHint: true });
   expect(describeTool(silent as Tool)).not.toHaveProperty('annotations');
 });
 
-test('audience and priority among the annotations are passed on (000-09)', () => {
+test('audience and priority in the annotations are passed on (000-09)', () => {
   const annotations = { audience: ['user'], priority: 0.5, readOnlyHint: true };
   const tool = defineTool({ ...described, annotations }, () => undefined);
   expect(describeTool(tool as Tool).annotations).toEqual({
@@ -218,13 +218,13 @@ test('audience and priority among the annotations are passed on (000-09)', () =>
   });
 });
 
-test('annotations are open-ended: keys nobody knows yet are kept (003-02)', () => {
+test('annotations are open-ended: unknown keys are kept (003-02)', () => {
   const annotations: ToolAnnotations = { 'acme/cost': 3, reviewHint: { by: 'legal' } };
   const tool = defineTool({ ...described, annotations }, () => undefined);
   expect(describeTool(tool as Tool).annotations).toEqual({ 'acme/cost': 3, reviewHint: { by: 'legal' } });
 });
 
-test('icons and metadata are shown, and nothing else that the object holds', () => {
+test('icons and metadata are listed, and no other members of the object', () => {
   const tool = {
     ...described,
     inputSchema: { type: 'object', properties: {} } as const,
@@ -241,7 +241,7 @@ test('icons and metadata are shown, and nothing else that the object holds', () 
   });
 });
 
-test("fields that another server lists are kept, and never stand in for the tool's own", () => {
+test("fields that another server lists are kept, and never replace the tool's own", () => {
   const listed = {
     ...described,
     inputSchema: { type: 'object', properties: {} } as const,
@@ -260,7 +260,7 @@ test("fields that another server lists are kept, and never stand in for the tool
   expect(describeTool(bold as Tool)).toMatchObject({ name: described.name, execution: {} });
 });
 
-test('what is only assumed about a tool stays assumed, whatever a stage makes of it', () => {
+test('assumed hints stay marked as assumed, whatever a stage makes of the tool', () => {
   const registry = new ToolRegistry({ annotationDefaults: 'saas' }).registerTool(
     defineTool(described, () => undefined),
   );

@@ -1,7 +1,8 @@
 import type { Caller } from './caller.ts';
 import type { ToolContext } from './context.ts';
 import { ToolcribError } from '../base/errors.ts';
-import type { Received, Returned } from '../schema/infer.ts';
+import type { LongIntegers } from '../base/exact-json.ts';
+import type { HandlerInput, HandlerOutput } from '../schema/infer.ts';
 import {
   readInputSchema,
   readOutputSchema,
@@ -28,7 +29,7 @@ export interface ToolAnnotations {
   readonly [key: string]: unknown;
 }
 
-/** A picture that stands for the tool. */
+/** An icon of the tool. */
 export interface Icon {
   readonly src: string;
   readonly mimeType?: string;
@@ -76,7 +77,9 @@ export interface ListedTool extends ListedFields {
 export interface Tool<Input = Record<string, unknown>> extends ListedFields {
   /** Listed fields that this version does not know, such as `execution`, kept as they came. */
   readonly extraFields?: Readonly<Record<string, unknown>>;
-  /** The hints that are only a default, or the word of somebody who is not trusted. */
+  /** Integers of the listed fields that a number cannot hold, by their place. */
+  readonly longIntegers?: LongIntegers;
+  /** The hints that are only a default, or come from an untrusted source. */
   readonly assumedHints?: readonly Hint[];
   /** Where a tool of merged sources comes from: the label of its source, and what that source calls it. */
   readonly place?: NamedPlace;
@@ -108,6 +111,7 @@ const FIELDS: Readonly<Record<Exclude<keyof Tool, 'handler'>, 'listed' | 'kept'>
   icons: 'listed',
   _meta: 'listed',
   extraFields: 'kept',
+  longIntegers: 'kept',
   assumedHints: 'kept',
   place: 'kept',
   account: 'kept',
@@ -134,13 +138,15 @@ export interface ToolDefinition<I extends SchemaLike = SchemaLike, O extends Sch
   /** As `input`, for what the handler returns. */
   readonly output?: O;
   /** Whether this caller may do this with these arguments, asked before every run: `true`, or the reason it may not. */
-  readonly authorize?: (args: Received<I>, caller: Caller) => Awaitable<boolean | string>;
+  readonly authorize?: (args: HandlerInput<I>, caller: Caller) => Awaitable<boolean | string>;
 }
 
 type Handler<I, O> = (
-  args: Received<I>,
+  args: HandlerInput<I>,
   context: ToolContext,
-) => SchemaLike extends O ? unknown : MaybePromise<Returned<O> | ErrorEnvelope | FullOutcome<Returned<O>>>;
+) => SchemaLike extends O
+  ? unknown
+  : MaybePromise<HandlerOutput<O> | ErrorEnvelope | FullOutcome<HandlerOutput<O>>>;
 
 type MaybePromise<T> = T | Promise<T>;
 type ErrorEnvelope = { readonly error: string } | { readonly success: false };
@@ -156,7 +162,7 @@ const NO_ARGUMENTS = { type: 'object', properties: {}, additionalProperties: fal
 export function defineTool<
   const I extends SchemaLike = typeof NO_ARGUMENTS,
   const O extends SchemaLike = SchemaLike,
->(definition: ToolDefinition<I, O>, handler: Handler<I, O>): Tool<Received<I>> {
+>(definition: ToolDefinition<I, O>, handler: Handler<I, O>): Tool<HandlerInput<I>> {
   const { input, output, authorize, ...described } = definition;
   return labelled(described.name, () => {
     checkParts(definition, handler);
@@ -202,6 +208,11 @@ export function isDeclaredIdempotent(tool: Tool): boolean {
 /** Whether its author says that nothing a tool does is beyond undoing. */
 export function isDeclaredHarmless(tool: Tool): boolean {
   return tool.annotations?.destructiveHint === false && !isAssumed(tool, 'destructiveHint');
+}
+
+/** Whether its author says that a tool reaches what is outside of its own system; `undefined` if nothing is said. */
+export function declaredOpenWorld(tool: Tool): boolean | undefined {
+  return isAssumed(tool, 'openWorldHint') ? undefined : tool.annotations?.openWorldHint;
 }
 
 function isAssumed({ assumedHints }: Tool, hint: Hint): boolean {

@@ -15,7 +15,7 @@ function hintIn(ignored: string | undefined, isRepository = true): string | unde
   return ignoreHint({ ...places, checkpoints: [] });
 }
 
-test('new secrets beside code that is kept in git are named, with what to ignore', () => {
+test('new secret files in a git repository are named, with the lines for .gitignore', () => {
   const hint =
     'New files with secrets lie in a git repository: add toolcrib.secrets and toolcrib.db* to .gitignore.';
   expect(hintIn(undefined)).toBe(hint);
@@ -23,12 +23,12 @@ test('new secrets beside code that is kept in git are named, with what to ignore
 });
 
 test.each(['toolcrib.*\n!toolcrib.yaml\n', '/toolcrib.secrets\n'])(
-  'nothing is said where %j ignores them',
+  'no hint is given if %j ignores the files',
   (text) => {
     expect(hintIn(text)).toBeUndefined();
   },
 );
 
-test('nothing is said outside of a repository', () => {
+test('no hint is given outside of a repository', () => {
   expect(hintIn(undefined, false)).toBeUndefined();
 });

@@ -3,8 +3,9 @@ import { Deadlines } from '../base/deadlines.ts';
 import type { Log } from '../observe/log.ts';
 import { Metrics } from '../observe/metrics.ts';
 import type { Secrets } from '../observe/secrets.ts';
-import { Accounts } from '../stages/limits/call-counts.ts';
+import { CallCounts } from '../stages/limits/call-counts.ts';
 import { Grants } from '../stages/approve/grants.ts';
+import { UntrustedReads } from '../stages/approve/untrusted-reads.ts';
 import { Breakers } from '../stages/limits/breakers.ts';
 import { Buckets } from '../stages/limits/buckets.ts';
 import { RunningKeys } from '../stages/idempotency.ts';
@@ -31,6 +32,8 @@ export interface Lasting extends OpenedStore {
   readonly running: RunningKeys;
   /** What a person at hand allowed for a while. */
   readonly grants: Grants;
+  /** Who has got what others wrote. */
+  readonly untrustedReads: UntrustedReads;
   /** The other servers, once there are any. */
   upstreams(): Promise<Upstreams>;
   /** Closes what needs closing. */
@@ -44,7 +47,7 @@ export interface Lasting extends OpenedStore {
 
 /** Makes the state that survives reloads. */
 export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Lasting {
-  const accounts = new Accounts();
+  const callCounts = new CallCounts();
   const metrics = new Metrics();
   let upstreams: Promise<Upstreams> | undefined;
   const loadUpstreams = async (): Promise<Upstreams> => {
@@ -58,12 +61,13 @@ export function createLasting(opened: OpenedStore, log: Log, live: Secrets): Las
     live,
     metrics,
     deadlines: new Deadlines(systemClock),
-    buckets: new Buckets(accounts),
-    slots: new Slots(accounts),
+    buckets: new Buckets(callCounts),
+    slots: new Slots(callCounts),
     breakers: new Breakers(),
     results: new ResultCache(),
     running: new RunningKeys(),
     grants: new Grants(systemClock),
+    untrustedReads: new UntrustedReads(systemClock),
     upstreams: () => (upstreams ??= loadUpstreams()),
     close: async () => (await upstreams)?.close(),
     pins: new PinBook({ pins: opened.store.pins, log }),

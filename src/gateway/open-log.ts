@@ -29,20 +29,29 @@ function secretsIn(env: NodeJS.ProcessEnv): string[] {
 
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL/i;
 
+const MAX_WAITING = 1_000;
+
 // Loads the log with the first entry, for a fast start; entries until then are kept in order.
 function onceLoaded(load: () => Promise<Log>): Log {
   const waiting: Parameters<Log>[] = [];
   let log: Log | undefined;
+  let isLoading = false;
   return (...entry) => {
     if (log) {
       log(...entry);
       return;
     }
     waiting.push(entry);
-    if (waiting.length > 1) return;
-    void load().then((loaded) => {
-      log = loaded;
-      for (const early of waiting) loaded(...early);
-    });
+    if (waiting.length > MAX_WAITING) waiting.shift();
+    if (isLoading) return;
+    isLoading = true;
+    load().then(
+      (loaded) => {
+        log = loaded;
+        for (const early of waiting.splice(0)) loaded(...early);
+      },
+      // Such as for want of descriptors, of which the entry may tell: the next one tries again.
+      () => (isLoading = false),
+    );
   };
 }

@@ -32,7 +32,7 @@ test('a program gets the stages of a governed server with one call', async () =>
   expect(rows.filter(({ tool }) => tool === 'tell_secret').length).toBeGreaterThanOrEqual(2);
 });
 
-test('rules are kept, and settings that are wrong are named', async () => {
+test('settings are applied, and invalid ones are named', async () => {
   const stages = await standardStages({ access: [] });
   const client = createTestClient(
     createServer({ source: withStages(new ToolRegistry().registerTool(tell), stages) }),

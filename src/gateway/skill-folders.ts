@@ -120,7 +120,7 @@ class Folders implements SkillFolders {
     this.#report([...complaints, ...this.#put(all)]);
   }
 
-  // What did not change stays the same thing, so that nobody is told of a change.
+  // What did not change stays the same object, so that no change is announced.
   #same(skill: ServedSkill): ServedSkill {
     const known = this.#lastGood.get(skill.uri);
     return known && digest(describeSkill(known)) === digest(describeSkill(skill)) ? known : skill;

@@ -107,8 +107,8 @@ function isOn(stage: Stage | false | undefined): stage is Stage {
 }
 
 function createApprove(
-  { stages: { approve: asking } }: Config,
-  { store, clock, grants, log }: Lasting,
+  { stages: { approve: asking }, mcpServers = {} }: Config,
+  { store, clock, grants, untrustedReads, log }: Lasting,
   parts: Pick<ApproveParts, 'onToolCall' | 'toolsOf' | 'checks'>,
 ): Stage {
   const isPerson = asking !== false && asking.mode === 'person';
@@ -123,6 +123,8 @@ function createApprove(
     ...parts,
     approvals: store.approvals,
     grants,
+    untrustedReads,
+    isTrusted: (server) => Object.hasOwn(mcpServers, server) && mcpServers[server]!.trust === 'trusted',
     clock,
     onAsked: ({ id, tool, tenant, caller }) =>
       log('info', `A call waits to be approved as ${id}; see: toolcrib approvals list`, {

@@ -5,13 +5,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { readConfig } from './settings/load-config.ts';
 import { watchConfig } from './watch-config.ts';
 
-test('a change is read and handed on', async () => {
+test('a changed file is read and applied', async () => {
   const { file, next } = await setUp('server: { name: one }');
   writeFileSync(file, 'server: { name: two }');
   expect(await next()).toBe('two');
 });
 
-test('an editor that puts a new file in the place of the old one is noticed, again and again', async () => {
+test('a file that an editor replaces is noticed, again and again', async () => {
   const { file, next } = await setUp('server: { name: one }');
   for (const name of ['two', 'three']) {
     writeFileSync(`${file}~`, `server: { name: ${name} }`);
@@ -20,7 +20,7 @@ test('an editor that puts a new file in the place of the old one is noticed, aga
   }
 });
 
-test('a file with an error is reported; mended, it is handed on', async () => {
+test('a file with an error is reported, and applied once it is fixed', async () => {
   const { file, next } = await setUp('server: { name: one }');
   writeFileSync(file, 'server: { nam: two }');
   expect(await next()).toContain('server.nam is not a key here; did you mean "name"?');
@@ -28,7 +28,7 @@ test('a file with an error is reported; mended, it is handed on', async () => {
   expect(await next()).toBe('three');
 });
 
-test('a secret file that changes is a change of the configuration, also one named later', async () => {
+test('a changed secret file counts as a change of the configuration, also one that is named later', async () => {
   const { file, folder, next } = await setUp('server: { name: one }');
   const secret = join(mkdtempSync(join(folder, 'secrets-')), 'name.txt');
   writeFileSync(file, `server: { name: "\${file:${secret}}" }`);
@@ -40,7 +40,7 @@ test('a secret file that changes is a change of the configuration, also one name
 });
 
 test.each(['', 'elsewhere/'])(
-  'what a linked configuration and a linked secret lead to is followed, in "./%s"',
+  'the targets of a linked configuration and a linked secret are watched, in "./%s"',
   async (where) => {
     const folder = mkdtempSync(join(tmpdir(), 'toolcrib-links-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -69,13 +69,13 @@ test.each(['', 'elsewhere/'])(
   },
 );
 
-test('a reload that was asked for happens without a change, and after the one before it', async () => {
+test('a requested reload happens without a change, and after the one before it', async () => {
   const { next, watch } = await setUp('server: { name: one }');
   await watch.reload();
   expect(await next()).toBe('one');
 });
 
-test('other files in the folder do not matter, nor does a file that is written as it was', async () => {
+test('other files in the folder are ignored, and so is a file that is rewritten unchanged', async () => {
   const { file, folder, seen, next } = await setUp('server: { name: one }');
   writeFileSync(join(folder, 'toolcrib.db'), 'rows');
   writeFileSync(file, 'server: { name: one }');
@@ -84,7 +84,7 @@ test('other files in the folder do not matter, nor does a file that is written a
   expect(seen).toEqual(['two']);
 });
 
-test('a configuration that cannot be put to use does not stop the watching', async () => {
+test('a configuration that cannot be applied does not stop the watching', async () => {
   const { file, next, logged } = await setUp('server: { name: one }', (name) => {
     if (name === 'two') throw new Error('the port is taken');
   });

@@ -17,7 +17,7 @@ export interface AvailableTool extends ListedTool {
   readonly isTrusted: boolean;
 }
 
-/** What is told while tools run. */
+/** The events while tools run. */
 export interface AgentEvents {
   'tool:start': ToolStarted;
   'tool:progress': ToolStarted & { readonly progress: Progress };
@@ -47,7 +47,7 @@ export interface ToolStarted {
   readonly arguments: Readonly<Record<string, unknown>>;
 }
 
-/** What a person decided, or that nobody did. */
+/** The decision of a person, or that there was none. */
 export interface DecisionEnded {
   readonly request: DecisionRequest;
   /** `undefined` where there was no answer. */
@@ -99,7 +99,7 @@ export interface ToolExplanation {
 /** A resource, a template or a prompt of a server, as it is listed. */
 export type ListedReading = Readonly<Record<string, unknown>>;
 
-/** An agent's side of its tools: what it may use, under the rules of whoever runs it. */
+/** An agent's side of its tools: what it may use, under the rules of its operator. */
 export interface Agent {
   readonly name: string;
   readonly config: AgentConfig;

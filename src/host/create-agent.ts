@@ -31,7 +31,7 @@ import { recordStory } from './tools/story.ts';
 import { tellingDecision } from './tools/telling-decision.ts';
 import { ToolList } from './tools/tool-list.ts';
 
-/** What whoever runs an agent sets for it. */
+/** The settings of an agent by its operator. */
 export interface CreateAgentOptions {
   /** Asks a person about a call; without it, what needs a person is refused. */
   readonly onToolCall?: OnToolCall;
@@ -61,7 +61,7 @@ export interface CreateAgentOptions {
 
 const READY_MS = 10_000;
 
-/** Makes an agent: connects to its servers and offers what it may use of them, under the rules of whoever runs it. */
+/** Makes an agent: connects to its servers and offers what it may use of them, under the rules of its operator. */
 export async function createAgent(config: AgentConfig, options: CreateAgentOptions = {}): Promise<Agent> {
   const { signal, readyMs = READY_MS } = options;
   if (signal?.aborted) throw new ToolcribError('cancelled', 'The agent was stopped before it began.');

@@ -1,8 +1,8 @@
 import { isObject } from '../base/json.ts';
-import { followIn } from '../schema/references.ts';
+import { resolverOf } from '../schema/references.ts';
 import type { ListedTool } from '../core/tool.ts';
 import { remarkIf, type Remark, type Rule } from './finding.ts';
-import { placesIn, type Place } from './places.ts';
+import { schemasIn, type SchemaPlace } from './places.ts';
 
 /** What descriptions must say so that a model can choose a tool and fill in its arguments. */
 export const descriptionRules: readonly Rule[] = [
@@ -67,8 +67,8 @@ function checkWhen({ description }: ListedTool): readonly Remark[] {
 
 function checkParameters({ inputSchema }: ListedTool): readonly Remark[] {
   if (!isObject(inputSchema)) return [];
-  const follow = followIn(inputSchema);
-  return placesIn(inputSchema, 'inputSchema')
+  const follow = resolverOf(inputSchema);
+  return schemasIn(inputSchema, 'inputSchema')
     .filter((place) => place.role === 'property' && needsDescription(place, follow))
     .map(({ path, name, levels }) => ({
       severity: levels === 1 ? 'warning' : 'hint',
@@ -77,7 +77,7 @@ function checkParameters({ inputSchema }: ListedTool): readonly Remark[] {
     }));
 }
 
-function needsDescription({ node, isCondition }: Place, follow: (pointer: string) => unknown): boolean {
+function needsDescription({ node, isCondition }: SchemaPlace, follow: (pointer: string) => unknown): boolean {
   // A constant needs no description.
   if (isCondition || 'const' in node || isDescribed(node)) return false;
   const target = typeof node['$ref'] === 'string' ? follow(node['$ref']) : undefined;

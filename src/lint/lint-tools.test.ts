@@ -331,7 +331,7 @@ const cases: Readonly<Record<string, readonly Case[]>> = {
 };
 
 describe.each(Object.entries(cases))('%s', (rule, table) => {
-  test.each(table)('finds %s, and not what is close to it', (...[, hit, severity, miss]) => {
+  test.each(table)('finds %s, and not a similar case', (...[, hit, severity, miss]) => {
     const found = (change: Change) => lintTool(tool(change)).filter((finding) => finding.rule === rule);
     const [first, ...rest] = found(hit);
     expect(first).toMatchObject({ rule, severity, tool: tool(hit).name });
@@ -382,7 +382,7 @@ function several(count: number, description = ''): ListedTool[] {
 }
 
 describe.each(Object.entries(listCases))('%s', (rule, table) => {
-  test.each(table)('finds %s, and not what is close to it', (...[, hit, severity, miss]) => {
+  test.each(table)('finds %s, and not a similar case', (...[, hit, severity, miss]) => {
     const found = (tools: ListedTool[]) => {
       const report = lintTools(tools);
       return [...report.findings, ...report.tools.flatMap(({ findings }) => findings)].filter(
@@ -400,7 +400,7 @@ test('every rule has a case here and a heading in docs/lint.md', () => {
   expect([...page.matchAll(/^### `(.+)`$/gm)].map(([, id]) => id)).toEqual(ruleIds);
 });
 
-test('a good tool is clean, as a description, as a definition and as a class', () => {
+test('a good tool has no findings, as a description, as a definition and as a class', () => {
   expect(lintTool(good)).toEqual([]);
   const { name, description, annotations } = good;
   const defined = defineTool(
@@ -425,7 +425,7 @@ test('a good tool is clean, as a description, as a definition and as a class', (
   expect(lintTool(new Search()).map(({ rule }) => rule)).toEqual(['output-missing']);
 });
 
-test('C9: a name of 41 characters is warned about, because hosts put a prefix in front, and one of 65 is refused', () => {
+test('C9: a name of 41 characters is a warning, because hosts add a prefix, and one of 65 is refused', () => {
   const found = (length: number) =>
     lintTool(tool({ name: `get_${'a'.repeat(length - 4)}` })).map(({ rule, severity }) => [rule, severity]);
   expect(found(40)).toEqual([]);
@@ -434,13 +434,13 @@ test('C9: a name of 41 characters is warned about, because hosts put a prefix in
   expect(found(65)).toEqual([['name-length', 'error']]);
 });
 
-test('C9: a name with a dot is warned about, because model APIs take none', () => {
+test('C9: a name with a dot is a warning, because model APIs do not accept it', () => {
   const found = (name: string) => lintTool(tool({ name })).map(({ rule, severity }) => [rule, severity]);
   expect(found('pages.search')).toEqual([['name-dots', 'warning']]);
   expect(found('pages_search')).toEqual([]);
 });
 
-test('a description shorter than a useful sentence is warned about, and one that says it all is not (000-06)', () => {
+test('a description shorter than a useful sentence is a warning, and a complete one is not (000-06)', () => {
   const rulesFor = (description: string) =>
     lintTool(tool(says(description)))
       .filter(({ rule }) => rule === 'description-length')
@@ -450,7 +450,7 @@ test('a description shorter than a useful sentence is warned about, and one that
   expect(rulesFor('Searches pages by title or content.')).toEqual([]);
 });
 
-test('names that say what is done are good; bare nouns, abbreviations and odd characters are not (000-26)', () => {
+test('names with a verb are good; bare nouns, abbreviations and odd characters are not (000-26)', () => {
   const rulesFor = (name: string) =>
     lintTool(tool({ name, annotations: {} }))
       .map(({ rule }) => rule)
@@ -487,7 +487,7 @@ test('a rule can be left out, and totals are counted', () => {
   expect(twice.counts.error).toBe(1);
 });
 
-test('whatever another server lists is looked at without an accident', () => {
+test('any list of another server is linted without an exception', () => {
   fc.assert(
     fc.property(
       fc.array(fc.dictionary(fc.string(), fc.jsonValue()), { maxLength: 3 }),

@@ -5,7 +5,7 @@ import { hintRules } from './hint-rules.ts';
 import { listRules } from './list-rules.ts';
 import { nameRules } from './name-rules.ts';
 import { schemaRules } from './schema-rules.ts';
-import { estimateTokens, sizeRules } from './size-rules.ts';
+import { estimateListedTokens, sizeRules } from './size-rules.ts';
 
 /** What to leave out. */
 export interface LintOptions {
@@ -62,7 +62,7 @@ export function lintTools(
   const last = new Map(listed.map((tool) => [tool.name, tool]));
   const linted = listed.map((tool) => ({
     name: tool.name,
-    tokens: estimateTokens(tool),
+    tokens: estimateListedTokens(tool),
     findings: [
       ...lintTool(tool, options),
       ...(last.get(tool.name) === tool ? together.filter((finding) => finding.tool === tool.name) : []),

@@ -1,7 +1,7 @@
 import type { ListedTool } from '../core/tool.ts';
 import { remarkIf, type Finding, type Remark } from './finding.ts';
 import { wordsOf } from './name-words.ts';
-import { estimateTokens } from './size-rules.ts';
+import { estimateListedTokens } from './size-rules.ts';
 
 /** A rule about a list of tools. */
 export interface ListRule {
@@ -72,7 +72,7 @@ function checkCount(tools: readonly ListedTool[]): readonly Remark[] {
 }
 
 function checkSize(tools: readonly ListedTool[]): readonly Remark[] {
-  const tokens = tools.reduce((sum, tool) => sum + estimateTokens(tool), 0);
+  const tokens = tools.reduce((sum, tool) => sum + estimateListedTokens(tool), 0);
   return remarkIf(tokens > MAX_TOKENS, {
     severity: 'warning',
     message: `Make it smaller than about ${tokens} tokens (characters / 4), or offer fewer tools: a host may put the whole list in front of every conversation.`,

@@ -2,7 +2,7 @@ import { isObject } from '../base/json.ts';
 import type { Node } from '../schema/references.ts';
 
 /** A subschema and its place. */
-export interface Place {
+export interface SchemaPlace {
   readonly node: Node;
   /** Such as `inputSchema.properties.city`. */
   readonly path: string;
@@ -17,9 +17,9 @@ export interface Place {
 }
 
 /** All subschemas in the order they are written, the schema itself first; very deep ones are left out. */
-export function placesIn(schema: unknown, path: string): readonly Place[] {
-  const places: Place[] = [];
-  const visit = (node: unknown, place: Omit<Place, 'node'>): void => {
+export function schemasIn(schema: unknown, path: string): readonly SchemaPlace[] {
+  const places: SchemaPlace[] = [];
+  const visit = (node: unknown, place: Omit<SchemaPlace, 'node'>): void => {
     if (!isObject(node) || place.levels > MAX_LEVELS) return;
     places.push({ ...place, node });
     for (const [keyword, value] of Object.entries(node)) {
@@ -43,7 +43,7 @@ export function placesIn(schema: unknown, path: string): readonly Place[] {
 const MAX_LEVELS = 64;
 
 interface Step {
-  readonly role: Place['role'];
+  readonly role: SchemaPlace['role'];
   readonly levels: 0 | 1;
   /** Whether the keyword holds schemas by name. */
   readonly isMap?: true;

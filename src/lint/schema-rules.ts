@@ -1,7 +1,7 @@
 import { isObject } from '../base/json.ts';
 import type { ListedTool } from '../core/tool.ts';
 import { remarkIf, type Remark, type Rule } from './finding.ts';
-import { placesIn } from './places.ts';
+import { schemasIn } from './places.ts';
 import { checkStrict } from './strict-schema.ts';
 
 /** What schemas must look like so that clients and model APIs accept them. */
@@ -69,7 +69,7 @@ function checkReferences({ inputSchema, outputSchema }: ListedTool): readonly Re
 }
 
 function referencesIn(schema: unknown, root: string, severity: Remark['severity']): readonly Remark[] {
-  return placesIn(schema, root).flatMap(({ node, path }): readonly Remark[] => {
+  return schemasIn(schema, root).flatMap(({ node, path }): readonly Remark[] => {
     const reference = node['$ref'];
     if (reference === undefined) return [];
     const isInside = typeof reference === 'string' && reference.startsWith('#');
@@ -103,7 +103,7 @@ function checkOutput({ outputSchema }: ListedTool): readonly Remark[] {
 }
 
 function checkHeaders({ inputSchema }: ListedTool): readonly Remark[] {
-  return placesIn(inputSchema, 'inputSchema')
+  return schemasIn(inputSchema, 'inputSchema')
     .filter(({ node, name }) => typeof node['x-mcp-header'] === 'string' && SECRET_WORDS.test(name))
     .map(({ path, name }) => ({
       severity: 'warning',

@@ -3,12 +3,12 @@ import { isLinearPattern } from '../base/linear-pattern.ts';
 import type { Node } from '../schema/references.ts';
 import type { ListedTool } from '../core/tool.ts';
 import { remarkIf, type Remark } from './finding.ts';
-import { placesIn, type Place } from './places.ts';
+import { schemasIn, type SchemaPlace } from './places.ts';
 
 /** Finds what JSON Schema allows, or nearly allows, but strict clients and model APIs refuse. */
 export function checkStrict({ inputSchema, outputSchema }: ListedTool): readonly Remark[] {
-  const places = placesIn(inputSchema, 'inputSchema');
-  const sound = [...places, ...placesIn(outputSchema, 'outputSchema')];
+  const places = schemasIn(inputSchema, 'inputSchema');
+  const sound = [...places, ...schemasIn(outputSchema, 'outputSchema')];
   return [
     ...places.flatMap((place) => forModels.flatMap((check) => check(place))),
     ...sound.flatMap((place) => forEverybody.flatMap((check) => check(place))),
@@ -16,7 +16,7 @@ export function checkStrict({ inputSchema, outputSchema }: ListedTool): readonly
   ];
 }
 
-type Check = (place: Place) => readonly Remark[];
+type Check = (place: SchemaPlace) => readonly Remark[];
 
 // Only input schemas are passed to models.
 const forModels: readonly Check[] = [checkItems, checkTypeList, checkType, checkName];
@@ -48,7 +48,7 @@ const FORMATS: ReadonlySet<string> = new Set([
   'uuid',
 ]);
 
-function checkItems({ node, path }: Place): readonly Remark[] {
+function checkItems({ node, path }: SchemaPlace): readonly Remark[] {
   if (!typesOf(node).includes('array') || 'items' in node) return [];
   const isTuple = 'prefixItems' in node;
   return [
@@ -62,7 +62,7 @@ function checkItems({ node, path }: Place): readonly Remark[] {
   ];
 }
 
-function checkTypeList({ node, path }: Place): readonly Remark[] {
+function checkTypeList({ node, path }: SchemaPlace): readonly Remark[] {
   return remarkIf(Array.isArray(node['type']), {
     severity: 'warning',
     message:
@@ -73,7 +73,7 @@ function checkTypeList({ node, path }: Place): readonly Remark[] {
 
 const TELLING = ['type', 'enum', 'const', '$ref', 'anyOf', 'oneOf', 'allOf'];
 
-function checkType({ node, path, role, isCondition }: Place): readonly Remark[] {
+function checkType({ node, path, role, isCondition }: SchemaPlace): readonly Remark[] {
   const isValue = (role === 'property' || role === 'item') && !isCondition;
   return remarkIf(isValue && !TELLING.some((keyword) => keyword in node), {
     severity: 'hint',
@@ -82,7 +82,7 @@ function checkType({ node, path, role, isCondition }: Place): readonly Remark[] 
   });
 }
 
-function checkName({ role, name, path, levels }: Place): readonly Remark[] {
+function checkName({ role, name, path, levels }: SchemaPlace): readonly Remark[] {
   return remarkIf(role === 'property' && !/^[A-Za-z0-9_.-]{1,64}$/.test(name), {
     // Model APIs check the names of arguments, and mostly not those inside them.
     severity: levels === 1 ? 'error' : 'warning',
@@ -92,7 +92,7 @@ function checkName({ role, name, path, levels }: Place): readonly Remark[] {
   });
 }
 
-function checkPattern({ node, path }: Place): readonly Remark[] {
+function checkPattern({ node, path }: SchemaPlace): readonly Remark[] {
   const { pattern } = node;
   return remarkIf(typeof pattern === 'string' && !isLinearPattern(pattern), {
     severity: 'warning',
@@ -101,7 +101,7 @@ function checkPattern({ node, path }: Place): readonly Remark[] {
   });
 }
 
-function checkFormat({ node, path }: Place): readonly Remark[] {
+function checkFormat({ node, path }: SchemaPlace): readonly Remark[] {
   const { format } = node;
   return remarkIf(typeof format === 'string' && !FORMATS.has(format), {
     severity: 'warning',
@@ -110,7 +110,7 @@ function checkFormat({ node, path }: Place): readonly Remark[] {
   });
 }
 
-function checkEnum({ node, path }: Place): readonly Remark[] {
+function checkEnum({ node, path }: SchemaPlace): readonly Remark[] {
   const choices = node['enum'];
   if (!Array.isArray(choices)) return [];
   const kinds = new Set(choices.filter((choice) => choice !== null).map((choice) => typeof choice));
@@ -128,7 +128,7 @@ function checkEnum({ node, path }: Place): readonly Remark[] {
   ];
 }
 
-function checkDefault({ node, path }: Place): readonly Remark[] {
+function checkDefault({ node, path }: SchemaPlace): readonly Remark[] {
   if (!('default' in node)) return [];
   const value = node['default'];
   const types = typesOf(node);
@@ -143,7 +143,7 @@ function checkDefault({ node, path }: Place): readonly Remark[] {
   });
 }
 
-function checkRequired({ node, path, role }: Place): readonly Remark[] {
+function checkRequired({ node, path, role }: SchemaPlace): readonly Remark[] {
   const { properties, required } = node;
   // A branch may require properties that the schema around it describes.
   if (!isObject(properties) || !Array.isArray(required) || role === 'branch') return [];
@@ -156,7 +156,7 @@ function checkRequired({ node, path, role }: Place): readonly Remark[] {
     }));
 }
 
-function checkExtent(places: readonly Place[]): readonly Remark[] {
+function checkExtent(places: readonly SchemaPlace[]): readonly Remark[] {
   const count = places.filter(({ role }) => role === 'property').length;
   const levels = Math.max(0, ...places.map((place) => place.levels));
   return [

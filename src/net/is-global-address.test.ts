@@ -140,7 +140,7 @@ test.each([
   '::g',
   'localhost',
   '1.1.1.1:443',
-])('%j is nothing that could be global', (address) => {
+])('%j is not an address, so it is not global', (address) => {
   expect(isGlobalAddress(address)).toBe(false);
 });
 

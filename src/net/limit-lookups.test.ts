@@ -28,7 +28,7 @@ afterEach(() => {
   syncBuiltinESMExports();
 });
 
-test('D5 calls that are over leave no lookups behind but the two under way', async () => {
+test('D5 calls that have ended leave no name lookups behind except the two that are running', async () => {
   const client = createOutboundClient({ hosts: ['*.example.com'] });
   const cancel = new AbortController();
   const names = Array.from({ length: 8 }, (_, index) => `n${index}.example.com`);
@@ -46,7 +46,7 @@ test('D5 calls that are over leave no lookups behind but the two under way', asy
   expect(await late).toMatchObject([{ reason: { reason: 'failed' } }]);
 });
 
-test('D5 who waits for a turn waits no longer than its time', async () => {
+test('D5 a call that waits for its lookup waits at most for its time limit', async () => {
   const client = createOutboundClient({ hosts: ['*.example.com'], timeoutMs: 50 });
   const calls = ['a', 'b', 'c'].map((name) => client.request(`https://${name}.example.com/`));
   for (const { reason } of (await Promise.allSettled(calls)) as PromiseRejectedResult[])
@@ -65,7 +65,7 @@ test('D5 control: without a limit, every lookup is begun and goes on after its c
   slow.end();
 });
 
-test('turns are given in the order they are asked for, whether lookups succeed or fail', async () => {
+test('lookups run in the order they were requested, whether they succeed or fail', async () => {
   const asked: string[] = [];
   const find = limitLookups(async (host) => {
     asked.push(host);

@@ -1,12 +1,12 @@
 /** Resolves a host name to addresses. */
-export type Lookup = (host: string) => Promise<readonly string[]>;
+export type ResolveHost = (host: string) => Promise<readonly string[]>;
 
 /**
  * Limits how many lookups run at once. A running lookup cannot be stopped and holds a thread until the system
  * gives up; one that is cancelled while it waits is never started.
  */
 export function limitLookups(
-  lookup: Lookup,
+  lookup: ResolveHost,
   most: number,
 ): (host: string, stop: AbortSignal) => Promise<readonly string[]> {
   const waiting: (() => void)[] = [];

@@ -51,7 +51,7 @@ export function checkHeaders(headers: Readonly<Record<string, string>>): Readonl
   return Object.fromEntries(checked);
 }
 
-/** Whether nobody may set this header, in any spelling. */
+/** Whether this header may not be set, in any spelling. */
 export function isRefusedHeader(name: string): boolean {
   return REFUSED_HEADERS.test(foldedHeader(name));
 }

@@ -3,7 +3,7 @@ import { environmentProxies, proxyFor, type Proxies } from './proxies.ts';
 
 const proxies: Proxies = { https: 'http://secure.example:3128', http: 'plain.example:8080' };
 
-test('an address has the proxy of its scheme, which may be named without one', () => {
+test('an address is reached through the proxy of its scheme, which may be given without a scheme', () => {
   expect(proxyFor(new URL('https://a.example/'), proxies)?.href).toBe('http://secure.example:3128/');
   expect(proxyFor(new URL('http://a.example/'), proxies)?.href).toBe('http://plain.example:8080/');
   expect(proxyFor(new URL('https://a.example/'), { http: 'http://p.example' })).toBeUndefined();
@@ -15,7 +15,7 @@ test.each([
   'https://127.0.0.1/',
   'https://127.9.9.9/',
   'https://[::1]/',
-])('this machine (%s) is never asked for through a proxy', (url) => {
+])('a loopback address (%s) is never reached through a proxy', (url) => {
   expect(proxyFor(new URL(url), proxies)).toBeUndefined();
 });
 
@@ -37,11 +37,11 @@ test.each([
   ['fd00::/8', 'http://[fd00::1]/', true],
   ['[fd00::1]:80', 'http://[fd00::1]/', true],
   [':', 'https://a.example/', false],
-])('%s lets %s be reached directly: %s', (entry, url, isDirect) => {
+])('the exception list %s lets %s be reached directly: %s', (entry, url, isDirect) => {
   expect(proxyFor(new URL(url), { ...proxies, bypass: [entry] }) === undefined).toBe(isDirect);
 });
 
-test('the environment names proxies in lower or upper case, the first of the two first', () => {
+test('proxies are read from the environment in lower or upper case, with lower case first', () => {
   expect(
     environmentProxies({ HTTPS_PROXY: 'http://a', https_proxy: 'http://b', NO_PROXY: 'x, y z' }),
   ).toEqual({
@@ -54,12 +54,12 @@ test('the environment names proxies in lower or upper case, the first of the two
   });
 });
 
-test('a program that a web server started does not take a proxy from a header of the request', () => {
+test('a CGI program does not take a proxy from a request header', () => {
   expect(environmentProxies({ HTTP_PROXY: 'http://a', REQUEST_METHOD: 'GET' })).toEqual({ bypass: [] });
 });
 
 test.each(['socks5://a.example', 'http://', '::'])(
-  '%s is not a proxy, which is said without showing it',
+  '%s is refused as a proxy, without repeating it',
   (https) => {
     expect(() => proxyFor(new URL('https://a.example/'), { https })).toThrow(/^A proxy is named as http:/);
   },

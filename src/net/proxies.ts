@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { ToolcribError } from '../base/errors.ts';
+import { isLoopback } from '../base/loopback.ts';
 
 /** The proxies that connections go through, by the scheme of the address that is asked for. */
 export interface Proxies {
@@ -42,10 +43,11 @@ function readProxy(given: string): URL {
 }
 
 function isThisMachine(hostname: string): boolean {
-  return /^(?:localhost|.*\.localhost|127\.\d+\.\d+\.\d+|\[::1\])\.?$/.test(hostname);
+  const name = hostname.replace(/\.$/, '');
+  return isLoopback(name) || name.endsWith('.localhost');
 }
 
-// As curl and Go read it: a name stands for itself and for everything below it, with a port or without one.
+// As curl and Go read it: a name matches itself and everything below it, with or without a port.
 function isMeant(entry: string, { hostname, port, protocol }: URL): boolean {
   if (entry === '*') return true;
   const host = hostname.replaceAll(/[[\]]/g, '').replace(/\.$/, '');

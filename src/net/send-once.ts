@@ -14,7 +14,7 @@ import type { OutboundRules } from './outbound-rules.ts';
 import type { PreparedRequest } from './prepare-request.ts';
 
 /** How one request reaches its host. */
-export interface Route {
+export interface RequestRoute {
   /** Checked addresses; the connection goes to one of these and nowhere else. */
   readonly addresses: readonly string[];
   /** Asked for the connection instead. */
@@ -26,7 +26,7 @@ export interface Route {
 const MAX_HEADER_BYTES = 16_384;
 
 /** Sends one request over a connection of its own and reads the response up to the limit. */
-export async function sendOnce(request: PreparedRequest, route: Route): Promise<OutboundResponse> {
+export async function sendOnce(request: PreparedRequest, route: RequestRoute): Promise<OutboundResponse> {
   const { rules, stop } = route;
   stop.throwIfAborted();
   const way = await wayOf(request, route);
@@ -51,7 +51,7 @@ interface OpenWay {
 }
 
 // One agent or tunnel per request: no connection is kept open or shared.
-async function wayOf({ url }: PreparedRequest, { proxy, rules }: Route): Promise<OpenWay> {
+async function wayOf({ url }: PreparedRequest, { proxy, rules }: RequestRoute): Promise<OpenWay> {
   if (!proxy) {
     const agent = url.protocol === 'https:' ? new HttpsAgent() : new HttpAgent();
     return { options: { agent }, end: () => agent.destroy() };
@@ -82,7 +82,7 @@ function open({ url, method, headers, body }: PreparedRequest, options: RequestO
   });
 }
 
-function connection(url: URL, { addresses, rules }: Route): RequestOptions {
+function connection(url: URL, { addresses, rules }: RequestRoute): RequestOptions {
   const hostname = url.hostname.replaceAll(/[[\]]/g, '');
   return {
     protocol: url.protocol,

@@ -19,7 +19,7 @@ const legitimate = [
   '𝒻𝑜𝓃𝓉𝓈 𠮷野家 𐍈',
 ];
 
-test.each(legitimate)('C7 legitimate text stays as it is: %s', (text) => {
+test.each(legitimate)('C7 legitimate text stays unchanged: %s', (text) => {
   expect(cleanText(text)).toBe(text);
 });
 
@@ -54,16 +54,16 @@ test.each<[what: string, text: string, clean: string]>([
   ['more than one selector', '❤\ufe0f\ufe0f\ufe0e!', '❤\ufe0f!'],
   ['a selector behind a digit', '1\ufe0f2', '12'],
   ['joiners without neighbours', '👩\u200d \u200d👩 a\u200db م\u200c م\u200c\u200cم', '👩 👩 ab م مم'],
-])('C7 %s (003-19)', (_what, text, clean) => {
+])('C7 a text with %s is cleaned (003-19)', (_what, text, clean) => {
   expect(cleanText(text)).toBe(clean);
 });
 
-test('C7 a flood of combining marks is cut to eight', () => {
+test('C7 a long run of combining marks is cut to eight', () => {
   expect(cleanText(`a${'\u0301'.repeat(10_000)}b`)).toBe(`a${'\u0301'.repeat(8)}b`);
   expect(cleanText(`a${'\u0301\u0302\u200d'.repeat(3_000)}b`).length).toBeLessThanOrEqual(10);
 });
 
-test('C7 a table of all characters agrees with the rule', () => {
+test('C7 of all characters, exactly the hidden ones are removed', () => {
   const hidden = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029\u2800]/u;
   const kept = new Set<string>();
   for (let code = 0; code <= 0x10_ffff; code++) {
@@ -87,7 +87,7 @@ const pieces = fc.oneof(
 );
 const hostile = fc.array(pieces, { maxLength: 30 }).map((parts) => parts.join(''));
 
-test('C7 cleaning is idempotent, never makes text longer and leaves nothing hidden', () => {
+test('C7 cleaned text stays the same when cleaned again, is never longer and has nothing hidden', () => {
   const hidden = /[^\P{Cc}\t\n]|(?!\u200c|\u200d|\ufe0e|\ufe0f)[\p{Cf}\p{DI}\p{Cs}\u2028\u2029]|\p{M}{9}/u;
   fc.assert(
     fc.property(hostile, (text) => {
@@ -100,7 +100,7 @@ test('C7 cleaning is idempotent, never makes text longer and leaves nothing hidd
   );
 });
 
-test('plain text is told from the rest', () => {
+test('plain text is recognised', () => {
   expect(isPlainText('Plain, with\ttab and\nline.')).toBe(true);
   for (const text of ['é', '\u001b', '\r', '\u007f', '\0']) expect(isPlainText(text)).toBe(false);
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { propertyRuns } from '../../test/property-runs.ts';
 import { MAX_CHILDREN, Metrics } from './metrics.ts';
 
-test('a counter shows its help, its type and each series', () => {
+test('a counter is shown with its help, its type and each series', () => {
   const metrics = new Metrics();
   const calls = metrics.counter('toolcrib_calls_total', 'Calls.', ['tool', 'outcome']);
   calls.child('echo', 'done').inc();
@@ -20,24 +20,24 @@ test('a counter shows its help, its type and each series', () => {
   );
 });
 
-test('a registry with nothing in it shows nothing', () => {
+test('an empty registry gives an empty text', () => {
   expect(new Metrics().text()).toBe('');
 });
 
-test('a series without labels is there before anything happens', () => {
+test('a metric without labels is shown before its first use', () => {
   const metrics = new Metrics();
   metrics.counter('toolcrib_starts_total', 'Starts.');
   expect(metrics.text()).toContain('\ntoolcrib_starts_total 0\n');
 });
 
-test('a counter never goes down, and what is not a number does not count', () => {
+test('a counter never decreases, and ignores values that are not numbers', () => {
   const metrics = new Metrics();
   const counter = metrics.counter('toolcrib_starts_total', 'Starts.').child();
   for (const by of [2, -1, Number.NaN, 0]) counter.inc(by);
   expect(metrics.text()).toContain('\ntoolcrib_starts_total 2\n');
 });
 
-test('a gauge goes up and down, and is set', () => {
+test('a gauge can be increased, decreased and set', () => {
   const metrics = new Metrics();
   const gauge = metrics.gauge('toolcrib_streams', 'Open streams.', ['kind']);
   gauge.child('get').inc(5);
@@ -51,7 +51,7 @@ test('a gauge goes up and down, and is set', () => {
   ]);
 });
 
-test('a gauge may be read when somebody looks, and asked for again it reads from the new place', () => {
+test('a gauge can read its value when the metrics are read, and a new registration replaces its source', () => {
   const metrics = new Metrics();
   let size = 1;
   metrics.gauge('toolcrib_sessions', 'Sessions.', () => size);
@@ -72,7 +72,7 @@ test('a gauge that cannot be read does not hide the others', () => {
   );
 });
 
-test('a histogram counts upwards from bucket to bucket; a bound belongs to its bucket', () => {
+test('the buckets of a histogram are cumulative, and a bound belongs to its bucket', () => {
   const metrics = new Metrics();
   const seconds = metrics.histogram('toolcrib_call_seconds', 'Time.', {
     labelNames: ['tool'],
@@ -88,7 +88,7 @@ test('a histogram counts upwards from bucket to bucket; a bound belongs to its b
   ]);
 });
 
-test('a histogram without labels has the bucket bound alone', () => {
+test('a histogram without labels has only the bound as a label', () => {
   const metrics = new Metrics();
   metrics
     .histogram('toolcrib_wait_seconds', 'Waits.', { buckets: [1] })
@@ -102,7 +102,7 @@ test('a histogram without labels has the bucket bound alone', () => {
   ]);
 });
 
-test('backslashes, quotes and line ends are escaped', () => {
+test('backslashes, quotes and line breaks are escaped', () => {
   const metrics = new Metrics();
   metrics.counter('toolcrib_a_total', 'One \\ "two"\nthree.', ['x']).child('a\\b"c\nd').inc();
   expect(metrics.text()).toBe(
@@ -115,7 +115,7 @@ test('backslashes, quotes and line ends are escaped', () => {
   );
 });
 
-test('whatever a label value holds, it reads back as it was and makes one line', () => {
+test('any label value can be read back unchanged and stays on one line', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), (first, second) => {
       const metrics = new Metrics();
@@ -129,7 +129,7 @@ test('whatever a label value holds, it reads back as it was and makes one line',
   );
 });
 
-test('values that are the same on the wire are one series', () => {
+test('label values that are the same when encoded are one series', () => {
   const metrics = new Metrics();
   const counter = metrics.counter('toolcrib_a_total', 'A.', ['x']);
   counter.child('\ud800').inc();
@@ -137,13 +137,13 @@ test('values that are the same on the wire are one series', () => {
   expect(samplesOf(metrics)).toEqual(['toolcrib_a_total{x="\ufffd"} 2']);
 });
 
-test('the same values give the same child, and values cannot run into each other', () => {
+test('the same label values give the same child, and different values never collide', () => {
   const counter = new Metrics().counter('toolcrib_a_total', 'A.', ['x', 'y']);
   expect(counter.child('a', 'b')).toBe(counter.child('a', 'b'));
   expect(counter.child('a",y="b', 'c')).not.toBe(counter.child('a', 'b",y="c'));
 });
 
-test('past ten thousand series the rest share one labelled other, and the known ones go on', () => {
+test('series beyond ten thousand share one labelled other, and the known ones continue', () => {
   const metrics = new Metrics();
   const counter = metrics.counter('toolcrib_a_total', 'A.', ['x', 'y']);
   const first = counter.child('name-0', 'y');
@@ -154,14 +154,26 @@ test('past ten thousand series the rest share one labelled other, and the known 
   expect(counter.child('name-0', 'y')).toBe(first);
 });
 
-test('asked for again, a metric is the same one', () => {
+test('an announced series is shown with zero, and keeps its count when it is announced again', () => {
+  const metrics = new Metrics();
+  const calls = metrics.counter('toolcrib_calls_total', 'Calls.', ['tool']);
+  const seconds = metrics.histogram('toolcrib_seconds', 'Times.', { labelNames: ['tool'], buckets: [1] });
+  for (const series of [calls, seconds]) for (const tool of ['one', 'two']) series.announce(tool);
+  calls.child('one').inc();
+  calls.announce('one');
+  expect(metrics.text()).toContain('_total{tool="one"} 1\ntoolcrib_calls_total{tool="two"} 0\n');
+  expect(metrics.text()).toContain('\ntoolcrib_seconds_bucket{tool="two",le="+Inf"} 0\n');
+  expect(calls.child('one').value).toBe(1);
+});
+
+test('a metric that is registered twice is the same metric', () => {
   const metrics = new Metrics();
   metrics.counter('toolcrib_a_total', 'A.', ['x']).child('1').inc();
   metrics.counter('toolcrib_a_total', 'A.', ['x']).child('1').inc();
   expect(samplesOf(metrics)).toEqual(['toolcrib_a_total{x="1"} 2']);
 });
 
-test('a histogram with other buckets starts anew', () => {
+test('a histogram that is registered with other buckets starts again', () => {
   const metrics = new Metrics();
   metrics
     .histogram('toolcrib_a_seconds', 'A.', { buckets: [1] })
@@ -185,7 +197,7 @@ test.each<[string, (metrics: Metrics) => unknown]>([
     'a label le on a histogram',
     (metrics) => metrics.histogram('toolcrib_a', 'A.', { buckets: [1], labelNames: ['le'] }),
   ],
-])('a mistake is told to the developer: %s', (_what, make) => {
+])('an invalid metric is refused with an error: %s', (_what, make) => {
   const metrics = new Metrics();
   metrics.counter('toolcrib_known_total', 'A.', ['x']);
   expect(() => make(metrics)).toThrow(expect.objectContaining({ code: 'invalid_setup' }));

@@ -69,6 +69,8 @@ export interface Series<Child> extends Family {
    * one labelled `other`.
    */
   child(...values: readonly string[]): Child;
+  /** Shows the series for these label values before anything is counted in it; until then it takes no memory. */
+  announce(...values: readonly string[]): void;
 }
 
 /** The labels and buckets of a histogram. */
@@ -175,7 +177,8 @@ class LabelledFamily<Child> implements Series<Child> {
   readonly shape: string;
   readonly variant: string;
   readonly #parts: LabelledParts<Child>;
-  readonly #children = new Map<string, Child>();
+  /** Those that are only announced have nothing yet. */
+  readonly #children = new Map<string, Child | undefined>();
 
   constructor(parts: LabelledParts<Child>) {
     const { name, kind, help, labelNames, variant = '' } = parts;
@@ -192,28 +195,35 @@ class LabelledFamily<Child> implements Series<Child> {
   }
 
   child(...values: readonly string[]): Child {
+    const labels = this.#labelsOf(values);
+    const known = this.#children.get(labels);
+    if (known) return known;
+    const child = this.#parts.make();
+    this.#children.set(labels, child);
+    return child;
+  }
+
+  announce(...values: readonly string[]): void {
+    const labels = this.#labelsOf(values);
+    if (!this.#children.has(labels)) this.#children.set(labels, undefined);
+  }
+
+  *samples(): Iterable<string> {
+    const { make, show } = this.#parts;
+    const empty = make();
+    for (const [labels, child = empty] of this.#children) yield* show(labels, child);
+  }
+
+  #labelsOf(values: readonly string[]): string {
     const { labelNames } = this.#parts;
     if (values.length !== labelNames.length)
       throw invalid(`${this.name} takes ${labelNames.length} label values, not ${values.length}.`);
     const labels = toLabels(labelNames, values);
-    const known = this.#children.get(labels);
-    if (known) return known;
-    if (this.#children.size < MAX_CHILDREN - 1) return this.#make(labels);
-    const other = toLabels(
+    if (this.#children.has(labels) || this.#children.size < MAX_CHILDREN - 1) return labels;
+    return toLabels(
       labelNames,
       labelNames.map(() => 'other'),
     );
-    return this.#children.get(other) ?? this.#make(other);
-  }
-
-  *samples(): Iterable<string> {
-    for (const [labels, child] of this.#children) yield* this.#parts.show(labels, child);
-  }
-
-  #make(labels: string): Child {
-    const child = this.#parts.make();
-    this.#children.set(labels, child);
-    return child;
   }
 }
 

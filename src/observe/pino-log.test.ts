@@ -23,7 +23,7 @@ const payloads = [
   '\u0007'.repeat(50_000),
 ];
 
-test.each(payloads)('E2 one parsable line for one entry, whatever is in it: %j', (payload) => {
+test.each(payloads)('E2 an entry with any content is one parsable line: %j', (payload) => {
   const { log, lines } = openLog();
   log('warn', payload, { tool: payload, client: payload, [payload]: 1, cause: new Error(payload) });
   expect(lines).toHaveLength(1);
@@ -53,13 +53,13 @@ test('E2 any entry is one parsable line of at most 16 kB', () => {
   );
 });
 
-test('E2 hidden characters are shown, so that an attack can be seen', () => {
+test('E2 hidden characters are shown as escapes, so that an attack is visible', () => {
   const { log, lines } = openLog();
   log('info', 'a\u202eb\u{e0041}\u001b[31m\r');
   expect(JSON.parse(lines[0]!)).toMatchObject({ message: 'a\\u202eb\\u{e0041}\\u001b[31m\\u000d' });
 });
 
-test('E2 a fact cannot stand in for the level, the time or the message', () => {
+test('E2 a fact cannot replace the level, the time or the message', () => {
   const { log, lines } = openLog();
   log('error', 'real', { level: 'info', time: 'never', message: 'forged', 'le\u200bvel': 1 });
   expect(JSON.parse(lines[0]!)).toMatchObject({
@@ -70,7 +70,7 @@ test('E2 a fact cannot stand in for the level, the time or the message', () => {
   });
 });
 
-test('E4 no secret reaches the log: not in messages, facts, keys or causes', () => {
+test('E4 no secret reaches the log in messages, facts, keys or causes', () => {
   const secrets = new Secrets();
   secrets.add('correct-horse-battery');
   secrets.add('123456789012');
@@ -96,7 +96,7 @@ test('E4 no secret reaches the log: not in messages, facts, keys or causes', () 
   expect(shown[0]).toContain(secret);
 });
 
-test('causes are told, and what cannot be shown does no harm', () => {
+test('causes are logged, and facts that cannot be shown are replaced by a note', () => {
   const { log, lines } = openLog();
   log('error', 'failed', {
     cause: new Error('outer', { cause: new Error('inner') }),
@@ -123,7 +123,7 @@ test('E2 a long entry keeps the beginning of every fact', () => {
   });
 });
 
-test('levels below the one wanted are not written', () => {
+test('entries below the configured level are not written', () => {
   const { log, lines } = openLog('warn');
   for (const level of ['debug', 'info', 'warn', 'error'] as const) log(level, level);
   expect(lines.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual(['warn', 'error']);

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Metrics } from './metrics.ts';
 import { watchProcess } from './process-metrics.ts';
 
-test('a process shows its processor time, memory, start and event loop', () => {
+test('the metrics have the CPU time, memory, start time and event loop delay of the process', () => {
   const metrics = new Metrics();
   onTestFinished(watchProcess(metrics));
   const text = metrics.text();
@@ -14,13 +14,13 @@ test('a process shows its processor time, memory, start and event loop', () => {
   expect(text).toContain('# TYPE process_cpu_seconds_total counter\n');
 });
 
-test.runIf(existsSync('/proc/self/fd'))('on Linux it shows how many files are open', () => {
+test.runIf(existsSync('/proc/self/fd'))('on Linux the metrics have the number of open files', () => {
   const metrics = new Metrics();
   onTestFinished(watchProcess(metrics));
   expect(sample(metrics.text(), 'process_open_fds')).toBeGreaterThan(2);
 });
 
-test('a registry that nobody asked to watch the process does not', () => {
+test('a registry has no metrics of the process until the process is watched', () => {
   expect(new Metrics().text()).not.toContain('process_');
 });
 

@@ -54,16 +54,19 @@ const cases: Readonly<Record<string, readonly [secret: string, around: string, n
 describe('token formats', () => {
   const secrets = new Secrets();
 
-  test('E4 every format is tried, and there are more than twenty', () => {
+  test('E4 control: every secret format has a test, and there are at least twenty', () => {
     expect(secretFormats.length).toBeGreaterThanOrEqual(20);
     expect(Object.keys(cases).toSorted()).toEqual(secretFormats.map(({ id }) => id).toSorted());
   });
 
-  test.each(Object.entries(cases))('E4 %s is taken out, and nothing around it', (id, [secret, around]) => {
-    expect(secrets.redact(around.replace('*', () => secret))).toBe(around.replace('*', `[redacted:${id}]`));
-  });
+  test.each(Object.entries(cases))(
+    'E4 a secret of the format %s is redacted, and the text around it stays',
+    (id, [secret, around]) => {
+      expect(secrets.redact(around.replace('*', () => secret))).toBe(around.replace('*', `[redacted:${id}]`));
+    },
+  );
 
-  test.each(Object.entries(cases))('%s: something alike stays', (_id, [, , nearMiss]) => {
+  test.each(Object.entries(cases))('text that is similar to the format %s stays', (_id, [, , nearMiss]) => {
     expect(secrets.redact(nearMiss)).toBe(nearMiss);
   });
 
@@ -82,11 +85,11 @@ describe('token formats', () => {
     [`ASIA${upper(16)}`, '[redacted:aws-access-key]'],
     [`"SecretAccessKey": "${letters(40)}"`, '"SecretAccessKey": "[redacted:aws-secret-key]"'],
     [`-----BEGIN PRIVATE KEY-----\\n${letters(64)}`, '[redacted:private-key]'],
-  ])('E4 %s', (text, redacted) => {
+  ])('E4 the secret in %s is redacted', (text, redacted) => {
     expect(secrets.redact(text)).toBe(redacted);
   });
 
-  test('redacting twice is redacting once', () => {
+  test('redacting a text twice gives the same as once', () => {
     const all = Object.values(cases).map(([secret, around]) => around.replace('*', () => secret));
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.constantFrom(...all), fc.string()), { maxLength: 6 }), (parts) => {
@@ -97,7 +100,7 @@ describe('token formats', () => {
     );
   });
 
-  test('A15 hostile text of any length is answered', () => {
+  test('A15 long hostile text is redacted in limited time', () => {
     const starts = secretFormats.flatMap(({ hints }) => hints);
     for (const start of [...starts, 'eyJ-eyJ.', '-----BEGIN PRIVATE KEY-----', 'a://b:', 'Bearer '])
       expect(secrets.redact(start.repeat(100_000 / start.length)).length).toBeGreaterThan(0);
@@ -169,7 +172,7 @@ describe('secrets in use', () => {
     ['base64 in PEM', wrapped(64, '\n')],
     ['base64 in YAML', wrapped(64, '\n    ')],
     ['base64 in short lines', wrapped(20, '\n')],
-  ])('E4 a live secret is taken out, and everything else stays: %s', (_form, text) => {
+  ])('E4 a secret in use is redacted, and the text around it stays: %s', (_form, text) => {
     const secrets = new Secrets();
     expect(secrets.redact(text)).toBe(text);
     secrets.add(awkward);
@@ -180,21 +183,21 @@ describe('secrets in use', () => {
     else expect(fromBase64(redacted)).not.toMatch(/S3cr|word!|\(prod/);
   });
 
-  test('E4 wherever base64 is broken, a live secret in it is found', () => {
+  test('E4 a secret in use is found in base64 with line breaks at any place', () => {
     const secrets = new Secrets();
     secrets.add(awkward);
     for (let shift = 0; shift < 80; shift++)
       expect(secrets.redact(wrapped(76, '\n', 'x'.repeat(shift)))).toContain('[redacted:secret]');
   });
 
-  test('base64 that holds no secret keeps its lines', () => {
+  test('base64 without a secret keeps its line breaks', () => {
     const secrets = new Secrets();
     const text = `key:\n${wrapped(76, '\n')}\n`;
     secrets.add('something else');
     expect(secrets.redact(text)).toBe(text);
   });
 
-  test('A15 lines of any length and number are answered', () => {
+  test('A15 text with very long lines or very many lines is redacted in limited time', () => {
     const secrets = new Secrets();
     secrets.add(awkward);
     for (const text of [
@@ -205,7 +208,7 @@ describe('secrets in use', () => {
       expect(secrets.redact(text)).toBe(text);
   });
 
-  test('E4 a number whose digits are a secret is taken out, and others stay', () => {
+  test('E4 a number with the digits of a secret is redacted, and other numbers stay', () => {
     const secrets = new Secrets();
     expect(secrets.redactNumber(123456789012)).toBe(123456789012);
     const forget = secrets.add('123456789012');
@@ -216,7 +219,7 @@ describe('secrets in use', () => {
     expect(secrets.redactNumber(123456789012)).toBe(123456789012);
   });
 
-  test.each(forms)('E4 a live secret is taken out: %s', (_form, text) => {
+  test.each(forms)('E4 a secret in use is redacted: %s', (_form, text) => {
     const secrets = new Secrets();
     expect(secrets.redact(text)).toBe(text);
     secrets.add(secret);
@@ -225,13 +228,13 @@ describe('secrets in use', () => {
     expect(redacted.length).toBeLessThan(text.length);
   });
 
-  test('what is too short to look for is left alone', () => {
+  test('a secret that is too short to search for is not redacted', () => {
     const secrets = new Secrets();
     secrets.add('1234567');
     expect(secrets.redact('call 1234567 now')).toBe('call 1234567 now');
   });
 
-  test('a secret is forgotten when its last owner lets it go', () => {
+  test('a secret is redacted until its last owner releases it', () => {
     const secrets = new Secrets();
     const [forget, forgetToo] = [secrets.add('correct horse'), secrets.add('correct horse')];
     forget();
@@ -241,7 +244,7 @@ describe('secrets in use', () => {
     expect(secrets.redact('a correct horse')).toBe('a correct horse');
   });
 
-  test('E4 no live secret survives, wherever it stands and however many there are', () => {
+  test('E4 every secret in use is redacted, at any place and in any number', () => {
     const word = fc.string({ unit: 'grapheme', minLength: 8, maxLength: 40 });
     fc.assert(
       fc.property(fc.array(word, { minLength: 1, maxLength: 8 }), fc.array(fc.string()), (planted, noise) => {
@@ -259,7 +262,7 @@ describe('secrets in use', () => {
 });
 
 describe('configured patterns', () => {
-  test('what they match is replaced under their name', () => {
+  test('text that a pattern matches is replaced by the name of the pattern', () => {
     const secrets = new Secrets({ ticket: 'ACME-[0-9]{4,}', iban: '\\bDE\\d{20}\\b' });
     expect(secrets.redact('see ACME-12345, pay DE12345678901234567890.')).toBe(
       'see [redacted:ticket], pay [redacted:iban].',
@@ -267,25 +270,25 @@ describe('configured patterns', () => {
     expect(secrets.redact('ACME-1')).toBe('ACME-1');
   });
 
-  test('A15 a pattern that would never come back in another engine does', () => {
+  test('A15 a pattern that stalls a backtracking engine is matched in limited time', () => {
     const redact = redactPatterns({ slow: '^(a+)+$' })!;
     expect(redact(`${'a'.repeat(60)}!`)).toBe(`${'a'.repeat(60)}!`);
   });
 
-  test('an empty match replaces nothing, and a dollar in a name is no command', () => {
+  test('an empty match replaces nothing, and a dollar in a name has no special meaning', () => {
     expect(redactPatterns({ $1: 'x*' })!('axxb')).toBe('a[redacted:$1]b');
   });
 
-  test.each(['(', '(a)\\1', '(?=a)b'])('the pattern %s is refused by name', (pattern) => {
+  test.each(['(', '(a)\\1', '(?=a)b'])('the pattern %s is refused, and the error has its name', (pattern) => {
     expect(() => new Secrets({ mine: pattern })).toThrow('The pattern "mine" cannot be used');
   });
 
-  test('without patterns there is nothing to do', () => {
+  test('without patterns there is no redaction function', () => {
     expect(redactPatterns({})).toBeUndefined();
   });
 });
 
-test('every format has its row in the documentation', () => {
+test('every secret format is listed in the documentation', () => {
   const page = readFileSync(new URL('../../docs/stages/sanitize.md', import.meta.url), 'utf8');
   for (const { id, description } of secretFormats) expect(page).toContain(`| \`${id}\` | ${description} |`);
 });

@@ -14,13 +14,13 @@ function shown(
   return text;
 }
 
-test('an event is one line: the time, the level, the message and the facts', () => {
+test('an event is one line with the time, the level, the message and the facts', () => {
   expect(shown('Stopping.', { tool: 'ping', ms: 3, why: 'a "b" c' })).toMatch(
     /^\d\d:\d\d:\d\d INFO {2}Stopping\. tool=ping ms=3 why="a \\"b\\" c"\n$/,
   );
 });
 
-test('an error has its stack below, indented, and a colour', () => {
+test('an error has a coloured level, and its stack indented below', () => {
   const [first, ...stack] = shown('It failed.', { cause: new TypeError('no') }, 'error')
     .trimEnd()
     .split('\n');
@@ -30,7 +30,7 @@ test('an error has its stack below, indented, and a colour', () => {
   expect(stack.slice(1).every((line) => line.startsWith('        at '))).toBe(true);
 });
 
-test('no text of somebody else can look like an event, or move the cursor', () => {
+test('no logged text can imitate an event or move the cursor', () => {
   const forged = 'x\n12:00:00 ERROR forged\u001B[2J\rover';
   const text = shown(forged, { fact: forged, other: 'a\u009B31m' });
   expect(text.split('\n').filter((line) => /^\d\d:/.test(line))).toHaveLength(1);

@@ -63,11 +63,11 @@ test.each<[problem: string, schema: object, says: string]>([
   ],
   ['a number that JSON cannot hold', { default: 1n }, 'input must be plain JSON data'],
   ['itself inside', circular(), 'input must be plain JSON data'],
-])('a schema with %s is refused with the place and the remedy', (_problem, schema, says) => {
+])('a schema with %s is refused, and the error names the place and the remedy', (_problem, schema, says) => {
   expect(refusalOf(schema)).toMatchObject({ code: 'invalid_tool', message: expect.stringContaining(says) });
 });
 
-test('a schema that asks for asynchronous checking is refused, because its check would pass everything', () => {
+test('a schema that asks for asynchronous checks is refused, because its check would accept everything', () => {
   expect(refusalOf({ $async: true, required: ['id'] })?.message).toContain('input.$async is not supported');
 });
 
@@ -77,7 +77,7 @@ test('a schema of over 64 KiB is refused', () => {
   );
 });
 
-test('a schema of 32 levels passes and one more is refused', () => {
+test('a schema of 32 levels is accepted, and one of 33 is refused', () => {
   expect(refusalOf(nested(32))).toBeUndefined();
   expect(refusalOf(nested(33))?.message).toContain('is nested deeper than 32 levels');
 });
@@ -86,13 +86,13 @@ test.each([
   ['a keyword nobody knows', (deep: unknown) => ({ 'x-note': deep })],
   ['a default', (deep: unknown) => ({ default: deep })],
   ['an example', (deep: unknown) => ({ examples: [deep] })],
-])('data nested without end in %s is refused', (_place, schemaWith) => {
+])('data nested far too deeply in %s is refused', (_place, schemaWith) => {
   let deep: unknown = [];
   for (let level = 0; level < 3_000; level++) deep = { deep };
   expect(refusalOf(schemaWith(deep))?.message).toContain('nested deeper than');
 });
 
-test('data nested deeper than the stack is refused', () => {
+test('data nested deeper than the call stack allows is refused', () => {
   let deep: unknown = [];
   for (let level = 0; level < 30_000; level++) deep = [deep];
   expect(refusalOf({ default: deep })?.message).toMatch(
@@ -105,7 +105,7 @@ test('a schema of over 2,000 subschemas is refused', () => {
   expect(refusalOf({ properties })?.message).toContain('is part of a schema with over 2000 subschemas');
 });
 
-test('fields may be called like keywords', () => {
+test('fields may have the names of keywords', () => {
   const properties = Object.fromEntries(
     ['$id', 'id', '$ref', '$async', 'type', 'required', 'pattern', 'nullable', 'constructor'].map((name) => [
       name,
@@ -115,14 +115,14 @@ test('fields may be called like keywords', () => {
   expect(refusalOf({ type: 'object', properties })).toBeUndefined();
 });
 
-test('data that looks like a broken schema is left alone', () => {
+test('data in a schema is not checked as a schema, even if it looks like a broken one', () => {
   const data = { type: 'nonsense', $ref: 'https://example.com', $id: 'x' };
   expect(
     refusalOf({ default: data, const: data, enum: [data], examples: [data], 'x-ours': data }),
   ).toBeUndefined();
 });
 
-test('whatever is given as a schema, the only exception is a complaint', () => {
+test('any value given as a schema is accepted, or refused with a ToolcribError', () => {
   fc.assert(
     fc.property(
       fc.oneof(anySchema, fc.object({ withBigInt: true, withDate: true, maxDepth: 6 })),
@@ -134,7 +134,7 @@ test('whatever is given as a schema, the only exception is a complaint', () => {
   );
 });
 
-test('a schema that is accepted can check any value, at once', () => {
+test('an accepted schema can check any value synchronously', () => {
   fc.assert(
     fc.property(anySchema, fc.jsonValue({ maxDepth: 4 }), (schema, value) => {
       fc.pre(refusalOf(schema) === undefined);

@@ -6,7 +6,7 @@ import { copyJson } from '../base/json.ts';
 import type { JsonSchema } from './schema.ts';
 import { validatorOf } from './validator.ts';
 
-test('only what defaults are written into is copied', () => {
+test('only the objects that defaults are written into are copied', () => {
   const schema = {
     type: 'object',
     properties: {
@@ -50,7 +50,7 @@ const anyValue = fc.object({
   values: [fc.integer(), fc.string()],
 });
 
-test('whatever the schema, what was sent stays as it was', () => {
+test('a check with any schema leaves the checked value unchanged', () => {
   fc.assert(
     fc.property(anySchema, anyValue, ({ properties, ...rest }, value) => {
       const before = copyJson(value);

@@ -8,7 +8,7 @@ import { defineTool, type Tool } from '../core/tool.ts';
 
 const described = { name: 'try_types', description: 'Shows what a handler receives.' };
 
-test('a handler receives what its Zod schema puts out: defaults filled in, values transformed', async () => {
+test('a handler receives the output of its Zod schema: defaults filled in, values transformed', async () => {
   const input = z.object({
     query: z.string(),
     limit: z.number().default(10),
@@ -44,7 +44,7 @@ test('a handler receives what its ArkType schema describes', async () => {
   expect(received).toEqual({ city: 'Oslo', units: 'metric' });
 });
 
-test('a handler receives what its JSON Schema says, read from the literal', async () => {
+test('a handler receives the types of its JSON Schema, read from the literal', async () => {
   const tool = defineTool(
     {
       ...described,
@@ -85,7 +85,7 @@ test('a handler without an input schema receives an empty object', () => {
   expect(tool.inputSchema.properties).toEqual({});
 });
 
-test('JSON Schema is read as far as types go, and is unknown beyond', () => {
+test('types are inferred from JSON Schema where possible, and are unknown elsewhere', () => {
   expectTypeOf<FromJsonSchema<{ const: 'a' }>>().toEqualTypeOf<'a'>();
   expectTypeOf<FromJsonSchema<{ type: 'null' }>>().toEqualTypeOf<null>();
   expectTypeOf<FromJsonSchema<{ type: 'array' }>>().toEqualTypeOf<unknown[]>();
@@ -101,7 +101,7 @@ test('JSON Schema is read as far as types go, and is unknown beyond', () => {
   expect(described.name).toBe('try_types');
 });
 
-test('what a handler returns must fit the output schema, be an error, or be a whole result', () => {
+test('a handler must return a value that fits the output schema, an error or a whole result', () => {
   const output = z.object({ count: z.number() });
   const define = (handler: Parameters<typeof defineTool<{}, typeof output>>[1]): Tool<never> =>
     defineTool<{}, typeof output>({ ...described, output }, handler);

@@ -1,7 +1,7 @@
 /**
  * The type a handler receives for a schema: a Standard Schema's output, or the type the JSON Schema describes.
  */
-export type Received<S> = S extends {
+export type HandlerInput<S> = S extends {
   readonly '~standard': { readonly types?: { readonly output: infer Out } | undefined };
 }
   ? Out
@@ -10,7 +10,7 @@ export type Received<S> = S extends {
 /**
  * The type a handler may return for a schema: a Standard Schema's input, or the type the JSON Schema describes.
  */
-export type Returned<S> = S extends {
+export type HandlerOutput<S> = S extends {
   readonly '~standard': { readonly types?: { readonly input: infer In } | undefined };
 }
   ? In

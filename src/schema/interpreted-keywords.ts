@@ -2,7 +2,7 @@ import { isObject } from '../base/json.ts';
 import { JsonIndex } from '../base/json-index.ts';
 import { linearPattern } from '../base/linear-pattern.ts';
 import {
-  complain,
+  addProblem,
   passAll,
   passesSilently,
   TooManyMisses,
@@ -10,7 +10,7 @@ import {
   type Inside,
   type Maker,
   type Makers,
-  type Run,
+  type CheckRun,
 } from './interpreter.ts';
 import {
   additional,
@@ -48,7 +48,7 @@ export function wholeMakers({ formatOf, repeatIn }: Means): Makers {
       'format',
       (name: string) => {
         const passes = formatOf(name);
-        return passes && ((value, run) => passes(value) || complain(run, `must match format "${name}"`));
+        return passes && ((value, run) => passes(value) || addProblem(run, `must match format "${name}"`));
       },
     ],
     ['not', negation],
@@ -62,7 +62,10 @@ export function wholeMakers({ formatOf, repeatIn }: Means): Makers {
       (isAsked: boolean) => (value, run) => {
         const found = isAsked && Array.isArray(value) ? repeatIn(value) : undefined;
         return found
-          ? complain(run, `must NOT have duplicate items (items ## ${found.j} and ${found.i} are identical)`)
+          ? addProblem(
+              run,
+              `must NOT have duplicate items (items ## ${found.j} and ${found.i} are identical)`,
+            )
           : true;
       },
     ],
@@ -120,7 +123,7 @@ function reference(pointer: string, _node: Node, { checkOf, follow }: Inside): C
 function type(told: string | readonly string[]): Check {
   const types = [told].flat();
   const message = `must be of type ${types.join(' or ')}`;
-  return (value, run) => types.some((each) => isOf(each, value)) || complain(run, message);
+  return (value, run) => types.some((each) => isOf(each, value)) || addProblem(run, message);
 }
 
 function isOf(name: string, value: unknown): boolean {
@@ -141,13 +144,13 @@ function isOf(name: string, value: unknown): boolean {
 function choice(choices: readonly unknown[]): Check {
   const isChoice = memberOf(choices);
   const message = `must be one of ${choices.map((each) => JSON.stringify(each)).join(', ')}`;
-  return (value, run) => isChoice(value) || complain(run, message);
+  return (value, run) => isChoice(value) || addProblem(run, message);
 }
 
 function constant(told: unknown): Check {
   const isSame = memberOf([told]);
   const message = `must be ${JSON.stringify(told)}`;
-  return (value, run) => isSame(value) || complain(run, message);
+  return (value, run) => isSame(value) || addProblem(run, message);
 }
 
 function memberOf(choices: readonly unknown[]): (value: unknown) => boolean {
@@ -171,7 +174,7 @@ function limit<T>(
 ): Maker {
   return (told: number) => (value, run) => {
     const measured = read(value);
-    return measured === undefined || passes(measured, told) || complain(run, message(told));
+    return measured === undefined || passes(measured, told) || addProblem(run, message(told));
   };
 }
 
@@ -242,12 +245,12 @@ function lengthOf(text: string): number {
 function pattern(source: string): Check {
   const compiled = linearPattern(source);
   return (value, run) =>
-    typeof value !== 'string' || compiled.test(value) || complain(run, `must match pattern "${source}"`);
+    typeof value !== 'string' || compiled.test(value) || addProblem(run, `must match pattern "${source}"`);
 }
 
 function negation(told: unknown, _node: Node, { checkOf }: Inside): Check {
   const check = checkOf(told);
-  return (value, run) => !passesSilently(check, value, run) || complain(run, 'must NOT be valid');
+  return (value, run) => !passesSilently(check, value, run) || addProblem(run, 'must NOT be valid');
 }
 
 function allOf(nodes: readonly unknown[], _node: Node, { checkOf }: Inside): Check {
@@ -268,7 +271,7 @@ function branches(stopAfter: number, message: string): Maker {
       if (matched === 1) return true;
       // Not in silence: each branch inside another one would double the work.
       if (run.isThorough && run.silence === 0) for (const check of checks.slice(0, tried)) check(value, run);
-      return complain(run, message);
+      return addProblem(run, message);
     };
   };
 }
@@ -289,7 +292,7 @@ function items(told: unknown, { prefixItems }: Node, { checkOf }: Inside): Check
   const from = Array.isArray(prefixItems) ? prefixItems.length : 0;
   if (told === false && from > 0)
     return (value, run) =>
-      !Array.isArray(value) || value.length <= from || complain(run, more('items')(from));
+      !Array.isArray(value) || value.length <= from || addProblem(run, more('items')(from));
   const check = checkOf(told);
   return (value, run) => !Array.isArray(value) || checkItems(value, run, { from, checkAt: () => check });
 }
@@ -299,7 +302,7 @@ interface Where {
   readonly checkAt: (index: number) => Check;
 }
 
-function checkItems(list: readonly unknown[], run: Run, { from, checkAt }: Where): boolean {
+function checkItems(list: readonly unknown[], run: CheckRun, { from, checkAt }: Where): boolean {
   let passed = true;
   for (let index = from; index < list.length; index++) {
     run.path.push(index);

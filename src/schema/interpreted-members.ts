@@ -1,6 +1,6 @@
 import { copyJson, isObject } from '../base/json.ts';
 import { linearPattern } from '../base/linear-pattern.ts';
-import { complain, passesSilently, type Check, type Inside } from './interpreter.ts';
+import { addProblem, passesSilently, type Check, type Inside } from './interpreter.ts';
 import type { Node } from './references.ts';
 
 /** Fills in the members that are missing. */
@@ -28,7 +28,7 @@ export function required(names: readonly string[]): Check {
     let passed = true;
     for (const name of names) {
       if (Object.hasOwn(value, name) && value[name] !== undefined) continue;
-      passed = complain(run, 'is required', name);
+      passed = addProblem(run, 'is required', name);
       if (!run.isThorough) return false;
     }
     return passed;
@@ -48,7 +48,7 @@ export function requiredInOutline(
     if (!isObject(value)) return true;
     for (const [name, check] of checks) {
       if (value[name] !== undefined || passesSilently(check, undefined, run)) continue;
-      return complain(run, 'is required', name);
+      return addProblem(run, 'is required', name);
     }
     return true;
   };
@@ -62,7 +62,7 @@ export function propertyNames(told: unknown, _node: Node, { checkOf }: Inside): 
     let passed = true;
     for (const name of Object.keys(value)) {
       if (check(name, run)) continue;
-      passed = complain(run, 'property name must be valid');
+      passed = addProblem(run, 'property name must be valid');
       if (!run.isThorough) return false;
     }
     return passed;
@@ -94,7 +94,7 @@ export function additional(told: unknown, node: Node, { checkOf }: Inside): Chec
   return ofMembers((name) => (isKnown(name) ? undefined : checks));
 }
 
-const isUnknown: Check = (_, run) => complain(run, 'is not a known field');
+const isUnknown: Check = (_, run) => addProblem(run, 'is not a known field');
 
 /** All other members, unless patterns decide which these are: an outline does not have their flags. */
 export function additionalInOutline(told: unknown, node: Node, inside: Inside): Check | undefined {

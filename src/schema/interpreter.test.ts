@@ -88,7 +88,7 @@ test.each([
     'defaults',
     schemasOf(plainKeywords, [{}, { type: 'integer', default: 1 }, { default: { a: 1 } }, { default: 'a' }]),
   ],
-])('a long schema with %s is enforced like a short one, in the same words', (_kind, schema) => {
+])('a long schema with %s is enforced like a short one, with the same messages', (_kind, schema) => {
   const property = fc.property(schema, value, (declared, given) => {
     const short = {
       ...declared,
@@ -103,7 +103,7 @@ test.each([
   fc.assert(property, { numRuns: propertyRuns(500) });
 });
 
-test('members of a long schema that every object inherits are members like any other', () => {
+test('names that every object inherits are ordinary members in a long schema', () => {
   const schema = JSON.parse(
     '{"properties":{"__proto__":{"type":"string","default":"a"},"toString":{"type":"integer","default":1}},"required":["valueOf"]}',
   ) as JsonSchema;
@@ -115,7 +115,7 @@ test('members of a long schema that every object inherits are members like any o
   );
 });
 
-test('a chain of references that is too long to compile is followed', () => {
+test('a chain of references that is too long to compile is still checked', () => {
   const $defs = Object.fromEntries(
     Array.from({ length: 600 }, (_, index) => [
       `d${index}`,
@@ -133,7 +133,7 @@ function wordsOf(schema: JsonSchema, given: unknown): unknown {
   return outcome.issues.map((issue: Issue) => describeIssues([issue])).toSorted();
 }
 
-test('what is wrong deep inside branches is found without trying each of them twice on every level', () => {
+test('a problem deep in nested branches is found without trying each branch twice on every level', () => {
   const schema: JsonSchema = {
     $ref: '#/$defs/node',
     $defs: {

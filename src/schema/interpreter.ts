@@ -1,9 +1,9 @@
 import { isObject } from '../base/json.ts';
-import { followIn, type Follow, type Node } from './references.ts';
+import { resolverOf, type Follow, type Node } from './references.ts';
 import type { Issue, JsonSchema } from './schema.ts';
 
 /** Checks a value; adds what is wrong to the run, and returns whether nothing was. */
-export type Check = (value: unknown, run: Run) => boolean;
+export type Check = (value: unknown, run: CheckRun) => boolean;
 
 /** Makes the check of one keyword from its value; `undefined` if there is nothing to check. */
 export type Maker = (told: never, node: Node, inside: Inside) => Check | undefined;
@@ -18,7 +18,7 @@ export interface Inside {
 }
 
 /** One value being checked. */
-export interface Run {
+export interface CheckRun {
   readonly path: (string | number)[];
   readonly issues: Issue[];
   /** Whether to go on after the first problem. */
@@ -30,7 +30,7 @@ export interface Run {
 }
 
 /** Begins to check a value. */
-export function beginRun(isThorough: boolean, misses = Infinity): Run {
+export function beginRun(isThorough: boolean, misses = Infinity): CheckRun {
   return { path: [], issues: [], isThorough, silence: 0, misses };
 }
 
@@ -53,13 +53,13 @@ export function interpret(schema: JsonSchema, makers: Makers): Check {
       known.set(node, check);
       return check;
     },
-    follow: followIn(schema),
+    follow: resolverOf(schema),
   };
   return inside.checkOf(schema);
 }
 
 /** Adds a problem at the place of the run, or at a member of it. */
-export function complain(run: Run, message: string, member?: string): false {
+export function addProblem(run: CheckRun, message: string, member?: string): false {
   if (run.silence === 0) {
     const path = run.path.map(String);
     run.issues.push({ path: member === undefined ? path : [...path, member], message });
@@ -68,7 +68,7 @@ export function complain(run: Run, message: string, member?: string): false {
 }
 
 /** Whether each of these passes; the first that does not ends it, unless all problems are wanted. */
-export function passAll(checks: readonly Check[], value: unknown, run: Run): boolean {
+export function passAll(checks: readonly Check[], value: unknown, run: CheckRun): boolean {
   let passed = true;
   for (const check of checks) {
     if (check(value, run)) continue;
@@ -79,7 +79,7 @@ export function passAll(checks: readonly Check[], value: unknown, run: Run): boo
 }
 
 /** Whether a value passes, without a word about why it does not. */
-export function passesSilently(check: Check, value: unknown, run: Run): boolean {
+export function passesSilently(check: Check, value: unknown, run: CheckRun): boolean {
   run.silence++;
   const passed = check(value, run);
   run.silence--;
@@ -87,7 +87,7 @@ export function passesSilently(check: Check, value: unknown, run: Run): boolean 
 }
 
 function make(node: unknown, makers: Makers, inside: Inside): Check {
-  if (node === false) return (_, run) => complain(run, 'boolean schema is false');
+  if (node === false) return (_, run) => addProblem(run, 'boolean schema is false');
   if (!isObject(node)) return () => true;
   const checks: Check[] = [];
   for (const [keyword, maker] of makers) {

@@ -1,6 +1,6 @@
 import type { Ajv2020, CodeKeywordDefinition, KeywordCxt } from 'ajv/dist/2020.js';
 import type * as AjvModule from 'ajv/dist/2020.js';
-import { JsonIndex, type Budget } from '../base/json-index.ts';
+import { JsonIndex, type StepBudget } from '../base/json-index.ts';
 
 type Write = typeof AjvModule._;
 
@@ -8,7 +8,7 @@ type Write = typeof AjvModule._;
 const FEW_CHOICES = 16;
 
 /** Makes the validator check `uniqueItems` and long `enum`s in linear time, within a budget for each check. */
-export function checkInLinearTime(ajv: Ajv2020, write: Write, budget: Budget): void {
+export function checkInLinearTime(ajv: Ajv2020, write: Write, budget: StepBudget): void {
   replace(ajv, 'uniqueItems', (cxt) => {
     if (cxt.schema !== true) return;
     const search = cxt.gen.scopeValue('func', {
@@ -49,7 +49,10 @@ function replace(ajv: Ajv2020, keyword: string, code: (cxt: KeywordCxt, before: 
 }
 
 /** Finds two equal items of a list. */
-export function repeatIn(items: readonly unknown[], budget: Budget): { i: number; j: number } | undefined {
+export function repeatIn(
+  items: readonly unknown[],
+  budget: StepBudget,
+): { i: number; j: number } | undefined {
   const index = new JsonIndex(budget);
   for (const [i, item] of items.entries()) {
     const j = index.add(item);

@@ -22,12 +22,12 @@ test('a schema says which arguments are repeated in headers, at any depth', () =
   ]);
 });
 
-test('a schema without such arguments repeats none', () => {
+test('a schema without x-mcp-header repeats no arguments in headers', () => {
   expect(mirrorsOf({ type: 'object', properties: { query: { type: 'string' } } })).toEqual([]);
   expect(mirrorsOf({ type: 'object' })).toEqual([]);
 });
 
-test('a field may be called x-mcp-header itself', () => {
+test('a field may have the name x-mcp-header', () => {
   expect(mirrorsOf({ properties: { 'x-mcp-header': { type: 'string' } } })).toEqual([]);
 });
 
@@ -59,13 +59,13 @@ test.each<[problem: string, schema: JsonSchema, says: string]>([
     { anyOf: [{ properties: { a: mirrored('string', 'A') } }] },
     'may only stand on properties',
   ],
-])('a mirrored argument with %s is refused', (_problem, schema, says) => {
+])('an x-mcp-header with %s is refused', (_problem, schema, says) => {
   expect(() => mirrorsOf(schema)).toThrow(
     expect.objectContaining({ code: 'invalid_tool', message: expect.stringContaining(says) }),
   );
 });
 
-test('a schema is read once', () => {
+test('the header names of a schema are read once', () => {
   const schema = { properties: { a: mirrored('string', 'A') } };
   expect(mirrorsOf(schema)).toBe(mirrorsOf(schema));
 });

@@ -21,17 +21,17 @@ describe('schemas that any value can be checked against', () => {
       { properties: { a: { $ref: '#/$defs/w' }, b: { $ref: '#/$defs/w' } }, $defs: { w: {} } },
     ],
     ['definitions that use each other', pair({ properties: { b: { $ref: '#/$defs/b' } } })],
-  ])('%s', (_what, schema) => {
+  ])('a schema with %s is harmless', (_what, schema) => {
     expect(areHarmless(nestingCosts(schema))).toBe(true);
   });
 });
 
-describe('schemas that multiply with every level', () => {
+describe('schemas whose cost multiplies with every level', () => {
   const branches = (keyword: string, branch: object, count = 4): JsonSchema => ({
     [keyword]: Array.from({ length: count }, () => branch),
   });
 
-  test('four branches that go on by the same member cost four times as much on every level', () => {
+  test('four branches that recurse through the same member cost four times as much on every level', () => {
     const { steps, beyond } = nestingCosts(branches('anyOf', { properties: { of: self } }));
     expect(steps).toEqual(Array.from({ length: 8 }, (_, level) => (level === 0 ? 9 : 10 * 4 ** level)));
     expect(beyond).toBe(Infinity);
@@ -62,14 +62,14 @@ describe('schemas that multiply with every level', () => {
     ],
     ['a name for the place', { $anchor: 'me', anyOf: [0, 1].map(() => ({ items: { $ref: '#me' } })) }, 16],
     ['levels that are written out', doubling(20), 17],
-  ])('%s', (_what, schema, levels) => {
+  ])('the cost of a schema with %s multiplies with every level', (_what, schema, levels) => {
     const costs = nestingCosts(schema);
     expect(Math.abs(costs.steps.length - 1 - levels)).toBeLessThanOrEqual(1);
     expect(costs.steps.every((cost) => cost <= 500_000)).toBe(true);
     expect([costs.beyond, areHarmless(costs)]).toEqual([Infinity, false]);
   });
 
-  test('chains of harmless recursions multiply only with the number of levels, which is counted too', () => {
+  test('chains of harmless recursions multiply only with the number of levels, and the levels are counted', () => {
     const { steps, beyond } = nestingCosts(chain(3));
     expect([steps.length, beyond]).toEqual([65, 1]);
     expect(steps.at(-1)).toBeLessThan(20_000);
@@ -77,7 +77,7 @@ describe('schemas that multiply with every level', () => {
   });
 });
 
-describe('schemas that take long over every value', () => {
+describe('schemas that take long for every value', () => {
   const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `n${index}`);
   const each = <T>(value: T, count = 100): Record<string, T> =>
     Object.fromEntries(names(count).map((name) => [name, value]));
@@ -96,7 +96,7 @@ describe('schemas that take long over every value', () => {
     expect([isCostly([row(10_000)], costs), isCostly([row(1_000)], costs)]).toEqual([true, false]);
   });
 
-  test('patterns of the names of members are counted for each member', () => {
+  test('patterns for the names of members are counted for each member', () => {
     const patterns = each({}, 20);
     expect(nestingCosts({ patternProperties: patterns }).steps).toEqual([1, 60, 0]);
     const named = nestingCosts({ propertyNames: { anyOf: [{ pattern: 'a' }, { pattern: 'b' }] } });
@@ -106,7 +106,7 @@ describe('schemas that take long over every value', () => {
     ]);
   });
 
-  test('patterns that are tried on one long text are counted by its letters', () => {
+  test('patterns for one long text are counted by its length', () => {
     const tried = (count: number): Costs =>
       nestingCosts({ properties: { a: { allOf: names(count).map((pattern) => ({ pattern })) } } });
     const long = 'a'.repeat(1_000_000);
@@ -121,24 +121,24 @@ describe('the cost of a value', () => {
   const costs: Costs = { steps: [1, 4, 16], patterns: [], beyond: Infinity };
   const plain: Costs = { steps: [], patterns: [], beyond: 1 };
 
-  test('is that of all its values, each on its level', () => {
+  test('the cost of a value is the sum of its parts, each with the cost of its level', () => {
     const value = { a: [1, 2], b: 3 };
     expect(isCostly(value, costs, 1 + 4 + 16 + 16 + 4)).toBe(false);
     expect(isCostly(value, costs, 1 + 4 + 16 + 16 + 4 - 1)).toBe(true);
   });
 
-  test('is too high below the last level that is known', () => {
+  test('a value deeper than the last known level costs too much', () => {
     expect(isCostly([[1]], costs)).toBe(false);
     expect(isCostly([[[]]], costs)).toBe(false);
     expect(isCostly([[[1]]], costs)).toBe(true);
   });
 
-  test('is the number of values where levels cost nothing', () => {
+  test('the cost of a value is its number of parts where levels cost nothing', () => {
     expect(isCostly([[[[1]]]], plain, 5)).toBe(false);
     expect(isCostly([[[[1]]]], plain, 4)).toBe(true);
   });
 
-  test('of a circle is too high, and is found out in time', () => {
+  test('a circular value costs too much, and is detected in limited time', () => {
     const circle: unknown[] = [];
     circle.push(circle, circle);
     expect(isCostly(circle, plain, 1_000)).toBe(true);

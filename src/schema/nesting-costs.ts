@@ -1,6 +1,6 @@
 import { isObject } from '../base/json.ts';
 import type { JsonSchema } from './schema.ts';
-import { appliedInPlace, followIn, type Follow, type Node } from './references.ts';
+import { appliedInPlace, resolverOf, type Follow, type Node } from './references.ts';
 
 // Limits for the steps of a check, per value and per message; a step takes up to 100 ns.
 const MAX_AT_ONE = 500_000;
@@ -112,7 +112,7 @@ interface Place {
 }
 
 function placesIn(schema: JsonSchema): ReadonlyMap<Node, Place> {
-  const follow = followIn(schema);
+  const follow = resolverOf(schema);
   const known = new Map<Node, ReadonlyMap<Node, number>>();
   const places = new Map<Node, Place>();
   const waiting: Node[] = [schema];

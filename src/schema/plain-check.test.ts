@@ -24,15 +24,15 @@ test.each([
   [{ enum: [[1]] }, [1], undefined],
   [{ type: 'text' }, 'a', undefined],
   [{ $schema: 'http://json-schema.org/draft-04/schema#' }, {}, undefined],
-])('%j and %j: %s', (schema, value, fits) => {
+])('the plain check of the schema %j with the value %j gives %s', (schema, value, fits) => {
   expect(fitsPlainly(schema, value)).toBe(fits);
 });
 
-test('a number that only a bigint holds is left to the whole validator', () => {
+test('a number that needs a bigint is left to the full validator', () => {
   expect(fitsPlainly({ type: 'integer' }, 2n ** 60n)).toBeUndefined();
 });
 
-test('what fits plainly fits for the whole validator, too', () => {
+test('a value that passes the plain check passes the full validator', () => {
   const name = fc.constantFrom('a', 'b', '__proto__', 'toString');
   const leaf = fc.constantFrom(0, -1, 1.5, 2, 'a', 'ab', '💡', true, null, 'date');
   const { value } = fc.letrec((tie) => ({

@@ -48,10 +48,12 @@ const CHECKS: Readonly<Record<string, Check | undefined>> = {
     if (!isObject(value)) return true;
     const members = Object.entries(properties).map(([name, schema]) => {
       if (Object.hasOwn(value, name)) return fitsPlainly(schema, value[name], depth + 1);
-      // The validator fills defaults in, and checks them.
-      return isObject(schema) && 'default' in schema
-        ? fitsPlainly(schema, schema['default'], depth + 1)
-        : true;
+      // The validator fills defaults in, and checks them; what is filled in may be filled in again.
+      if (!isObject(schema) || !('default' in schema)) return true;
+      const { default: filled } = schema;
+      return typeof filled === 'object' && filled !== null
+        ? undefined
+        : fitsPlainly(schema, filled, depth + 1);
     });
     return allOf(members);
   },

@@ -14,7 +14,7 @@ test.each<[what: string, schema: object]>([
   ['itself by anchor', { $defs: { a: { $anchor: 'a', oneOf: [{ $ref: '#a' }] } } }],
   ['itself in a field called default', { properties: { default: { $ref: '#/properties/default' } } }],
   ['itself in other letters', { $defs: { ab: { $ref: '#/$defs/a%62' }, 'a%62': {} } }],
-])('a schema that refers to %s without end is refused', (_what, schema) => {
+])('a schema that endlessly refers to %s is refused', (_what, schema) => {
   expect(() => checkSchema(schema, 'input')).toThrow(LEADS_BACK);
 });
 
@@ -38,20 +38,20 @@ test.each([
   expect(() => checkSchema(schema, 'input')).toThrow(`The schema at input points at nothing: ${pointer}.`);
 });
 
-test('two places of the same name are refused', () => {
+test('two anchors of the same name are refused', () => {
   const schema = { $defs: { a: { $anchor: 'same' }, b: { $anchor: 'same' } } };
   expect(() => checkSchema(schema, 'input')).toThrow('names two places #same');
 });
 
-test('references that double over twenty levels are refused', () => {
+test('references that double the work on each of twenty levels are refused', () => {
   expect(() => checkSchema(doubling(20), 'input')).toThrow('applies over 5000 subschemas to one value');
 });
 
-test('references that double over five levels pass', () => {
+test('references that double the work on each of five levels are accepted', () => {
   expect(() => checkSchema(doubling(5), 'input')).not.toThrow();
 });
 
-test('a tree of any depth can be described', () => {
+test('a recursive schema can describe a tree of any depth', () => {
   const tree = {
     type: 'object',
     properties: { name: { type: 'string' }, children: { type: 'array', items: { $ref: '#' } } },
@@ -70,7 +70,7 @@ test.each([
   ['a definition with a slash in its name', '#/$defs/a~1b'],
   ['a definition with a space in its name', '#/$defs/a%20b'],
   ['another field', '#/properties/second'],
-])('a reference to %s is followed', (_what, pointer) => {
+])('a reference to %s is resolved', (_what, pointer) => {
   const word = { type: 'string' };
   const schema = {
     properties: { first: { $ref: pointer }, second: word },
@@ -82,7 +82,7 @@ test.each([
   });
 });
 
-test('a reference may lead to a schema that allows everything or nothing', () => {
+test('a reference may point to a schema that allows everything or nothing', () => {
   const schema = { properties: { a: { $ref: '#/$defs/any' } }, $defs: { any: true, none: false } };
   expect(() => checkSchema(schema, 'input')).not.toThrow();
 });

@@ -35,7 +35,7 @@ export function checkReferences(root: unknown, subschemas: ReadonlySet<Node>): s
 }
 
 /** Makes a function that resolves the references of a checked schema. */
-export function followIn(root: Node): Follow {
+export function resolverOf(root: Node): Follow {
   const anchors = new Map<string, Node>();
   const collect = (value: unknown): void => {
     if (typeof value !== 'object' || value === null) return;

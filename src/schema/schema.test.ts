@@ -9,7 +9,7 @@ import {
   type SchemaLike,
 } from './schema.ts';
 
-test('a partial schema is completed and keeps every keyword it has', () => {
+test('a partial schema is completed and keeps all its keywords', () => {
   const partial = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $defs: { id: { type: 'string' } },
@@ -41,7 +41,7 @@ test.each<[what: string, schema: JsonSchema]>([
   ['one of several shapes', { type: 'object', oneOf: [{ required: ['a'] }, { required: ['b'] }] }],
   ['a reference', { type: 'object', $ref: '#/$defs/a', $defs: { a: { properties: { b: true } } } }],
   ['names by pattern', { type: 'object', patternProperties: { '^x': { type: 'string' } } }],
-])('%s is listed as it was written, with no properties added', (_what, schema) => {
+])('a schema with %s is listed as it was written, with no properties added', (_what, schema) => {
   expect(readInputSchema(schema).json).toEqual(schema);
 });
 
@@ -53,12 +53,12 @@ test('a field without a default is required, and one with a default is not (000-
   });
 });
 
-test('for a result, a field with a default is always there (000-20)', () => {
+test('a field of a result that has a default is required (000-20)', () => {
   const output = z.object({ count: z.number().default(0) });
   expect(readOutputSchema(output).json).toMatchObject({ required: ['count'] });
 });
 
-test('a Zod schema is shown as JSON Schema and checks values itself', async () => {
+test('a Zod schema is listed as JSON Schema and checks values itself', async () => {
   const { json, parse } = readInputSchema(z.object({ name: z.string().trim() }));
   expect(json).toMatchObject({
     type: 'object',
@@ -68,18 +68,18 @@ test('a Zod schema is shown as JSON Schema and checks values itself', async () =
   expect(await parse?.({ name: ' Ada ' })).toMatchObject({ value: { name: 'Ada' } });
 });
 
-test('an ArkType schema is shown as JSON Schema and checks values itself', async () => {
+test('an ArkType schema is listed as JSON Schema and checks values itself', async () => {
   const { json, parse } = readInputSchema(type({ 'age?': 'number.integer >= 0' }));
   expect(json).toMatchObject({ type: 'object', properties: { age: { type: 'integer', minimum: 0 } } });
   expect(await parse?.({ age: -1 })).toHaveProperty('issues');
 });
 
-test('plain JSON Schema is kept as it is and has no check of its own', () => {
+test('a plain JSON Schema is kept unchanged and has no check of its own', () => {
   const schema = { type: 'object', properties: { a: { type: ['string', 'null'] } }, required: ['a'] };
   expect(readInputSchema(schema)).toEqual({ json: schema });
 });
 
-test('an output schema may have any root', () => {
+test('an output schema may have any type at its root', () => {
   expect(readOutputSchema({ type: 'array', items: { type: 'string' } }).json).toEqual({
     type: 'array',
     items: { type: 'string' },

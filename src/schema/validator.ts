@@ -10,6 +10,7 @@ import { beginRun, interpret } from './interpreter.ts';
 import { checkInLinearTime, leaveNoComplaints, repeatIn } from './linear-keywords.ts';
 import { areHarmless, isCostly, nestingCosts, type Costs } from './nesting-costs.ts';
 import { copierOf } from './copy-for-defaults.ts';
+import { overgrowthIn } from './defaults-growth.ts';
 import type { Issue, JsonSchema, Outcome } from './schema.ts';
 
 // Not all of the library's format patterns are linear, so long text fails its format unread.
@@ -27,7 +28,10 @@ export function validatorOf(schema: JsonSchema): (value: unknown) => Outcome {
   const check = compile(schema);
   // Defaults are written into the checked value, and the sender's own value must not change.
   const copy = copierOf(schema);
-  const validator = copy ? (value: unknown) => check(copy(value)) : check;
+  const isOvergrown = copy && overgrowthIn(schema);
+  const validator = copy
+    ? (value: unknown) => (isOvergrown?.(value) ? { issues: [OVERGROWN] } : check(copy(value)))
+    : check;
   validators.set(schema, validator);
   return validator;
 }
@@ -42,6 +46,7 @@ export function describeIssues(issues: readonly Issue[]): string {
   return shown.join('; ');
 }
 
+const OVERGROWN: Issue = { message: 'becomes too much with the defaults of this schema' };
 const validators = new WeakMap<JsonSchema, (value: unknown) => Outcome>();
 const libraries: Partial<Record<`${Thoroughness} ${Size}`, Ajv2020>> = {};
 // How many comparisons between parts of a value one check may make.

@@ -35,7 +35,7 @@ export class Accidents {
     }
   }
 
-  /** Says an answer; one that cannot be said becomes the internal error of its message. */
+  /** Sends an answer with `say`; one that cannot be sent becomes an internal error for the same message. */
   deliver(body: Body | undefined, idText: string | undefined, say: (text: string) => void): void {
     if (body === undefined) return;
     try {

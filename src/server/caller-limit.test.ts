@@ -19,7 +19,7 @@ function fill(limit: CallerLimit, tenant: string): number {
   }
 }
 
-test('a caller may have so many, and what it gives back it may take again', () => {
+test('a caller may hold a limited number, and may take again what it gave back', () => {
   const limit = new CallerLimit('streams', { total: 10, perCaller: 2 });
   const caller = callerOf('a', 'one');
   const leave = limit.take(caller);
@@ -31,7 +31,7 @@ test('a caller may have so many, and what it gives back it may take again', () =
   expect(() => limit.take(caller)).toThrow();
 });
 
-test('a tenant with many callers may have all there is, and still takes nothing from another', () => {
+test('a tenant with many callers may use the whole limit, and leaves room for other tenants', () => {
   const limit = new CallerLimit('streams', { total: 100, perCaller: 2 });
   expect(fill(limit, 'hostile')).toBe(100);
   expect(fill(limit, 'other')).toBe(50);
@@ -39,14 +39,14 @@ test('a tenant with many callers may have all there is, and still takes nothing 
   expect(fill(limit, 'hostile')).toBe(0);
 });
 
-test('however many tenants there are, there is never more than twice of it', () => {
+test('with any number of tenants the total is at most twice the limit', () => {
   const limit = new CallerLimit('streams', { total: 100, perCaller: 100 });
   let taken = 0;
   for (let tenant = 0; tenant < 500; tenant++) taken += fill(limit, `t${tenant}`);
   expect(taken).toBeLessThanOrEqual(200);
 });
 
-test('what a tenant gave back is free for all', () => {
+test('a slot that a tenant gave back is free for every tenant', () => {
   const limit = new CallerLimit('streams', { total: 2, perCaller: 2 });
   const leaves = ['a', 'b'].map((id) => limit.take(callerOf('one', id)));
   for (const leave of leaves) leave();

@@ -14,8 +14,8 @@ export const bodyLimits = { total: 1_073_741_824, perCaller: 67_108_864 };
 export const questionLimits = { total: 10_000, perCaller: 100, bytesPerQuestion: 65_536 };
 
 /**
- * Counts what callers hold open, so that nobody can hold it all. A tenant may have any number of callers: when all is
- * taken, others still get what would be theirs if it were shared evenly.
+ * Counts what callers hold open, so that no caller can hold it all. A tenant may have any number of callers: when the
+ * limit is reached, other tenants still get the part they would have if it were shared evenly.
  */
 export class CallerLimit {
   readonly #what: string;

@@ -67,11 +67,11 @@ export interface Server {
   fetch(request: Request): Promise<Response>;
   /** Answers one JSON-RPC message in this process; a notification gets no answer. */
   handle(message: JsonRpcMessage, options?: HandleOptions): Promise<JsonRpcMessage | undefined>;
-  /** Ends the subscriptions, streams and sessions of callers who are gone, such as those whose key was revoked. */
+  /** Ends the subscriptions, streams and sessions of callers whose access has ended, such as by a revoked key. */
   dismiss(isGone: (caller: Caller) => boolean): void;
   /** What transports with connections of their own add to that. */
   readonly dismissals: Set<(isGone: (caller: Caller) => boolean) => void>;
-  /** Ends every open stream properly; requests under way go on. */
+  /** Ends every open stream properly; running requests continue. */
   close(): void;
   /** Stops every request and every task that is still under way. */
   stopCalls(): void;
@@ -128,17 +128,22 @@ export function createServer(options: ServerOptions): Server {
       }),
     handle: (message, handling) => answerMessage({ exchange, accidents }, message, handling),
     dismissals,
-    // Each by itself: one that fails must not let those who are gone stay elsewhere.
+    // Each by itself: one that throws must not keep the streams of ended callers open elsewhere.
     dismiss: (isGone) => dismissals.forEach((dismiss) => accidents.contain(() => dismiss(isGone))),
-    ...endingsOf(parts, exchange, subscriptions),
+    ...endingsOf(parts, exchange, { subscriptions, accidents }),
   };
 }
 
 function endingsOf(
   { sessions, parked, tasks }: ServerParts,
   exchange: Exchange,
-  subscriptions: Subscriptions,
+  { subscriptions, accidents }: { readonly subscriptions: Subscriptions; readonly accidents: Accidents },
 ): Pick<Server, 'close' | 'stopCalls'> {
+  // What cannot be stopped must not keep the rest from being stopped.
+  const stopAll = (workers: readonly { stop(reason: Error): void }[]): void => {
+    const reason = new ToolcribError('cancelled', 'The server is stopping.');
+    for (const worker of workers) accidents.contain(() => worker.stop(reason));
+  };
   return {
     close() {
       subscriptions.end();
@@ -148,11 +153,6 @@ function endingsOf(
     },
     stopCalls: () => stopAll([exchange, parked, tasks]),
   };
-}
-
-function stopAll(workers: readonly { stop(reason: Error): void }[]): void {
-  const reason = new ToolcribError('cancelled', 'The server is stopping.');
-  for (const worker of workers) worker.stop(reason);
 }
 
 function errorNumbers({ errorCodes = {}, invalidArguments }: ServerOptions): ExchangeOptions['errorNumbers'] {

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { ToolcribError, type ErrorCode } from '../base/errors.ts';
-import { orElse, andThen, type Awaitable } from '../base/awaitable.ts';
+import { orElse, andThen, nothing, type Awaitable } from '../base/awaitable.ts';
+import { endEach } from '../base/cancellation.ts';
 import { SlotList } from '../base/slot-list.ts';
 import { eraOf, type Era } from '../protocol/wire/era.ts';
 import { headerValue } from '../protocol/wire/headers.ts';
@@ -14,12 +15,14 @@ import {
   type ResponseMessage,
 } from '../protocol/wire/json-rpc.ts';
 import { JsonScanner } from '../protocol/wire/json-scan.ts';
-import { metaKeys, metaOf } from '../protocol/wire/meta.ts';
 import { revisionOf } from '../protocol/revisions/revisions.ts';
 import type { Accidents } from './accidents.ts';
 import { refusalAnswer, type Answer } from './answer.ts';
+import { flawOfBatch, repeatedId, repeatsId } from './batches.ts';
 import { besideLink, hungUp, type Link } from './link.ts';
+import { PostedMessages } from './posted-messages.ts';
 import type { Method } from './calls/methods.ts';
+import { isHandshake, isModern } from './message-kinds.ts';
 import { noteRefusal, type RefusalOptions } from './refusals.ts';
 import type { RequestRates } from './request-rates.ts';
 import type { Session } from './sessions/session.ts';
@@ -43,9 +46,8 @@ export interface ExchangeOptions extends RefusalOptions {
 }
 
 const LARGE_BYTES = 65_536;
-const MAX_BATCH = 50;
 const ACCEPTED: Answer = { status: 202, body: undefined };
-// A client that cancelled wants to hear nothing more of the request.
+// A client that cancelled wants no more messages about the request.
 const WITHDRAWN: Answer = { status: 202, body: undefined };
 // A notification has no answer that could tell what failed; over HTTP its status does.
 const FAILED: Answer = { status: 500, body: undefined };
@@ -60,6 +62,7 @@ export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #scanner = new JsonScanner();
   readonly #turns = new Turns();
+  readonly #posted = new PostedMessages();
   /** Every request that is being answered. */
   readonly #underWay = new SlotList<Link>();
   readonly #silence: Silence;
@@ -71,8 +74,7 @@ export class Exchange {
 
   /** Answers a message, at once where it can; never fails, whatever does, and answers a notification with nothing. */
   answer(bytes: Uint8Array, link: Link): Awaitable<Answer> {
-    // A link without headers has one lasting client, which counts on the order of its messages.
-    if (bytes.length > LARGE_BYTES && link.headers) return this.#answerInTurn(bytes, link);
+    if (this.#waitsForTurn(bytes, link)) return this.#answerInTurn(bytes, link);
     try {
       return this.#answerMessage(parseMessage(bytes, this.#scanner), link);
     } catch (error) {
@@ -82,21 +84,29 @@ export class Exchange {
 
   /** Stops every request that is being answered. */
   stop(reason: Error): void {
-    for (const { cancellation } of this.#underWay.all()) cancellation.abort(reason);
+    endEach(this.#underWay.all(), ({ cancellation }) => cancellation.abort(reason));
+  }
+
+  // Over standard input there is one client, which delays nobody else.
+  #waitsForTurn({ length }: Uint8Array, { headers, handshakeOnly, session }: Link): boolean {
+    if (handshakeOnly) return length > LARGE_BYTES || this.#posted.has(session);
+    return length > LARGE_BYTES && headers !== undefined;
   }
 
   // Reading a large message takes about as long as all the rest, so it has a turn of its own.
   // Its bytes go when it is read: what waits for its answer may do so for hours.
   #answerInTurn(bytes: Uint8Array, link: Link): Promise<Answer> {
+    const leave = link.handshakeOnly ? this.#posted.add(link.session) : nothing;
     return this.#readInTurn(bytes, link)
+      .finally(leave)
       .then((message) => this.#answerMessage(message, link))
       .catch((error: unknown) => this.#refuse(error, { message: UNREAD, link }));
   }
 
   async #readInTurn(bytes: Uint8Array, link: Link): Promise<Message | Batch> {
     await this.#turns.next(link.caller.tenant.id);
-    // Reading it for nobody would let clients that leave at once keep the server busy.
-    if (link.isGone && isModernHead(link)) {
+    // If it were read anyway, clients that disconnect at once could keep the server busy.
+    if ((link.isGone && isModernHead(link)) || (link.handshakeOnly && link.session?.isOver)) {
       link.cancellation.withdraw(hungUp());
       throw link.cancellation.reason!;
     }
@@ -172,7 +182,7 @@ export class Exchange {
       },
       (error) => {
         this.#end(place, link);
-        return this.#refuse(error, { message, link, era });
+        return this.#refuse(this.#options.rates.refuseUnbegun(message, link, error), { message, link, era });
       },
     );
   }
@@ -220,37 +230,32 @@ export class Exchange {
       session?.cancel(message.params?.['requestId'] as string | number);
     }
     if (message.method === 'notifications/initialized' && session?.revision && !session.ready) {
-      session.ready = true;
       this.#options.onReady(session);
+      // Last: where that fails, the client may send it again.
+      session.ready = true;
     }
     return ACCEPTED;
   }
 
   async #answerBatch(batch: Batch, link: Link): Promise<Answer> {
     const { messages } = batch;
-    if (!link.session?.revision?.features.batches) {
-      const error = new ToolcribError(
-        'invalid_request',
-        'Send one message at a time; only sessions of 2025-03-26 take batches.',
-      );
-      return this.#refuse(error, { message: batch, link });
-    }
-    if (
-      messages.length > MAX_BATCH ||
-      messages.some((message) => isModern(message) || isHandshake(message))
-    ) {
-      const error = new ToolcribError(
-        'invalid_request',
-        `A batch holds at most ${MAX_BATCH} messages, and no handshake.`,
-      );
-      return this.#refuse(error, { message: batch, link });
-    }
+    const error = flawOfBatch(batch, link.session);
+    if (error) return this.#refuse(error, { message: batch, link });
     const links = messages.map(() => ({
       ...besideLink(link, (text) => link.notify(text)),
       breakSilence: () => link.breakSilence?.(),
     }));
+    link.cancellation.watch({
+      onStop: (reason) => endEach(links, ({ cancellation }) => cancellation.abort(reason)),
+    });
     const answers = await Promise.all(
-      messages.map(async (message, index) => this.#route(message, links[index]!)),
+      messages.map(async (message, index) => {
+        // Each may be short and all of them long.
+        if (index > 0) await this.#turns.next(link.caller.tenant.id);
+        return repeatsId(messages, index)
+          ? this.#refuse(repeatedId(), { message, link })
+          : this.#route(message, links[index]!);
+      }),
     );
     const bodies: string[] = [];
     for (const [index, answer] of answers.entries()) {
@@ -273,10 +278,10 @@ export class Exchange {
 
   #queue(message: RequestMessage, session: Session, link: Link): Answer {
     const background = besideLink(link, (text) => session.serverStream.send(text));
-    session.owe();
+    session.expectAnswer();
     void andThen(this.#answerRequest(message, background), ({ body }) => {
       this.#options.accidents.deliver(body, message.idText, (text) => session.serverStream.send(text));
-      session.settle();
+      session.noteAnswered();
     });
     return QUEUED;
   }
@@ -302,7 +307,7 @@ export class Exchange {
   }
 }
 
-// What failed before it was known what it is; nothing of it can be answered but that.
+// A message that could not be read: all that can be sent for it is an error.
 const UNREAD = { kind: 'unread' } as const;
 
 interface Refusing {
@@ -333,12 +338,4 @@ function introduced(body: Answer['body'], { session, headers }: Link): Answer {
 
 function isModernHead(link: Link): boolean {
   return revisionOf(versionHeader(link) ?? '')?.era === 'modern';
-}
-
-function isModern(message: Message | Batch): boolean {
-  return 'params' in message && metaOf(message.params)[metaKeys.protocolVersion] !== undefined;
-}
-
-function isHandshake(message: Message | Batch): boolean {
-  return 'method' in message && message.method === 'initialize';
 }

@@ -10,12 +10,14 @@ export interface Link {
   readonly cancellation: Cancellation;
   /** The request's headers, where the transport has any. */
   readonly headers?: Headers;
-  /** Set by a transport of the handshake revisions, on which a modern request would escape the check of its headers. */
+  /** Set by transports of the handshake revisions: they have no headers that a modern request could be checked by. */
   readonly handshakeOnly?: boolean;
   /** What a handshake established: over HTTP found by the request's session id, over stdio the process itself. */
   session: Session | undefined;
   /** Set once the era is known: in the modern one a client that hangs up has cancelled. */
   hangUpCancels: boolean;
+  /** Set when the stages get its call; what fails before that is counted as a request, since no stage counts it. */
+  hasBegun: boolean;
   /** Set with the answer: nothing may be said of the request after it. */
   answered: boolean;
   /**
@@ -35,7 +37,7 @@ export interface Link {
   keepAlive?(): void;
   /** Begins the stream of a request that takes long, or keeps it open. */
   breakSilence?(): void;
-  /** How often its request was found unanswered. */
+  /** How often `Silence` found its request unanswered. */
   looks: number;
 }
 
@@ -57,6 +59,7 @@ export function createLink(caller: Caller, notify: (message: string) => void, se
     cancellation: new Cancellation(),
     session,
     hangUpCancels: false,
+    hasBegun: false,
     answered: false,
     idText: undefined,
     isGone: false,

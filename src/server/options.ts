@@ -20,7 +20,7 @@ export interface ServerOptions {
   /** A hint for the model on how to use these tools together. */
   readonly instructions?: string;
   /**
-   * Who is calling, from the request's head; `undefined` or an exception means nobody, and the request is refused.
+   * Returns the caller, from the request's headers; with `undefined` or an exception the request is refused.
    * Return the same object for the same caller. Left out, the server is open to this machine alone.
    */
   readonly authenticate?: (head: Head) => Awaitable<Caller | undefined>;
@@ -41,8 +41,8 @@ export interface ServerOptions {
   /** How structured data looks as text, `pretty` unless set. */
   readonly jsonText?: JsonText;
   /**
-   * Who hears of arguments that break the schema: the model, by a result (unless set), or the client program, by an
-   * error.
+   * Who gets the error for arguments that break the schema: the model, as a result (the default), or the client
+   * program, as a protocol error.
    */
   readonly invalidArguments?: 'result' | 'protocol';
   /** JSON-RPC numbers for clients that know others than those of the protocol. */

@@ -17,7 +17,7 @@ export interface ServerParts {
   readonly info: Implementation;
   readonly instructions: string | undefined;
   readonly jsonText: JsonText;
-  /** Who hears of arguments that break the schema. */
+  /** Who gets the error for arguments that break the schema. */
   readonly invalidArguments: 'result' | 'protocol';
   readonly pageSize: number;
   readonly clock: Clock;

@@ -3,7 +3,7 @@ import { ToolcribError, type ErrorCode } from '../base/errors.ts';
 import { recorded, type Refusal } from '../core/record.ts';
 import type { Log } from '../observe/log.ts';
 
-/** Who hears of refusals. */
+/** Called with each refusal. */
 export interface RefusalOptions {
   readonly onRefusal?: ((refusal: Refusal) => void) | undefined;
   readonly onUnknown?: ((code: ErrorCode) => void) | undefined;
@@ -37,7 +37,7 @@ export function noteUnknown({ onUnknown, log }: RefusalOptions, error: ToolcribE
   if (onUnknown && !recorded.has(error)) tell(() => onUnknown(error.code), log);
 }
 
-// A listener that fails must not change what the client is told.
+// A listener that fails must not change the response to the client.
 function tell(listener: () => void, log: Log | undefined): void {
   try {
     listener();

@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import { ownerOf, type Caller } from '../core/caller.ts';
-import type { ToolcribError } from '../base/errors.ts';
+import { ToolcribError } from '../base/errors.ts';
 import { excess, rateOf, tooMany, type Rate } from '../base/rate.ts';
-import type { Batch, Message } from '../protocol/wire/json-rpc.ts';
+import type { Batch, Message, RequestMessage } from '../protocol/wire/json-rpc.ts';
 import type { Link } from './link.ts';
 
 // What stages see has limits there.
@@ -11,8 +11,8 @@ const HANDSHAKE_COST = 10;
 const LOOKED_AT_PER_NEWCOMER = 2;
 
 /**
- * How often each caller may send what is no call and so never comes to a stage: handshakes, lists, subscriptions and
- * the like.
+ * How often each caller may send what never comes to a stage: handshakes, lists, subscriptions and the like, and what
+ * is malformed.
  */
 export class RequestRates {
   readonly #rate: Rate;
@@ -26,12 +26,16 @@ export class RequestRates {
   }
 
   /** Counts a message, or says why it is refused; calls are free, and so is a client that has the process to itself. */
-  refuseMessage(
-    message: Message | Batch,
-    { caller, headers, handshakeOnly = false }: Link,
-  ): ToolcribError | undefined {
-    const cost = headers || handshakeOnly ? costOf(message) : 0;
-    return cost === 0 ? undefined : this.refuse(caller, cost);
+  refuseMessage(message: Message | Batch, link: Link): ToolcribError | undefined {
+    const cost = isLimited(link) ? costOf(message) : 0;
+    return cost === 0 ? undefined : this.refuse(link.caller, cost);
+  }
+
+  /** Counts a call that failed with an error of the client before a stage could count it; returns what to answer. */
+  refuseUnbegun(message: RequestMessage, link: Link, error: unknown): unknown {
+    const isCounted = CALLS.has(message.method) && !link.hasBegun && isLimited(link);
+    const isOwnFault = error instanceof ToolcribError && error.code !== 'cancelled';
+    return (isCounted && isOwnFault && this.refuse(link.caller)) || error;
   }
 
   /** Counts the opening of something that stays, or says why it is refused. */
@@ -54,7 +58,7 @@ export class RequestRates {
     return undefined;
   }
 
-  // Each newcomer pays for looking at two others, so that nobody ever pays for looking at all of them.
+  // Each new caller checks two others, so that no request ever checks all of them.
   #sweep(now: number): void {
     let left = LOOKED_AT_PER_NEWCOMER;
     for (const [owner, usedUntil] of this.#usedUntil) {
@@ -65,6 +69,10 @@ export class RequestRates {
   }
 }
 
+function isLimited({ headers, handshakeOnly = false }: Link): boolean {
+  return headers !== undefined || handshakeOnly;
+}
+
 function costOf(message: Message | Batch): number {
   switch (message.kind) {
     case 'request':
@@ -72,11 +80,9 @@ function costOf(message: Message | Batch): number {
       return message.method === 'initialize' ? HANDSHAKE_COST : 1;
     case 'notification':
     case 'response':
+    case 'invalid':
       return 1;
     case 'batch':
       return message.messages.reduce((sum, one) => sum + costOf(one), 0);
-    // What cannot be read costs its reading alone, and is refused anyway.
-    case 'invalid':
-      return 0;
   }
 }

@@ -8,7 +8,7 @@ import { serveStdio } from './stdio.ts';
 
 const ping = (id: number): string => `{"jsonrpc":"2.0","id":${id},"method":"ping"}\n`;
 
-test('a line that is too long is refused, and the one after it answered', async () => {
+test('a line that is too long is refused, and the next line is answered', async () => {
   const input = new PassThrough();
   const output = new PassThrough();
   const served = serveStdio(createServer({ source: new ToolRegistry() }), { input, output });

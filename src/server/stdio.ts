@@ -12,7 +12,7 @@ import { noteRefusal } from './refusals.ts';
 import { Session } from './sessions/session.ts';
 import { keepsNothing } from './sessions/stream.ts';
 
-/** What to talk through, and who is at the other end. */
+/** The streams to use, and the caller at the other end. */
 export interface StdioOptions {
   readonly input?: Readable;
   readonly output?: Writable;

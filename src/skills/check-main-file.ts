@@ -16,7 +16,7 @@ const MAX_DESCRIPTION = 1_024;
 
 /** Checks the front matter of a SKILL.md in a folder of some name. */
 export function checkMainFile(bytes: Uint8Array, file: string, folder: string): CheckedMainFile {
-  const text = textOf(bytes);
+  const text = utf8TextOf(bytes);
   if (text === undefined) return failed(file, 'is not text in UTF-8');
   const lines = text.replace(/^\uFEFF/, '').split('\n');
   const end = lines.findIndex((line, at) => at > 0 && isDashes(line));
@@ -100,7 +100,7 @@ function failed(file: string, message: string, remedy = ''): CheckedMainFile {
 }
 
 /** The text of bytes that are one, in UTF-8 and with whatever they begin with. */
-export function textOf(bytes: Uint8Array): string | undefined {
+export function utf8TextOf(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

@@ -1,7 +1,6 @@
 import { complaintError } from '../config/complaint.ts';
 import { ToolcribError } from '../base/errors.ts';
 import type { ServedSkill } from '../core/resources/skill.ts';
-import { readSkills } from './read-skills.ts';
 
 /** Where a skill is. */
 export interface SkillOptions {
@@ -13,12 +12,14 @@ export interface SkillOptions {
 
 /** Reads a skill from its folder, for `registerSkill`; throws `invalid_config` with every complaint in `data`. */
 export async function defineSkill({ dir, path = '' }: SkillOptions): Promise<ServedSkill> {
+  // With the first skill: a program without skills need not load what reads YAML.
+  const { readSkills } = await import('./read-skills.ts');
   const { skills, complaints } = await readSkills(dir, { path });
   const errors = complaints.filter(({ severity }) => severity === 'error');
   if (errors.length > 0) throw complaintError(errors);
   const own = skills.find(({ files }) => files[0]!.uri.split('/').length === depthOf(path));
   if (own) return own;
-  throw new ToolcribError('invalid_config', `There is no SKILL.md in ${dir}.`);
+  throw new ToolcribError('invalid_config', `There is no SKILL.md in ${dir}; name the folder that has one.`);
 }
 
 // The scheme takes two slashes; the name and SKILL.md follow the path.

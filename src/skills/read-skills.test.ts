@@ -58,7 +58,7 @@ test('each folder with a SKILL.md is a skill, with all its files, their sizes an
   ]);
 });
 
-test('what is wrong with front matter is said with its line and column', async () => {
+test('errors in front matter are reported with line and column', async () => {
   const long = 'x'.repeat(1_100);
   const folder = folderOf({
     'one/SKILL.md': '---\ndescription: No name.\n---\n',
@@ -87,7 +87,7 @@ test('what is wrong with front matter is said with its line and column', async (
   expect(reading.skills.map(({ uri }) => uri)).toEqual(['skill://eight/SKILL.md']);
 });
 
-test('a link is followed inside the folder and never out of it, and only regular files are read', async () => {
+test('a symbolic link is followed only inside the folder, and only regular files are read', async () => {
   const outside = folderOf({ 'secret.txt': 'secret', 'more/SKILL.md': good('more') });
   const folder = folderOf({
     'inside/SKILL.md': good('inside'),
@@ -129,7 +129,7 @@ test('a skill has at most 512 files and 16,777,216 bytes', async () => {
   expect((await readSkills(folder)).skills).toHaveLength(1);
 });
 
-test('defineSkill takes the folder of one skill, under a path, and says all that is wrong with it', async () => {
+test('defineSkill reads the folder of one skill, and reports everything that is wrong with it', async () => {
   const folder = folderOf({
     'a/SKILL.md': good('a'),
     'a/inner/SKILL.md': good('inner'),

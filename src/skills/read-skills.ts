@@ -3,8 +3,8 @@ import { basename, extname, join, resolve } from 'node:path';
 import { aboutFile, type Complaint } from '../config/complaint.ts';
 import type { Resource } from '../core/resources/resource.ts';
 import { MAIN_FILE, skillLimits, type ServedSkill } from '../core/resources/skill.ts';
-import { checkMainFile, textOf } from './check-main-file.ts';
-import { readTreeFile, reasonOf, treeOf, type TreeFile } from './tree.ts';
+import { checkMainFile, utf8TextOf } from './check-main-file.ts';
+import { readTreeFile, readErrorOf, treeOf, type TreeFile } from './tree.ts';
 
 /** What was found in a folder of skills. */
 export interface SkillsReading {
@@ -34,7 +34,7 @@ export async function readSkills(
     tree = await treeOf(top);
   } catch (error) {
     const message =
-      error instanceof RangeError ? error.message : `The folder cannot be read (${reasonOf(error)})`;
+      error instanceof RangeError ? error.message : `The folder cannot be read (${readErrorOf(error)})`;
     return { skills: [], complaints: [aboutFile(top, { message })], broken: [] };
   }
   const isOne = tree.some((file) => file.path === MAIN_FILE);
@@ -95,7 +95,7 @@ class FolderReading {
     try {
       bytes = await Promise.all(files.map((file) => this.#bytesOf(file)));
     } catch (error) {
-      return this.#refuse(main, `has a file that cannot be read (${reasonOf(error)})`);
+      return this.#refuse(main, `has a file that cannot be read (${readErrorOf(error)})`);
     }
     const folder = [...this.#prefix, ...main.path.split('/')].at(-2) ?? '';
     const { frontmatter, complaints } = checkMainFile(bytes[0]!, this.#nameOf(main), folder);
@@ -145,7 +145,7 @@ class FolderReading {
 }
 
 function resourceOf(name: string, uri: string, bytes: Buffer): Resource {
-  const text = textOf(bytes);
+  const text = utf8TextOf(bytes);
   const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
   const mimeType =
     TYPES[extname(name).toLowerCase()] ?? (text === undefined ? 'application/octet-stream' : 'text/plain');

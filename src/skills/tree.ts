@@ -12,7 +12,7 @@ export interface TreeFile {
   readonly flaw?: string;
 }
 
-// More than any folder of skills has: nobody means a whole disk.
+// More than any folder of skills has, and far less than a whole disk.
 const MAX_ENTRIES = 50_000;
 
 /**
@@ -47,7 +47,7 @@ async function fileAt(top: string, path: string, isPlain: boolean): Promise<Tree
     if (there.isFolder) return flawed(path, 'is a link to a folder');
     return there.isFile ? { path, place, size } : flawed(path, 'is not a regular file');
   } catch (error) {
-    return flawed(path, `cannot be read (${reasonOf(error)})`);
+    return flawed(path, `cannot be read (${readErrorOf(error)})`);
   }
 }
 
@@ -71,7 +71,7 @@ export async function readTreeFile({ place, size }: TreeFile): Promise<Buffer> {
 }
 
 /** The code or the text of an error. */
-export function reasonOf(error: unknown): string {
+export function readErrorOf(error: unknown): string {
   if (error instanceof Error) return 'code' in error ? String(error.code) : error.message;
   return String(error);
 }

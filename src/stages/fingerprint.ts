@@ -5,12 +5,11 @@ import { definitionDigest } from '../core/definition-digest.ts';
 import { governedName } from '../core/tool.ts';
 import { jsonDigest } from './json-digest.ts';
 
-/** What somebody is asked about: a tool and what it is given. */
+/** What is agreed to or run once: a tool and its arguments. */
 export type Subject = Pick<ToolCall, 'tool' | 'arguments' | 'longIntegers'>;
 
 /**
- * The fingerprint of what somebody agrees to: the tool, what it promises and the arguments; `undefined` where the
- * arguments are no JSON.
+ * The fingerprint of a call: the tool, its definition and the arguments; `undefined` if the arguments are not JSON.
  */
 export function fingerprintOf(subject: Subject): string | undefined {
   const { tool } = subject;

@@ -34,7 +34,7 @@ describe('R6 effects happen once', () => {
     expect(endings.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const refusals = endings.flatMap((ending) => (ending.status === 'rejected' ? [ending.reason] : []));
     for (const reason of refusals) expect(reason).toMatchObject({ code: 'outcome_unknown' });
-    // Whoever was refused gets the outcome by asking again.
+    // A refused caller gets the outcome by calling again.
     expect(await source.call(callOf(pay))).toEqual(paid(1));
     expect(runs).toHaveLength(1);
   });
@@ -48,7 +48,7 @@ describe('R6 effects happen once', () => {
     expect(endings.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  test('R6 without the stage every one of the parallel calls runs the tool', async () => {
+  test('R6 control: without the stage every one of the parallel calls runs the tool', async () => {
     const { pay, registry, store, runs } = setUp();
     const open = withStages(registry, [commitTo(store.journal)]);
     await Promise.all(Array.from({ length: 1_000 }, async () => open.call(callOf(pay))));
@@ -68,7 +68,7 @@ describe('R6 effects happen once', () => {
     expect(await source.call(reordered)).toEqual(paid(1));
   });
 
-  test('R6 after a crash in the middle of a call the retry says that the outcome is unknown and never runs', async () => {
+  test('R6 after a crash during a call the retry gets "outcome unknown", and the tool does not run again', async () => {
     const { pay, runs, store, processOf } = setUp();
     void processOf(crashing(store)).call(callOf(pay));
     await settle();
@@ -82,7 +82,7 @@ describe('R6 effects happen once', () => {
     expect(runs).toHaveLength(1);
   });
 
-  test('R6 a key is kept for 24 hours, and fewer cannot be set', async () => {
+  test('R6 a key is stored for 24 hours, and a shorter time cannot be set', async () => {
     const { pay, source, runs, clock } = setUp();
     await source.call(callOf(pay));
     clock.advance(24 * HOUR_MS - 1);
@@ -93,7 +93,7 @@ describe('R6 effects happen once', () => {
     expect(() => idempotencyOptions.parse({ keepHours: 23.9 })).toThrow();
   });
 
-  test('B12 100 calls with one key use it once, however they are spread over time', async () => {
+  test('B12 100 calls with one key run the tool once, however they are spread over time', async () => {
     const { pay, source, runs } = setUp();
     for (let n = 0; n < 100; n++) {
       const send = async (): Promise<Result> => source.call(callOf(pay));
@@ -104,7 +104,7 @@ describe('R6 effects happen once', () => {
 });
 
 describe('A9/B9 keys are private', () => {
-  test('A9/B9 the same key of another caller or another tenant is another key', async () => {
+  test('A9/B9 equal keys of another caller or another tenant are different keys', async () => {
     const { pay, source, runs } = setUp();
     expect(await source.call(callOf(pay, { caller: ada }))).toEqual(paid(1));
     expect(await source.call(callOf(pay, { caller: bob }))).toEqual(paid(2));
@@ -116,14 +116,14 @@ describe('A9/B9 keys are private', () => {
     expect(runs).toHaveLength(4);
   });
 
-  test('A9/B9 calls of others under the same key that run at the same time do not see each other', async () => {
+  test('A9/B9 simultaneous calls of other callers under the same key do not affect each other', async () => {
     const { pay, source } = setUp();
     const callers = [ada, bob, strangerAda];
     const results = await Promise.all(callers.map(async (caller) => source.call(callOf(pay, { caller }))));
     expect(results.map(({ kind }) => kind)).toEqual(['done', 'done', 'done']);
   });
 
-  test('A9/B9 control: callers that were mistaken for one another would get the outcome of the other', async () => {
+  test("A9/B9 control: callers that were confused would get each other's result", async () => {
     const { pay, source } = setUp();
     expect(await source.call(callOf(pay, { caller: ada }))).toEqual(paid(1));
     expect(await source.call(callOf(pay, { caller: { ...bob, id: 'ada' } }))).toEqual(paid(1));
@@ -131,7 +131,7 @@ describe('A9/B9 keys are private', () => {
 });
 
 describe('outcomes', () => {
-  test('a replay is the first result, unchanged, and is marked as one', async () => {
+  test('a replay is the first result, unchanged, and marked as a replay', async () => {
     const rich: Result = {
       kind: 'done',
       content: [
@@ -155,7 +155,7 @@ describe('outcomes', () => {
     expect(again.record.answeredFrom).toBe('replay');
   });
 
-  test('a result that says the tool failed is replayed too', async () => {
+  test('a failed result is replayed too', async () => {
     const { wire, source, runs } = setUp();
     const tool = wire(() => ({ kind: 'failed', content: [{ type: 'text', text: 'No money.' }] }));
     expect(await source.call(callOf(tool))).toMatchObject({ kind: 'failed' });
@@ -166,7 +166,7 @@ describe('outcomes', () => {
     expect(runs).toHaveLength(1);
   });
 
-  test('an error the model can act on is replayed with the same code, message and data', async () => {
+  test('an error for the model is replayed with the same code, message and data', async () => {
     const { wire, source, runs } = setUp();
     const tool = wire(() => {
       throw new ToolcribError('tool_failed', 'The card was refused.', { data: { retryAfter: 5 } });
@@ -179,7 +179,7 @@ describe('outcomes', () => {
     expect(runs).toHaveLength(1);
   });
 
-  test('output that breaks its promise is a failure of a call that ran, and is replayed', async () => {
+  test('output that breaks the output schema is a failure of a call that ran, and is replayed', async () => {
     const { store, runs, processOf, wire } = setUp();
     const tool: Tool = {
       ...wire(() => ({ kind: 'done', data: 'no number' })),
@@ -191,7 +191,7 @@ describe('outcomes', () => {
   });
 
   test.each(['timed_out', 'cancelled', 'internal', 'upstream_unavailable'] as const)(
-    'after %s nobody knows the outcome, and the call is not run again',
+    'after %s the outcome is unknown, and the call is not run again',
     async (code) => {
       const { wire, source, runs } = setUp();
       const tool = wire(() => {
@@ -203,7 +203,7 @@ describe('outcomes', () => {
     },
   );
 
-  test('what a stopped call fails with is not taken for its outcome', async () => {
+  test('the error of a call that was stopped is not stored as its outcome', async () => {
     const { wire, source, runs } = setUp();
     const call = callOf(
       wire(() => {
@@ -216,7 +216,7 @@ describe('outcomes', () => {
     expect(runs).toHaveLength(1);
   });
 
-  test('while the first call runs, the second is told to wait; other arguments are refused', async () => {
+  test('while the first call runs, a second one is told to wait; other arguments are refused', async () => {
     const { wire, source } = setUp();
     let finish = (_result: Result): void => {};
     const tool = wire(() => new Promise<Result>((resolve) => (finish = resolve)));
@@ -230,7 +230,7 @@ describe('outcomes', () => {
     expect(await source.call(callOf(tool))).toEqual({ kind: 'done', data: 'at last' });
   });
 
-  test('when the outcome cannot be kept its caller still gets the result; a retry hears that it is unknown and runs nothing', async () => {
+  test('when the outcome cannot be stored, the caller still gets the result; a retry gets "outcome unknown" and runs nothing', async () => {
     const { pay, runs, store, processOf } = setUp();
     const full: Reservations = {
       find: (owner, key) => store.reservations.find(owner, key),
@@ -247,7 +247,7 @@ describe('outcomes', () => {
   });
 });
 
-test('A8 a retry of a call whose outcome was too large to keep hears that it ended, and runs nothing', async () => {
+test('A8 a retry of a call whose outcome was too large to store learns that it ended, and runs nothing', async () => {
   const { registry, store, runs, processOf } = setUp();
   const archive = defineTool({ name: 'export', description: 'Exports.', input: z.looseObject({}) }, () => {
     runs.push(1);
@@ -266,7 +266,7 @@ test('A8 a retry of a call whose outcome was too large to keep hears that it end
 });
 
 describe('what is not stored', () => {
-  test('a refusal before the intent leaves the key free', async () => {
+  test('a refusal before the intent leaves the key unused', async () => {
     const { pay, registry, store, runs, clock } = setUp();
     let isAllowed = false;
     const approve: Stage = {
@@ -288,13 +288,13 @@ describe('what is not stored', () => {
     expect(runs).toHaveLength(1);
   });
 
-  test('arguments that do not pass leave the key free', async () => {
+  test('invalid arguments leave the key unused', async () => {
     const { pay, source } = setUp();
     await expectRefusal(source, callOf(pay, { args: { amount: 'five' } }), 'invalid_arguments');
     expect(await source.call(callOf(pay))).toEqual(paid(1));
   });
 
-  test('a question gives the key back, the answer continues under it, and then it is used up', async () => {
+  test('a question releases the key, the answer continues under it, and then the key is used', async () => {
     const { store, processOf, wire } = setUp();
     const effects: string[] = [];
     const ask: Tool['handler'] = async (_args, ctx) => {
@@ -322,7 +322,7 @@ describe('what is not stored', () => {
     expect(effects).toEqual(['accept']);
   });
 
-  test('a continuation does not run when another round under the key crashed', async () => {
+  test('a call does not continue if another round under its key crashed', async () => {
     const { pay, runs, store, processOf } = setUp();
     void processOf(crashing(store)).call(callOf(pay));
     await settle();
@@ -331,7 +331,7 @@ describe('what is not stored', () => {
     expect(runs).toHaveLength(1);
   });
 
-  test('a question before the intent releases nothing', async () => {
+  test('a question before the intent releases no key', async () => {
     const { pay, registry, store, clock } = setUp();
     const released: string[] = [];
     const reservations: Reservations = {
@@ -364,7 +364,7 @@ describe('keys', () => {
     },
   );
 
-  test('without a key a call runs as often as it is made, unless keys are required', async () => {
+  test('without a key each call runs, unless keys are required', async () => {
     const { pay, source, runs, registry, store } = setUp();
     for (let n = 0; n < 2; n++) await source.call(callOf(pay, { key: undefined }));
     expect(runs).toHaveLength(2);
@@ -379,7 +379,7 @@ describe('keys', () => {
     expect(await strict.call(callOf(pay))).toEqual(paid(3));
   });
 
-  test('a tool declared read-only passes untouched', () => {
+  test('calls of a read-only tool are not changed', () => {
     const { pay, store } = setUp();
     const next = (): Result => ({ kind: 'done' });
     const stage = idempotency({ required: true }, { reservations: store.reservations });
@@ -388,7 +388,7 @@ describe('keys', () => {
     expect(stage.wrap!(pay, next)).not.toBe(next);
   });
 
-  test('arguments that cannot be compared take no key', async () => {
+  test('a key is refused with arguments that cannot be compared', async () => {
     const { store, processOf, runs } = setUp();
     const tool = defineTool(
       {
@@ -404,7 +404,7 @@ describe('keys', () => {
   });
 });
 
-test('a line without commit after idempotency says so with its first call that carries a key', async () => {
+test('a configuration without commit after idempotency fails at the first call with a key', async () => {
   const { store, pay } = setUp();
   const source = withStages(recordingSource(pay), [idempotency({}, { reservations: store.reservations })]);
   await expectRefusal(source, callOf(pay, { key: 'k-1' }), 'invalid_setup');

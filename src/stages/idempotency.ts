@@ -1,19 +1,17 @@
 import { z } from 'zod';
 import { nothing } from '../base/awaitable.ts';
-import { givenOf, type ToolCall } from '../core/call.ts';
+import type { ToolCall } from '../core/call.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
-import { digest } from '../base/digest.ts';
 import { ownerOf } from '../core/caller.ts';
-import { definitionDigest } from '../core/definition-digest.ts';
 import { errorTable, rowOf, ToolcribError, type ErrorCode } from '../base/errors.ts';
 import { parseJson } from '../base/parse-json.ts';
 import { describeNotKept } from '../core/memory/text.ts';
 import type { Reservation } from '../core/memory/memory.ts';
 import type { Done, Failed, Result } from '../core/result.ts';
 import type { Next, Stage } from '../core/stage.ts';
-import { governedName, isDeclaredReadOnly, type Tool } from '../core/tool.ts';
+import { isDeclaredReadOnly, type Tool } from '../core/tool.ts';
 import type { Reservations, Reserved } from '../store/store.ts';
-import { jsonDigest } from './json-digest.ts';
+import { fingerprintOf } from './fingerprint.ts';
 
 /** The field of the request's `_meta` that holds the key. */
 export const idempotencyKey = 'dev.toolcrib/idempotencyKey';
@@ -37,7 +35,7 @@ export interface IdempotencyParts {
   readonly running?: RunningKeys;
 }
 
-/** The keys of calls running in this process, each with the digest of its call. */
+/** The keys of calls running in this process, each with the fingerprint of its call. */
 export class RunningKeys extends Map<string, string> {}
 
 /**
@@ -47,7 +45,7 @@ export class RunningKeys extends Map<string, string> {}
 export function idempotency(options: z.input<typeof idempotencyOptions>, parts: IdempotencyParts): Stage {
   const { keepHours, required } = idempotencyOptions.parse(options, { jitless: true });
   const { reservations, clock = systemClock, running = new RunningKeys() } = parts;
-  const ledger = new Ledger({ reservations, clock, running, keepMs: keepHours * 3_600_000 });
+  const keyed = new KeyedCalls({ reservations, clock, running, keepMs: keepHours * 3_600_000 });
   return {
     name: 'idempotency',
     wrap(tool, next) {
@@ -55,7 +53,7 @@ export function idempotency(options: z.input<typeof idempotencyOptions>, parts: 
       const wrapped: Wrapped = { tool, next };
       return (call) => {
         const key = call.meta[idempotencyKey];
-        return key === undefined && !required ? next(call) : ledger.run(call, readKey(tool, key), wrapped);
+        return key === undefined && !required ? next(call) : keyed.run(call, readKey(tool, key), wrapped);
       };
     },
   };
@@ -66,30 +64,30 @@ interface Wrapped {
   readonly next: Next;
 }
 
-interface LedgerParts extends Required<IdempotencyParts> {
+interface KeyedCallsParts extends Required<IdempotencyParts> {
   readonly keepMs: number;
 }
 
 /** Runs calls under their keys. */
-class Ledger {
-  readonly #parts: LedgerParts;
+class KeyedCalls {
+  readonly #parts: KeyedCallsParts;
 
-  constructor(parts: LedgerParts) {
+  constructor(parts: KeyedCallsParts) {
     this.#parts = parts;
   }
 
   async run(call: ToolCall, key: string, { tool, next }: Wrapped): Promise<Result> {
     const { reservations, clock, running, keepMs } = this.#parts;
     const owner = ownerOf(call.caller);
-    const subject = subjectOf(tool, call);
+    const fingerprint = requireFingerprint(tool, call);
     const id = `${owner} ${key}`;
-    this.#refuseRunning(id, subject, tool);
+    this.#refuseRunning(id, fingerprint, tool);
     const found = await reservations.find(owner, key);
     // Another call with the key may have started meanwhile.
-    this.#refuseRunning(id, subject, tool);
-    if (found) return replay(call, subject, found);
-    const reservation = { owner, key, subject, expiresAt: clock.now() + keepMs };
-    running.set(id, subject);
+    this.#refuseRunning(id, fingerprint, tool);
+    if (found) return replay(call, fingerprint, found);
+    const reservation = { owner, key, subject: fingerprint, expiresAt: clock.now() + keepMs };
+    running.set(id, fingerprint);
     try {
       return await this.#runOnce(call, reservation, next);
     } finally {
@@ -97,10 +95,10 @@ class Ledger {
     }
   }
 
-  #refuseRunning(id: string, subject: string, tool: Tool): void {
+  #refuseRunning(id: string, fingerprint: string, tool: Tool): void {
     const other = this.#parts.running.get(id);
     if (other === undefined) return;
-    if (other !== subject) throw keyReused();
+    if (other !== fingerprint) throw keyReused();
     throw new ToolcribError(
       'outcome_unknown',
       `A call of ${tool.name} under this idempotency key is still running. Wait, then send the same call with the same key again to get its outcome.`,
@@ -162,17 +160,17 @@ function readKey(tool: Tool, key: unknown): string {
   );
 }
 
-function subjectOf(tool: Tool, call: ToolCall): string {
-  const given = jsonDigest(givenOf(call));
-  if (given !== undefined) return digest([governedName(tool), definitionDigest(tool), given]);
+function requireFingerprint(tool: Tool, call: ToolCall): string {
+  const fingerprint = fingerprintOf({ tool, arguments: call.arguments, longIntegers: call.longIntegers });
+  if (fingerprint !== undefined) return fingerprint;
   throw new ToolcribError(
     'invalid_arguments',
     `${tool.name} takes no idempotency key: it turns its arguments into values that cannot be compared.`,
   );
 }
 
-function replay(call: ToolCall, subject: string, found: Reserved): Result {
-  if (found.subject !== subject) throw keyReused();
+function replay(call: ToolCall, fingerprint: string, found: Reserved): Result {
+  if (found.subject !== fingerprint) throw keyReused();
   if (found.notKept)
     throw new ToolcribError(
       'outcome_not_kept',

@@ -25,7 +25,7 @@ test('a call is counted by tool and outcome', async () => {
   expect(callsIn(registry)).toEqual({ 'echo done': 2, 'echo failed': 1, 'echo needs_input': 1 });
 });
 
-test('a refusal is counted under its code and passed on, whether it comes at once or later', async () => {
+test('a refusal is counted under its code and passed on, synchronously or not', async () => {
   const registry = new Metrics();
   const refusal = new ToolcribError('rate_limited', 'Slow down.');
   const stage = metrics({}, { metrics: registry });
@@ -38,7 +38,7 @@ test('a refusal is counted under its code and passed on, whether it comes at onc
   expect(callsIn(registry)).toEqual({ 'echo rate_limited': 2 });
 });
 
-test('an exception of another kind is counted as internal', () => {
+test('another exception is counted as internal', () => {
   const registry = new Metrics();
   const source = staged(
     () => {
@@ -51,7 +51,7 @@ test('an exception of another kind is counted as internal', () => {
   expect(registry.text()).not.toContain('secret-name');
 });
 
-test('the time a call takes is sorted into buckets', async () => {
+test('the duration of a call is counted in buckets', async () => {
   const registry = new Metrics();
   const clock = createFakeClock();
   const source = staged(
@@ -73,7 +73,7 @@ test('the time a call takes is sorted into buckets', async () => {
   );
 });
 
-test('calls that have not ended are under way', async () => {
+test('running calls are counted', async () => {
   const registry = new Metrics();
   const { promise, resolve, reject } = promiseWithEnds();
   const source = staged(() => promise, metrics({}, { metrics: registry }));
@@ -85,18 +85,18 @@ test('calls that have not ended are under way', async () => {
   reject(new Error('too late'));
 });
 
-test('what answers at once is answered at once', () => {
+test('a synchronous call stays synchronous', () => {
   const source = staged(() => done, metrics({}, { metrics: new Metrics() }));
   expect(source.call(callOf(echo))).toBe(done);
 });
 
-test('readings are counted by their kind', async () => {
+test('resource reads and prompts are counted by their kind', async () => {
   const registry = new Metrics();
   await staged(() => done, metrics({}, { metrics: registry })).call(promptCall());
   expect(callsIn(registry)).toEqual({ 'prompt done': 1 });
 });
 
-test('names that callers make up share one label', () => {
+test('names made up by callers share one label', () => {
   const registry = new Metrics();
   const source = staged(() => done, metrics({}, { metrics: registry }));
   attack(source);
@@ -104,7 +104,7 @@ test('names that callers make up share one label', () => {
   expect(registry.text()).not.toContain('made-up');
 });
 
-test('control: a stage that labels calls by the name sent makes a series for every name', () => {
+test('control: a stage that uses the sent name as a label makes a series for every name', () => {
   const registry = new Metrics();
   const counter = registry.counter('toolcrib_calls_total', 'Calls.', ['tool', 'outcome']);
   const naive: Stage = {
@@ -118,7 +118,7 @@ test('control: a stage that labels calls by the name sent makes a series for eve
   expect(Object.keys(callsIn(registry))).toHaveLength(1_000);
 });
 
-test('nothing says whose call it was', async () => {
+test('no metric names a caller', async () => {
   const registry = new Metrics();
   const tenant = { ...localCaller.tenant, id: 'acme-7' };
   const call = { ...callOf(echo), caller: { ...localCaller, id: 'ada-7', tenant } };
@@ -126,14 +126,14 @@ test('nothing says whose call it was', async () => {
   expect(registry.text()).not.toMatch(/acme-7|ada-7/);
 });
 
-test('counts go on when the stages are made anew', async () => {
+test('counts continue when the stages are rebuilt', async () => {
   const registry = new Metrics();
   await staged(() => done, metrics({}, { metrics: registry })).call(callOf(echo));
   await staged(() => done, metrics({}, { metrics: registry })).call(callOf(toolCalled('echo')));
   expect(callsIn(registry)).toEqual({ 'echo done': 2 });
 });
 
-test('options that do not exist or make no sense are refused', () => {
+test('unknown and invalid options are refused', () => {
   const parts = { metrics: new Metrics() };
   expect(() => metrics({ bucket: [1] } as never, parts)).toThrow('bucket');
   expect(() => metrics({ buckets: [2, 1] }, parts)).toThrow('ascending order');

@@ -20,7 +20,7 @@ const unavailable = (data?: Record<string, unknown>): ToolcribError =>
 test.each<[what: string, annotations: ToolAnnotations]>([
   ['reads', readOnly],
   ['may be called twice', idempotent],
-])('a tool that %s is called again until it answers', async (_what, annotations) => {
+])('a tool that %s is called again until it succeeds', async (_what, annotations) => {
   const { call, made, clock } = failing([unavailable(), unavailable(), DONE], annotations);
   const ended = call();
   await passTime(clock);
@@ -39,7 +39,7 @@ test.each<[what: string, annotations: ToolAnnotations | undefined]>([
   expect(made()).toBe(1);
 });
 
-test('a hint that a registry filled in promises nothing', () => {
+test('a default hint of the registry does not allow a retry', () => {
   const registry = new ToolRegistry({ annotationDefaults: 'saas' });
   registry.registerTool(toolCalled('assumed'), toolCalled('declared', { annotations: readOnly }));
   const next = (): Result => DONE;
@@ -49,14 +49,14 @@ test('a hint that a registry filled in promises nothing', () => {
 });
 
 // The registry does not say which tools have an idempotent hint by default alone.
-test('a tool that says it changes something is not retried for a hint that a registry filled in', () => {
+test('a tool that is marked as changing something is not retried because of a default hint', () => {
   const registry = new ToolRegistry({ annotationDefaults: 'saas' });
   registry.registerTool(toolCalled('pay', { annotations: { readOnlyHint: false } }));
   const next = (): Result => DONE;
   expect(retry().wrap!(registry.find('pay')!, next)).toBe(next);
 });
 
-test('after the last attempt the caller hears what went wrong', async () => {
+test('after the last attempt the caller gets the error', async () => {
   const { call, made, clock } = failing([unavailable(), unavailable(), unavailable(), DONE], readOnly);
   const ended = call();
   await passTime(clock);
@@ -64,7 +64,7 @@ test('after the last attempt the caller hears what went wrong', async () => {
   expect(made()).toBe(3);
 });
 
-test('what fails at once is tried again like what fails later', async () => {
+test('a synchronous failure is retried like an asynchronous one', async () => {
   const clock = createFakeClock();
   let made = 0;
   const wrapped = retry({}, { clock }).wrap!(toolCalled('a', { annotations: readOnly }), () => {
@@ -76,7 +76,7 @@ test('what fails at once is tried again like what fails later', async () => {
   expect(await ended).toBe(DONE);
 });
 
-test('the waits grow, vary, and stay below their limit', async () => {
+test('the waits grow, vary, and stay below their maximum', async () => {
   const waits = async (random: () => number): Promise<number[]> => {
     const { call, clock, waited } = failing(
       Array.from({ length: 8 }, () => unavailable()),
@@ -95,7 +95,7 @@ test('the waits grow, vary, and stay below their limit', async () => {
   expect(await waits(() => 0)).toEqual([50, 100, 200, 250, 250]);
 });
 
-test('a wait that was asked for is kept to when it is short; when it is long, the caller hears of it at once', async () => {
+test('a short retry-after is waited for; with a long one the caller gets the error at once', async () => {
   const short = failing([unavailable({ retryAfterMs: 1_500 }), DONE], readOnly);
   const ended = short.call();
   await passTime(short.clock);
@@ -106,7 +106,7 @@ test('a wait that was asked for is kept to when it is short; when it is long, th
   expect(long.made()).toBe(1);
 });
 
-test.each([Number.NaN, -1, -Infinity])('a wait of %d is as good as none', async (retryAfterMs) => {
+test.each([Number.NaN, -1, -Infinity])('a wait of %d is ignored', async (retryAfterMs) => {
   const { call, clock, waited } = failing([unavailable({ retryAfterMs }), DONE], readOnly);
   const ended = call();
   await passTime(clock);
@@ -123,13 +123,13 @@ test.each<ErrorCode>([
   'tool_failed',
   'record_unavailable',
   'cancelled',
-])('%s is not tried again', async (code) => {
+])('%s is not retried', async (code) => {
   const { call, made } = failing([new ToolcribError(code, 'No.'), DONE], readOnly);
   await expect(call()).rejects.toMatchObject({ code });
   expect(made()).toBe(1);
 });
 
-test('a failed result and a question are answers, not outages', async () => {
+test('a failed result and a question are results, and not retried', async () => {
   for (const result of [failed('Not found.'), question()]) {
     const { call, made } = failing([result, DONE], readOnly);
     expect(await call()).toBe(result);
@@ -137,7 +137,7 @@ test('a failed result and a question are answers, not outages', async () => {
   }
 });
 
-test('a question in a second attempt ends it', async () => {
+test('a question in a second attempt ends the retries', async () => {
   const asked = question();
   const { call, made, clock } = failing([unavailable(), asked, DONE], readOnly);
   const ended = call();
@@ -146,7 +146,7 @@ test('a question in a second attempt ends it', async () => {
   expect(made()).toBe(2);
 });
 
-test('a run that was given an answer is not repeated: it would ask again', async () => {
+test('a call that was given an answer is not retried: it would ask again', async () => {
   const answered = new Interview(new Map([['sure', { action: 'accept', content: {} }]]));
   await answered.put({ kind: 'form', message: 'Sure?', schema: { type: 'object', properties: {} } }, 'sure');
   const { call, made } = failing([unavailable(), DONE], readOnly);
@@ -154,7 +154,7 @@ test('a run that was given an answer is not repeated: it would ask again', async
   expect(made()).toBe(1);
 });
 
-test('a call that is cancelled stops waiting and is not made again', async () => {
+test('a call that is cancelled stops waiting and is not retried', async () => {
   const { call, made, clock } = failing([unavailable(), DONE], readOnly);
   const cancellation = new Cancellation();
   const ended = call({ cancellation });
@@ -165,7 +165,7 @@ test('a call that is cancelled stops waiting and is not made again', async () =>
   expect(made()).toBe(1);
 });
 
-test('a call that was cancelled before it failed is not made again', async () => {
+test('a call that was cancelled before it failed is not retried', async () => {
   const { call, made } = failing([unavailable(), DONE], readOnly);
   const cancellation = new Cancellation();
   cancellation.abort(new ToolcribError('cancelled', 'Enough.'));
@@ -173,7 +173,7 @@ test('a call that was cancelled before it failed is not made again', async () =>
   expect(made()).toBe(1);
 });
 
-test('a call that is answered at once is answered at once, and a name that does not exist is left as it is', () => {
+test('a synchronous call stays synchronous, and an unknown tool is not retried', () => {
   const next = (): Result => DONE;
   const tool = toolCalled('a', { annotations: readOnly });
   expect(retry().wrap!(tool, next)(createTestCall(tool))).toBe(DONE);
@@ -181,7 +181,7 @@ test('a call that is answered at once is answered at once, and a name that does 
   expect(retry({ attempts: 1 }).wrap!(tool, next)).toBe(next);
 });
 
-test('options that make no sense are refused', () => {
+test('invalid options are refused', () => {
   for (const wrong of [{ attempts: 0 }, { attempts: 100 }, { delayMs: 0 }, { maxDelayMs: -1 }, { times: 1 }])
     expect(retryOptions.safeParse(wrong).success).toBe(false);
 });

@@ -8,7 +8,7 @@ import { timeout, timeoutOptions } from './timeout.ts';
 
 const hang: Tool['handler'] = () => new Promise(() => {});
 
-test('a call that takes over 30 s is ended, and its tool is told to stop (000-41)', async () => {
+test('a call of over 30 s is ended, and the signal of its tool is aborted (000-41)', async () => {
   const clock = createFakeClock();
   let signal: AbortSignal | undefined;
   const slow = toolCalled('slow', {
@@ -28,7 +28,7 @@ test('a call that takes over 30 s is ended, and its tool is told to stop (000-41
   expect(signal?.aborted).toBe(true);
 });
 
-test('what a tool fetches ends with its call (000-41)', async () => {
+test('a fetch of a tool ends with its call (000-41)', async () => {
   const clock = createFakeClock();
   let fetched: unknown;
   const fetching = toolCalled('fetching', {
@@ -45,7 +45,7 @@ test('what a tool fetches ends with its call (000-41)', async () => {
   expect(fetched).toMatchObject({ code: 'timed_out' });
 });
 
-test('some tools may have longer than others; the most specific pattern counts', async () => {
+test('a tool may have a longer limit; the most specific pattern applies', async () => {
   const clock = createFakeClock();
   const source = withTimeout(
     timeout({ seconds: 10, perTool: { 'report.*': 60, 'report.quick': 5 } }, { clock }),
@@ -70,11 +70,11 @@ test('some tools may have longer than others; the most specific pattern counts',
   ]);
 });
 
-test('it goes by the name a server knows, so that a server adds no second one', () => {
+test('the stage has the name that a server looks for, so that the server adds no second one', () => {
   expect(timeout().name).toBe('timeout');
 });
 
-test('several of them may share one watch over their deadlines', async () => {
+test('several stages may share one set of deadlines', async () => {
   const clock = createFakeClock();
   const source = withTimeout(timeout({ seconds: 1 }, { deadlines: new Deadlines(clock) }));
   const ended = source.call(createTestCall(toolCalled('a', { handler: hang })));
@@ -82,7 +82,7 @@ test('several of them may share one watch over their deadlines', async () => {
   await expect(ended).rejects.toMatchObject({ code: 'timed_out' });
 });
 
-test('options that make no sense are refused', () => {
+test('invalid options are refused', () => {
   for (const wrong of [{ seconds: 0 }, { seconds: 3_601 }, { perTool: { a: 0 } }, { ms: 1 }])
     expect(timeoutOptions.safeParse(wrong).success).toBe(false);
 });

@@ -79,7 +79,7 @@ test('a call is one server span, named and described by the conventions for MCP'
   });
 });
 
-test('the trace of the client goes on', async () => {
+test('a call continues the trace of its client', async () => {
   const call = { ...callOf(echo), meta: { traceparent } };
   await staged(() => done).call(call);
   const span = onlySpan();
@@ -88,7 +88,7 @@ test('the trace of the client goes on', async () => {
   expect(call.record.traceId).toBe(TRACE_ID);
 });
 
-test('its state and baggage reach the handler', async () => {
+test('the tracestate and baggage of the client reach the handler', async () => {
   const meta = { traceparent, tracestate: 'rojo=00f067aa0ba902b7', baggage: 'tier=gold,broken=%E0%A4%A' };
   const seen: unknown[] = [];
   const source = staged(() => {
@@ -109,13 +109,13 @@ test('baggage that is longer than W3C allows is not read at all', async () => {
   expect(onlySpan().spanContext().traceId).toBe(TRACE_ID);
 });
 
-test('an operator who registers no propagator begins every trace anew', async () => {
+test('without a propagator every call begins a new trace', async () => {
   propagation.disable();
   await staged(() => done).call({ ...callOf(echo), meta: { traceparent } });
   expect(onlySpan().parentSpanContext).toBeUndefined();
 });
 
-test('without one a trace begins here, and the record says which', async () => {
+test('without a trace of the client a new one begins, and the record has its id', async () => {
   const call = callOf(echo);
   await staged(() => done).call(call);
   const span = onlySpan();
@@ -136,13 +136,13 @@ test.each<[string, unknown]>([
   expect(span.spanContext().traceId).not.toBe(TRACE_ID);
 });
 
-test('what an object inherits is not read', async () => {
+test('inherited members of the metadata are not read', async () => {
   const meta = Object.create({ traceparent }) as Record<string, unknown>;
   await staged(() => done).call({ ...callOf(echo), meta });
   expect(onlySpan().parentSpanContext).toBeUndefined();
 });
 
-test('whatever a client sends along, its call is made', () => {
+test('any metadata of a client leaves the call working', () => {
   const reached: unknown[] = [];
   const source = staged((call) => (reached.push(call), done));
   const field = fc.oneof(fc.string(), fc.anything(), fc.constant(traceparent));
@@ -171,7 +171,7 @@ test('a propagator that throws does not stop the call', () => {
   expect(onlySpan().parentSpanContext).toBeUndefined();
 });
 
-test('spans that a handler makes are children of the call, before and after it waits', async () => {
+test('spans of a handler are children of the call, also after an await', async () => {
   const source = staged(async () => {
     tracer.startSpan('before').end();
     await Promise.resolve();
@@ -186,7 +186,7 @@ test('spans that a handler makes are children of the call, before and after it w
     expect(inner.parentSpanContext?.spanId).toBe(call.spanContext().spanId);
 });
 
-test('a span around the request is the parent, unless the client names one: then it is linked', async () => {
+test('an active span is the parent, unless the client names one: then the active span is linked', async () => {
   const request = tracer.startSpan('POST /mcp');
   const around = openTelemetry.setSpan(ROOT_CONTEXT, request);
   const source = staged(() => done);
@@ -199,17 +199,17 @@ test('a span around the request is the parent, unless the client names one: then
   expect(named?.links.map((link) => link.context.spanId)).toEqual([request.spanContext().spanId]);
 });
 
-test('a failed result is an error of the tool', async () => {
+test('a failed result has the error type of a tool error', async () => {
   await staged(() => Promise.resolve(failed('secret reason'))).call(callOf(echo));
   expectError(onlySpan(), { 'error.type': 'tool_error' });
 });
 
-test('a question to the client is no error', async () => {
+test('a question to the client is not an error', async () => {
   await staged(() => ({ kind: 'needs_input', questions: new Map(), answers: new Map() })).call(callOf(echo));
   expect(onlySpan().status.code).toBe(SpanStatusCode.UNSET);
 });
 
-test('a refusal is an error with its code, whether it comes at once or later', async () => {
+test('a refusal is an error with its code, synchronous or not', async () => {
   const refusal = new ToolcribError('rate_limited', 'secret reason');
   expect(() => staged(() => fail(refusal)).call(callOf(echo))).toThrow(refusal);
   await expect(staged(() => Promise.reject(refusal)).call(callOf(echo))).rejects.toBe(refusal);
@@ -218,7 +218,7 @@ test('a refusal is an error with its code, whether it comes at once or later', a
   for (const span of spans) expectError(span, { 'error.type': 'rate_limited' });
 });
 
-test('an error of the protocol has its number too', () => {
+test('a protocol error has its JSON-RPC code too', () => {
   expect(() => staged(() => fail(new ToolcribError('record_unavailable', 'No.'))).call(callOf(echo))).toThrow(
     'No.',
   );
@@ -232,7 +232,7 @@ test('any other exception is internal', () => {
   expectError(onlySpan(), { 'error.type': 'internal', 'rpc.response.status_code': '-32603' });
 });
 
-test('arguments, results and reasons are not in the span', async () => {
+test('arguments, results and error texts are not in the span', async () => {
   const call = { ...callOf(echo), arguments: { text: 'secret argument' } };
   await staged(() => ({ kind: 'done', data: 'secret result' })).call(call);
   await staged(() => failed('secret reason')).call(call);
@@ -240,7 +240,7 @@ test('arguments, results and reasons are not in the span', async () => {
     expect(JSON.stringify({ attributes, events, status })).not.toContain('secret');
 });
 
-test('a name that a caller made up is neither in the name of the span nor in its attributes', () => {
+test('a name made up by a caller is neither in the span name nor in the attributes', () => {
   expect(() => staged(() => done).call(callOf(absentTool('made-up')))).toThrow('Unknown tool');
   const { name, attributes } = onlySpan();
   expect(name).toBe('tools/call');
@@ -248,7 +248,7 @@ test('a name that a caller made up is neither in the name of the span nor in its
   expect(JSON.stringify(attributes)).not.toContain('made-up');
 });
 
-test('readings are spans too; the address of a template is left out', async () => {
+test('resource reads are spans too, without the address of a template', async () => {
   const source = staged(() => done);
   const read = (): string => 'unused';
   const plain = { uri: 'docs://terms', name: 'terms', read };
@@ -282,7 +282,7 @@ test('readings are spans too; the address of a template is left out', async () =
   ]);
 });
 
-test('a trace that is not sampled is handed on all the same', async () => {
+test('the context of an unsampled trace is passed on all the same', async () => {
   const quiet = new BasicTracerProvider({
     sampler: new AlwaysOffSampler(),
     spanProcessors: [new SimpleSpanProcessor(exporter)],
@@ -300,7 +300,7 @@ test('a trace that is not sampled is handed on all the same', async () => {
   expect(exporter.getFinishedSpans()).toEqual([]);
 });
 
-test('without an SDK the call passes as it is', () => {
+test('without an SDK a call is not changed', () => {
   const call = callOf(echo);
   const seen: Context[] = [];
   const source = sourceOf(() => (seen.push(context.active()), done));
@@ -309,7 +309,7 @@ test('without an SDK the call passes as it is', () => {
   expect(seen).toEqual([ROOT_CONTEXT]);
 });
 
-test('options that do not exist are refused', () => {
+test('unknown options are refused', () => {
   expect(() => trace({ sample: 0.5 } as never)).toThrow('sample');
 });
 

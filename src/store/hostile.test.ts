@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 const HOSTILE = '4:evil/eve';
 const BODY = JSON.stringify({ text: 'x'.repeat(990_000) });
 
-test('A8 the largest bodies of one tenant, at full speed, refuse no row of another', async () => {
+test('A8 a tenant that writes the largest bodies at full speed does not make the rows of another fail', async () => {
   const folder = createStoreFolder();
   const troubles: string[] = [];
   const store = await folder.open({ onTrouble: (reason) => troubles.push(reason) });

@@ -26,7 +26,7 @@ export function skillsOf(server: string): string {
 }
 
 /** What a pin is about. */
-export interface PinSubject {
+export interface PinnedThing {
   readonly server: string;
   readonly kind: 'tool' | 'skill';
   /** The name of the tool, or the address of the skill. */
@@ -34,7 +34,7 @@ export interface PinSubject {
 }
 
 /** What a pin is about, in the words of people. */
-export function subjectOf({ server, tool }: PinTool): PinSubject {
+export function pinnedThing({ server, tool }: PinTool): PinnedThing {
   if (!server.endsWith(SKILLS)) return { server, kind: 'tool', name: tool };
   return { server: server.slice(0, -SKILLS.length), kind: 'skill', name: tool };
 }
@@ -59,7 +59,7 @@ export interface ListedDefinition extends SeenDefinition {
 
 /** A definition that may be used. */
 export interface PinnedDefinition extends SeenDefinition {
-  /** Who approved it; nobody did if it was the first one seen. */
+  /** Who approved it; unset if it was the first one seen. */
   readonly by: string | undefined;
 }
 
@@ -98,7 +98,7 @@ export interface Pins {
   changed(after: number): Awaitable<readonly PinDigests[]>;
   /** Pins all of the first listing of a server to an account, or nothing if a tool is pinned for it already. */
   pinListing(lister: PinLister, listing: readonly ListedDefinition[]): Promise<void>;
-  /** Pins the first definition of a tool; returns the pin as it is then, which may be that of somebody else. */
+  /** Pins the first definition of a tool; returns the pin as it is then, which another process may have set. */
   pinFirst(place: PinPlace, seen: SeenDefinition): Promise<Pin>;
   /** Pins a definition that was approved for another account after the own pin was made, if it was. */
   pinApproved(place: PinPlace, digest: string): Promise<Pin | undefined>;

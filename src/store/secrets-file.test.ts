@@ -14,7 +14,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { checkpointKeys, openCheckpoint, signCheckpoint } from './journal/checkpoint.ts';
 import { openSecrets } from './secrets-file.ts';
 
-test('E4 secrets are made once, for their owner alone, and are the same ever after', () => {
+test('E4 secrets are created once, readable by their owner only, and then stay the same', () => {
   const file = place();
   const made = openSecrets(file);
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -24,7 +24,7 @@ test('E4 secrets are made once, for their owner alone, and are the same ever aft
   expect(new Set(Object.values(made)).size).toBe(3);
 });
 
-test('the key they hold signs checkpoints', () => {
+test('the stored key signs checkpoints', () => {
   const { signing, checking } = checkpointKeys(openSecrets(place()).signingKey);
   const checkpoint = { n: 1, at: '', upTo: 1, heads: {}, before: '' };
   const line = signCheckpoint(checkpoint, signing);
@@ -35,7 +35,7 @@ test('the key they hold signs checkpoints', () => {
   expect(openCheckpoint('', checking)).toBeUndefined();
 });
 
-test('E4 a file that others can read is refused, with the command that repairs it', () => {
+test('E4 a file that others can read is refused, with the command that fixes it', () => {
   const file = place();
   openSecrets(file);
   chmodSync(file, 0o640);
@@ -43,7 +43,7 @@ test('E4 a file that others can read is refused, with the command that repairs i
 });
 
 test.each(['', '{', '[]', 'null', '{}', '{"pepper":"short","digestKey":"short","signingKey":"short"}'])(
-  'a file that holds %j is refused and left alone',
+  'a file with the content %j is refused and not changed',
   (text) => {
     const file = place();
     writeFileSync(file, text, { mode: 0o600 });
@@ -52,18 +52,18 @@ test.each(['', '{', '[]', 'null', '{}', '{"pepper":"short","digestKey":"short","
   },
 );
 
-test.each([0o700, 0o755])('a folder of mode %o in its place is told as that', (mode) => {
+test.each([0o700, 0o755])('a folder of mode %o in place of the file is reported', (mode) => {
   const file = place();
   mkdirSync(file, { mode });
   expect(() => openSecrets(file)).toThrow(`${file} is a folder, not a file of secrets.`);
 });
 
-test('where they cannot be made, the reason is told', () => {
+test('when secrets cannot be created, the reason is reported', () => {
   const file = join(place(), 'toolcrib.secrets');
   expect(() => openSecrets(file)).toThrow(`${file} cannot be made (ENOENT): its folder must exist`);
 });
 
-test('where secrets must exist, none are made up', () => {
+test('secrets are not created where they must exist', () => {
   const file = place();
   expect(() => openSecrets(file, 'existing')).toThrow('restore the secrets from a backup');
   expect(readdirSync(join(file, '..'))).toEqual([]);

@@ -12,6 +12,9 @@ import {
 import { ToolcribError } from '../base/errors.ts';
 import { parseJson } from '../base/parse-json.ts';
 
+/** What to do about a file of the store that belongs to another account. */
+export const runAsOwner = '; run this as the account that the server runs as, which owns the file';
+
 /** The secrets of a deployment, kept outside its database. */
 export interface StoreSecrets {
   /** Part of the hash of every API key. */
@@ -62,7 +65,8 @@ function read(file: string): string | undefined {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
     if (error instanceof ToolcribError) throw error;
-    throw new ToolcribError('invalid_setup', `${file} cannot be read (${code}).`, { cause: error });
+    const advice = code === 'EACCES' ? runAsOwner : '';
+    throw new ToolcribError('invalid_setup', `${file} cannot be read (${code})${advice}.`, { cause: error });
   }
 }
 

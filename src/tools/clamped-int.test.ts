@@ -26,7 +26,7 @@ test.each([
   expect(await registry.execute('find', args)).toBe(expected);
 });
 
-test('every whole number is moved into the range, and one inside is kept (000-29)', () => {
+test('every whole number is moved into the range, and one in the range is kept (000-29)', () => {
   fc.assert(
     fc.property(fc.integer(), fc.integer(), fc.integer(), (one, other, value) => {
       const [min = 0, max = 0] = [one, other].toSorted((a, b) => a - b);
@@ -38,7 +38,7 @@ test('every whole number is moved into the range, and one inside is kept (000-29
   );
 });
 
-test('C7 what is no whole number is refused, as everything out of range is without the helper', async () => {
+test('C7 a value that is not a whole number is refused, as any value out of range is without the helper', async () => {
   for (const wrong of [1.5, '5', null, true])
     await expect(registry.execute('find', { limit: wrong })).rejects.toMatchObject({
       code: 'invalid_arguments',
@@ -53,7 +53,7 @@ test('C7 what is no whole number is refused, as everything out of range is witho
   });
 });
 
-test('clients are shown an integer with a default and the range in words, so that none refuses a number (000-29)', () => {
+test('clients see an integer with a default and the range in words, so that they refuse no number (000-29)', () => {
   expect(tool.inputSchema).toEqual({
     type: 'object',
     properties: {
@@ -77,6 +77,6 @@ test.each([
   { min: 5, max: 1, default: 2 },
   { min: 1, max: 5, default: 9 },
   { min: 0.5, max: 5, default: 2 },
-])('a range that cannot be is told at once: %j', (range) => {
+])('an impossible range is an error at once: %j', (range) => {
   expect(() => clampedInt(range)).toThrow('clampedInt takes whole numbers');
 });

@@ -19,7 +19,7 @@ test.each<[spelling: string, text: string]>([
   ['base64 after one letter', Buffer.from(`a${secret}b`).toString('base64')],
   ['base64 after two letters', Buffer.from(`ab${secret}c`).toString('base64')],
   ['base64 for addresses', Buffer.from(`ab${secret}c`).toString('base64url')],
-])('D4 a secret is taken out of a text that writes it as %s', (_spelling, text) => {
+])('D4 a secret is removed from a text that writes it as %s', (_spelling, text) => {
   const shown = concealSecrets([secret])(`before ${text} after`);
   expect(shown).toContain('[hidden]');
   // What is left of base64 is the few bits it shares with its neighbours.
@@ -32,11 +32,11 @@ test.each([
   ['12345678901', 12_345_678_901],
   ['000012345678', 12_345_678],
   ['12345678901234567890', Number('12345678901234567890')],
-])('D4 the secret %s is taken out when it comes as a number', (digits, number) => {
+])('D4 the secret %s is removed when it comes as a number', (digits, number) => {
   expect(concealSecrets([digits])(JSON.stringify({ n: number }))).toBe('{"n":[hidden]}');
 });
 
-test('D4 wherever a text is cut inside a secret, nothing of the secret is left', () => {
+test('D4 a text that was cut inside a secret keeps nothing of the secret', () => {
   const letters = fc.constantFrom('a', 'b', 'B', '1', '/', '"', 'é', '-', '_', '+');
   const someSecret = fc.string({ unit: letters, minLength: 4, maxLength: 24 });
   fc.assert(
@@ -55,7 +55,7 @@ test('D4 wherever a text is cut inside a secret, nothing of the secret is left',
   );
 });
 
-test('a text that was not cut keeps its end, and short secrets are let be', () => {
+test('a text that was not cut keeps its end, and short secrets are not removed', () => {
   const conceal = concealSecrets(['tok-1234', 'abc']);
   expect(conceal('ends with tok')).toBe('ends with tok');
   expect(conceal('ends with tok', { isCut: true })).toBe('ends with ');

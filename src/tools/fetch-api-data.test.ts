@@ -45,7 +45,7 @@ const json = (response: ServerResponse): void => {
   response.setHeader('content-type', 'application/json; charset=utf-8').end('{"ok":true}');
 };
 
-test('it takes a URL, a method, headers and a time, and says that it reads from an open world (001-69)', () => {
+test('the tool takes a URL, a method, headers and a timeout, and is read-only in an open world (001-69)', () => {
   const { inputSchema, annotations } = listed();
   expect(inputSchema).toMatchObject({
     required: ['url'],
@@ -66,7 +66,7 @@ test('it takes a URL, a method, headers and a time, and says that it reads from 
   });
 });
 
-test('with POST it takes a body and no longer says that it only reads (001-69)', () => {
+test('with POST the tool takes a body and is no longer read-only (001-69)', () => {
   const { inputSchema, annotations } = listed({ methods: ['GET', 'POST'] });
   expect(inputSchema.properties).toMatchObject({
     method: { enum: ['GET', 'POST'], default: 'GET' },
@@ -75,7 +75,7 @@ test('with POST it takes a body and no longer says that it only reads (001-69)',
   expect(annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true, openWorldHint: true });
 });
 
-test('a method in small letters is accepted (001-69)', async () => {
+test('a method in lower case is accepted (001-69)', async () => {
   const api = await openApi(json);
   const methods: FetchApiDataOptions['methods'] = ['GET', 'POST'];
   await api.call({ method: 'get' }, { methods });
@@ -102,7 +102,7 @@ test.each([
   await expect(call).rejects.toMatchObject({ code: 'invalid_arguments' });
 });
 
-test('an operator can allow less time (001-69)', () => {
+test('an operator can set a shorter timeout (001-69)', () => {
   expect(listed({ timeoutSeconds: 10 }).inputSchema.properties).toMatchObject({
     timeout: { maximum: 10, default: 10 },
   });
@@ -123,7 +123,7 @@ test.each([
 });
 
 test.each(['http://api.example.com/', 'ftp://api.example.com/', 'file:///etc/passwd', 'javascript:1'])(
-  '%j is no https URL (001-70)',
+  '%j is not an https URL (001-70)',
   async (url) => {
     expect(await registryOf({ hosts: ['api.example.com'] }).execute('fetch_api_data', { url })).toEqual({
       error: 'Only HTTPS URLs allowed',
@@ -137,7 +137,7 @@ test.each([
   ['https://api.example.com:8443/', 'This port is not among those that can be reached; leave it out.'],
   ['https://ada@api.example.com/', 'The URL must not hold a user name or a password; leave them out.'],
   ['https://api.example.com/', 'The host leads to an address that is not public; use another host.'],
-])('%s is refused, and the model is told why (001-70)', async (url, message) => {
+])('%s is refused, and the model gets the reason (001-70)', async (url, message) => {
   const network = { resolve: async () => ['10.0.0.1'] };
   expect(
     await registryOf({ hosts: ['api.example.com'] }, { network }).execute('fetch_api_data', { url }),
@@ -147,7 +147,7 @@ test.each([
   });
 });
 
-test('requests call themselves MCP-Server/1.0 unless told otherwise (001-71)', async () => {
+test('requests have the user agent MCP-Server/1.0 by default (001-71)', async () => {
   const api = await openApi(json);
   await api.call();
   await api.call({}, { userAgent: 'Acme/2' });
@@ -161,7 +161,7 @@ test('requests call themselves MCP-Server/1.0 unless told otherwise (001-71)', a
   ]);
 });
 
-test('an answer comes with status, type, text, whether it is JSON, and the time (001-72)', async () => {
+test('a response has a status, type, text, whether it is JSON, and the time (001-72)', async () => {
   const api = await openApi(json);
   expect(await api.call()).toEqual({
     status_code: 200,
@@ -186,7 +186,7 @@ test.each([
   expect(await api.call()).toMatchObject({ status_code: 404, content_type: type ?? null, is_json: isJson });
 });
 
-test('a long answer is cut between characters, and says so (001-72)', async () => {
+test('a long response is cut between characters, and says so (001-72)', async () => {
   const api = await openApi((response) => response.end('é'.repeat(100)));
   expect(await api.call({}, { maxBytes: 11 })).toMatchObject({
     response: 'ééééé\n[Truncated: only the first 11 bytes are here.]',
@@ -195,7 +195,7 @@ test('a long answer is cut between characters, and says so (001-72)', async () =
   expect(await api.call({}, { maxBytes: 200 })).not.toHaveProperty('truncated');
 });
 
-test('a failed request says why without details of the network (001-72)', async () => {
+test('the error of a failed request has no details of the network (001-72)', async () => {
   const cutOff = await openApi((response) => response.destroy());
   expect(await cutOff.call()).toEqual({
     error: 'Request failed',
@@ -217,7 +217,7 @@ test('a request that takes too long is an error that says so (001-72)', async ()
   });
 });
 
-test('a compressed answer is an error that says so (001-72)', async () => {
+test('a compressed response is an error that says so (001-72)', async () => {
   const api = await openApi((response) => response.setHeader('content-encoding', 'gzip').end('x'));
   expect(await api.call()).toEqual({
     error: 'Request error',
@@ -225,7 +225,7 @@ test('a compressed answer is an error that says so (001-72)', async () => {
   });
 });
 
-test('text in another alphabet is read as its host says, and what is no text is not shown', async () => {
+test('text is decoded with the charset of its host, and binary data is not shown', async () => {
   const latin = await openApi((response) =>
     response.setHeader('content-type', 'text/plain; charset=ISO-8859-1').end(Buffer.from([0xe9])),
   );
@@ -243,7 +243,7 @@ test('text in another alphabet is read as its host says, and what is no text is 
   });
 });
 
-test('fixed headers are sent, cannot be replaced, and are taken out of an answer that repeats them', async () => {
+test('fixed headers are sent, cannot be replaced, and are removed from a response that repeats them', async () => {
   const api = await openApi((response) =>
     response.end('You sent Bearer s3cret-token, or s3cret-token for short.'),
   );
@@ -296,12 +296,15 @@ test.each([
   [{ headers: { Cookie: 'a=1' } }, /The header cookie cannot be set/],
   [{ headers: { 'X-A': 'a\nb' } }, /The header x-a contains an invalid character/],
   [{ userAgent: 'a\nb' }, /The header user-agent contains an invalid character/],
-] satisfies [Partial<FetchApiDataOptions>, RegExp][])('the setup %j is refused', (options, message) => {
-  const make = (): unknown => fetchApiDataTool({ hosts: ['api.example.com'], ...options });
-  expect(make).toThrow(
-    expect.objectContaining({ code: 'invalid_setup', message: expect.stringMatching(message) }),
-  );
-});
+] satisfies [Partial<FetchApiDataOptions>, RegExp][])(
+  'the invalid setup %j is refused',
+  (options, message) => {
+    const make = (): unknown => fetchApiDataTool({ hosts: ['api.example.com'], ...options });
+    expect(make).toThrow(
+      expect.objectContaining({ code: 'invalid_setup', message: expect.stringMatching(message) }),
+    );
+  },
+);
 
 test('a tenant reaches a trusted origin only if its host is listed for that tenant', async () => {
   const api = await openApi(json);

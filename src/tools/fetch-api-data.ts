@@ -154,7 +154,7 @@ function headerMerger({ headers: fixed, userAgent }: Settings): (given: Headers,
   return (given, body) => {
     checkGivenNames(Object.keys(given));
     const givenNames = namesOf(given);
-    // The same text as for a header nobody can set, so that a refusal does not reveal the configured headers.
+    // The same text as for a header that cannot be set, so that a refusal does not reveal the configured headers.
     const taken = [...givenNames].find((name) => fixedNames.has(name));
     if (taken !== undefined) throw new OutboundError('refused_request', cannotBeSet(taken));
     const saysType = givenNames.has('content-type') || fixedNames.has('content-type');

@@ -13,7 +13,7 @@ function registryAt(time: number): ToolRegistry {
   return new ToolRegistry().registerTool(getTimeTool(createFakeClock(time)));
 }
 
-test('without a time zone the time is that of UTC (001-19)', async () => {
+test('without a time zone the time is in UTC (001-19)', async () => {
   expect(await registryAt(noon).execute('get_time')).toEqual({
     current_time: '2026-01-15T12:00:00+00:00',
     timezone: 'UTC',
@@ -33,13 +33,13 @@ test.each([
   expect(answer).toEqual({ current_time: expected, timezone, unix_timestamp: 1_768_478_400 });
 });
 
-test('in summer the offset is that of summer (001-19)', async () => {
+test('in summer the offset is that of daylight saving time (001-19)', async () => {
   const answer = await registryAt(Date.UTC(2026, 6, 1)).execute('get_time', { timezone: 'Europe/Berlin' });
   expect(answer).toMatchObject({ current_time: '2026-07-01T02:00:00+02:00' });
 });
 
 test.each(['Mars/Olympus', '', ' UTC', 'UTC\0', '../etc/passwd', '🕛'])(
-  '%j is no time zone, and the call counts as failed (001-19)',
+  '%j is not a time zone, and the call fails (001-19)',
   async (timezone) => {
     const answer = await registryAt(noon).execute('get_time', { timezone });
     expect(answer).toEqual({ error: 'Invalid timezone', timezone });
@@ -47,7 +47,7 @@ test.each(['Mars/Olympus', '', ' UTC', 'UTC\0', '../etc/passwd', '🕛'])(
   },
 );
 
-test('the tool says that it reads, destroys nothing and may be repeated (001-19)', () => {
+test('the tool is marked as read-only, not destructive and idempotent (001-19)', () => {
   const [tool] = registryAt(noon).getToolsList().tools;
   expect(tool).toMatchObject({
     name: 'get_time',
@@ -59,7 +59,7 @@ test('the tool says that it reads, destroys nothing and may be repeated (001-19)
   });
 });
 
-test('the time is right in every time zone (001-19)', () => {
+test('the time is correct in every time zone (001-19)', () => {
   const tool = getTimeTool();
   const zones = fc.constantFrom(...Intl.supportedValuesOf('timeZone'));
   // Zones have had offsets of whole minutes since 1972.

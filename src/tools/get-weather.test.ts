@@ -51,7 +51,7 @@ function answering(status: number, body: unknown, headers: Record<string, string
   };
 }
 
-test('the weather at a place comes with every field (001-24)', async () => {
+test('the weather at a place has every field (001-24)', async () => {
   const { registry, asked } = await open(answering(200, berlin));
   const answer = await registry.execute('get_weather', { location: 'Berlin' });
   expect(answer).toEqual({
@@ -73,7 +73,7 @@ test.each([
   ['metric', 'metric'],
   ['imperial', 'imperial'],
   ['kelvin', 'standard'],
-])('units %s are asked for as %s (001-24)', async (units, sent) => {
+])('units %s are requested as %s (001-24)', async (units, sent) => {
   const { registry, asked } = await open(answering(200, berlin));
   expect(await registry.execute('get_weather', { location: 'Berlin', units })).toMatchObject({ units });
   expect(asked[0]!.searchParams.get('units')).toBe(sent);
@@ -85,7 +85,7 @@ test.each([
   { location: 5 },
   { location: 'Berlin', units: 'celsius' },
   { location: 'Berlin', city: 'Bonn' },
-])('%j is refused before anything is asked (001-24)', async (args) => {
+])('%j is refused before a request is sent (001-24)', async (args) => {
   const { registry, asked } = await open(answering(200, berlin));
   await expect(registry.execute('get_weather', args)).rejects.toMatchObject({ code: 'invalid_arguments' });
   expect(asked).toEqual([]);
@@ -95,7 +95,7 @@ test.each([
   ['a 404', 404, { cod: '404', message: 'city not found' }],
   ['a 400', 400, { cod: '400', message: 'Nothing to geocode' }],
   ['a refusal inside a 200', 200, { cod: '404', message: 'city not found' }],
-])('%s means that there is no such place (001-24)', async (_what, status, body) => {
+])('%s means that the place does not exist (001-24)', async (_what, status, body) => {
   const { registry } = await open(answering(status, body));
   const answer = await registry.execute('get_weather', { location: 'Nowhere' });
   expect(answer).toEqual({ error: 'Weather data not found', location: 'Nowhere' });
@@ -115,7 +115,7 @@ test.each([
   ['a list', answering(200, []), /cannot be read/],
   ['a redirect', answering(302, '', { location: 'http://127.0.0.1:9/' }), /could not be reached/],
   ['a lost connection', (response: ServerResponse) => void response.destroy(), /could not be reached/],
-])('%s is told as a failure, without the key (001-24, 004-15)', async (_what, answer, words) => {
+])('%s is reported as a failure, without the key (001-24, 004-15)', async (_what, answer, words) => {
   const { registry } = await open(answer);
   const told = await registry.execute('get_weather', { location: 'Berlin' });
   expect(told).toEqual({
@@ -126,7 +126,7 @@ test.each([
   expect(JSON.stringify(told)).not.toMatch(/canary|127\.0\.0\.1/);
 });
 
-test('an error whose text has the address does not reach the model (001-24)', async () => {
+test('an error whose text contains the URL does not reach the model (001-24)', async () => {
   const fetch = (url: string): Promise<Response> => Promise.reject(new TypeError(`cannot fetch ${url}`));
   await expect(fetch(`https://service.example/?appid=${apiKey}`)).rejects.toThrow(apiKey);
   const told = await registryOf({ apiKey, fetch }).execute('get_weather', { location: 'Berlin' });
@@ -148,7 +148,7 @@ test.each(['Berlin&appid=mine', 'a#b', '../../evil', 'x?units=kelvin', 'São Pau
   },
 );
 
-test('a call that is cancelled lets go of the service at once', async () => {
+test('a cancelled call aborts its request at once', async () => {
   const events = new EventEmitter();
   const [asked, left] = [once(events, 'asked'), once(events, 'left')];
   const { registry } = await open((response) => {
@@ -163,7 +163,7 @@ test('a call that is cancelled lets go of the service at once', async () => {
   await left;
 });
 
-test('the key is given to the constructor and shown by nothing (001-24)', () => {
+test('the key is given to the constructor and never shown (001-24)', () => {
   const tool = new WeatherTool({ apiKey });
   const [listed] = new ToolRegistry().registerTool(tool).getToolsList().tools;
   expect(listed).toMatchObject({

@@ -14,13 +14,13 @@ export function namingOptions(name: string) {
 }
 
 /** The options as read. */
-export interface Naming {
+export interface ToolNaming {
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
 }
 
 /** The configured name, title and description, which replace the tool's own. */
-export function namingOf({ name, title, description }: Naming): Naming {
+export function namingOf({ name, title, description }: ToolNaming): ToolNaming {
   return { name, ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
 }

@@ -20,14 +20,14 @@ async function listen(): Promise<{ readonly origin: string; readonly seen: reado
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen };
 }
 
-test('the origin that was chosen is reached, wherever it is', async () => {
+test('the chosen origin is reached, wherever it is', async () => {
   const { origin } = await listen();
   const response = await originFetch(`${origin}/v1`, 'api.example.com')(`${origin}/v1/pages`);
   expect(await response.text()).toBe('here');
 });
 
 test.each(['https://api.example.com/v1', 'http://127.0.0.1:1/v1', 'https://other.example.com'])(
-  'with the API at %s nothing else is reached',
+  'with the API at %s no other origin is reached',
   async (baseUrl) => {
     const { origin, seen } = await listen();
     await expect(originFetch(baseUrl, 'api.example.com')(`${origin}/v1`)).rejects.toThrow();
@@ -38,7 +38,7 @@ test.each(['https://api.example.com/v1', 'http://127.0.0.1:1/v1', 'https://other
   },
 );
 
-test('no redirect is followed, since what is sent along would follow too', async () => {
+test('redirects are not followed, because the credentials would be sent along', async () => {
   const { origin, seen } = await listen();
   await expect(originFetch(origin, 'api.example.com')(`${origin}/away`)).rejects.toThrow();
   expect(seen).toEqual(['/away']);

@@ -11,7 +11,7 @@ test('ping is registered as an instance of its class, or made by a function (001
   expect(new ToolRegistry().registerTool(pingTool()).hasTool('ping')).toBe(true);
 });
 
-test('the tool is called ping and its message may be left out (001-14)', () => {
+test('the tool is named ping and its message is optional (001-14)', () => {
   const [tool] = new ToolRegistry().registerTool(pingTool()).getToolsList().tools;
   expect(tool?.name).toBe('ping');
   expect(Object.keys(tool?.inputSchema.properties ?? {})).toEqual(['message']);
@@ -28,13 +28,13 @@ test('ping answers pong, with the time, the message and whether there is a conte
   });
 });
 
-test('a context is available where the tenant has facts attached (001-15)', async () => {
+test('a context is available if the tenant has data attached (001-15)', async () => {
   const registry = new ToolRegistry().registerTool(pingTool());
   const tenant = { ...localCaller.tenant, data: { agency: 7 } };
   expect(await registry.execute('ping', {}, { tenant })).toMatchObject({ context_available: true });
 });
 
-test('without a message ping echoes a greeting (001-15)', async () => {
+test('without a message ping returns a greeting (001-15)', async () => {
   const registry = new ToolRegistry().registerTool(pingTool());
   expect(await registry.execute('ping')).toMatchObject({ message: 'Hello!' });
 });

@@ -9,7 +9,7 @@ import { ServerInfoTool, serverInfoTool } from './server-info.ts';
 
 const client = { name: 'cli', version: '1', protocolVersion: '2025-06-18', capabilities: {} };
 
-test('the tool is called server_info and takes include_context, which is false unless given (001-16)', () => {
+test('the tool is named server_info and takes include_context, which is false by default (001-16)', () => {
   const registry = new ToolRegistry();
   registry.registerTool(new ServerInfoTool({ name: 'acme', version: '1.2.3', source: registry }));
   const [tool] = registry.getToolsList().tools;
@@ -19,7 +19,7 @@ test('the tool is called server_info and takes include_context, which is false u
   });
 });
 
-test('server_info tells name, version, the revision spoken, capabilities, tools and uptime (001-17)', async () => {
+test('server_info returns the name, version, protocol revision, capabilities, tools and uptime (001-17)', async () => {
   const registry = new ToolRegistry();
   const clock = createFakeClock();
   registry.registerTool(
@@ -53,7 +53,7 @@ test('only the tools that the caller can see are counted (001-17)', async () => 
   expect(await registry.execute('server_info')).toMatchObject({ tool_count: 1 });
 });
 
-test('with the flag it also tells which facts the context has, by name and never by value (001-17)', async () => {
+test('with the flag it also lists the names of the context data, and never the values (001-17)', async () => {
   const registry = new ToolRegistry();
   registry.registerTool(serverInfoTool({ name: 'acme', version: '1', source: registry }));
   const tenant = { ...localCaller.tenant, data: { agency: 7, apiKey: 'secret' } };
@@ -64,7 +64,7 @@ test('with the flag it also tells which facts the context has, by name and never
   expect(JSON.stringify(info)).not.toContain('secret');
 });
 
-test('without facts it says that there is no context (001-17)', async () => {
+test('without context data it says that there is no context (001-17)', async () => {
   const registry = new ToolRegistry();
   registry.registerTool(serverInfoTool({ name: 'acme', version: '1', source: registry }));
   expect(await registry.execute('server_info', { include_context: true })).toMatchObject({
@@ -72,7 +72,7 @@ test('without facts it says that there is no context (001-17)', async () => {
   });
 });
 
-test('it tells what else the server offers, and the settings it was given (001-17)', async () => {
+test('it lists other features of the server, and the settings it was given (001-17)', async () => {
   const registry = new ToolRegistry().registerPrompt(
     definePrompt({ name: 'greet', description: 'Greets.' }, () => 'Hello!'),
   );

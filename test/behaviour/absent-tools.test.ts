@@ -34,7 +34,7 @@ const secret = defineTool(
 );
 
 test.each(versions)(
-  'on %s a call of an unknown name passes the stages and is answered as unknown',
+  'on %s a call of an unknown tool passes the stages and is answered as unknown',
   async (protocolVersion) => {
     const seen: string[] = [];
     const limits = { msFor: () => 30_000, deadlines: new Deadlines(createFakeClock()) };
@@ -52,7 +52,7 @@ test.each(versions)(
 );
 
 // The stages a server adds by itself stand behind those the source brings, so that those see what is refused.
-test('a call of an unknown name passes the stages of a source that lacks some of the essential ones', async () => {
+test('a call of an unknown tool passes the stages of a source that lacks some of the essential stages', async () => {
   const seen: string[] = [];
   const server = createServer({ source: withStages(new ToolRegistry(), [noting(seen)]) });
   await expect(createTestClient(server).callTool('guess')).rejects.toMatchObject({ code: -32602 });
@@ -60,7 +60,7 @@ test('a call of an unknown name passes the stages of a source that lacks some of
 });
 
 test.each(versions)(
-  'on %s a hidden tool and an unknown one are answered with the same bytes',
+  'on %s a hidden tool and an unknown tool get the same response, byte for byte',
   async (protocolVersion) => {
     for (const args of [{}, { path: 1 }, { path: '/' }, { path: '/', more: true }]) {
       const hidden = await answerOf(protocolVersion, args, { stages: [hideSecret] });
@@ -74,7 +74,7 @@ test.each(versions)(
 );
 
 test.each(versions)(
-  'on %s an unknown or hidden resource or prompt passes the stages, and both are answered with the same bytes',
+  'on %s an unknown or hidden resource or prompt passes the stages, and both get the same response',
   async (protocolVersion) => {
     for (const [method, params] of [
       ['resources/read', { uri: 'note://secret' }],

@@ -19,7 +19,7 @@ async function waitingIds(crib: Pick<Crib, 'path'>): Promise<string[]> {
   return all.filter(({ decision }) => decision === undefined).map(({ id }) => id);
 }
 
-test('B12 in the oldest revision and the newest a call waits for a person at the command line, and runs once when that one agrees', async () => {
+test('B12 in the oldest and the newest revision a call waits for approval at the command line, and runs once when approved', async () => {
   const { tool, ran } = wiper();
   const crib = await openCrib({ offers: [tool], config: { stages: OPERATOR } });
   // One of each way to call: with a session and without.
@@ -48,7 +48,7 @@ test('B12 in the oldest revision and the newest a call waits for a person at the
   expect(ran).toEqual([]);
 });
 
-test('B12 who decided what about which call is on record, and so is on whose word it ran', async () => {
+test('B12 the audit record says who decided about which call, and on whose approval it ran', async () => {
   const { tool } = wiper();
   const crib = await openCrib({ offers: [tool], config: { stages: OPERATOR } });
   const peer = await crib.connect('ada');
@@ -69,7 +69,7 @@ test('B12 who decided what about which call is on record, and so is on whose wor
   });
 });
 
-test('B12 nobody decides about a call of their own, and nothing is decided twice', async () => {
+test('B12 nobody can approve a call of their own, and no call is decided twice', async () => {
   const { tool, ran } = wiper();
   const crib = await openCrib({ offers: [tool], config: { stages: OPERATOR } });
   const peer = await crib.connect('ada');
@@ -93,7 +93,7 @@ test('B12 nobody decides about a call of their own, and nothing is decided twice
   expect(ran).toEqual([]);
 });
 
-test('B12 of two who decide at once one does, and the record knows of that one alone', async () => {
+test('B12 of two decisions at the same time one counts, and only that one is on record', async () => {
   const { tool } = wiper();
   const crib = await openCrib({ offers: [tool], config: { stages: OPERATOR } });
   const peer = await crib.connect('ada');
@@ -111,7 +111,7 @@ test('B12 of two who decide at once one does, and the record knows of that one a
   }
 });
 
-test('B12 all of the arguments are shown, and what cannot be seen is shown as a code', async () => {
+test('B12 the person who approves sees all arguments, and invisible characters as codes', async () => {
   const { tool } = wiper();
   const crib = await openCrib({ offers: [tool], config: { stages: OPERATOR } });
   const peer = await crib.connect('ada');
@@ -126,7 +126,7 @@ test('B12 all of the arguments are shown, and what cannot be seen is shown as a 
   );
 });
 
-test('B12 no tool decides: what can be called is what is listed, and approvals are not among it', async () => {
+test('B12 no tool can approve: approvals are not among the tools that are listed and callable', async () => {
   const { tool } = wiper();
   const crib = await openCrib({ offers: [tool], config: { stages: OPERATOR } });
   const peer = await crib.connect('ada');
@@ -141,7 +141,7 @@ test('B12 no tool decides: what can be called is what is listed, and approvals a
   expect(await waitingIds(crib)).toEqual([id]);
 });
 
-test('B12 an approval outlasts a restart, and a server that dies while the call runs does not run it twice', async () => {
+test('B12 an approval survives a restart, and a call whose server died while it ran does not run again', async () => {
   const crib = new FaultCrib({ stages: { approve: { mode: 'operator', when: [], tools: ['effect'] } } });
   onTestFinished(() => crib.close());
   const first = await crib.start();
@@ -169,7 +169,7 @@ test('B12 an approval outlasts a restart, and a server that dies while the call 
   expect(kinds.filter(([kind]) => kind === 'intent')).toEqual([['intent', id, undefined]]);
 });
 
-test('B12 check refuses the mode where nobody could decide, or nothing would say who did', async () => {
+test('B12 check refuses the operator mode where nobody could approve or nothing would record who did', async () => {
   for (const [config, complaint] of [
     [{ store: { url: 'memory:' }, stages: OPERATOR }, 'where nobody could approve it'],
     [{ stages: { ...OPERATOR, audit: false } }, 'without a record of what was approved'],

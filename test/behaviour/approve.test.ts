@@ -33,7 +33,7 @@ test('in every revision a destructive tool asks, and runs when it is confirmed (
   }
 });
 
-test('B12 the record tells the attempt that was refused from the call that was confirmed, and how (000-33)', async () => {
+test('B12 the record distinguishes the refused attempt from the confirmed call, and says how it was confirmed (000-33)', async () => {
   const { tool } = wiper();
   const crib = await openCrib({ offers: [tool], config: { stages: { approve: {} } } });
   const peer = await crib.connect('ada');
@@ -48,14 +48,14 @@ test('B12 the record tells the attempt that was refused from the call that was c
   expect(rows[0]).not.toHaveProperty('approval');
 });
 
-test('B12 the stage is off unless it is asked for, and then the same call runs at once', async () => {
+test('B12 the stage is off by default, and then the same call runs at once', async () => {
   const { tool, ran } = wiper();
   const crib = await openCrib({ offers: [tool] });
   await (await crib.connect('ada')).call('wipe', { disk: 'sda' });
   expect(ran).toEqual([{ disk: 'sda' }]);
 });
 
-test('a tool made with requireConfirmation asks in any configuration, and only once', async () => {
+test('a tool made with requireConfirmation asks for confirmation in any configuration, and only once', async () => {
   const { tool, ran } = wiper();
   for (const stages of [{}, { approve: {} }]) {
     const crib = await openCrib({ offers: [requireConfirmation(tool)], config: { stages } });
@@ -74,7 +74,7 @@ test('a tool made with requireConfirmation asks in any configuration, and only o
   }
 });
 
-test.each(['true', 1, null])('B12 %j is no consent in a gateway', async (confirmed) => {
+test.each(['true', 1, null])('B12 %j does not count as a confirmation in a gateway', async (confirmed) => {
   const { tool, ran } = wiper();
   const crib = await openCrib({ offers: [tool], config: { stages: { approve: {} } } });
   const refused = await (await crib.connect('ada')).call('wipe', { disk: 'sda', confirmed });
@@ -85,7 +85,7 @@ test.each(['true', 1, null])('B12 %j is no consent in a gateway', async (confirm
   expect(ran).toEqual([]);
 });
 
-test('B12 a tool that is hidden from a caller cannot be told from one that is not there, confirmed or not', async () => {
+test('B12 a hidden tool looks like a missing tool to a caller, confirmed or not', async () => {
   const { tool, ran } = wiper();
   const crib = await openCrib({
     offers: [tool],
@@ -104,7 +104,7 @@ test('B12 a tool that is hidden from a caller cannot be told from one that is no
   expect(ran).toEqual([]);
 });
 
-test('B12 switching the stage on while serving changes what callers see and what they must say', async () => {
+test('B12 switching the stage on while the server runs adds the confirmation to the listed tools and to their calls', async () => {
   const { tool, ran } = wiper();
   const crib = await openCrib({ offers: [tool] });
   const peer = await crib.connect('ada');

@@ -45,7 +45,7 @@ const spiteful = new Proxy(
 );
 
 describeMatrix(({ connect }) => {
-  test('whatever code a tool throws, its call is answered with a result', async () => {
+  test('a call whose tool throws any error code is answered with a result', async () => {
     const tools = codes.map((code) => throwing(code, new ToolcribError(code, `Own words of ${code}.`)));
     const peer = await connect({ tools });
     const texts: Record<string, string> = {};
@@ -66,7 +66,7 @@ describeMatrix(({ connect }) => {
     );
   });
 
-  test('a code that is none, and a thing that cannot be looked at, are accidents like any other', async () => {
+  test('an unknown error code and a value that cannot be inspected are unexpected failures like any other', async () => {
     const tools = [
       throwing('odd', new ToolcribError('constructor' as ErrorCode, 'Own words.')),
       throwing('spiteful', spiteful),
@@ -81,7 +81,7 @@ describeMatrix(({ connect }) => {
 });
 
 describeMatrix(({ connect }) => {
-  test('a resource and a prompt tell of what is not there and of wrong arguments, and speak no other code of the server', async () => {
+  test('a resource and a prompt can report "not found" and "wrong arguments", and no other error code of the server', async () => {
     const fail = (code: ErrorCode) => () => {
       throw new ToolcribError(code, `Own words of ${code}.`);
     };
@@ -108,7 +108,7 @@ describeMatrix(({ connect }) => {
   });
 });
 
-test('on record is that a tool ran and failed, whatever code it threw', async () => {
+test('the record says that a tool ran and failed, whatever error code it threw', async () => {
   const own = [...codes.filter((code) => !passing.has(code)), 'tool_failed' as const];
   const crib = await openCrib({
     offers: own.map((code) => throwing(code, new ToolcribError(code, `Own words of ${code}.`))),
@@ -119,7 +119,7 @@ test('on record is that a tool ran and failed, whatever code it threw', async ()
   expect(rows).toMatchObject(own.map(() => [{ kind: 'call', decision: 'allowed', outcome: 'tool_failed' }]));
 });
 
-test('what fails in a schema, a decision, a resource or a prompt is on record as the author’s failure', async () => {
+test("a failure in a schema, a decision, a resource or a prompt is on record as a failure of the author's code", async () => {
   const fail = (): never => {
     throw new Error('db.internal does not answer');
   };

@@ -24,7 +24,7 @@ const request = (id: string | number, method: string, params: Json = {}) => ({
 const call = (id: number) => request(id, 'tools/call', { name: 'note', arguments: { what: id } });
 
 describeDoors((open) => {
-  test('A5 on 2025-03-26 every message of a batch is answered, each on its own terms', async () => {
+  test('A5 on 2025-03-26 every message of a batch gets its own response', async () => {
     const { note, called } = tools();
     const session = await openSession(await open({ tools: [note] }), { version: '2025-03-26' });
     const response = await session.post([
@@ -46,7 +46,21 @@ describeDoors((open) => {
     expect(called).toEqual([1]);
   });
 
-  test('A5 fifty messages are taken and fifty-one are not, and then none of them is run', async () => {
+  test('others have their turn between the calls of a batch', async () => {
+    let turn = 0;
+    const turns: number[] = [];
+    const look = defineTool({ name: 'look', description: 'Looks.' }, () => void turns.push(turn));
+    const session = await openSession(await open({ tools: [look] }), { version: '2025-03-26' });
+    setImmediate(function next() {
+      turn++;
+      if (turns.length < 5) setImmediate(next);
+    });
+    const looks = [1, 2, 3, 4, 5].map((id) => request(id, 'tools/call', { name: 'look', arguments: {} }));
+    expect((await session.post(looks)).status).toBe(200);
+    expect(new Set(turns).size).toBe(5);
+  });
+
+  test('A5 a batch of fifty messages is accepted; of fifty-one messages none is run', async () => {
     const { note, called } = tools();
     const session = await openSession(await open({ tools: [note] }), { version: '2025-03-26' });
     const many = (count: number) => Array.from({ length: count }, (_, index) => call(index + 1));
@@ -61,7 +75,7 @@ describeDoors((open) => {
     expect(called).toHaveLength(50);
   });
 
-  test('a batch that wants no answer is accepted with nothing', async () => {
+  test('a batch that holds no request is accepted with an empty response', async () => {
     const session = await openSession(await open(), { version: '2025-03-26' });
     const response = await session.post([
       { jsonrpc: '2.0', method: 'notifications/progress', params: {} },
@@ -71,7 +85,7 @@ describeDoors((open) => {
     expect(await response.text()).toBe('');
   });
 
-  test('A5 a handshake or a modern request inside a batch refuses all of it', async () => {
+  test('A5 a handshake or a modern request inside a batch makes the whole batch invalid', async () => {
     const { note, called } = tools();
     const session = await openSession(await open({ tools: [note] }), { version: '2025-03-26' });
     const handshake = request(2, 'initialize', {
@@ -87,7 +101,7 @@ describeDoors((open) => {
     expect(called).toEqual([]);
   });
 
-  test('A5 an empty batch is refused, and a batch inside a batch is no message', async () => {
+  test('A5 an empty batch is refused, and a batch inside a batch is not a message', async () => {
     const { note, called } = tools();
     const session = await openSession(await open({ tools: [note] }), { version: '2025-03-26' });
     const empty = await session.post([]);
@@ -99,7 +113,7 @@ describeDoors((open) => {
   });
 
   test.each(['2024-11-05', '2025-06-18', '2025-11-25'])(
-    'A5 sessions of %s take no batches',
+    'A5 sessions of %s do not accept batches',
     async (version) => {
       const { note, called } = tools();
       const session = await openSession(await open({ tools: [note] }), { version });
@@ -127,7 +141,7 @@ describeDoors((open) => {
     },
   );
 
-  test('what a call in a batch reports comes before the answers, on one stream', async () => {
+  test('progress and log messages of a call in a batch come before the responses, on one stream', async () => {
     const { note } = tools();
     const session = await openSession(await open({ tools: [note] }), { version: '2025-03-26' });
     const reporting = (id: number) => ({

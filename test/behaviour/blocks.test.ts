@@ -43,7 +43,7 @@ const linkBlock = {
 const linkText = { type: 'text', text: '[report.md](file:///report.md): The report' };
 
 describeMatrix(({ audio, links, titles, connect }) => {
-  test('blocks of every kind arrive whole and in order, as text where the revision lacks the kind (000-14, 003-11, 004-09, 004-10, 004-11, 004-26)', async () => {
+  test('content blocks of every kind arrive whole and in order, as text where the revision lacks the kind (000-14, 003-11, 004-09, 004-10, 004-11, 004-26)', async () => {
     const peer = await connect({ tools: [mixed] });
     expect((await peer.call('mixed')).content).toEqual([
       {

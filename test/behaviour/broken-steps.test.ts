@@ -2,7 +2,7 @@ import { ServerResponse, type Server as HttpServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   createInMemory,
   createServer,
@@ -17,6 +17,17 @@ import {
 } from '../../src/index.ts';
 import { listen, serveStdio } from '../../src/node.ts';
 import { createFakeClock } from '../../src/testing.ts';
+import {
+  bad,
+  catchNothingLate,
+  expectIncident,
+  expectOthersServed,
+  fail,
+  fault,
+  good,
+  internal,
+  logbook,
+} from './breaking.ts';
 import { deferred } from './deferred.ts';
 import { talkInLines } from './lines.ts';
 import { ada, describeMatrix, type Setup } from './matrix.ts';
@@ -24,54 +35,19 @@ import { openPeer, type Json } from './peer.ts';
 import {
   askModern,
   describeDoors,
+  initialize,
   openHttpDoor,
   openSession,
   sendModern,
   sendOverSocket,
-  type Door,
+  SessionClient,
 } from './session-client.ts';
 
-const good = defineTool({ name: 'good', description: 'Works.' }, () => 'good');
-const bad = defineTool({ name: 'bad', description: 'Works, if it is reached.' }, () => 'bad');
 const talks = defineTool({ name: 'talks', description: 'Reports.' }, (_args, { progress }) => {
   progress(1);
   return 'talked';
 });
-const fault = new Error('Broken on purpose.');
-const fail = (): never => {
-  throw fault;
-};
-
-// Whatever is thrown where nobody can catch it would end the process.
-const uncaught: unknown[] = [];
-const note = (reason: unknown): void => void uncaught.push(reason);
-beforeAll(() => void process.on('unhandledRejection', note).on('uncaughtException', note));
-afterAll(() => void process.off('unhandledRejection', note).off('uncaughtException', note));
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await setImmediate();
-  if (uncaught.length > 0)
-    throw new AggregateError(uncaught.splice(0), 'Something was thrown where nobody catches it.');
-});
-
-/** What a server logs. */
-function logbook() {
-  const entries: Json[] = [];
-  return {
-    entries,
-    log: (level: string, message: string, facts: object = {}) =>
-      void entries.push({ level, message, ...facts }),
-  };
-}
-
-const internal = /^The server failed unexpectedly \(incident (\w{8})\)\.$/;
-
-/** One message failed, and the log has one entry, under the same id. */
-function expectIncident(error: { code: number; message: string }, entries: readonly Json[]): void {
-  expect(error).toEqual({ code: -32603, message: expect.stringMatching(internal) });
-  const [, incident] = internal.exec(error.message)!;
-  expect(entries).toMatchObject([{ level: 'error', message: error.message, incident, cause: fault }]);
-}
+catchNothingLate();
 
 const registry = new ToolRegistry().registerTool(good, bad, talks);
 
@@ -103,7 +79,7 @@ const broken: Readonly<Record<string, Setup>> = {
 
 describeMatrix(({ connect }) => {
   test.each(Object.entries(broken))(
-    'when %s throws, one call fails with one entry in the log, and the others are answered',
+    'when %s throws, one call fails with one log entry, and other calls are answered',
     async (_step, setup) => {
       const { entries, log } = logbook();
       const peer = await connect({ ...setup, log });
@@ -117,7 +93,7 @@ describeMatrix(({ connect }) => {
     },
   );
 
-  test('an error whose facts are not JSON reaches the client without them', async () => {
+  test('an error whose details are not JSON reaches the client without them', async () => {
     const refuse = (): never => {
       throw new ToolcribError('unknown_tool', 'Nothing here.', { data: { big: 1n } });
     };
@@ -130,7 +106,7 @@ describeMatrix(({ connect }) => {
   test.each<[string, () => unknown]>([
     ['throws', fail],
     ['rejects', async () => fail()],
-  ])('a log that %s changes no answer', async (_how, log) => {
+  ])('a log that %s changes no response', async (_how, log) => {
     const written = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
     const peer = await connect({ ...broken['a stage, later']!, log });
     const [failed, fine] = await Promise.all([peer.error('tools/call', { name: 'bad' }), peer.call('good')]);
@@ -160,17 +136,8 @@ function breakResponses(method: 'writeHead' | 'write' | 'end', times = Infinity)
 
 const breaking = { headers: { 'x-break': 'yes' } };
 
-async function expectOthersServed(door: Door, failing: Promise<unknown>): Promise<void> {
-  const others = Array.from({ length: 10 }, () => askModern(door, ['tools/call', { name: 'good' }]));
-  await failing.catch(() => {});
-  for (const { result } of await Promise.all(others))
-    expect(result['content']).toMatchObject([{ text: 'good' }]);
-  const again = await askModern(door, ['tools/call', { name: 'good' }]);
-  expect(again.result['content']).toMatchObject([{ text: 'good' }]);
-}
-
-describe('over HTTP, of the answers of one turn', () => {
-  test('one whose head cannot be written is replaced by an internal error, and the others go out', async () => {
+describe('over HTTP, of several responses written in one turn', () => {
+  test('a response whose headers cannot be written becomes an internal error, and the others are sent', async () => {
     const { entries, log } = logbook();
     const door = await openHttpDoor({ source: registry, log });
     breakResponses('writeHead', 1);
@@ -182,7 +149,7 @@ describe('over HTTP, of the answers of one turn', () => {
   });
 
   test.each(['writeHead', 'end'] as const)(
-    'one that cannot be sent at all (%s) ends with its connection, and the others go out',
+    'a response that cannot be sent at all (%s) closes its connection, and the others are sent',
     async (method) => {
       const { entries, log } = logbook();
       const door = await openHttpDoor({ source: registry, log });
@@ -211,7 +178,7 @@ describe('over HTTP, of the answers of one turn', () => {
   );
 
   test.each(['GET', 'DELETE', 'OPTIONS', 'PUT'])(
-    'what goes wrong with the answer to %s goes no further',
+    'a failure while answering %s does not affect other requests',
     async (method) => {
       const { entries, log } = logbook();
       const door = await openHttpDoor({ source: registry, log });
@@ -232,7 +199,7 @@ describe('over HTTP, of the answers of one turn', () => {
     },
   );
 
-  test('errors of the listener itself are logged, each of them', async () => {
+  test('every error of the listener itself is logged', async () => {
     const { entries, log } = logbook();
     const door = await openHttpDoor({ source: registry, log });
     let http: HttpServer | undefined;
@@ -251,7 +218,7 @@ describe('over HTTP, of the answers of one turn', () => {
   });
 });
 
-test('a dismissal that fails lets nobody stay who is gone', async () => {
+test('when one step of revoking callers fails, their streams are closed all the same', async () => {
   const { entries, log } = logbook();
   const door = await openHttpDoor({ source: registry, log });
   const session = await openSession(door);
@@ -275,7 +242,7 @@ test.each([String.raw`{"jsonrpc":"2.0","id":1,"method":"tools/call","pme` + '\\'
   },
 );
 
-test('a route whose reader has left before its answer harms nobody', async () => {
+test('a client that disconnects before a route has answered does not affect other requests', async () => {
   const asked = deferred();
   const release = deferred();
   const server = createServer({ source: registry, authenticate: () => ada });
@@ -298,8 +265,8 @@ test('a route whose reader has left before its answer harms nobody', async () =>
   await expectOthersServed(door, Promise.resolve());
 });
 
-describe('streams', () => {
-  test('one that cannot be kept alive does not keep the others from it, now or later', async () => {
+describe('event streams', () => {
+  test('a stream that cannot be kept alive does not stop the keep-alive of the others', async () => {
     const clock = createFakeClock();
     const { entries, log } = logbook();
     const door = await openHttpDoor({ source: registry, log, clock });
@@ -320,7 +287,7 @@ describe('streams', () => {
     expect(entries).toMatchObject([{ level: 'error', cause: fault }]);
   });
 
-  test('one that cannot be told of a change fails neither the change nor the others', async () => {
+  test('a stream that cannot be notified of a change does not affect the change or other streams', async () => {
     const { entries, log } = logbook();
     const source = new ToolRegistry().registerTool(good);
     const door = await openHttpDoor({ source, log });
@@ -340,7 +307,7 @@ describe('streams', () => {
     expect(entries).toMatchObject([{ level: 'error', cause: fault }]);
   });
 
-  test('a source that cannot be watched, or not left, fails nobody but who wanted to listen', async () => {
+  test('a source that fails on subscribe or unsubscribe affects only the request that wanted to listen', async () => {
     const { entries, log } = logbook();
     const source = { ...sourceWith((name) => registry.find(name)), watch: () => fail };
     const door = await openHttpDoor({ source, log });
@@ -362,7 +329,7 @@ describeDoors((open) => {
     ['throws', () => fail()],
     ['fails', async () => fail()],
   ])(
-    'a memory of sessions that %s costs its request an internal error, and others nothing',
+    'a session memory that %s causes an internal error for its request, and does not affect others',
     async (_how, get) => {
       const { entries, log } = logbook();
       let isBroken = false;
@@ -378,7 +345,7 @@ describeDoors((open) => {
     },
   );
 
-  test('a memory of events that throws costs nobody an answer', async () => {
+  test('an event memory that throws does not affect any response', async () => {
     const memory = memoryWith(({ events }) => ({ events: { ...events, keep: fail, forget: fail } }));
     for (const delivery of ['direct', 'queued'] as const) {
       const door = await open({ source: registry, memory, delivery });
@@ -391,7 +358,7 @@ describeDoors((open) => {
     }
   });
 
-  test('of a batch only the message that failed is answered with an error', async () => {
+  test('only the failed message of a batch is answered with an error', async () => {
     const { entries, log } = logbook();
     const door = await open({ ...broken['finding a tool']!, log });
     const session = await openSession(door, { version: '2025-03-26' });
@@ -406,7 +373,7 @@ describeDoors((open) => {
     expectIncident(answers[1]!['error'] as never, entries);
   });
 
-  test('with queued delivery only the message that failed is answered with an error', async () => {
+  test('with queued delivery only the failed message is answered with an error', async () => {
     const { entries, log } = logbook();
     const door = await open({ ...broken['a stage, later']!, log, delivery: 'queued' });
     const session = await openSession(door);
@@ -424,17 +391,33 @@ describeDoors((open) => {
     expectIncident(answers[1]!.error!, entries);
   });
 
-  test('a notification that fails is told by its status', async () => {
+  test('a notification that fails is answered with an error status, and may be sent again', async () => {
     const { entries, log } = logbook();
-    const source = { ...sourceWith((name) => registry.find(name)), watch: fail };
-    const door = await open({ source, log });
-    const session = await openSession(door);
-    const response = await session.notify('notifications/initialized');
-    expect([response.status, await response.text()]).toEqual([202, '']);
+    let isBroken = true;
+    const source = new ToolRegistry().registerTool(good);
+    const watch: ToolSource['watch'] = (listener) => (isBroken ? fail() : source.watch(listener));
+    const face = { list: () => source.list(), find: (name: string) => source.find(name), watch };
+    const door = await open({ source: { ...sourceWith(face.find), ...face }, log });
+    const session = new SessionClient(door, (await initialize(door)).headers.get('mcp-session-id')!);
+    const notify = async (): Promise<unknown[]> => {
+      const response = await session.notify('notifications/initialized');
+      return [response.status, await response.text()];
+    };
+    expect(await notify()).toEqual([500, '']);
     expect(entries).toMatchObject([{ level: 'error', cause: fault }]);
+    await expectOthersServed(door, Promise.resolve());
+    isBroken = false;
+    expect(await notify()).toEqual([202, '']);
+    expect(entries.length).toBe(1);
+    const stream = await session.stream();
+    source.registerTool(bad);
+    expect((await stream.message()).message).toEqual({
+      jsonrpc: '2.0',
+      method: 'notifications/tools/list_changed',
+    });
   });
 
-  test('a challenge whose facts are not JSON is still a challenge', async () => {
+  test('an authentication challenge whose details are not JSON is still sent', async () => {
     const authenticate = ({ headers }: { headers: Readonly<Record<string, unknown>> }) => {
       if (headers['x-break'] === undefined) return ada;
       throw new ToolcribError('insufficient_scope', 'More.', { data: { scope: 'more', big: 1n } });
@@ -469,7 +452,7 @@ test('over standard output only the line that cannot be written is replaced', as
   expectIncident(failed, entries);
 });
 
-test('over fetch, a client that does not read its stream costs nobody anything when the call ends', async () => {
+test('over fetch, a client that does not read its stream does not affect others when the call ends', async () => {
   const { entries, log } = logbook();
   const large = 'x'.repeat(300_000);
   const floods = defineTool({ name: 'floods', description: 'Floods.' }, async (_args, { log: say }) => {
@@ -501,7 +484,7 @@ test('over fetch, a client that does not read its stream costs nobody anything w
   expect(entries).toEqual([]);
 });
 
-test('in process, a listener that throws changes no answer', async () => {
+test('in process, a listener that throws changes no response', async () => {
   const { entries, log } = logbook();
   const server = createServer({ source: registry, log });
   const params = {

@@ -33,7 +33,7 @@ describeMatrix(({ version, era, structured, connect }) => {
     expect((await peer.call('greet')).content).toEqual([{ type: 'text', text: 'Hello you!' }]);
   });
 
-  test('a call without "arguments" is one without arguments', async () => {
+  test('a call without "arguments" has empty arguments', async () => {
     const peer = await connect({ tools: [new Greeter()] });
     const result = await peer.result('tools/call', { name: 'greet' });
     expect(result['content']).toEqual([{ type: 'text', text: 'Hello you!' }]);
@@ -60,12 +60,15 @@ describeMatrix(({ version, era, structured, connect }) => {
     ['null', null, 'null'],
     ['a list', [1, 'two'], '[\n  1,\n  "two"\n]'],
     ['an object', { deep: { list: [{}] } }, '{\n  "deep": {\n    "list": [\n      {}\n    ]\n  }\n}'],
-  ])('%s is wrapped as one text block that parses back to it (001-11)', async (_what, value, text) => {
-    const peer = await connect({ tools: [returns(value)] });
-    const result = await peer.call('answer');
-    expect(result.content).toEqual([{ type: 'text', text }]);
-    expect(JSON.parse(result.content[0]!.text)).toEqual(value);
-  });
+  ])(
+    '%s is wrapped as one text block that parses back to the same value (001-11)',
+    async (_what, value, text) => {
+      const peer = await connect({ tools: [returns(value)] });
+      const result = await peer.call('answer');
+      expect(result.content).toEqual([{ type: 'text', text }]);
+      expect(JSON.parse(result.content[0]!.text)).toEqual(value);
+    },
+  );
 
   test.each<[string, unknown]>([
     ['a function', () => 1],
@@ -109,7 +112,7 @@ describeMatrix(({ version, era, structured, connect }) => {
       expect(seen.client).toMatchObject({ name: 'peer', version: '1.0.0' });
   });
 
-  test('a result names the server where the revision asks for it, and says no more than the revision knows', async () => {
+  test('a result names the server only in the revision that has that field', async () => {
     const peer = await connect({ tools: [addNumbers], name: 'crib', version: '1.2.3' });
     const result = await peer.call('add_numbers', { a: 1 });
     if (era === 'legacy') {

@@ -34,7 +34,7 @@ const cancels = ({ transport }: Cell): boolean => transport !== 'fetch without a
 const isOneStream = ({ transport }: Cell): boolean => transport === 'stdio' || transport === 'HTTP with SSE';
 
 describeMatrix(({ connect }) => {
-  test('a cancelled call is stopped, and nothing more is said of it', async () => {
+  test('a cancelled call is stopped, and the client gets no more messages about it', async () => {
     const { tool, started, release, ended } = holding();
     const peer = await connect({ tools: [tool, quick] });
     const controller = new AbortController();
@@ -58,7 +58,7 @@ describeMatrix(({ connect }) => {
 
 describeMatrix(
   ({ connect }) => {
-    test('hanging up does not cancel', async () => {
+    test('a dropped connection does not cancel a call', async () => {
       const { tool, started, release, ended } = holding();
       const peer = await connect({ tools: [tool] });
       const controller = new AbortController();
@@ -76,7 +76,7 @@ describeMatrix(
 );
 
 describeMatrix(({ era, connect }) => {
-  test('a notification cancels the request whose id it names, to the type', async () => {
+  test('notifications/cancelled stops only the request with exactly that id, of the same type', async () => {
     const { tool, started, release, ended } = holding();
     const peer = await connect({ tools: [tool, quick] });
     const first = await peer.request('tools/call', { name: 'quick' });
@@ -93,7 +93,7 @@ describeMatrix(({ era, connect }) => {
     expect((await answer).content).toEqual([{ type: 'text', text: 'held' }]);
   });
 
-  test('an id is free again once its request was answered, refused or cancelled', async () => {
+  test('a request id can be used again once its request was answered, refused or cancelled', async () => {
     const { tool, started } = holding();
     const peer = await connect({ tools: [tool, quick] });
     const message = (name: string): string =>
@@ -114,7 +114,7 @@ describeMatrix(({ era, connect }) => {
     expect(JSON.parse((await peer.wire.send(message('quick')))!)).toHaveProperty('result');
   });
 
-  test('an id that is still under way cannot be used again', async () => {
+  test('a request id in use cannot be used a second time', async () => {
     const { tool, started, release, ended } = holding();
     const peer = await connect({ tools: [tool, quick] });
     const params = { name: 'hold', ...(era === 'modern' && { _meta: modernMeta() }) };
@@ -133,7 +133,7 @@ describeMatrix(({ era, connect }) => {
   });
 }, isOneStream);
 
-test('a connection that closes takes the calls of 2026-07-28 with it, and leaves those of 2025-06-18 alone', async () => {
+test('a closed connection cancels calls of 2026-07-28 and leaves calls of 2025-06-18 running', async () => {
   const older = holding();
   const newer = holding();
   const source = new ToolRegistry().registerTool(

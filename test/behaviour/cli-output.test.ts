@@ -10,8 +10,8 @@ import { runCommandLine, type Run as Ran } from './run-command-line.ts';
 
 const FULL = '/dev/full';
 
-describe('when nobody reads the output', () => {
-  test('E1 verify of a record with a row missing still exits with 1, and of a good one with 0', async () => {
+describe('when the reader of the output has gone away', () => {
+  test('E1 verify still exits with 1 for a record with a missing row, and with 0 for a good one', async () => {
     const { run, folder } = deployment();
     await run('read', 'tenants', 'create', 'acme');
     await run('read', 'tenants', 'create', 'other');
@@ -27,7 +27,7 @@ describe('when nobody reads the output', () => {
     expect(await run('unread', 'check')).toMatchObject({ code: 1, complaints: '' });
   });
 
-  test('a new key is told as lost, with how to revoke it', async () => {
+  test('the command that made a key says that the key was lost and how to revoke it', async () => {
     const { run } = deployment();
     await run('read', 'tenants', 'create', 'acme');
     await expectLostKey(run, 'unread', /^toolcrib: The key could not be printed \(EPIPE\)[^\n]+\n$/);
@@ -41,7 +41,7 @@ describe('when nobody reads the output', () => {
 });
 
 describe.skipIf(!existsSync(FULL))('when the output goes to a full disk', () => {
-  test('a command says so in one line and exits with 1', async () => {
+  test('a command reports it in one line and exits with 1', async () => {
     const { run } = deployment();
     await run('read', 'tenants', 'create', 'acme');
     for (const args of [['check'], ['audit', 'verify'], ['audit', 'export'], ['keys', 'list']])
@@ -51,7 +51,7 @@ describe.skipIf(!existsSync(FULL))('when the output goes to a full disk', () => 
       });
   }, 60_000);
 
-  test('a new key is told as lost, with how to revoke it', async () => {
+  test('the command that made a key says that the key was lost and how to revoke it', async () => {
     const { run } = deployment();
     await run('read', 'tenants', 'create', 'acme');
     await expectLostKey(run, 'full', /^toolcrib: cannot write [^\n]+\ntoolcrib: The key could not [^\n]+\n$/);

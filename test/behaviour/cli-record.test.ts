@@ -1,8 +1,10 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { chainOfTenant } from '../../src/stages/record/audit-row.ts';
 import { openSecrets } from '../../src/store/secrets-file.ts';
+import { cli } from './child.ts';
 import { deployment } from './cli-deployment.ts';
 import type { Run } from './run-command-line.ts';
 
@@ -33,7 +35,7 @@ describe('toolcrib audit', () => {
     expect((await run('audit', 'tail', '--since', 'then')).complaints).toContain('--since takes a time');
   }, 60_000);
 
-  test('what operators did is shown with who did it and what it was about', async () => {
+  test('operator actions are shown with who did them and what they changed', async () => {
     const { run, write } = deployment();
     await run('tenants', 'create', 'acme');
     await run('keys', 'create', '--tenant', 'acme', '--caller', 'ada');
@@ -50,7 +52,7 @@ describe('toolcrib audit', () => {
     ]);
   }, 60_000);
 
-  test('what operators did is found by the tenant and by whom the table shows, and by the caller it is about', async () => {
+  test('operator actions can be searched by tenant, by operator and by the caller they are about', async () => {
     const { run, rows, write } = deployment();
     const did = (by: string, tenant: string): [string, object] => [
       '@operator',
@@ -73,7 +75,7 @@ describe('toolcrib audit', () => {
     expect(await rows('--tenant', 'acme')).toMatchObject([{ kind: 'call' }]);
   }, 60_000);
 
-  test('the tenant of a row that does not name one is that of its chain', async () => {
+  test('a row without a tenant is shown under the tenant of its chain', async () => {
     const { run, write } = deployment();
     const outcome = { kind: 'outcome', call: '1.a-1', tool: 'pay', outcome: 'done' };
     const chains = ['acme', chainOfTenant('Acme & Söhne'), chainOfTenant('@operator'), '@operator', '%zz'];
@@ -85,7 +87,7 @@ describe('toolcrib audit', () => {
     expect(await shown('search')).toEqual(tenants.toReversed());
   }, 60_000);
 
-  test('the rule that decided is shown, in lines that fit a usual terminal', async () => {
+  test('the rule that decided is shown, and lines fit a usual terminal', async () => {
     const { run, write } = deployment();
     const who = {
       tenant: 'acme-corp',
@@ -106,7 +108,7 @@ describe('toolcrib audit', () => {
     for (const line of output.split('\n')) expect(line.length).toBeLessThanOrEqual(120);
   }, 60_000);
 
-  test('rows that were gathered stand where their time puts them, among the newest that were written', async () => {
+  test('grouped rows are listed by their time among the newest rows', async () => {
     const { run, write } = deployment();
     const at = (second: number): string => `2026-01-01T00:00:0${second}.000Z`;
     const row = (tool: string, second?: number): [string, object] => [
@@ -123,7 +125,7 @@ describe('toolcrib audit', () => {
     expect(await shown('tail', '--limit', '4')).toEqual(['gathered', 'c', 'damaged', 'd']);
   }, 60_000);
 
-  test('an export as CSV has everything that rows say, in the columns that are documented', async () => {
+  test('an export as CSV has all fields of the rows, in the documented columns', async () => {
     const { run, rows, write, call } = deployment();
     await call([['acme', 'ada', 'look']]);
     await run('tenants', 'create', 'acme');
@@ -150,7 +152,7 @@ describe('toolcrib audit', () => {
     expect(documented?.[1]?.trim().split(/,\s+/)).toEqual(columns);
   }, 60_000);
 
-  test('verify says what is good and what it cannot prove, and exits with 1 when a row is bad', async () => {
+  test('verify reports what is good and what it cannot prove, and exits with 1 when a row is bad', async () => {
     const { run, json, call, change } = deployment();
     await call([
       ['acme', 'ada', 'look'],
@@ -176,7 +178,7 @@ describe('toolcrib audit', () => {
     expect((await run('audit', 'tail')).code).toBe(0);
   }, 60_000);
 
-  test('a database that is none any more is told in one line', async () => {
+  test('a database file that is corrupt is reported in one line', async () => {
     const { run, place } = deployment();
     openSecrets(place('secrets'));
     writeFileSync(place('db'), 'Dear diary, '.repeat(1_000));
@@ -185,7 +187,25 @@ describe('toolcrib audit', () => {
     expect(complaints).toMatch(/^toolcrib: \S+toolcrib\.db cannot be opened as a database: [^\n]+\n$/);
   });
 
-  test('verify does not make secrets up: without the file it says so', async () => {
+  test.skipIf(process.getuid?.() !== 0)('files of another account are reported with what to do', async () => {
+    const { folder, call, place } = deployment();
+    await call([['acme', 'ada', 'look']]);
+    chmodSync(folder, 0o755);
+    const asAnother = (...words: readonly string[]): string => {
+      const args = [cli, ...words, '--config', join(folder, 'toolcrib.yaml')];
+      // Linux opens this Node by its process, even where its folder is closed to other accounts.
+      const node = existsSync('/proc/self/exe') ? '/proc/self/exe' : process.execPath;
+      return spawnSync(node, args, { uid: 65_534, gid: 65_534, encoding: 'utf8', timeout: 20_000 }).stderr;
+    };
+    const advice =
+      /^toolcrib: [^\n]+; run this as the account that the server runs as, which owns the file\.?\n$/;
+    expect(asAnother('audit', 'tail')).toMatch(advice);
+    chmodSync(folder, 0o777);
+    chmodSync(place('db'), 0o666);
+    expect(asAnother('keys', 'list')).toMatch(advice);
+  });
+
+  test('verify does not create missing secrets: it reports the missing file', async () => {
     const { run, call, folder } = deployment();
     await call([['acme', 'ada', 'look']]);
     rmSync(join(folder, 'toolcrib.secrets'));
@@ -202,7 +222,7 @@ describe('toolcrib audit', () => {
     ['drop table checkpoints', 'The table "checkpoints" is missing.', undefined],
     ['drop table heads', 'The table "heads" is missing.', undefined],
   ])(
-    'E1 after "%s", verify has a verdict and nothing shows a stack',
+    'E1 after "%s", verify gives a verdict and no command prints a stack trace',
     async (sql, verdict, complaint) => {
       const { run, call, change } = deployment();
       await call([
@@ -222,7 +242,7 @@ describe('toolcrib audit', () => {
     60_000,
   );
 
-  test('E1 overwritten pages are a verdict of one line, wherever they are', async () => {
+  test('E1 overwritten pages lead to a verdict of one line, wherever they are', async () => {
     const { run, call, change, folder } = deployment();
     await call([['acme', 'ada', 'look']]);
     change((db) => db.get('pragma wal_checkpoint(truncate)'));
@@ -239,7 +259,7 @@ describe('toolcrib audit', () => {
     expect(complaints).toMatch(/^toolcrib: [^\n]+ Run: toolcrib audit verify\n$/);
   }, 60_000);
 
-  test('rows that can be read are shown beside the group that cannot', async () => {
+  test('readable rows are shown beside a group that cannot be read', async () => {
     const { run, call, change } = deployment();
     await call([
       ['acme', 'ada', 'look'],
@@ -253,7 +273,7 @@ describe('toolcrib audit', () => {
     });
   }, 60_000);
 
-  test('E1 a copy that is not there is named, and no good end; no copy at all is damage', async () => {
+  test('E1 a missing checkpoint copy is named and is not success; a record without any copy is reported as damaged', async () => {
     const { run, call, folder, place } = deployment(
       'stages: { audit: { checkpoints: [./toolcrib.checkpoints, ./added] } }\n',
     );
@@ -275,7 +295,7 @@ describe('toolcrib audit', () => {
     expect(without.output).toContain(place('checkpoints'));
   }, 60_000);
 
-  test('E2 no cell of an export is a formula, and no row is more than a line', async () => {
+  test('E2 no cell of an export is a formula, and each row is one line', async () => {
     const { run, call } = deployment();
     const names = ['=cmd|calc!A1', '+1', '-1', '@sum', ' =1', '＝1', 'a,"b"', 'a;=1', 'a\r\n=1', '\t=1'];
     await call(names.map((name) => ['acme', 'ada', name]));
@@ -290,7 +310,7 @@ describe('toolcrib audit', () => {
     expect(output.replaceAll('\r\n', '')).not.toMatch(/[\r\n\t]/);
   }, 60_000);
 
-  test('E2 no name that a command is told reaches the terminal as an escape', async () => {
+  test('E2 no name given to a command reaches the terminal as an escape sequence', async () => {
     const { run } = deployment();
     await run('tenants', 'create', 'acme');
     const name = 'e\u001b[31m\u202ey\u{e0041}';
@@ -317,7 +337,7 @@ describe('toolcrib audit', () => {
     }
   }, 60_000);
 
-  test('E2 what callers sent cannot reach the terminal as an escape', async () => {
+  test('E2 no text from callers reaches the terminal as an escape sequence', async () => {
     const { run, call } = deployment();
     await call([['acme', '\u001b[2J\u009b31m', 'x\u202ey\u{e0041}']]);
     for (const args of [['tail'], ['tail', '--json'], ['export'], ['export', '--format', 'csv']]) {

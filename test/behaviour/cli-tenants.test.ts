@@ -19,7 +19,7 @@ describe('commands that only read', () => {
     return made;
   };
 
-  test('need no secrets but those of the store', async () => {
+  test('need only the secrets of the store', async () => {
     const { run } = await open(...guarded);
     for (const [args, said] of [
       [['audit', 'verify'], 'The record is good'],
@@ -44,7 +44,7 @@ describe('commands that only read', () => {
     ['server: { title: "${UNSET_NAME}" }\nstore: { nonsense: 1 }', 'nonsense'],
     ['server: { nonsense: 1 }', 'nonsense'],
   ])(
-    'refuse a file in which what they use is not complete, or something is wrong: %s',
+    'refuse a configuration in which a part they use is incomplete or wrong: %s',
     async (text, said) => {
       const { run } = await open(text);
       expect(await run('keys', 'list')).toMatchObject({ code: 1, complaints: expect.stringContaining(said) });
@@ -54,7 +54,7 @@ describe('commands that only read', () => {
 });
 
 describe('toolcrib tenants and keys', () => {
-  test('a tenant is made, listed, changed, disabled and enabled, and every change is on record', async () => {
+  test('a tenant can be created, listed, changed, disabled and enabled, and every change is on record', async () => {
     const { run, json, rows } = deployment();
     expect((await run('tenants', 'list')).output).toBe(
       'There are no tenants; make one with: toolcrib tenants create ID\n',
@@ -84,7 +84,7 @@ describe('toolcrib tenants and keys', () => {
     expect((await run('audit', 'verify')).code).toBe(0);
   }, 60_000);
 
-  test('a key is shown once, kept as a digest only, listed without it, and revoked', async () => {
+  test('a key is shown once, stored only as a digest, listed without its value, and can be revoked', async () => {
     const { run, json, rows, folder } = deployment();
     await run('tenants', 'create', 'acme');
     const made = await run('keys', 'create', '--tenant', 'acme', '--caller', 'ada', '--role', 'admin');
@@ -148,7 +148,7 @@ describe('toolcrib tenants and keys', () => {
     [['audit', 'tail'], 'There is no database'],
     [['audit', 'verify'], 'There is no'],
     [['audit', 'search', '--config', 'none.yaml'], 'There is no none.yaml here; name the configuration'],
-  ])('%j is told what is wrong, with exit code 1', async (args, complaint) => {
+  ])('%j prints what is wrong and exits with 1', async (args, complaint) => {
     const { run, folder } = deployment();
     const before = readdirSync(folder).length;
     const { code, output, complaints } = await run(...args);
@@ -159,7 +159,7 @@ describe('toolcrib tenants and keys', () => {
     if (args[0] === 'audit') expect(readdirSync(folder)).toHaveLength(before);
   });
 
-  test('listing writes nothing, whether there is a database or not', async () => {
+  test('listing writes nothing, with or without a database', async () => {
     const { runAlone, folder, call } = deployment();
     const names = readdirSync(folder);
     for (const what of ['keys', 'tenants']) expect((await runAlone([what, 'list'])).code).toBe(0);
@@ -177,7 +177,7 @@ describe('toolcrib tenants and keys', () => {
     ['tenants', 'create', 'acme'],
     ['serve', '--listen', '127.0.0.1:0'],
     ['audit', 'verify'],
-  ])('E4 without its secrets a database is left alone: %s %s', async (...args) => {
+  ])('E4 a database whose secrets are missing is not changed: %s %s', async (...args) => {
     const { run, folder, call, place } = deployment();
     await call([['acme', 'ada', 'look']]);
     rmSync(place('secrets'));
@@ -190,7 +190,7 @@ describe('toolcrib tenants and keys', () => {
     expect(contentsOf(folder)).toEqual(before);
   });
 
-  test('a change that finds the database held by another program is told as uncertain, with what to do', async () => {
+  test('a change to a database locked by another program is reported as uncertain, with what to do', async () => {
     const { run, place } = deployment();
     await run('tenants', 'create', 'acme');
     const holder = new SqliteDatabase(place('db'), 'existing');
@@ -202,7 +202,7 @@ describe('toolcrib tenants and keys', () => {
     expect(complaints).toMatch(/^toolcrib: The store .*List what there is before you try again\.\n$/s);
   }, 60_000);
 
-  test('without the part of SQLite for this platform, a command says in one line what to install', async () => {
+  test('without the SQLite binary for this platform, a command says in one line what to install', async () => {
     const { runAlone, folder } = deployment();
     const hook = join(folder, 'absent.cjs');
     writeFileSync(
@@ -223,7 +223,7 @@ describe('toolcrib tenants and keys', () => {
     });
   });
 
-  test('a deployment that keeps everything in memory has nothing to look after', async () => {
+  test('with a store in memory, the commands report that there is nothing to manage', async () => {
     const { run } = deployment('store: { url: "memory:" }\n');
     const { code, complaints } = await run('keys', 'list');
     expect(code).toBe(1);
@@ -237,7 +237,7 @@ function contentsOf(folder: string): Record<string, string> {
   );
 }
 
-test('a key with a role that no rule names is made, with a word about it', async () => {
+test('a key with a role that no rule names is created with a warning', async () => {
   const { run, folder } = deployment();
   const rules = 'access: [{ roles: [admin], tools: ["*"] }]\nauth: { keys: {} }\n';
   writeFileSync(join(folder, 'toolcrib.yaml'), rules);

@@ -24,7 +24,7 @@ async function open(config = CONFIG) {
 }
 
 describe('toolcrib whoami', () => {
-  test('tells whose key it is and what it may use, and does not count as a use of the key', async () => {
+  test('shows whose key it is and what it may use, and does not count as a use of the key', async () => {
     const { run, json, create } = await open();
     const { key, id } = await create('--role', 'staff', '--scope', 'metrics');
     expect(await run('whoami', '--key', key)).toEqual({
@@ -47,7 +47,7 @@ describe('toolcrib whoami', () => {
     expect(JSON.stringify(await json('keys', 'list'))).not.toContain('lastUsedAt');
   });
 
-  test('tells why a key is refused, and repeats no part of it', async () => {
+  test('says why a key is refused, and repeats no part of the key', async () => {
     const { run, create } = await open();
     const { key, id } = await create();
     await run('keys', 'revoke', id);
@@ -66,7 +66,7 @@ describe('toolcrib whoami', () => {
     });
   });
 
-  test('asks the issuer about a token', async () => {
+  test('checks a token with its issuer', async () => {
     const issuer = await startIssuer();
     const made = await open();
     const jwt = {
@@ -87,7 +87,7 @@ describe('toolcrib whoami', () => {
     expect((await tell({ scope: '' })).complaints).toContain('lacks a scope this server needs: tools.');
   });
 
-  test('reads a credential from standard input, where no history keeps it', async () => {
+  test('reads a credential from standard input, so that it is not in the shell history', async () => {
     const { folder, create } = await open();
     const { key } = await create();
     const child = runNode([cli, 'whoami', '--key', '-', '--config', join(folder, 'toolcrib.yaml')]);
@@ -98,7 +98,7 @@ describe('toolcrib whoami', () => {
     expect(output).toContain('This is ada of acme');
   });
 
-  test('says what to change where it cannot tell', async () => {
+  test('says what to change when it cannot check the credential', async () => {
     const { run, create } = await open();
     const { key } = await create();
     for (const [args, said] of [

@@ -22,7 +22,7 @@ async function serve() {
   return { child, greeting, url: /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(greeting)![0] };
 }
 
-test('serve tells where it is, what to put into a client and how to look around', async () => {
+test('serve prints its address, the configuration for a client and how to list the tools', async () => {
   const { greeting, url } = await serve();
   expect(greeting).toContain(`serves ping, server_info, get_time at ${url}\n`);
   const entry = JSON.parse(/\{"mcpServers".*\}/.exec(greeting)![0]);
@@ -30,14 +30,14 @@ test('serve tells where it is, what to put into a client and how to look around'
   expect(greeting).toContain(`${inspector} --cli ${url} --transport http --method tools/list\n`);
 });
 
-test('with sign-in, the command to look around has a place for the key', async () => {
+test('with sign-in, the printed command to list the tools has a placeholder for the key', async () => {
   const { greeting, url } = await serveGoverned();
   expect(greeting).toContain(
     `--cli ${url} --transport http --method tools/list --header "Authorization: Bearer YOUR-KEY"\n`,
   );
 });
 
-test('serve answers at the address it tells, in both eras', async () => {
+test('serve answers at the address it prints, in both eras of the protocol', async () => {
   const { url } = await serve();
   const send = sendTo(url);
   for (const post of [modernPost, legacyPost]) {
@@ -51,14 +51,14 @@ test('serve answers at the address it tells, in both eras', async () => {
   }
 });
 
-test.each(['SIGINT', 'SIGTERM'] as const)('serve ends well on %s', async (signal) => {
+test.each(['SIGINT', 'SIGTERM'] as const)('serve exits cleanly on %s', async (signal) => {
   const { child } = await serve();
   child.process.kill(signal);
   expect(await child.exit).toEqual({ code: 0, signal: null });
   expect(child.complaints()).toBe('');
 });
 
-test('SIGHUP does no harm to a server without a file, which says so', async () => {
+test('SIGHUP does not stop a server without a configuration file, which logs that it has none', async () => {
   const { child, url } = await serve();
   child.process.kill('SIGHUP');
   await expect
@@ -69,7 +69,7 @@ test('SIGHUP does no harm to a server without a file, which says so', async () =
   expect(await child.exit).toEqual({ code: 0, signal: null });
 });
 
-test('a port that is in use is told in one line', async () => {
+test('a port in use is reported in one line', async () => {
   const taken = createTcpServer().listen(0, '127.0.0.1');
   onTestFinished(() => void taken.close());
   await once(taken, 'listening');
@@ -83,7 +83,7 @@ test('a port that is in use is told in one line', async () => {
 
 test.each(
   firstFew(['nowhere', '127.0.0.1:65536', '127.0.0.1:', '127.0.0.1:http', ':::', '127.0.0.1:80:80'], 2),
-)('--listen %s is told what it should look like', async (address) => {
+)('--listen %s is refused with an example of a good value', async (address) => {
   const child = startNode([cli, 'serve', '--listen', address]);
   expect(await child.exit).toEqual({ code: 1, signal: null });
   expect(child.complaints()).toBe(
@@ -91,7 +91,7 @@ test.each(
   );
 });
 
-test('serve does not open this machine to the network', async () => {
+test('serve refuses to open an unauthenticated server to the network', async () => {
   const child = startNode([cli, 'serve', '--listen', '0.0.0.0:0']);
   expect(await child.exit).toEqual({ code: 1, signal: null });
   expect(child.complaints()).toMatch(
@@ -99,7 +99,7 @@ test('serve does not open this machine to the network', async () => {
   );
 });
 
-test('a bare port is one of this machine', async () => {
+test('a port without a host listens on this machine only', async () => {
   const child = startNode([cli, 'serve', '--listen', '0']);
   expect(await child.outputUntil('Ctrl-C')).toMatch(/at http:\/\/127\.0\.0\.1:\d+\/mcp\n/);
 });
@@ -111,7 +111,7 @@ test.each([[[]], [['--config']]])('check takes the configuration after %j', asyn
   expect(child.complaints()).toBe('');
 });
 
-test('check of two configurations at once is told to be of one', async () => {
+test('check of two configurations at once says that it takes one', async () => {
   const child = startNode([cli, 'check', 'one.yaml', '--config', 'two.yaml']);
   expect(await child.exit).toEqual({ code: 1, signal: null });
   expect(child.complaints()).toBe('toolcrib: check takes one configuration: one.yaml or two.yaml.\n');
@@ -120,25 +120,26 @@ test('check of two configurations at once is told to be of one', async () => {
 test.each([
   [['chek'], "unknown command 'chek'", 'toolcrib --help for the commands'],
   [['serve', '--port', '80'], '--listen 80', 'toolcrib serve --help for its options'],
+  [['serve', '--port', '99999'], '--listen 8484', 'toolcrib serve --help for its options'],
   [['check', '--jsn'], "unknown option '--jsn'", 'toolcrib check --help for its options'],
   [['keys', 'creat'], "unknown command 'creat'", 'toolcrib keys --help for the commands'],
   [['keys', 'create'], "required option '--tenant <id>'", 'toolcrib keys create --help for its options'],
   [['audit', 'tail', 'x'], 'too many arguments', 'toolcrib audit tail --help for its options'],
-])('%j is pointed to the help that is about it', async (args, problem, help) => {
+])('%j points to the help of its command', async (args, problem, help) => {
   const child = startNode([cli, ...args]);
   expect(await child.exit).toEqual({ code: 1, signal: null });
   expect(child.complaints()).toContain(problem);
   expect(child.complaints()).toContain(`(run ${help})`);
 });
 
-test('--version tells the version of the package', async () => {
+test('--version prints the version of the package', async () => {
   const child = startNode([cli, '--version']);
   expect(await child.outputUntil('\n')).toBe(`${version}\n`);
   expect(await child.exit).toEqual({ code: 0, signal: null });
 });
 
 test.each([['serv'], ['serve', '--lisen', '8484']])(
-  '%s is not a command, and told where to look',
+  '%s is not a command, and the message points to the help',
   async (...args) => {
     const child = startNode([cli, ...args]);
     expect(await child.exit).toEqual({ code: 1, signal: null });

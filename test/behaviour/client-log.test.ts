@@ -37,19 +37,22 @@ const hasNoSession = ({ era, hasSession }: Cell): boolean => era === 'legacy' &&
 
 describeMatrix(
   ({ connect }) => {
-    test('a request that names no level hears no log', async () => {
+    test('a request that names no log level gets no log messages', async () => {
       const peer = await connect({ tools: [chatty] });
       expect(await heardBy(peer)).toEqual([]);
     });
 
-    test.each(all)('a request that names the level %s hears that and worse', async (level) => {
-      const peer = await connect({ tools: [chatty] });
-      expect(levels(await heardBy(peer, { _meta: { [LEVEL]: level } }))).toEqual(
-        all.slice(all.indexOf(level)),
-      );
-    });
+    test.each(all)(
+      'a request that names the level %s gets log messages of that level and above',
+      async (level) => {
+        const peer = await connect({ tools: [chatty] });
+        expect(levels(await heardBy(peer, { _meta: { [LEVEL]: level } }))).toEqual(
+          all.slice(all.indexOf(level)),
+        );
+      },
+    );
 
-    test('an entry comes as it was logged, with its logger where there is one', async () => {
+    test('a log message arrives as it was logged, with its logger if it has one', async () => {
       const peer = await connect({ tools: [chatty] });
       expect(await heardBy(peer, { _meta: { [LEVEL]: 'debug' } })).toEqual([
         { level: 'debug', data: 'one' },
@@ -63,13 +66,13 @@ describeMatrix(
       ]);
     });
 
-    test('the level of one request is not that of the next', async () => {
+    test('the log level of one request does not apply to the next', async () => {
       const peer = await connect({ tools: [chatty] });
       await heardBy(peer, { _meta: { [LEVEL]: 'debug' } });
       expect(await heardBy(peer)).toEqual([]);
     });
 
-    test.each(['loud', 'INFO', '', 3, null])('%s is no level', async (level) => {
+    test.each(['loud', 'INFO', '', 3, null])('%s is not a valid log level', async (level) => {
       const peer = await connect({ tools: [chatty] });
       const error = await peer.error('tools/call', { name: 'chatty', _meta: { [LEVEL]: level } });
       expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('debug, info') });
@@ -80,12 +83,12 @@ describeMatrix(
 
 describeMatrix(
   ({ connect }) => {
-    test('a client hears the log from "info" on until it says otherwise', async () => {
+    test('a client gets log messages from level "info" on until it sets another level', async () => {
       const peer = await connect({ tools: [chatty] });
       expect(levels(await heardBy(peer))).toEqual(all.slice(1));
     });
 
-    test('logging/setLevel says otherwise for every call from then on', async () => {
+    test('logging/setLevel sets the level for all later calls', async () => {
       const peer = await connect({ tools: [chatty] });
       expect(await peer.result('logging/setLevel', { level: 'error' })).toEqual({});
       expect(levels(await heardBy(peer))).toEqual(['error', 'critical', 'alert', 'emergency']);
@@ -97,7 +100,7 @@ describeMatrix(
 );
 
 describeMatrix(({ connect }) => {
-  test('a client that keeps no session is logged nothing: it could not have said what it wants', async () => {
+  test('a client without a session gets no log messages, because it cannot set a level', async () => {
     const peer = await connect({ tools: [chatty] });
     expect(await peer.result('logging/setLevel', { level: 'debug' })).toEqual({});
     expect(await heardBy(peer)).toEqual([]);
@@ -106,7 +109,7 @@ describeMatrix(({ connect }) => {
 
 describeMatrix(
   ({ connect }) => {
-    test.each(['loud', 'INFO', '', 3, null, undefined])('logging/setLevel takes no %s', async (level) => {
+    test.each(['loud', 'INFO', '', 3, null, undefined])('logging/setLevel refuses %s', async (level) => {
       const peer = await connect({ tools: [chatty] });
       expect(await peer.error('logging/setLevel', { level })).toMatchObject({ code: -32602 });
     });

@@ -8,6 +8,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createServer, defineTool, ToolRegistry } from '../../src/index.ts';
 import { listen, serveStdio } from '../../src/node.ts';
 import { deferred } from './deferred.ts';
+import { EventReader, openSession, sendOverSocket, type DoorRequest } from './session-client.ts';
 import { legacyPost, modernPost, sendTo } from './web.ts';
 
 /** A server whose one tool ends when the test says so. */
@@ -28,7 +29,7 @@ test.each([
   ['one answer', modernPost('tools/call', { name: 'hold' })],
   ['one answer of the older revision', legacyPost('tools/call', { name: 'hold' })],
   ['a stream', modernPost('tools/call', { name: 'hold', _meta: { progressToken: 1 } })],
-])('a server that is closed lets the calls under way finish: %s', async (_what, call) => {
+])('a server that is closed lets running calls finish: %s', async (_what, call) => {
   const { server, started, release } = holding();
   const listening = await listen(server, { port: 0 });
   const send = sendTo(listening.url);
@@ -42,7 +43,7 @@ test.each([
   await closed;
 });
 
-test('connections that are kept for later do not keep a server open', async () => {
+test('idle keep-alive connections do not keep a closing server open', async () => {
   const { server } = holding();
   const listening = await listen(server, { port: 0 });
   const agent = new Agent({ keepAlive: true });
@@ -59,7 +60,7 @@ test('connections that are kept for later do not keep a server open', async () =
   await listening.close();
 });
 
-test('a connection on which nothing was sent yet does not keep a server open', async () => {
+test('a connection without any request does not keep a closing server open', async () => {
   const { server } = holding();
   const listening = await listen(server, { port: 0 });
   const silent = connectSocket(Number(new URL(listening.url).port), '127.0.0.1');
@@ -72,17 +73,69 @@ test('a connection on which nothing was sent yet does not keep a server open', a
   expect(silent.bytesRead).toBe(0);
 });
 
-test('a call that outlasts the time to finish is cut off', async () => {
+test.each([
+  ['one answer', modernPost('tools/call', { name: 'hold' })],
+  ['one answer of the older revision', legacyPost('tools/call', { name: 'hold' })],
+  ['a stream', modernPost('tools/call', { name: 'hold', _meta: { progressToken: 1 } })],
+])(
+  'a call that takes longer than the drain time is stopped, and answered with an error: %s',
+  async (_what, call) => {
+    const { server, started } = holding();
+    const listening = await listen(server, { port: 0 });
+    const answer = sendTo(listening.url)(call).then((response) => response.text());
+    await started;
+    await listening.close(0);
+    expect(await answer).toContain('"error":{"code":-32603,"message":"The server is stopping."');
+  },
+);
+
+test('over the SSE transport such a call is answered with an error on its stream', async () => {
   const { server, started } = holding();
-  const listening = await listen(server, { port: 0 });
-  const answer = sendTo(listening.url)(modernPost('tools/call', { name: 'hold' }));
-  const cutOff = answer.catch((error: unknown) => error);
+  const listening = await listen(server, { port: 0, sse: true });
+  const stream = await fetch(new URL('/sse', listening.url));
+  const reader = new EventReader(stream);
+  const { data } = (await reader.next())!;
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name: 'hold' } });
+  const headers = { 'content-type': 'application/json' };
+  await fetch(new URL(data!, listening.url), { method: 'POST', headers, body });
   await started;
   await listening.close(0);
-  expect(await cutOff).toMatchObject({ code: 'ECONNRESET' });
+  expect((await reader.rest()).at(-1)!.data).toContain('"id":7,"error":{"code":-32603');
 });
 
-test('serveStdio answers what is under way when its input ends, and then ends itself', async () => {
+test('the calls of a batch are answered in the same way', async () => {
+  const { server, started } = holding();
+  const listening = await listen(server, { port: 0 });
+  const door = { send: (request: DoorRequest) => sendOverSocket(listening.url, request) };
+  const session = await openSession(door, { version: '2025-03-26' });
+  const batch = session.post([
+    { jsonrpc: '2.0', id: 1, method: 'ping' },
+    { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'hold' } },
+  ]);
+  await started;
+  await listening.close(0);
+  expect(await (await batch).json()).toMatchObject([
+    { id: 1, result: {} },
+    { id: 2, error: { code: -32603 } },
+  ]);
+});
+
+test('a connection whose request is not complete does not keep a closing server open', async () => {
+  const { server } = holding();
+  const listening = await listen(server, { port: 0 });
+  const slow = connectSocket(Number(new URL(listening.url).port), '127.0.0.1');
+  slow.write(
+    'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{',
+  );
+  await sendTo(listening.url)(legacyPost('ping'));
+  const gone = once(slow, 'close');
+  slow.resume();
+  await listening.close(0);
+  await gone;
+  expect(slow.destroyed).toBe(true);
+});
+
+test('serveStdio answers running calls when its input ends, and then ends itself', async () => {
   const { server, started, release } = holding();
   const input = new PassThrough();
   const output = new PassThrough();
@@ -110,7 +163,7 @@ test('serveStdio answers what is under way when its input ends, and then ends it
   ]);
 });
 
-test('serveStdio no longer listens to its source when it has ended', async () => {
+test('serveStdio stops listening to its source when it has ended', async () => {
   const source = new ToolRegistry();
   const watching = new Set<unknown>();
   const { watch } = source;
@@ -136,7 +189,7 @@ test('serveStdio no longer listens to its source when it has ended', async () =>
   expect(watching.size).toBe(0);
 });
 
-test('serveStdio ends when nobody reads its output any more', async () => {
+test('serveStdio ends when its output is closed', async () => {
   const { server } = holding();
   const input = new PassThrough();
   const output = new PassThrough();

@@ -43,7 +43,7 @@ describeMatrix(({ connect }) => {
   });
 });
 
-test.each(calls)('a caller who leaves ends the checks of %s', async (name, args) => {
+test.each(calls)('a caller that disconnects ends the checks of %s', async (name, args) => {
   const server = createServer({ source: new ToolRegistry().registerTool(...tools) });
   const leaving = new AbortController();
   const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } } as const;
@@ -57,7 +57,7 @@ test.each(calls)('a caller who leaves ends the checks of %s', async (name, args)
   expect(await answer).toBeUndefined();
 });
 
-test('the time limit of the configuration is that of all checks, and how they ended is on record', async () => {
+test('the configured time limit is shared by all checks of a call, and the record has how they ended', async () => {
   const crib = await openCrib({ offers: tools, config: { stages: { timeout: { seconds: 0.05 } } } });
   const peer = await crib.connect('ada');
   for (const [name, args, what] of calls) {
@@ -69,7 +69,7 @@ test('the time limit of the configuration is that of all checks, and how they en
   );
 });
 
-test('a client that hangs up leaves no call under way', async () => {
+test('a client that disconnects leaves no call running', async () => {
   const crib = await openCrib({ offers: tools });
   const peer = await crib.connect('ada');
   const leaving = new AbortController();

@@ -10,7 +10,7 @@ import { addEndless, endless, good } from './endless-modules.ts';
 const idle = 'await new Promise(() => {});\nexport const x = 1;';
 const reason = /It was not loaded after 10 seconds/;
 
-test('a file that never ends loading is reported by a server and by check, and the others are served', async () => {
+test('a module that never finishes loading is reported by the server and by check, and the others are served', async () => {
   const open = { auth: undefined as never, access: undefined as never };
   const check = async (source: string): Promise<{ code: number | null; output: string }> => {
     const folder = prepare({ files: { 'tools/a.ts': good('aa'), 'tools/h.ts': source }, config: open });
@@ -29,7 +29,7 @@ test('a file that never ends loading is reported by a server and by check, and t
   await expect.poll(() => served.child.complaints()).toContain('tools/h.ts cannot be used.');
 }, 60_000);
 
-test('while a server runs, such a file holds up the changes of others for ten seconds, and no longer', async () => {
+test('a module that never finishes loading delays a reload of the others for at most ten seconds', async () => {
   const served = await serve({ files: { 'tools/a.ts': good('aa') } });
   await addEndless(served);
   writeFileSync(join(served.folder, 'tools/z.ts'), good('zz'));

@@ -10,7 +10,7 @@ import { parseEvents } from './events.ts';
 const cancels = ({ transport }: Cell): boolean => transport !== 'fetch without a session';
 
 describeMatrix(({ messages, connect }) => {
-  test('long work reports each step in words, and ends with blocks of several kinds (004-26)', async () => {
+  test('long work reports each step in words, and ends with content blocks of several kinds (004-26)', async () => {
     const render = defineTool({ name: 'render', description: 'Renders.' }, async (_args, { progress }) => {
       for (const [index, step] of ['reading', 'drawing', 'saving'].entries()) {
         progress(index + 1, 3, step);
@@ -36,7 +36,7 @@ describeMatrix(({ messages, connect }) => {
     expect(result['content']).toMatchObject([{ type: 'text' }, { type: 'image' }]);
   });
 
-  test('clean-ups run after success, the last one first, and none can spoil the result (004-26)', async () => {
+  test('cleanup functions run after success, the last one first, and cannot change the result (004-26)', async () => {
     const done: string[] = [];
     const allDone = deferred();
     const tidy = defineTool({ name: 'tidy', description: 'Tidies up.' }, (_args, { onCleanup }) => {
@@ -65,7 +65,7 @@ describeMatrix(({ messages, connect }) => {
     ],
     ['fails later', () => Promise.reject(new Error('no'))],
     ['returns a failure', () => ({ error: 'no' })],
-  ])('clean-ups run when a handler %s (004-26)', async (_what, end) => {
+  ])('cleanup functions run when a handler %s (004-26)', async (_what, end) => {
     const cleanedUp = deferred();
     const fails = defineTool({ name: 'fails', description: 'Fails.' }, (_args, { onCleanup }) => {
       onCleanup(cleanedUp.resolve);
@@ -76,7 +76,7 @@ describeMatrix(({ messages, connect }) => {
     await cleanedUp.promise;
   });
 
-  test('clean-ups run when a handler is stopped by its deadline (004-26)', async () => {
+  test('cleanup functions run when a handler is stopped by its deadline (004-26)', async () => {
     const clock = createFakeClock();
     const started = deferred();
     const cleanedUp = deferred();
@@ -97,7 +97,7 @@ describeMatrix(({ messages, connect }) => {
 });
 
 describeMatrix(({ connect }) => {
-  test('clean-ups run when a call is cancelled (004-26)', async () => {
+  test('cleanup functions run when a call is cancelled (004-26)', async () => {
     const started = deferred();
     const cleanedUp = deferred();
     const slow = defineTool({ name: 'slow', description: 'Waits.' }, async (_args, context) => {
@@ -121,7 +121,7 @@ describeWeb((open) => {
     ['2026-07-28', modernPost],
     ['2025-06-18', legacyPost],
   ])(
-    'a result is wrapped and delivered over SSE once something is reported first (%s) (001-06)',
+    'a result is delivered over SSE when progress is reported before it (%s) (001-06)',
     async (_version, post) => {
       const work = defineTool({ name: 'work', description: 'Works.' }, (_args, { progress }) => {
         progress(1, 2);

@@ -31,7 +31,7 @@ const answering = (name: string, handler: () => unknown) =>
   defineTool({ name, description: 'Answers as the test says.' }, handler);
 
 describeMatrix(({ connect }) => {
-  test('arguments that break the schema come back as a result that names field and rule (001-04, 002-17, 003-18)', async () => {
+  test('arguments that break the schema come back as a result that names the field and the rule (001-04, 002-17, 003-18)', async () => {
     const peer = await connect({ tools: [sendEmail, tellTime] });
     const zod = await peer.call('send_email', { to: 'nobody', copies: 4 });
     expect(zod.isError).toBe(true);
@@ -66,7 +66,7 @@ describeMatrix(({ connect }) => {
     });
   });
 
-  test('a tool that is disabled or gone is unknown (004-14)', async () => {
+  test('a disabled or removed tool is unknown (004-14)', async () => {
     const source = new ToolRegistry().registerTool(tellTime, sendEmail);
     const peer = await connect({ source });
     source.disable('tell_time');
@@ -93,7 +93,7 @@ describeMatrix(({ connect }) => {
     expect(await peer.error('tools/call', params)).toMatchObject({ code: -32602 });
   });
 
-  test('a failure the tool tells of is a result with isError, and its text is kept (002-18, 003-08)', async () => {
+  test('an error that the tool reports is a result with isError, and its text is kept (002-18, 003-08)', async () => {
     const text = 'Failed to fetch: API rate limit exceeded';
     const peer = await connect({
       tools: [answering('fetch_data', () => ({ content: [content.text(text)], isError: true }))],
@@ -115,7 +115,7 @@ describeMatrix(({ connect }) => {
     },
   );
 
-  test('an exception becomes a fixed text with an incident id, which is also in the log with the cause', async () => {
+  test('an exception becomes a fixed text with an incident id, and the log has the cause under the same id', async () => {
     const cause = new Error('connect ECONNREFUSED db.internal:5432 password=hunter2');
     const peer = await connect({
       tools: [
@@ -133,7 +133,7 @@ describeMatrix(({ connect }) => {
     expect(peer.wire.heard.join('\n')).not.toMatch(/ECONNREFUSED|hunter2/);
   });
 
-  test('what is thrown need not be an Error to stay off the wire', async () => {
+  test('a thrown value that is not an Error is not sent to the client either', async () => {
     const peer = await connect({
       tools: [
         answering('query', () => {
@@ -147,7 +147,7 @@ describeMatrix(({ connect }) => {
     expect(peer.logged).toMatchObject([{ facts: { cause: 'token=hunter2' } }]);
   });
 
-  test('a result that is not JSON is the tool’s failure, and is logged', async () => {
+  test('a result that is not JSON is a failure of the tool, and is logged', async () => {
     const peer = await connect({ tools: [answering('count', () => ({ count: 1n }))] });
     const result = await peer.call('count');
     expect(result.isError).toBe(true);
@@ -170,7 +170,7 @@ describeMatrix(({ connect }) => {
     expect(peer.logged).toMatchObject([{ facts: { incident: /incident (\w+)/.exec(error.message)![1] } }]);
   });
 
-  test('a call that takes too long ends with a result that says so, and the handler’s signal is aborted', async () => {
+  test('a call that takes too long ends with an error result, and the handler’s signal is aborted', async () => {
     const clock = createFakeClock();
     const started = deferred<AbortSignal>();
     const dig = defineTool({ name: 'dig', description: 'Digs on and on.' }, (_args, { signal }) => {

@@ -19,7 +19,7 @@ const tasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 // What a row says of how a call went.
 const gist = (row: RecordRow): unknown[] => [row['kind'], row['outcome'], row['from']].filter(Boolean);
 
-test('a tool with effects is on record before it runs and again when it has ended, in every revision', async () => {
+test('a tool with effects is on record before it runs and again after it ended, in every revision', async () => {
   const seen: unknown[] = [];
   const place: { crib?: Crib } = {};
   const tool = defineTool({ name: 'act', description: 'Acts.' }, () => {
@@ -36,7 +36,7 @@ test('a tool with effects is on record before it runs and again when it has ende
   expect(new Set(rows.map(({ call }) => call)).size).toBe(versions.length);
 });
 
-test('a refused call is on record and never has an intent', async () => {
+test('a refused call is on record and has no intent row', async () => {
   const tool = defineTool(
     { name: 'act', description: 'Acts.', input: textInput },
     (args: { text: string }) => args.text,
@@ -60,7 +60,7 @@ test('a refused call is on record and never has an intent', async () => {
   );
 });
 
-test('conditions see what the tool will see: defaults filled in and control characters gone', async () => {
+test('conditions see the arguments that the tool will get: with defaults and without control characters', async () => {
   const ran: unknown[] = [];
   const tool = defineTool(
     {
@@ -88,7 +88,7 @@ test('conditions see what the tool will see: defaults filled in and control char
   expect(ran).toEqual(versions.map(() => 'bob'));
 });
 
-test('B12 the same call under the same key runs once, whichever revision repeats it, and the record says it was a replay', async () => {
+test('B12 a call repeated under the same idempotency key runs once in any revision, and is recorded as a replay', async () => {
   let runs = 0;
   const tool = defineTool({ name: 'pay', description: 'Pays.', input: textInput }, () => `paid ${++runs}`);
   const crib = await openCrib({ offers: [tool] });
@@ -112,7 +112,7 @@ test('B12 the same call under the same key runs once, whichever revision repeats
   expect(runs).toBe(3);
 });
 
-test('B12 without the stage each repetition runs, so the test above can fail', async () => {
+test('B12 control: without the idempotency stage each repetition runs', async () => {
   let runs = 0;
   const tool = defineTool({ name: 'pay', description: 'Pays.' }, () => `paid ${++runs}`);
   const crib = await openCrib({ offers: [tool], config: { stages: { idempotency: false } } });
@@ -122,7 +122,7 @@ test('B12 without the stage each repetition runs, so the test above can fail', a
   expect(runs).toBe(3);
 });
 
-test('B12 a hundred calls at once under one key run the tool once', async () => {
+test('B12 a hundred simultaneous calls under one idempotency key run the tool once', async () => {
   let runs = 0;
   const tool = defineTool({ name: 'pay', description: 'Pays.' }, async () => {
     await new Promise(setImmediate);
@@ -142,7 +142,7 @@ test('B12 a hundred calls at once under one key run the tool once', async () => 
   expect(crib.rowsOf('pay').filter(({ kind }) => kind === 'intent')).toHaveLength(1);
 });
 
-test('what is sent fits the schema it was promised in, also where a secret was taken out of it', async () => {
+test('a result matches the output schema of its tool, even after a secret was removed from it', async () => {
   const secret = `ghp_${'a1B2'.repeat(9)}`;
   const giving = (name: string, token: object) =>
     defineTool(
@@ -167,7 +167,7 @@ test('what is sent fits the schema it was promised in, also where a secret was t
   expect(crib.rowsOf('narrow').map(({ outcome }) => outcome)).toEqual(versions.map(() => 'invalid_output'));
 });
 
-test('a tool that asks gets its answer, pays one rate token for all rounds, and every round is on record', async () => {
+test('a tool that asks the user gets the answer, uses one rate token for all rounds, and every round is on record', async () => {
   let runs = 0;
   const tool = defineTool({ name: 'ask', description: 'Asks, then acts.' }, async (_args, { elicit }) => {
     const answer = await elicit({
@@ -198,7 +198,7 @@ test('a tool that asks gets its answer, pays one rate token for all rounds, and 
   expect(runs).toBe(3);
 });
 
-test('a tool that asks under an idempotency key acts once, however often the last round is sent', async () => {
+test('a tool that asks the user under an idempotency key acts once, however often the last round is sent', async () => {
   let runs = 0;
   const tool = defineTool({ name: 'ask', description: 'Asks, then acts.' }, async (_args, { elicit }) => {
     await elicit({ message: 'Sure?', schema: { type: 'object', properties: {} }, key: 'sure' });
@@ -221,7 +221,7 @@ test('a tool that asks under an idempotency key acts once, however often the las
   expect(runs).toBe(1);
 });
 
-test('a call that goes on as a task is on record as ended when the task ends, with the result it has then', async () => {
+test('a call that becomes a task is recorded as ended when the task ends, with the result of the task', async () => {
   const go = deferred<string>();
   const tool = defineTool({ name: 'long', description: 'Takes long.' }, async (_args, { detach }) => {
     detach();
@@ -243,7 +243,7 @@ test('a call that goes on as a task is on record as ended when the task ends, wi
   expect(crib.rowsOf('long').map(gist)).toEqual([['intent'], ['outcome', 'done']]);
 });
 
-test('a task that is cancelled, fails or is cut off by the end of the server is on record as such', async () => {
+test('a task that is cancelled, fails or is cut off by a server shutdown is recorded as such', async () => {
   const started: (() => void)[] = [];
   const tool = defineTool(
     { name: 'long', description: 'Takes long.', input: textInput },
@@ -273,7 +273,7 @@ test('a task that is cancelled, fails or is cut off by the end of the server is 
   expect(crib.rowsOf('long').slice(4).map(gist)).toEqual([['intent'], ['outcome', 'cancelled']]);
 });
 
-test('a call that is cancelled in the middle has an outcome, in every revision', async () => {
+test('a call that is cancelled while it runs has an outcome on record, in every revision', async () => {
   const started: (() => void)[] = [];
   const tool = defineTool(
     { name: 'wait', description: 'Waits.' },
@@ -301,7 +301,7 @@ test('a call that is cancelled in the middle has an outcome, in every revision',
   }
 });
 
-test('a handler that goes on after it was cancelled, and succeeds, still ends on record', async () => {
+test('a handler that succeeds after its call was cancelled still gets an outcome on record', async () => {
   const go = deferred<string>();
   const started = deferred();
   const tool = defineTool({ name: 'stubborn', description: 'Does not listen.' }, () => {
@@ -321,7 +321,7 @@ test('a handler that goes on after it was cancelled, and succeeds, still ends on
     .toEqual(['intent', 'outcome']);
 });
 
-test('resources, prompts and completions are limited and on record like tools, in every revision', async () => {
+test('resources, prompts and completions are limited and recorded like tools, in every revision', async () => {
   const offers = [
     defineResource({ uri: 'note://a', name: 'note' }, () => 'A'),
     defineResourceTemplate(
@@ -371,7 +371,7 @@ test('resources, prompts and completions are limited and on record like tools, i
   }
 });
 
-test('a refused read is on record: a resource that is hidden, a prompt that does not exist', async () => {
+test('a refused read is on record: of a hidden resource, and of a prompt that does not exist', async () => {
   const crib = await openCrib({
     offers: [
       defineResource({ uri: 'note://a', name: 'note' }, () => 'A'),
@@ -393,7 +393,7 @@ test('a refused read is on record: a resource that is hidden, a prompt that does
   }
 });
 
-test('a tool that fails in passing is tried again only where that changes nothing, and is on record once', async () => {
+test('a transient failure is retried only for tools without effects, and is on record once', async () => {
   const runs = { look: 0, act: 0 };
   const flaky = (name: 'look' | 'act', extra: object) =>
     defineTool({ name, description: 'Fails at first.', ...extra }, () => {
@@ -409,7 +409,7 @@ test('a tool that fails in passing is tried again only where that changes nothin
   expect(crib.rowsOf('act').map(gist)).toEqual([['intent'], ['outcome', 'upstream_unavailable']]);
 });
 
-test('what is still being counted when the server stops is on record all the same', async () => {
+test('counts that are still being collected when the server stops are on record too', async () => {
   const crib = await openCrib({
     offers: [echo().tool],
     config: { stages: { rateLimit: { perMinute: 1 } } },
@@ -420,7 +420,7 @@ test('what is still being counted when the server stops is on record all the sam
   expect(crib.rowsOf('echo')).toMatchObject([{ outcome: 'done' }, { outcome: 'rate_limited', count: 4 }]);
 });
 
-test('looking for resources, prompts and completions that may not exist is limited like calling (003-20)', async () => {
+test('requests for resources, prompts and completions that may not exist are rate limited like calls (003-20)', async () => {
   const crib = await openCrib({
     offers: [
       echo().tool,
@@ -438,7 +438,7 @@ test('looking for resources, prompts and completions that may not exist is limit
   expect(said.filter((message) => message.startsWith('Too many requests'))).toHaveLength(4);
 });
 
-test('a call for which there is no room is told when to come back', async () => {
+test('a call that is refused because the server is busy is told when to retry', async () => {
   const [go, started] = [deferred<string>(), deferred()];
   const slow = defineTool({ name: 'slow', description: 'Waits.' }, () => {
     started.resolve();
@@ -460,7 +460,7 @@ test('a call for which there is no room is told when to come back', async () => 
   expect((await first).isError ?? false).toBe(false);
 });
 
-test('a question that ends the request leaves its slot to others; one on an open stream holds it until it is answered', async () => {
+test('a question that ends the request frees its concurrency slot; a question on an open stream keeps it until answered', async () => {
   const asking = defineTool({ name: 'ask', description: 'Asks.' }, async (_args, { elicit }) => {
     await elicit({ message: 'Sure?', schema: { type: 'object', properties: {} }, key: 'sure' });
     return 'asked';

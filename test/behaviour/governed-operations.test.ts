@@ -18,7 +18,7 @@ const look = async (origin: string, path: string, key?: string): Promise<[number
   return [response.status, await response.text()];
 };
 
-test('anybody may ask whether the server lives and takes calls, and learns nothing more', async () => {
+test('anybody can read whether the server is alive and ready, and nothing more', async () => {
   const crib = await openCrib({ offers: [echo().tool] });
   expect(await look(crib.url, '/healthz')).toEqual([200, 'ok\n']);
   expect(await look(crib.url, '/readyz')).toEqual([200, 'ready\n']);
@@ -43,7 +43,7 @@ test('only callers with the scope can read the metrics', async () => {
     .toMatchObject([{ kind: 'refusal', caller: 'ada', count: 2 }]);
 });
 
-test('in open mode this machine may read the counts', async () => {
+test('in open mode callers on this machine can read the metrics', async () => {
   const loaded = defaultConfig();
   const { config } = loaded;
   const listen = { host: '127.0.0.1', port: 0 };
@@ -56,7 +56,7 @@ test('in open mode this machine may read the counts', async () => {
   expect((await look(url, '/metrics'))[0]).toBe(200);
 });
 
-test('a server that is stopping says it is not ready, finishes the calls under way and then ends', async () => {
+test('a server that is stopping reports "not ready", finishes running calls and then ends', async () => {
   const go = deferred<string>();
   const started = deferred();
   const slow = defineTool({ name: 'slow', description: 'Waits.' }, () => {
@@ -78,7 +78,7 @@ test('a server that is stopping says it is not ready, finishes the calls under w
   ]);
 });
 
-test('a server that stops lets its tasks finish too, and puts on record how they ended', async () => {
+test('a server that is stopping lets its tasks finish too, and records how they ended', async () => {
   const go = deferred<string>();
   const long = defineTool({ name: 'long', description: 'Takes long.' }, async (_args, { detach }) => {
     detach();
@@ -121,7 +121,7 @@ test('a call that is cut off because the server stops is on record as cancelled'
   ]);
 });
 
-test('names that callers make up do not become names of counts', async () => {
+test('names made up by callers do not become metric labels', async () => {
   const crib = await openCrib({ offers: [echo().tool] });
   const peer = await crib.connect('ada');
   for (let n = 0; n < 20; n++) {
@@ -148,7 +148,7 @@ const files = {
   );`,
 };
 
-test('SIGTERM lets the call under way finish, puts it on record, and the built server ends with 0', async () => {
+test('SIGTERM lets a running call finish and be recorded, and the built server exits with 0', async () => {
   const { child, connect, folder } = await serve({ files });
   const peer = await connect('ada');
   const call = peer.call('slow');
@@ -166,7 +166,7 @@ test('SIGTERM lets the call under way finish, puts it on record, and the built s
   ]);
 });
 
-test('a change of the file is followed by the built server; a broken one is told in the log and changes nothing', async () => {
+test('the built server follows a change of its file; a broken file is logged and changes nothing', async () => {
   const { child, connect, configure, folder } = await serve({ files });
   const names = async (): Promise<unknown[]> =>
     (await (await connect('ada')).list()).tools.map(({ name }) => name);
@@ -224,7 +224,7 @@ test('serve --stdio --config governs like HTTP: rules, limits and the record app
   ]);
 });
 
-test('in the built server a tool of a module, however it is made, has effects until its author says that it has none', async () => {
+test('in the built server a tool of a module counts as having effects until its author says that it has none', async () => {
   const made = `
     import { AbstractTool, defineTool } from 'toolcrib';
     class ClassTool extends AbstractTool {

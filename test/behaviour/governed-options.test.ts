@@ -36,7 +36,7 @@ const places = {
 } satisfies Record<keyof (ServerOptions & RegistryOptions), string>;
 
 test.each(Object.entries(places).filter(([, place]) => !place.startsWith('left out: ')))(
-  'a configuration can say what the library is told as %s: %s',
+  'the configuration has a setting for the library option %s: %s',
   (_option, place) => {
     const path = place.split('.');
     expect(keysAt(configSchema, path.slice(0, -1))).toContain(path.at(-1));
@@ -48,7 +48,7 @@ const report = defineTool(
   (_args, { publish }) => publish({ name: 'report.txt', data: 'all is well' }),
 );
 
-test('a tool of a governed server hands out a large result by link, to its caller alone (004-26)', async () => {
+test('a tool of a governed server can return a large result as a link that only its caller can read (004-26)', async () => {
   const crib = await openCrib({
     offers: [report],
     config: { server: { publish: true }, access: [everythingForStaff] },
@@ -60,7 +60,7 @@ test('a tool of a governed server hands out a large result by link, to its calle
   expect(await (await crib.connect('bob')).error('resources/read', { uri })).toMatchObject({ code: -32602 });
 });
 
-test('a governed server writes results as short as it is told, and lists in pages', async () => {
+test('a governed server follows its settings for compact results and for pages of lists', async () => {
   const size = defineTool({ name: 'size', description: 'Tells a size.' }, () => ({ width: 1 }));
   const crib = await openCrib({
     offers: [report, size],
@@ -83,7 +83,7 @@ test('a governed server writes results as short as it is told, and lists in page
   });
 });
 
-test('a governed server answers on the stream of the session where it is told to (001-60)', async () => {
+test('a governed server with queued delivery answers on the stream of the session (001-60)', async () => {
   const crib = await openCrib({
     offers: [report],
     config: { server: { delivery: 'queued' }, access: [everythingForStaff] },

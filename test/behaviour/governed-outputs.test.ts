@@ -58,7 +58,7 @@ function leftIn(whole: string): string[] {
     .map(([name]) => name);
 }
 
-test('output is cut, or refused where it cannot be cut, at the size agreed (002-22)', async () => {
+test('output over the size limit is cut, or refused where it cannot be cut (002-22)', async () => {
   const crib = await openCrib({
     offers: [
       defineTool({ name: 'long', description: 'Talks.', ...reads }, () => 'x'.repeat(5_000)),
@@ -75,7 +75,7 @@ test('output is cut, or refused where it cannot be cut, at the size agreed (002-
   }
 });
 
-test('what a tool says on the way is cleaned too: progress, log entries and questions (002-22, 003-19, 004-19)', async () => {
+test('progress, log messages and questions of a running tool are cleaned too (002-22, 003-19, 004-19)', async () => {
   const tool = defineTool({ name: 'talks', description: 'Talks.', ...reads }, async (_args, context) => {
     context.progress(1, 2, dirty);
     context.log('error', { deep: [dirty] }, dirty);
@@ -113,7 +113,7 @@ test('what a tool says on the way is cleaned too: progress, log entries and ques
   }
 });
 
-test('what a tool returns that is no JSON fails for the client, in the record and in the metrics alike', async () => {
+test('a tool result that is not JSON is a failure for the client, in the record and in the metrics alike', async () => {
   const circle: Record<string, unknown> = {};
   circle['self'] = circle;
   const values = { big: 10n, inside: { a: 10n }, circle };

@@ -22,7 +22,7 @@ const namesOf = async (crib: Crib, as: Holder, version?: string): Promise<unknow
     ({ name }) => name,
   );
 
-test('a changed rule is followed by the next list and the next call, in every revision and in sessions that were open before', async () => {
+test('a changed access rule applies to the next list and the next call, in every revision and in open sessions', async () => {
   const [first, second] = [echo('first'), echo('second')];
   const crib = await openCrib({
     offers: [first.tool, second.tool],
@@ -40,7 +40,7 @@ test('a changed rule is followed by the next list and the next call, in every re
   expect(first.ran).toEqual([]);
 });
 
-test('only a subscriber whose view changed hears that the list changed', async () => {
+test('only a subscriber whose own list changed is notified that the list changed', async () => {
   const crib = await openCrib({
     offers: [echo('first').tool, echo('second').tool],
     config: { access: [{ roles: ['staff'], tools: ['*'] }] },
@@ -54,7 +54,7 @@ test('only a subscriber whose view changed hears that the list changed', async (
   });
   await crib.reload();
   expect((await bob.message()).message).toMatchObject({ method: 'notifications/tools/list_changed' });
-  // The next change is for her alone; it must be the first thing she hears.
+  // The next change is for her alone; it must be her first notification.
   crib.configure({
     access: [
       { callers: ['bob'], tools: ['second'], effect: 'deny' },
@@ -71,7 +71,7 @@ test('only a subscriber whose view changed hears that the list changed', async (
   expect(heard).toEqual([0, 0]);
 });
 
-test('a reload that changes nothing a subscriber sees is not announced, though its modules were loaded again', async () => {
+test('a reload that changes nothing for a subscriber sends no notification, even though modules were loaded again', async () => {
   const crib = await openCrib({
     files: { 'tools/one.mjs': toolText('one') },
     config: { tools: { modules: ['./tools/one.mjs'] }, access: [everythingForStaff] },
@@ -87,7 +87,7 @@ test('a reload that changes nothing a subscriber sees is not announced, though i
   expect((await ada.rest()).filter(({ data }) => data?.includes('list_changed'))).toEqual([]);
 });
 
-test('prompts and resources that go away with a reload are announced', async () => {
+test('prompts and resources that a reload removes are announced', async () => {
   const reading = `
     import { definePrompt, defineResource } from 'toolcrib';
     export const a = defineResource({ uri: 'note://a', name: 'a' }, () => 'A');
@@ -125,7 +125,7 @@ test.each([
       stages: { audit: { checkpoints: ['./toolcrib.secrets'] } },
     }),
   ],
-])('a file with %s changes nothing', async (_what, text) => {
+])('a reload of a file with %s changes nothing', async (_what, text) => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool] });
   const before = crib.rows().length;
@@ -140,7 +140,7 @@ test.each([
   await crib.reload();
 });
 
-test('secrets of a configuration that was replaced, and of one that was refused, stay out of results', async () => {
+test('secrets of a replaced configuration and of a refused one stay out of results', async () => {
   const secrets = ['first-horse-battery', 'second-horse-battery', 'third-horse-battery'];
   const { tool } = echo();
   const withSecret = (file: string): ConfigInput => ({ server: { instructions: `\${file:${file}}` } });
@@ -158,7 +158,7 @@ test('secrets of a configuration that was replaced, and of one that was refused,
   expect(said).toContain('[redacted:secret] [redacted:secret] [redacted:secret]');
 });
 
-test('a gateway that cannot be made lets go of the files it watches', async () => {
+test('a gateway that fails to start stops watching files', async () => {
   const crib = await openCrib({ files: { 'tools/one.mjs': toolText('one') } });
   crib.configure({ tools: { modules: ['./tools/one.mjs'], ready: {} }, store: { url: 'memory:' } });
   const loaded = await loadConfig(crib.path('toolcrib.yaml'));
@@ -171,7 +171,7 @@ test('a gateway that cannot be made lets go of the files it watches', async () =
   await expect.poll(watching).toBe(before);
 });
 
-test('a call under way during a reload ends as it began, under the rules it began with', async () => {
+test('a call that runs during a reload ends under the rules it began with', async () => {
   const go = deferred<string>();
   const started = deferred();
   const slow = defineTool({ name: 'slow', description: 'Waits.' }, () => {
@@ -195,7 +195,7 @@ test.each([
   ['', { audit: {} }],
   [', though nothing is put on record', { audit: false }],
 ] as const)(
-  'a call that waits its turn during a reload still finds the database it began with%s',
+  'a call that is queued during a reload still has the database it began with%s',
   async (_how, { audit }) => {
     const crib = await openCrib({ open: audit === false, config: { stages: { audit } } });
     const db = new Libsql(crib.path('orders.db'));
@@ -217,12 +217,12 @@ test.each([
     await configure(61);
     expect((await slow)['isError']).toBe(false);
     expect((await waiting)['structuredContent']).toMatchObject({ data: [{ item: 'anvil' }] });
-    // What the old configuration held is let go of once its last call has ended.
+    // The old configuration is released once its last call has ended.
     await vi.waitFor(() => expect(processesOf(crib.path('orders.db'))).toEqual([]), { timeout: 10_000 });
   },
 );
 
-test('limits, cached results and used keys outlast a reload', async () => {
+test('rate limits, cached results and used idempotency keys survive a reload', async () => {
   let runs = 0;
   const kept = defineTool(
     { name: 'kept', description: 'Is kept.', cache: { seconds: 300 }, ...reads },
@@ -243,7 +243,7 @@ test('limits, cached results and used keys outlast a reload', async () => {
   expect((await bob.call('echo', { text: 'x' })).isError).toBe(true);
 });
 
-test('the policy in the rows changes with the rules and with nothing else, and the change is on the record of the operators', async () => {
+test('the policy id in audit rows changes only with the rules, and the change is in the operators’ record', async () => {
   const crib = await openCrib({ offers: [echo().tool] });
   const peer = await crib.connect('ada');
   const policies: unknown[] = [];
@@ -273,7 +273,7 @@ test('the policy in the rows changes with the rules and with nothing else, and t
   expect(noted[0]!.chain).toBe('@operator');
 });
 
-test('a permission that was taken away takes the cached result with it', async () => {
+test('a caller that lost a permission no longer gets the cached result', async () => {
   const kept = defineTool(
     {
       name: 'kept',
@@ -294,7 +294,7 @@ test('a permission that was taken away takes the cached result with it', async (
   expect(JSON.stringify(refused)).not.toContain('a secret');
 });
 
-test('a module that is added, changed or removed while the server runs is listed as it is now, and announced', async () => {
+test('a module that is added, changed or removed while the server runs is listed accordingly, and announced', async () => {
   const crib = await openCrib({
     files: { 'tools/one.mjs': toolText('one') },
     config: { tools: { modules: ['./tools/*.mjs'], ready: {} } },
@@ -314,7 +314,7 @@ test('a module that is added, changed or removed while the server runs is listed
   expect(await namesOf(crib, 'ada')).toContain('two');
 });
 
-test('files that are broken when the configuration is loaded again keep the tools they had, until they are mended or deleted', async () => {
+test('a module that is broken at a reload keeps its old tools until it is fixed or deleted', async () => {
   const modules = ['./more/*.mjs'];
   const crib = await openCrib({
     files: {
@@ -355,7 +355,7 @@ test('files that are broken when the configuration is loaded again keep the tool
   expect(await namesOf(crib, 'ada')).toEqual(['a2']);
 });
 
-test('a tool of the new configuration comes before one that a broken file had under the same name', async () => {
+test('a tool of the new configuration replaces a tool of the same name that a broken module had', async () => {
   const crib = await openCrib({
     files: { 'more/a.mjs': toolText('ping'), 'more/b.mjs': toolText('bb') },
     config: { tools: { modules: ['./more/*.mjs'], ready: {} } },
@@ -369,7 +369,7 @@ test('a tool of the new configuration comes before one that a broken file had un
   expect(messages).toContain('more/b.mjs cannot be used. Its last good tools stay in use.');
 });
 
-test('a way to sign in that a reload takes away opens nothing more, and ends what was opened with it', async () => {
+test('a sign-in method that a reload removes admits nobody, and its sessions and streams end', async () => {
   const issuer = await startIssuer();
   const jwt = { issuer: issuer.url, audience, jwks: `${issuer.url}/jwks` };
   const crib = await openCrib({ offers: [echo().tool], config: { auth: { keys: {}, jwt } } });
@@ -381,7 +381,7 @@ test('a way to sign in that a reload takes away opens nothing more, and ends wha
   expect(rest).not.toBe('still open');
 });
 
-test('a server that was opened with sign-in refuses to go on without, and lets the same callers in as before', async () => {
+test('a server that was started with sign-in refuses to reload without it, and still admits the same callers', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool] });
   crib.configure({ auth: undefined as never, access: undefined as never });
@@ -398,7 +398,7 @@ test('a server that was opened with sign-in refuses to go on without, and lets t
   expect(ran).toHaveLength(1);
 });
 
-test('what takes effect with the next start only is named, until the file says again what the server was started with', async () => {
+test('a changed setting that needs a restart is named in the log until the file has the old value again', async () => {
   const crib = await openCrib({ offers: [echo().tool] });
   const named = (): string[] =>
     crib.logged.filter(({ level }) => level === 'warn').map(({ message }) => message.split(' changed')[0]!);
@@ -413,7 +413,7 @@ test('what takes effect with the next start only is named, until the file says a
   expect(named()).toHaveLength(3);
 });
 
-test('a server that was opened without sign-in refuses to go on as if it had some, and says what it needs', async () => {
+test('a server that was started without sign-in refuses to reload with sign-in, and says that it needs a restart', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ open: true, offers: [tool] });
   crib.configure({
@@ -422,7 +422,7 @@ test('a server that was opened without sign-in refuses to go on as if it had som
     stages: { sanitize: { maxBytes: 1_024 } },
   });
   await expect(crib.reload()).rejects.toThrow(/toolcrib\.yaml:\d+:\d+: auth: .*Restart it\.$/);
-  // What ran before goes on, and nothing of the rest was put to use.
+  // The old configuration stays in use, and no part of the new one was applied.
   const anybody = await crib.connect('ada');
   const { content } = await anybody.call('echo', { text: 'x'.repeat(2_000) });
   expect(content[0]!.text).toHaveLength(2_000);

@@ -44,7 +44,7 @@ test('the call beyond the limit is refused in every revision, and other callers 
   expect(ran).toEqual(['x', 'y']);
 });
 
-test('without the stage the same calls all run, so the test above can fail (000-37)', async () => {
+test('control: without the stage the same calls all run (000-37)', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool], config: { stages: { rateLimit: false } } });
   const peer = await crib.connect('ada');
@@ -95,14 +95,14 @@ test('input reaches tools, prompts and completions without control characters, w
   expect(completed).toEqual(versions.map(() => 'vw'));
 });
 
-test('without the stage control characters do reach the tool, so the test above can fail (000-38)', async () => {
+test('control: without the stage control characters do reach the tool (000-38)', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool], config: { stages: { sanitizeInput: false } } });
   await (await crib.connect('ada')).call('echo', { text: 'a\0b' });
   expect(ran).toEqual(['a\0b']);
 });
 
-test('every call is on record before it is answered: who, what, under which rule, how it ended, in every revision (000-39, 003-21, 004-20)', async () => {
+test('every call is on record before it is answered: who, what, which rule, which outcome, in every revision (000-39, 003-21, 004-20)', async () => {
   const { tool } = echo();
   const crib = await openCrib({
     offers: [
@@ -135,7 +135,7 @@ test('the record cannot be switched off where callers are told apart (000-39)', 
   await expect(crib.reload()).rejects.toThrow(/stages\.audit/);
 });
 
-test('a tool that checks the owner of what is asked for refuses others before it runs, in every revision (000-40)', async () => {
+test('a tool that checks the owner of a record refuses other callers before it runs, in every revision (000-40)', async () => {
   const ran: unknown[] = [];
   const tool = defineTool(
     {
@@ -167,7 +167,7 @@ test('a tool that checks the owner of what is asked for refuses others before it
   );
 });
 
-test('a call that takes too long is stopped and says so, its tool is told, and the record has it (000-41)', async () => {
+test('a call that times out says so, aborts its tool and is on record (000-41)', async () => {
   const reasons: unknown[] = [];
   const tool = defineTool(
     { name: 'hang', description: 'Never ends.', ...reads },
@@ -189,7 +189,7 @@ test('a call that takes too long is stopped and says so, its tool is told, and t
   expect(crib.rowsOf('hang').map(({ outcome }) => outcome)).toEqual(versions.map(() => 'timed_out'));
 });
 
-test('with the limit on time switched off, a call and a reading still end after an hour (000-41)', async () => {
+test('with the time limit switched off, a call and a resource read still end after an hour (000-41)', async () => {
   const clock = createFakeClock();
   const started: string[] = [];
   const reasons: unknown[] = [];
@@ -238,13 +238,13 @@ async function stagesWithoutTimeout(clock: Clock): Promise<StandardStages> {
   return createStandardStages(without, { ...lasting, clock, deadlines: new Deadlines(clock) }, {});
 }
 
-test('no configuration sets a longer limit on time (000-41)', async () => {
+test('no configuration can set a longer time limit (000-41)', async () => {
   const crib = await openCrib({ offers: [echo().tool], config: { stages: { timeout: { seconds: 3600 } } } });
   crib.configure({ stages: { timeout: { seconds: 3601 } } });
   await expect(crib.reload()).rejects.toThrow(/timeout/);
 });
 
-test('a handler learns the tenant from the credential alone, by both names, and a tenant without a name is Unknown (001-55)', async () => {
+test('a handler gets the tenant from the credential alone, by both names, and a tenant without a name is Unknown (001-55)', async () => {
   const tool = defineTool({ name: 'who', description: 'Says who.', ...reads }, (_args, context) => ({
     tenant: context.tenant.id,
     data: context.tenant.data,
@@ -275,7 +275,7 @@ test('a handler learns the tenant from the credential alone, by both names, and 
   }
 });
 
-test('an expensive result is kept under its arguments, for its caller, and the record says where it came from (001-56)', async () => {
+test('an expensive result is cached by arguments and caller, and the record says that it came from the cache (001-56)', async () => {
   let runs = 0;
   const tool = defineTool(
     { name: 'report', description: 'Takes long.', input: textInput, cache: { seconds: 300 }, ...reads },
@@ -303,7 +303,7 @@ test('an expensive result is kept under its arguments, for its caller, and the r
   expect(from.slice(5)).toEqual(versions.slice(1).map(() => ['ada', 'cache']));
 });
 
-test('what a module opens is opened once and shared by all calls (001-56)', async () => {
+test('a resource that a module opens is opened once and shared by all calls (001-56)', async () => {
   const module = `
     let opened = 0;
     const pool = { id: ++opened, used: 0 };
@@ -322,7 +322,7 @@ test('what a module opens is opened once and shared by all calls (001-56)', asyn
   expect(said).toEqual(['1/1/1', '1/2/1', '1/3/1']);
 });
 
-test('input is checked against the schema, and the answer says what is wrong (001-57)', async () => {
+test('input is checked against the schema, and the response says what is wrong (001-57)', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool] });
   for (const version of versions) {
@@ -335,7 +335,7 @@ test('input is checked against the schema, and the answer says what is wrong (00
   expect(ran).toEqual([]);
 });
 
-test('commands for terminals and hidden instructions are removed from output (001-57)', async () => {
+test('terminal escape sequences and hidden instructions are removed from output (001-57)', async () => {
   const hostile = '\u001B]0;owned\u0007ok\u001B[2J\u202Etxt\u{E0041}\u200B';
   const tool = defineTool({ name: 'hostile', description: 'Answers.', ...reads }, () => hostile);
   const crib = await openCrib({ offers: [tool] });
@@ -346,7 +346,7 @@ test('commands for terminals and hidden instructions are removed from output (00
   expect((await (await crib.connect('ada')).call('hostile')).content[0]!.text).toBe(hostile);
 });
 
-test('nothing a caller sends becomes part of a query (001-57)', async () => {
+test('no input of a caller becomes part of a query’s text (001-57)', async () => {
   const tool = defineTool(
     { name: 'act', description: 'Acts.', input: textInput },
     (args: { text: string }) => args.text,
@@ -384,7 +384,7 @@ test('nothing a caller sends becomes part of a query (001-57)', async () => {
 
 const tasks = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
 
-test('only what a rule lists may be used (001-57)', async () => {
+test('only tools that a rule lists can be used (001-57)', async () => {
   const [listed, other] = [echo('listed'), echo('other')];
   const crib = await openCrib({
     offers: [listed.tool, other.tool],
@@ -402,7 +402,7 @@ test('only what a rule lists may be used (001-57)', async () => {
   expect([listed.ran, other.ran]).toEqual([[...versions], []]);
 });
 
-test('an expensive tool has a limit of its own (001-57)', async () => {
+test('an expensive tool has a rate limit of its own (001-57)', async () => {
   const [cheap, dear] = [echo('cheap'), echo('dear_report')];
   const crib = await openCrib({
     offers: [cheap.tool, dear.tool],
@@ -415,7 +415,7 @@ test('an expensive tool has a limit of its own (001-57)', async () => {
   expect(outcomes).toEqual([false, true, false, false]);
 });
 
-test('a refusal is a security event: it is on record with its reason, and counted where it comes in floods (001-57)', async () => {
+test('a refusal is a security event: it is recorded with its reason, and counted when there are very many (001-57)', async () => {
   const { tool } = echo();
   const crib = await openCrib({
     offers: [tool],
@@ -441,7 +441,7 @@ test('a refusal is a security event: it is on record with its reason, and counte
     ]);
 });
 
-test('validation cannot be removed: with every stage off that can be, wrong input still reaches no tool, prompt or resource (002-19, 004-16)', async () => {
+test('input validation cannot be removed: with all other stages off, wrong input reaches no tool, prompt or resource (002-19, 004-16)', async () => {
   const { tool, ran } = echo();
   const zod = defineTool(
     { name: 'strict', description: 'Takes a number.', input: z.object({ n: z.number().int() }), ...reads },
@@ -528,7 +528,7 @@ test('the same rules decide what is listed and what runs, for each tool and each
   }
 });
 
-test('where callers are told apart and no rule says otherwise, nothing may be used (002-20)', async () => {
+test('where callers are told apart and there is no rule, no tool can be used (002-20)', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool], config: { access: [] } });
   const peer = await crib.connect('ada');
@@ -537,13 +537,13 @@ test('where callers are told apart and no rule says otherwise, nothing may be us
   expect(ran).toEqual([]);
 });
 
-test('a server without any configuration limits how often it is called (002-21)', async () => {
+test('a server without any configuration has a rate limit (002-21)', async () => {
   const { admitted, refused } = await callDefaultServer();
   expect(admitted).toBeGreaterThanOrEqual(600);
   expect(refused).toBeGreaterThan(0);
 });
 
-test('without the default limit all of those calls run, so the test above can fail (002-21)', async () => {
+test('control: without the default limit all of those calls run (002-21)', async () => {
   const { admitted } = await callDefaultServer({ rateLimit: false });
   expect(admitted).toBe(1_000);
 });
@@ -575,7 +575,7 @@ async function callDefaultServer(
   }
 }
 
-test('a caller has no more than its role: no tool, prompt, resource or suggestion beyond it, listed or not (003-22)', async () => {
+test('a caller sees and uses only the tools, prompts, resources and completions of its role (003-22)', async () => {
   const crib = await openCrib({
     offers: [
       echo('open').tool,

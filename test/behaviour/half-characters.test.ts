@@ -11,8 +11,8 @@ const [newest] = versions;
 describe.each([
   ['cleaned', {}, 'a\ufffd'],
   ['taken as they are', { sanitizeInput: false }, HALF],
-] as const)('where arguments are %s, half a character', (_how, stages, arrives) => {
-  test('reaches a tool whose results are kept, and is told from other text', async () => {
+] as const)('where arguments are %s, an unpaired surrogate', (_how, stages, arrives) => {
+  test('reaches a tool with a result cache, and has a cache entry of its own', async () => {
     const { tool, ran } = taker({ ...reads, cache: { seconds: 60 } });
     const crib = await open(tool, { ...stages, cache: {} });
     const peer = await crib.connect('ada');
@@ -47,7 +47,7 @@ describe.each([
     expectNoAccident(crib);
   });
 
-  test('does not keep a tool from asking, and state for it is good for nothing else', async () => {
+  test('does not stop a tool from asking the user, and its request state is valid for the same arguments only', async () => {
     const crib = await open(asker, stages);
     const peer = await crib.connect('ada', { version: newest!, capabilities: { elicitation: { form: {} } } });
     const ask = (text: string, more: Json = {}): Promise<Json | undefined> =>
@@ -63,7 +63,7 @@ describe.each([
     expectNoAccident(crib);
   });
 
-  test('is put on record, whatever the order of the arguments', async () => {
+  test('is on record the same way for any order of the arguments', async () => {
     const { tool, ran } = taker({ ...reads, input: {} });
     const crib = await open(tool, stages);
     const peer = await crib.connect('ada');

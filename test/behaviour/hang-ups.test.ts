@@ -62,7 +62,7 @@ async function expectNoneWorksOn(runs: readonly AbortSignal[]): Promise<void> {
   expect(runs.filter(({ aborted }) => !aborted)).toEqual([]);
 }
 
-test('D5 a client that leaves before the turn of its large message is noticed, each of thirty', async () => {
+test('D5 each of thirty clients that disconnect while their large message is queued is noticed', async () => {
   const { runs, open } = await serve();
   const calls = await Promise.all(Array.from({ length: 30 }, () => open(callOf(100_000))));
   for (const { hangUp } of calls) hangUp();
@@ -73,7 +73,7 @@ test('D5 a client that leaves before the turn of its large message is noticed, e
   await expectNoneWorksOn(runs);
 });
 
-test('D5 a large message is not even read for a client that has left', async () => {
+test('D5 a large message of a client that has disconnected is not read', async () => {
   const refused: string[] = [];
   const { runs, open } = await serve({ onRefusal: ({ code }) => refused.push(code) });
   const broken = callOf(100_000).replace('"2.0"', '"1.0"');
@@ -107,7 +107,7 @@ sourceTest(
   },
 );
 
-test('D5 a client that leaves while its slow body is signed in again is noticed', async () => {
+test('D5 a client that disconnects while its slow body is authenticated again is noticed', async () => {
   const clock = createFakeClock();
   const again = deferred();
   const entered = deferred();
@@ -131,7 +131,7 @@ test('D5 a client that leaves while its slow body is signed in again is noticed'
   await expectNoneWorksOn(runs);
 });
 
-test('D5 a client that leaves while it is signed in is noticed', async () => {
+test('D5 a client that disconnects during authentication is noticed', async () => {
   const known = deferred();
   const entered = deferred();
   const authenticate = () => {
@@ -147,7 +147,7 @@ test('D5 a client that leaves while it is signed in is noticed', async () => {
   await expectNoneWorksOn(runs);
 });
 
-test('D5 over fetch, a request that is given up while it is signed in, or read, is not run', async () => {
+test('D5 over fetch, a request that is aborted while it is authenticated or read is not run', async () => {
   const known = deferred();
   const { server, runs } = await serve({ authenticate: () => known.promise.then(() => ada) });
   const controller = new AbortController();
@@ -165,7 +165,7 @@ test('D5 over fetch, a request that is given up while it is signed in, or read, 
 const cancels = ({ transport }: Cell): boolean => transport !== 'fetch without a session';
 
 describeMatrix(({ connect, era, transport }) => {
-  test('D5 a client that cancels while its tool is still looked up has nothing run', async () => {
+  test('D5 a call that is cancelled while its tool is looked up does not run', async () => {
     const { tool, runs } = working();
     const quick = defineTool({ name: 'quick', description: 'Answers at once.' }, () => 'quick');
     const registry = new ToolRegistry().registerTool(tool, quick);
@@ -192,7 +192,7 @@ describeMatrix(({ connect, era, transport }) => {
     found.resolve();
     expect(await answer).toBeUndefined();
     await peer.call('quick');
-    // On a socket nobody can tell when the other side has noticed.
+    // On a socket there is no way to know when the other side has noticed.
     const isSure = era === 'legacy' || transport !== 'HTTP';
     expect(runs.filter(({ aborted }) => isSure || !aborted)).toEqual([]);
   });

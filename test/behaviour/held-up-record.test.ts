@@ -3,7 +3,7 @@ import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
 import { openCrib } from '../gateway.ts';
 import { echo, versions } from './governed-tools.ts';
 
-test('no answer is sent before its row is written, in every revision (000-39, 004-20)', async () => {
+test('no response is sent before its audit row is written, in every revision (000-39, 004-20)', async () => {
   const { tool, ran } = echo();
   const crib = await openCrib({ offers: [tool] });
   const peers = await Promise.all(versions.map((version) => crib.connect('ada', { version })));

@@ -32,7 +32,7 @@ describeMatrix(({ era, transport, connect }) => {
     return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${all}}`;
   };
 
-  test.each(ids)('the id %s is echoed unchanged (000-13)', async (id) => {
+  test.each(ids)('the response has the same id %s as the request (000-13)', async (id) => {
     const { wire } = await connect({ tools: [echo] });
     const answers = [
       await wire.send(message(id, 'tools/call', { name: 'echo' })),
@@ -61,7 +61,7 @@ describeMatrix(({ era, transport, connect }) => {
     expect(answer).not.toHaveProperty('id');
   });
 
-  test('answers find their requests when they come back in another order (000-13)', async () => {
+  test('responses that come in another order still have the ids of their requests (000-13)', async () => {
     const held = deferred();
     const slow = defineTool({ name: 'slow', description: 'Waits.' }, () => held.promise);
     const { wire } = await connect({ tools: [slow, echo] });

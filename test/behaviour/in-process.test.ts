@@ -18,7 +18,7 @@ const message = (method: string, params: object, id?: number): JsonRpcMessage =>
   params,
 });
 
-test('a JSON-RPC request handed to the server object comes back wrapped, with no transport between (001-74)', async () => {
+test('a JSON-RPC request given to the server object gets its response without any transport (001-74)', async () => {
   const answer = await server.handle(message('tools/call', { name: 'get_user' }, 1), { caller: localCaller });
   expect(answer).toEqual({
     jsonrpc: '2.0',
@@ -31,28 +31,28 @@ test('a JSON-RPC request handed to the server object comes back wrapped, with no
   });
 });
 
-test('the program says who the caller is (001-74)', async () => {
+test('the program sets the caller of an in-process request (001-74)', async () => {
   const answer = await server.handle(message('tools/call', { name: 'get_user' }, 1), { caller: ada });
   expect(answer).toMatchObject({ result: { structuredContent: { user: 'ada' } } });
 });
 
-test('each request says for itself which revision it speaks (001-74)', async () => {
+test('each in-process request names its own protocol revision (001-74)', async () => {
   const modern = await server.handle(message('tools/list', { _meta: modernMeta() }, 1), { caller: ada });
   const legacy = await server.handle(message('tools/list', {}, 1), { caller: ada });
   expect(modern).toMatchObject({ result: { resultType: 'complete' } });
   expect(legacy).not.toHaveProperty('result.resultType');
 });
 
-test('a notification has no answer', async () => {
+test('a notification gets no response', async () => {
   expect(await server.handle(message('notifications/initialized', {}), { caller: ada })).toBeUndefined();
 });
 
-test('an object that is no message is refused', async () => {
+test('an object that is not a JSON-RPC message is refused', async () => {
   const answer = await server.handle({ jsonrpc: '2.0', id: 4 }, { caller: ada });
   expect(answer).toMatchObject({ id: 4, error: { code: -32600 } });
 });
 
-test('a call that was cancelled before it began is not made', async () => {
+test('a call whose signal was aborted before it began is not run', async () => {
   let made = false;
   const act = defineTool({ name: 'act', description: 'Acts.' }, () => {
     made = true;
@@ -63,7 +63,7 @@ test('a call that was cancelled before it began is not made', async () => {
   expect(made).toBe(false);
 });
 
-test('a signal that outlives its call is left without listeners', async () => {
+test('after a call its abort signal has no listeners left', async () => {
   const { signal } = new AbortController();
   const listening = new Set<unknown>();
   const { addEventListener, removeEventListener } = signal;
@@ -85,11 +85,11 @@ test.each([
   ['a deadline of zero', { source: new ToolRegistry(), deadlineMs: 0 }],
   ['an endless page', { source: new ToolRegistry(), pageSize: Infinity }],
   ['a body of no bytes', { source: new ToolRegistry(), maxBodyBytes: -1 }],
-])('a server is not made with %s', (_what, options) => {
+])('createServer refuses %s', (_what, options) => {
   expect(() => createServer(options as never)).toThrow(expect.objectContaining({ code: 'invalid_setup' }));
 });
 
-test('a message handed over without options comes from this process itself (001-74)', async () => {
+test('an in-process message without options has the local process as its caller (001-74)', async () => {
   const source = new ToolRegistry().registerTool(
     defineTool({ name: 'who', description: 'Tells who calls.' }, (_args, { caller }) => caller.id),
   );

@@ -15,7 +15,7 @@ const crib = {
 
 describeMatrix(
   ({ connect }) => {
-    test('server/discover tells versions, capabilities, instructions and who answers', async () => {
+    test('server/discover returns versions, capabilities, instructions and server info', async () => {
       const peer = await connect(crib);
       expect(await peer.result('server/discover')).toEqual({
         resultType: 'complete',
@@ -32,7 +32,7 @@ describeMatrix(
       });
     });
 
-    test('clientInfo is welcome but not needed', async () => {
+    test('clientInfo is optional', async () => {
       const { wire } = await connect(crib);
       const { [key('clientInfo')]: _, ...meta } = modernMeta();
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta } };
@@ -42,7 +42,7 @@ describeMatrix(
     });
 
     test.each(['2099-01-01', '2025-06-18', '2024-11-05', 'latest', ''])(
-      'a request of version "%s" is told which versions there are',
+      'a request of version "%s" gets the list of supported versions',
       async (requested) => {
         const { wire } = await connect(crib);
         const params = { _meta: modernMeta(requested) };
@@ -70,7 +70,7 @@ describeMatrix(
         { [key('protocolVersion')]: null },
         /protocolVersion.*clientCapabilities/,
       ],
-    ])('a request %s is refused, and told what is missing', async (_what, meta, missing) => {
+    ])('a request %s is refused with what is missing', async (_what, meta, missing) => {
       const { wire } = await connect(crib);
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: meta } };
       const { id, error } = JSON.parse((await wire.send(JSON.stringify(message)))!);
@@ -94,7 +94,7 @@ describeMatrix(
       'tasks/result',
       'tools/lists',
       'toString',
-    ])('%s is not a method of this revision, or of this server', async (method) => {
+    ])('%s is not a method of this revision or of this server', async (method) => {
       const peer = await connect(crib);
       expect(await peer.error(method)).toMatchObject({
         code: -32601,
@@ -114,7 +114,7 @@ describeMatrix(
     // Where a client keeps no session the handshake still opens one, if there is anything to keep it with.
     const shakesHands = hasSession || transport === 'fetch without a session';
 
-    test('initialize tells the version, capabilities, instructions and who answers, and no more (002-01)', async () => {
+    test('initialize returns the version, capabilities, instructions and server info, and nothing more (002-01)', async () => {
       const peer = await connect(crib);
       expect(await peer.result('initialize', initialize(version))).toEqual({
         protocolVersion: version,
@@ -124,7 +124,7 @@ describeMatrix(
       });
     });
 
-    test('changes are not promised for a source that does not tell of them', async () => {
+    test('listChanged is not declared for a source that does not report changes', async () => {
       const registry = new ToolRegistry().registerTool(getTime);
       const source: ToolSource = {
         list: () => registry.list(),
@@ -136,7 +136,7 @@ describeMatrix(
       expect(introduction['capabilities']).toEqual({ tools: {}, logging: {} });
     });
 
-    test('resources and prompts are offered by a server that has them, and by no other', async () => {
+    test('resources and prompts are declared only by a server that has them', async () => {
       const peer = await connect({
         resources: [defineResource({ uri: 'note://a', name: 'a' }, () => 'a')],
         prompts: [definePrompt({ name: 'p' }, () => 'p')],
@@ -178,7 +178,7 @@ describeMatrix(
         { protocolVersion: version, capabilities, clientInfo: { name: 'p' } },
         /hold clientInfo/,
       ],
-    ])('initialize with %s is refused, and told what is missing', async (_what, params, missing) => {
+    ])('initialize with %s is refused with what is missing', async (_what, params, missing) => {
       const { wire } = await connect(crib);
       const text = JSON.stringify({ jsonrpc: '2.0', id: 'again', method: 'initialize', params });
       const { id, error } = JSON.parse((await wire.send(text))!);
@@ -205,7 +205,7 @@ describeMatrix(
       'tasks/get',
       'tools/lists',
       'toString',
-    ])('%s is not a method of this revision, or of this server', async (method) => {
+    ])('%s is not a method of this revision or of this server', async (method) => {
       const peer = await connect(crib);
       expect(await peer.error(method)).toMatchObject({
         code: -32601,
@@ -218,7 +218,7 @@ describeMatrix(
 
 describeMatrix(
   ({ connect }) => {
-    test('one connection takes requests of both eras, in any order', async () => {
+    test('one connection accepts requests of both eras, in any order', async () => {
       const peer = await connect(crib);
       const send = async (method: string, params?: object): Promise<{ result: Record<string, unknown> }> =>
         JSON.parse((await peer.wire.send(JSON.stringify({ jsonrpc: '2.0', id: method, method, params })))!);

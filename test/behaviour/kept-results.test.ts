@@ -38,7 +38,7 @@ async function look(crib: Crib): Promise<string> {
 
 const from = (crib: Crib): unknown[] => crib.rowsOf('look').map((row) => row['from']);
 
-test('a result is kept over a reload that leaves the code of its tool as it is', async () => {
+test('a cached result survives a reload that does not change the code of its tool', async () => {
   const crib = await open();
   expect(await look(crib)).toBe('old word.');
   crib.configure({
@@ -53,7 +53,7 @@ test('a result is kept over a reload that leaves the code of its tool as it is',
 test.each([
   { what: 'the file itself', file: 'tools/one.ts', text: moduleText('new'), answer: 'new word.' },
   { what: 'a file it imports', file: 'tools/words/word.ts', text: wordText('sign'), answer: 'old sign.' },
-])('a fixed tool answers anew, not with what it said before: $what', async ({ file, text, answer }) => {
+])('a tool whose code changed does not answer from the cache: $what', async ({ file, text, answer }) => {
   const crib = await open();
   expect(await look(crib)).toBe('old word.');
   writeFileSync(crib.path(file), text);
@@ -63,14 +63,14 @@ test.each([
   expect(from(crib)).toEqual([undefined, undefined, 'cache']);
 });
 
-test('a tool that was fixed while the server runs answers anew', async () => {
+test('a tool that is fixed while the server runs does not answer from the cache', async () => {
   const crib = await open(true);
   expect(await look(crib)).toBe('old word.');
   writeFileSync(crib.path('tools/one.ts'), moduleText('new'));
   await expect.poll(() => look(crib), { timeout: 10_000 }).toBe('new word.');
 });
 
-test('what imports something whose name is made up while it runs keeps results until it is loaded again', async () => {
+test('the cache of a tool with a computed import is kept until its module is loaded again', async () => {
   const crib = await open();
   const computed = moduleText('old').replace(
     /import \{ word \} from (.*);/,
@@ -86,7 +86,7 @@ test('what imports something whose name is made up while it runs keeps results u
   expect(from(crib)).toEqual([undefined, 'cache', undefined]);
 });
 
-test('an outcome under an idempotency key is a promise, whatever becomes of the code', async () => {
+test('a result under an idempotency key stays the same after the code changed', async () => {
   const crib = await open();
   const act = async (): Promise<string> => {
     const peer = await crib.connect('ada');
@@ -99,7 +99,7 @@ test('an outcome under an idempotency key is a promise, whatever becomes of the 
   expect(await act()).toBe('old word.');
 });
 
-test('in code, a tool in the place of another of the same name and definition has results of its own', async () => {
+test('in code, a tool that replaces another of the same name and definition has a cache of its own', async () => {
   const tool = (word: string) =>
     defineTool(
       { name: 'look', description: 'Looks.', annotations: { readOnlyHint: true }, cache: { seconds: 300 } },

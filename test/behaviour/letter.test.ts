@@ -21,7 +21,7 @@ const weather = defineTool(
 );
 
 describeMatrix(({ connect, structured }) => {
-  test('arguments that break the schema are a protocol error where the server is told so (002-17)', async () => {
+  test('arguments that break the schema are a protocol error where the server is configured so (002-17)', async () => {
     const peer = await connect({ tools: [add], invalidArguments: 'protocol' });
     expect(await peer.error('tools/call', { name: 'add', arguments: { a: 'x' } })).toMatchObject({
       code: -32602,
@@ -30,12 +30,12 @@ describeMatrix(({ connect, structured }) => {
     expect((await peer.call('add', { a: 1 })).content[0]!.text).toBe('2');
   });
 
-  test('otherwise the model hears of them, in every revision (002-17)', async () => {
+  test('by default the model gets an error result for such arguments, in every revision (002-17)', async () => {
     const peer = await connect({ tools: [add] });
     expect(await peer.call('add', { a: 'x' })).toMatchObject({ isError: true });
   });
 
-  test('a tool that is not there has the number the server is told (003-41)', async () => {
+  test('an unknown tool has the error code that the server is configured with (003-41)', async () => {
     const peer = await connect({ tools: [add], errorCodes: { toolNotFound: -32003 } });
     expect(await peer.error('tools/call', { name: 'subtract' })).toMatchObject({
       code: -32003,
@@ -43,7 +43,7 @@ describeMatrix(({ connect, structured }) => {
     });
   });
 
-  test('a result that breaks its schema goes out as text alone where the server is told so (004-26)', async () => {
+  test('with onInvalidOutput "strip" a result that breaks its schema is sent as text alone (004-26)', async () => {
     const peer = await connect({ tools: [weather], onInvalidOutput: 'strip' });
     const result = await peer.call('weather');
     expect(result.content).toEqual([{ type: 'text', text: '{"degrees":"many"}' }]);
@@ -55,7 +55,7 @@ describeMatrix(({ connect, structured }) => {
   });
 });
 
-test('a governed server does the same, and puts the call on record once (002-17, 003-41, 004-26)', async () => {
+test('a governed server follows these three settings, and records the call once (002-17, 003-41, 004-26)', async () => {
   const crib = await openCrib({
     offers: [add, weather],
     config: {

@@ -38,7 +38,7 @@ async function settledTask(
   }
 }
 
-test('a default that the client left out does not spoil the second round', async () => {
+test('a default value that the client left out does not invalidate the second round of a call', async () => {
   const registry = new ToolRegistry().registerTool(
     defineTool(
       {
@@ -56,7 +56,7 @@ test('a default that the client left out does not spoil the second round', async
   expect((await client.callTool('plan')).text).toBe('3 accept');
 });
 
-test('answers too long to be carried to the next question end the call, and say so', async () => {
+test('answers too long for the request state end the call with an error that says so', async () => {
   const registry = new ToolRegistry().registerTool(
     defineTool({ name: 'long', description: 'Asks twice.' }, async (_args, { sample }) => {
       await sample({ messages: [], maxTokens: 10 });
@@ -72,7 +72,7 @@ test('answers too long to be carried to the next question end the call, and say 
   expect(result).toMatchObject({ isError: true, text: expect.stringContaining('too long') as string });
 });
 
-test('lists of different kinds are told apart, even where a source gives one empty list for all', async () => {
+test('lists of different kinds are kept apart, even where a source returns the same empty list for all', async () => {
   const client = createTestClient(serve(new ToolRegistry(), { publish: true }));
   expect(await client.request('resources/list')).toMatchObject({ resources: [] });
   expect(await client.request('resources/templates/list')).toMatchObject({ resourceTemplates: [] });
@@ -112,7 +112,7 @@ test.each([
   expect(await settledTask(request, begun['taskId'])).toMatchObject(expected);
 });
 
-test('detaching after the call has timed out begins no task', async () => {
+test('a call that detaches after its timeout does not become a task', async () => {
   const clock = createFakeClock();
   let release = quiet;
   let after: Promise<void> | undefined;
@@ -151,14 +151,14 @@ function recordingTasks(kept: unknown[]): NonNullable<ServerOptions['memory']> {
   };
 }
 
-test('hint defaults drop nothing a tool requires', async () => {
+test('annotation defaults keep the capabilities that a tool requires', async () => {
   const registry = new ToolRegistry({ annotationDefaults: 'saas' }).registerTool(
     defineTool({ name: 'ask', description: 'Asks.', requires: ['elicitation'] }, () => 'ran'),
   );
   await expect(createTestClient(serve(registry)).callTool('ask')).rejects.toMatchObject({ code: -32021 });
 });
 
-test('an exception that has no JSON is still a result for the model', async () => {
+test('a thrown value that has no JSON form is still an error result for the model', async () => {
   const circular: Record<string, unknown> = { big: 1n };
   circular['self'] = circular;
   const registry = new ToolRegistry().register('broken', () => {
@@ -180,7 +180,7 @@ test('an exception that has no JSON is still a result for the model', async () =
   });
 });
 
-test('standard input that ends with a subscription open ends the server', async () => {
+test('when standard input ends with a subscription open, the server ends', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const done = serveStdio(serve(new ToolRegistry().register('a', () => 'a')), { input, output });
   const params = {
@@ -195,7 +195,7 @@ test('standard input that ends with a subscription open ends the server', async 
   expect(String(output.read())).toContain('acknowledged');
 });
 
-test('a question nobody answers ends the call after ten minutes', async () => {
+test('a question without an answer ends the call after ten minutes', async () => {
   const clock = createFakeClock();
   const [input, output] = [new PassThrough(), new PassThrough()];
   const registry = new ToolRegistry().register('ask', (_args, { elicit }) =>
@@ -226,7 +226,7 @@ test('a question nobody answers ends the call after ten minutes', async () => {
   await done;
 });
 
-test('A8 a caller that opens too many sessions loses its own, and nobody else loses any', async () => {
+test('A8 a caller that opens too many sessions loses its own oldest sessions, and no other caller loses any', async () => {
   const callers = new Map<string, Caller>(['ada', 'bob'].map((id) => [id, { ...localCaller, id }] as const));
   const server = serve(new ToolRegistry(), {
     requestsPerMinute: 100_000,

@@ -71,7 +71,7 @@ export function conversation(
   };
 }
 
-// A request does, and so does what nobody could read; a notification and an answer do not.
+// A request does, and so does an unreadable line; a notification and a response do not.
 function wantsAnswer(message: Record<string, unknown>): boolean {
   if ('method' in message) return 'id' in message;
   return !('result' in message || 'error' in message);

@@ -22,7 +22,7 @@ async function news(peer: Peer): Promise<string[]> {
 
 describeMatrix(
   ({ connect }) => {
-    test('a client of a lasting connection is told when a tool is added, changed, hidden, shown or removed (000-35, 003-09)', async () => {
+    test('a client with a lasting connection is notified when a tool is added, changed, hidden, shown or removed (000-35, 003-09)', async () => {
       const source = new ToolRegistry().registerTool(named('first'));
       const peer = await connect({ source });
       expect(peer.introduction).toMatchObject({ capabilities: { tools: { listChanged: true } } });
@@ -51,7 +51,7 @@ describeMatrix(
       expect(await news(peer)).toEqual([CHANGED]);
     });
 
-    test('what comes and goes within one turn is not told', async () => {
+    test('a tool that is added and removed within one turn is not announced', async () => {
       const source = new ToolRegistry();
       const peer = await connect({ source });
       expect(await news(peer)).toEqual([]);
@@ -65,7 +65,7 @@ describeMatrix(
 
 describeMatrix(
   ({ era, connect }) => {
-    test('changes are promised where they are delivered, and delivered once they are asked for (000-35, 002-05, 003-09, 003-10)', async () => {
+    test('listChanged is declared where notifications are delivered, and they come once the client asked for them (000-35, 002-05, 003-09, 003-10)', async () => {
       const source = new ToolRegistry().registerTool(named('first'));
       const peer = await connect({ source });
       const introduction = peer.introduction ?? (await peer.result('server/discover'));
@@ -91,7 +91,7 @@ describeMatrix(
 
 describeMatrix(
   ({ connect }) => {
-    test('changes are not sent to a client that did not ask for them (002-05)', async () => {
+    test('notifications of changes are not sent to a client that did not ask for them (002-05)', async () => {
       const source = new ToolRegistry().registerTool(named('first'));
       const peer = await connect({ source });
       source.registerTool(named('second'));
@@ -104,7 +104,7 @@ describeMatrix(
 
 describeMatrix(
   ({ connect }) => {
-    test('changes are not promised where they could not be heard (002-05)', async () => {
+    test('listChanged is not declared where no notification could be delivered (002-05)', async () => {
       const peer = await connect({ source: new ToolRegistry().registerTool(named('first')) });
       const introduction = await peer.result('initialize', handshake);
       expect(introduction).toMatchObject({ capabilities: { tools: {} } });
@@ -114,7 +114,7 @@ describeMatrix(
   ({ era, transport }) => era === 'legacy' && transport === 'in process',
 );
 
-test('a client that has not finished its handshake is told nothing unasked', async () => {
+test('a client that has not finished its handshake gets no notifications', async () => {
   const source = new ToolRegistry();
   const wire = await openStdio(createServer({ source }), {
     version: '2025-06-18',

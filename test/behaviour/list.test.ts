@@ -37,7 +37,7 @@ describeMatrix(({ era, titles, structured, annotations, icons, connect }) => {
     expect((await peer.call('get_time')).content).toEqual([{ type: 'text', text: 'noon' }]);
   });
 
-  test('a list shows what a model needs to choose, and nothing of how a tool works (001-02)', async () => {
+  test('a list has what a model needs to choose a tool, and nothing about how the tool works (001-02)', async () => {
     const peer = await connect({ tools: [getTime] });
     expect((await peer.list()).tools).toEqual([
       {
@@ -48,7 +48,7 @@ describeMatrix(({ era, titles, structured, annotations, icons, connect }) => {
     ]);
   });
 
-  test('a list shows everything the revision knows of a tool, unknown hints included, and nothing else (002-08, 002-10, 002-11)', async () => {
+  test('a list has everything the revision defines for a tool, unknown hints included, and nothing else (002-08, 002-10, 002-11)', async () => {
     const peer = await connect({ tools: [searchPages] });
     const [tool] = (await peer.list()).tools;
     expect(tool).toEqual({
@@ -116,7 +116,7 @@ describeMatrix(({ era, titles, structured, annotations, icons, connect }) => {
     expect(await peer.error('tools/list', { cursor })).toMatchObject({ code: -32602 });
   });
 
-  test('a cursor stays good while other tools come and go', async () => {
+  test('a cursor stays valid while other tools are added and removed', async () => {
     const source = new ToolRegistry().registerTool(...numbered(4));
     const peer = await connect({ source, pageSize: 2 });
     const { nextCursor } = await peer.list();
@@ -126,7 +126,7 @@ describeMatrix(({ era, titles, structured, annotations, icons, connect }) => {
     expect(tools.map(({ name }) => name)).toEqual(['tool_0002', 'tool_0003']);
   });
 
-  test('a list says how long and for whom it may be kept, in the revision that asks for it and in no other', async () => {
+  test('a list says for how long and for whom it may be cached, in the revision that asks for it and in no other', async () => {
     const peer = await connect({ tools: numbered(3), pageSize: 2, name: 'crib', version: '1.2.3' });
     const first = await peer.list();
     const second = await peer.list({ cursor: first['nextCursor'] });
@@ -158,7 +158,7 @@ describeMatrix(
 
 describeMatrix(
   ({ connect }) => {
-    test('tools/list needs no params but the _meta that every request has (000-10)', async () => {
+    test('tools/list needs only the _meta that every request has (000-10)', async () => {
       const peer = await connect({ tools: [getTime] });
       expect(await peer.result('tools/list')).toMatchObject({ tools: [{ name: 'get_time' }] });
     });

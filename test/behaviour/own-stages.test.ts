@@ -11,7 +11,7 @@ import {
 import { rateLimit, validateInput } from '../../src/stages.ts';
 import { createFakeClock, createTestClient } from '../../src/testing.ts';
 
-test('calls with invalid arguments are limited too, by a limit the program put there itself (000-37)', async () => {
+test('a rate limit that a program puts before validation counts calls with invalid arguments too (000-37)', async () => {
   const { registry, ran } = addTool();
   const clock = createFakeClock();
   const answers = await callWrongly(withStages(registry, [rateLimit({ perMinute: 5 }, { clock })]));
@@ -20,14 +20,14 @@ test('calls with invalid arguments are limited too, by a limit the program put t
   expect(ran).toEqual([]);
 });
 
-test('control: with validation in front of the limit such calls would not count (000-37)', async () => {
+test('control: a rate limit behind validation does not count such calls (000-37)', async () => {
   const { registry } = addTool();
   const limited = withStages(registry, [rateLimit({ perMinute: 5 }, { clock: createFakeClock() })]);
   const answers = await callWrongly(withStages(limited, [validateInput]));
   expect(answers).toEqual(Array.from({ length: 10 }, () => 'Invalid arguments'));
 });
 
-test('a stage the program put there itself sees every end: done, invalid arguments, refused and timed out', async () => {
+test('a stage of the program’s own sees every outcome: done, invalid arguments, refused and timed out', async () => {
   const seen: string[] = [];
   const clock = createFakeClock();
   const { registry, started } = addTool();

@@ -11,7 +11,7 @@ test.each<NonNullable<TestClientOptions['protocolVersion']>>([
   '2025-06-18',
   '2025-03-26',
   '2024-11-05',
-])('on %s a server asks the tool itself before every run (000-40)', async (protocolVersion) => {
+])('on %s the tool’s own permission check runs before every call (000-40)', async (protocolVersion) => {
   const { server, ran } = notes();
   const asAda = createTestClient(server, { protocolVersion, caller: ada });
   const asBob = createTestClient(server, { protocolVersion, caller: bob });
@@ -46,7 +46,7 @@ test('a tool that asked the user is authorized again before it goes on (000-40)'
   expect(ran).toEqual([]);
 });
 
-test('an exception in the decision refuses the call and is not shown (000-40)', async () => {
+test('an exception in the tool’s own permission check refuses the call and is not shown (000-40)', async () => {
   const ran: string[] = [];
   const broken = defineTool(
     {

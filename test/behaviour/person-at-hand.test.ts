@@ -31,7 +31,7 @@ async function openAsked(
   return { crib, asked };
 }
 
-test('B12 a program that embeds a gateway has its user decide while the call waits, in the oldest revision and the newest', async () => {
+test('B12 a program that embeds a gateway can ask its user for approval while the call waits, in the oldest and newest revision', async () => {
   const { tool, ran } = wiper();
   const no: Decision = { kind: 'deny', reason: 'Not that one.' };
   const { crib, asked } = await openAsked(['allow', no, 'allow', no], [tool, echo().tool]);
@@ -59,7 +59,7 @@ test('B12 a program that embeds a gateway has its user decide while the call wai
   ]);
 });
 
-test('B12 what a person changed is checked by every rule again, and the record has what ran', async () => {
+test('B12 arguments that a person changed are checked by every rule again, and the record has the ones that ran', async () => {
   const { tool, ran } = wiper();
   const edits = ['sdb', 'root'].map((disk): Decision => ({ kind: 'edit', arguments: { disk } }));
   const wrong = { kind: 'edit', arguments: { disk: 7 } } as const;
@@ -83,7 +83,7 @@ test('B12 what a person changed is checked by every rule again, and the record h
   expect(intents[0]).toMatchObject({ approval: 'person, edited' });
 });
 
-test('B12 what was granted for a while is for one caller, outlasts a reload, and ends when it is revoked', async () => {
+test('B12 an approval for a limited time holds for one caller, survives a reload, and ends when it is revoked', async () => {
   const { tool, ran } = wiper();
   const { crib, asked } = await openAsked([{ kind: 'allowAlways', scope: 'tool' }], [tool]);
   const [ada, bob] = [await crib.connect('ada'), await crib.connect('bob')];
@@ -102,7 +102,7 @@ test('B12 what was granted for a while is for one caller, outlasts a reload, and
   expect(asked).toHaveLength(3);
 });
 
-test('B12 "always" for a server covers the tools it has, and ends with their definitions', async () => {
+test('B12 "always" for a server covers its present tools, and ends when their definitions change', async () => {
   const [first, second] = [wiper('first'), wiper('second')];
   const { crib, asked } = await openAsked(
     [{ kind: 'allowAlways', scope: 'server' }],
@@ -138,7 +138,7 @@ test('a gateway that stops does not wait for a person who does not answer', asyn
   expect(ran).toEqual([]);
 });
 
-test('a gateway whose file and program do not agree on who is asked does not start', async () => {
+test('a gateway does not start when its file and the program disagree on who is asked for approval', async () => {
   await expect(openCrib({ config: { stages: PERSON } })).rejects.toThrow(
     /nobody can be asked: give onToolCall/,
   );

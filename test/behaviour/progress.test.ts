@@ -23,7 +23,7 @@ describeMatrix(({ messages, connect }) => {
     ['a number', 42],
     ['zero', 0],
   ])(
-    'progress reaches the caller with its token, %s, and only ever grows (004-26)',
+    'progress reaches the caller with its token, %s, and only ever increases (004-26)',
     async (_what, progressToken) => {
       const peer = await connect({ tools: [countdown] });
       const notifications: unknown[] = [];
@@ -43,7 +43,7 @@ describeMatrix(({ messages, connect }) => {
     },
   );
 
-  test('progress comes while the tool still works, and the answer last', async () => {
+  test('progress arrives while the tool works, and the response last', async () => {
     const heardOf = deferred();
     const paint = defineTool({ name: 'paint', description: 'Paints.' }, async (_args, { progress }) => {
       progress(1);
@@ -65,14 +65,14 @@ describeMatrix(({ messages, connect }) => {
     ]);
   });
 
-  test('without a token nothing is said before the answer', async () => {
+  test('a call without a progress token sends nothing before its response', async () => {
     const peer = await connect({ tools: [countdown] });
     const before = peer.wire.heard.length;
     await peer.call('countdown');
     expect(peer.wire.heard.slice(before)).toHaveLength(1);
   });
 
-  test('nothing is said of a call after its answer', async () => {
+  test('a call sends nothing after its response', async () => {
     let kept: ToolContext['progress'] = () => {};
     const leaky = defineTool({ name: 'leaky', description: 'Keeps its context.' }, (_args, { progress }) => {
       kept = progress;
@@ -87,7 +87,7 @@ describeMatrix(({ messages, connect }) => {
     expect(peer.wire.heard.slice(before)).toHaveLength(1);
   });
 
-  test('the progress of two calls at once goes to the one it belongs to', async () => {
+  test('the progress of two simultaneous calls goes to the right call', async () => {
     const twice = defineTool(
       {
         name: 'twice',

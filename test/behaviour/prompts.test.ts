@@ -33,7 +33,7 @@ const review = definePrompt({ name: 'review', description: 'Starts a review.' },
 const prompts = [summarise, review];
 
 describeMatrix(({ era, titles, icons, audio, links, connect }) => {
-  test('prompts are listed by name, with everything the revision knows of them (000-42)', async () => {
+  test('prompts are listed by name, with everything the revision defines for them (000-42)', async () => {
     const peer = await connect({ prompts });
     const { prompts: listed } = (await peer.result('prompts/list')) as { prompts: Json[] };
     expect(listed).toEqual([
@@ -62,7 +62,7 @@ describeMatrix(({ era, titles, icons, audio, links, connect }) => {
     );
   });
 
-  test('the messages of a prompt hold blocks of any kind the revision has (000-42)', async () => {
+  test('the messages of a prompt can have content blocks of any kind the revision has (000-42)', async () => {
     const peer = await connect({ prompts });
     const result = await peer.result('prompts/get', { name: 'review' });
     expect(result).toMatchObject({
@@ -111,7 +111,7 @@ describeMatrix(({ era, titles, icons, audio, links, connect }) => {
     expect(peer.logged).toMatchObject([{ facts: { target: 'broken', cause } }]);
   });
 
-  test('prompts come in pages', async () => {
+  test('prompts are listed in pages', async () => {
     const peer = await connect({ prompts, pageSize: 1 });
     const first = await peer.result('prompts/list');
     const second = await peer.result('prompts/list', { cursor: first['nextCursor'] });
@@ -123,7 +123,7 @@ describeMatrix(({ era, titles, icons, audio, links, connect }) => {
     expect(await peer.error('prompts/list', { cursor: 'page-2' })).toMatchObject({ code: -32602 });
   });
 
-  test('a prompt that comes or goes is there or not from then on', async () => {
+  test('a prompt that is added or removed can be used, or is unknown, from then on', async () => {
     const source = new ToolRegistry().registerPrompt(summarise);
     const peer = await connect({ source });
     source.registerPrompt(review);
@@ -132,7 +132,7 @@ describeMatrix(({ era, titles, icons, audio, links, connect }) => {
     expect(await peer.error('prompts/get', { name: 'summarise' })).toMatchObject({ code: -32602 });
   });
 
-  test('values of an argument are suggested, knowing the arguments chosen already', async () => {
+  test('values of a prompt argument are suggested, with regard to the arguments already chosen', async () => {
     const peer = await connect({ prompts });
     const complete = async (argument: Json, more: Json = {}): Promise<unknown> => {
       const ref = { type: 'ref/prompt', name: 'summarise' };
@@ -154,7 +154,7 @@ describeMatrix(({ era, titles, icons, audio, links, connect }) => {
     ['of neither a prompt nor a resource', { ref: { type: 'ref/tool', name: 'summarise' } }],
     ['of nothing', {}],
     ['without a value', { ref: { type: 'ref/prompt', name: 'summarise' }, argument: { name: 'day' } }],
-  ])('suggestions %s are refused', async (_what, params) => {
+  ])('completions %s are refused', async (_what, params) => {
     const peer = await connect({ prompts });
     const argument = { name: 'day', value: '' };
     expect(await peer.error('completion/complete', { argument, ...params })).toMatchObject({ code: -32602 });
@@ -163,7 +163,7 @@ describeMatrix(({ era, titles, icons, audio, links, connect }) => {
 
 describeMatrix(({ connect }) => {
   test.each(['prompts/list', 'prompts/get'])(
-    '%s is no method of a server without prompts',
+    '%s is not a method of a server without prompts',
     async (method) => {
       const peer = await connect({ resources: [defineResource({ uri: 'note://a', name: 'a' }, () => 'a')] });
       expect(await peer.error(method, { name: 'summarise' })).toMatchObject({ code: -32601 });

@@ -50,7 +50,7 @@ describeMatrix(({ era, links, connect }) => {
     });
   });
 
-  test('a link works until it expires, and is unknown from then on (004-26)', async () => {
+  test('a link works until it expires, and is unknown afterwards (004-26)', async () => {
     const clock = createFakeClock();
     const peer = await connect({ tools: [exportRows], publish: true, clock });
     const [table, picture] = await publishedBy(peer);
@@ -65,7 +65,7 @@ describeMatrix(({ era, links, connect }) => {
     expect(await peer.result('resources/read', { uri: picture })).toHaveProperty('contents');
   });
 
-  test('what was published is not listed, and other resources are still there (004-26)', async () => {
+  test('a published result is not listed, and other resources are still available (004-26)', async () => {
     const other = defineResource({ uri: 'note://a', name: 'a' }, () => 'a');
     const peer = await connect({ tools: [exportRows], resources: [other], publish: true });
     await publishedBy(peer);
@@ -73,7 +73,7 @@ describeMatrix(({ era, links, connect }) => {
     expect(await peer.result('resources/read', { uri: 'note://a' })).toHaveProperty('contents');
   });
 
-  test('a server that does not publish says so to the tool, and offers no resources', async () => {
+  test('a tool on a server without publishing is told so, and no resources are declared', async () => {
     const peer = await connect({ tools: [exportRows] });
     expect(await peer.call('export_rows')).toMatchObject({
       content: [{ text: 'This server publishes nothing: pass publish: true to createServer.' }],
@@ -86,7 +86,7 @@ describeMatrix(({ era, links, connect }) => {
 test.each<[string, Caller]>([
   ['another caller', { ...ada, id: 'bob' }],
   ['a caller of the same name elsewhere', { ...ada, tenant: { ...ada.tenant, id: 'other' } }],
-])('to %s a published link is unknown, as if it had never been (004-26)', async (_what, stranger) => {
+])('to %s a published link looks unknown (004-26)', async (_what, stranger) => {
   const server = createServer(toServerOptions({ tools: [exportRows], publish: true }));
   const ask = (caller: Caller, method: string, params: object) =>
     server.handle({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: modernMeta() } }, { caller });

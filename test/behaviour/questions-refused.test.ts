@@ -31,17 +31,20 @@ const asker = (kind: keyof typeof asking) =>
 
 describeMatrix(
   ({ connect }) => {
-    test.each(kinds)('a client that did not declare %s is told that it would have to', async (kind) => {
-      const peer = await connect({ tools: [asker(kind)] });
-      expect(await peer.error('tools/call', { name: 'ask' })).toEqual({
-        code: -32021,
-        message: expect.stringContaining(kind),
-        data: { requiredCapabilities: required[kind] },
-      });
-    });
+    test.each(kinds)(
+      'a client that did not declare %s gets an error that names the capability',
+      async (kind) => {
+        const peer = await connect({ tools: [asker(kind)] });
+        expect(await peer.error('tools/call', { name: 'ask' })).toEqual({
+          code: -32021,
+          message: expect.stringContaining(kind),
+          data: { requiredCapabilities: required[kind] },
+        });
+      },
+    );
 
     test.each([...kinds, 'tasks'] as const)(
-      'a tool that requires %s is not run for a client that cannot',
+      'a tool that requires %s does not run for a client without it',
       async (kind) => {
         let ran = false;
         const tool = defineTool({ name: 'needy', description: 'Needs it.', requires: [kind] }, () => {
@@ -72,7 +75,7 @@ describeMatrix(
       expect(result.content[0]!.text).toMatch(/^This needs /);
     });
 
-    test('a tool that requires what the client cannot do is not run', async () => {
+    test('a tool that requires a capability does not run for a client without it', async () => {
       let ran = false;
       const tool = defineTool({ name: 'needy', description: 'Needs it.', requires: ['sampling'] }, () => {
         ran = true;
@@ -89,7 +92,7 @@ describeMatrix(
 
 describeMatrix(
   ({ version, connect }) => {
-    test('a revision without a way to ask the user gives a result that says so, whatever its client declares', async () => {
+    test('in a revision without questions a tool that asks gets an error result, whatever its client declares', async () => {
       const peer = await connect({ tools: [confirm] }, { capabilities: everything });
       expect(await peer.call('confirm')).toMatchObject({
         content: [{ text: expect.stringContaining(version) }],
@@ -102,7 +105,7 @@ describeMatrix(
 
 describeMatrix(
   ({ connect }) => {
-    test('a client without a session cannot be asked, and its call ends with a result that says so', async () => {
+    test('a tool that asks a client without a session ends with an error result that says so', async () => {
       const peer = await connect({ tools: [confirm] });
       expect(await peer.call('confirm')).toMatchObject({
         content: [{ text: expect.stringContaining('session') }],
@@ -131,13 +134,13 @@ describeWeb((open) => {
 const asksOnStream = ({ hasSession, asks }: Cell): boolean => hasSession && asks !== 'not';
 
 describeMatrix(({ connect }) => {
-  test('an answer that is none ends the call with a result that says so', async () => {
+  test('an invalid answer from the client ends the call with an error result that says so', async () => {
     const peer = await connect({ tools: [confirm] }, { capabilities: everything });
     const { result } = await callAnswering(peer, 'confirm', () => ({ action: 'maybe' }));
     expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringMatching(/answered/) }] });
   });
 
-  test('a client that refuses to answer ends the call with a result, and its reason stays here', async () => {
+  test('a client that refuses to answer ends the call with an error result, without its reason', async () => {
     const peer = await connect({ tools: [confirm] }, { capabilities: everything });
     const result = await peer.call(
       'confirm',
@@ -155,7 +158,7 @@ describeMatrix(({ connect }) => {
     });
   });
 
-  test('the deadline does not run while a person is asked, and runs again after the answer', async () => {
+  test('the deadline is paused while a person is asked, and runs again after the answer', async () => {
     const clock = createFakeClock();
     const goOn = deferred();
     const dig = defineTool({ name: 'dig', description: 'Asks, then digs.' }, async (_args, { elicit }) => {
@@ -176,7 +179,7 @@ describeMatrix(({ connect }) => {
     });
   });
 
-  test('the deadline does not run while any of several questions is open', async () => {
+  test('the deadline is paused while any of several questions is open', async () => {
     const clock = createFakeClock();
     const firstAnswered = deferred();
     const both = defineTool({ name: 'both', description: 'Asks, and asks.' }, async (_args, { elicit }) => {
@@ -211,7 +214,7 @@ describeMatrix(({ connect }) => {
     expect(await answer).toMatchObject({ content: [{ text: 'decline' }], isError: false });
   });
 
-  test('a call that is cancelled while it asks is stopped', async () => {
+  test('a call that is cancelled while it asks the user is stopped', async () => {
     const started = deferred<AbortSignal>();
     const stopped = deferred<unknown>();
     const ask = defineTool({ name: 'ask', description: 'Asks.' }, async (_args, { elicit, signal }) => {

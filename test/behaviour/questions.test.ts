@@ -87,7 +87,7 @@ describeMatrix(({ asks, connect }) => {
     expect(saidBy(result)).toEqual({ ok: true });
   });
 
-  test('a form has what the revision can show, in its own words, and the answer is held against the whole of it', async () => {
+  test('a form is sent in the format of the revision, and the answer is checked against the whole schema', async () => {
     const peer = await connect({ tools: [order] }, { capabilities: everything });
     const content = { cup: 'large', sort: 'green', spoons: 2, name: '5e0ee3ab-6b85-4ddb-8c2c-9f9f2c3a3d11' };
     const { result, asked } = await callAnswering(peer, 'order', accept(content));
@@ -113,7 +113,7 @@ describeMatrix(({ asks, connect }) => {
     expect(saidBy(result)).toEqual({ action: 'accept', content: { ...content, milk: true } });
   });
 
-  test('a choice of several is asked where the revision has it, and elsewhere the call says which client it needs', async () => {
+  test('a multiple choice is asked where the revision has it; elsewhere the error says which client it needs', async () => {
     const peer = await connect({ tools: [pick] }, { capabilities: everything });
     const { result, asked } = await callAnswering(peer, 'pick', accept({ toppings: ['a', 'b'] }));
     if (asks === 'forms') {
@@ -130,7 +130,7 @@ describeMatrix(({ asks, connect }) => {
     expect(result['isError']).toBe(false);
   });
 
-  test('what was asked and answered in one turn goes out together, under names of its own', async () => {
+  test('questions asked at the same time are sent together, each with its own key', async () => {
     const plan = defineTool(
       { name: 'plan', description: 'Asks three at once.' },
       async (_args, { elicit, sample, roots }) => {
@@ -162,7 +162,7 @@ describeMatrix(({ asks, connect }) => {
 }, canAskUser);
 
 describeMatrix(({ era, version, connect }) => {
-  test('a tool sends the user to a page', async () => {
+  test('a tool can send the user to a web page', async () => {
     const peer = await connect({ tools: [visit] }, { capabilities: everything });
     const { result, asked } = await callAnswering(peer, 'visit', () => ({ action: 'accept' }));
     expect(asked).toMatchObject([
@@ -176,7 +176,7 @@ describeMatrix(({ era, version, connect }) => {
     expect(saidBy(result)).toEqual({ action: 'accept' });
   });
 
-  test('a client that shows forms alone is not sent to a page', async () => {
+  test('a client that supports forms alone is not sent to a page', async () => {
     const peer = await connect({ tools: [visit] }, { capabilities: { elicitation: {} } });
     const answer = await peer.request('tools/call', { name: 'visit' });
     if (era === 'legacy') expect(answer!.result['isError']).toBe(true);
@@ -191,7 +191,7 @@ describeMatrix(({ era, version, connect }) => {
 
 describeMatrix(
   ({ connect }) => {
-    test('a tool asks the client’s model', async () => {
+    test('a tool can ask the client’s model (sampling)', async () => {
       const peer = await connect({ tools: [think] }, { capabilities: everything });
       const { result, asked } = await callAnswering(peer, 'think', () => word);
       expect(asked).toMatchObject([
@@ -200,14 +200,14 @@ describeMatrix(
       expect(saidBy(result)).toEqual({ content: word.content, model: 'm-1' });
     });
 
-    test('a tool asks which folders the client works in', async () => {
+    test('a tool can ask for the folders the client works in (roots)', async () => {
       const peer = await connect({ tools: [lookAround] }, { capabilities: everything });
       const { result, asked } = await callAnswering(peer, 'look_around', () => folders);
       expect(asked).toMatchObject([{ method: 'roots/list' }]);
       expect(saidBy(result)).toEqual(folders.roots);
     });
 
-    test('prompts and resources ask like tools do', async () => {
+    test('prompts and resources can ask questions like tools', async () => {
       const prompt = definePrompt({ name: 'open', description: 'Opens.' }, async (_args, { roots }) => {
         const [folder] = await roots();
         return `Look into ${folder!.uri}.`;
@@ -226,7 +226,7 @@ describeMatrix(
       });
     });
 
-    test('context.client tells what the client can do, for tools that can do without', async () => {
+    test('context.client has the client’s capabilities, for tools that can do without them', async () => {
       const either = defineTool({ name: 'either', description: 'Asks if it can.' }, (_args, { client }) =>
         'roots' in client.capabilities ? 'asks' : 'guesses',
       );
@@ -288,7 +288,7 @@ describeMatrix(
       ['without what the form requires', { action: 'accept', content: {} }],
       ['with an action that never was', { action: 'maybe' }],
       ['that is missing', undefined],
-    ])('an answer %s is not taken, and the question is asked again', async (_what, bad) => {
+    ])('an answer %s is not accepted, and the question is asked again', async (_what, bad) => {
       const peer = await connect({ tools: [confirm] }, { capabilities: everything });
       const ask = (more: Json = {}): Promise<Json> =>
         peer.result('tools/call', { name: 'confirm', arguments: {}, ...more });
@@ -301,7 +301,7 @@ describeMatrix(
       expect(saidBy(result)).toEqual({ ok: true });
     });
 
-    test('answers nobody asked for are ignored', async () => {
+    test('answers to questions that were not asked are ignored', async () => {
       const peer = await connect({ tools: [confirm] }, { capabilities: everything });
       const result = await peer.call('confirm', {}, {});
       expect(result).toMatchObject({ resultType: 'input_required' });
@@ -326,7 +326,7 @@ describeMatrix(
 
 describeMatrix(
   ({ connect }) => {
-    test('each question is asked on the call’s own stream, and the handler waits for it', async () => {
+    test('each question is sent on the stream of its call, and the handler waits for the answer', async () => {
       const { tool, runs } = askingTwice();
       const peer = await connect({ tools: [tool] }, { capabilities: everything });
       const { result, asked } = await callAnswering(peer, 'order', waiter);

@@ -34,7 +34,7 @@ describeDoors((open) => {
     expect(id).toMatch(/^[\w-]{12}\.\d+$/);
   });
 
-  test('a result waits for a client that opens its stream later (001-60)', async () => {
+  test('a queued result waits for a client that opens its stream later (001-60)', async () => {
     const session = await openSession(await open(queued));
     await session.request('tools/call', { name: 'greet' }, 1);
     await session.request('tools/list', {}, 2);
@@ -49,7 +49,7 @@ describeDoors((open) => {
     ]);
   });
 
-  test('a client that lost its stream gets with Last-Event-ID what it missed, and goes on (001-60)', async () => {
+  test('a client that reconnects with Last-Event-ID gets the results it missed, and then new ones (001-60)', async () => {
     const session = await openSession(await open(queued));
     const stream = await session.stream();
     await session.request('ping', {}, 1);
@@ -66,7 +66,7 @@ describeDoors((open) => {
     expect((await resumed.message()).message).toMatchObject({ id: 4 });
   });
 
-  test('a call with a bearer token, a session id and a fraction as id gets its result under the same id (001-59)', async () => {
+  test('a call with a bearer token, a session id and a fractional id gets its result under the same id (001-59)', async () => {
     const door = await open(queued);
     const session = await openSession(door);
     const stream = await session.stream();
@@ -81,7 +81,7 @@ describeDoors((open) => {
     expect((await session.post(body, { authorization: 'Bearer bob' })).status).toBe(404);
   });
 
-  test('the handshake and modern requests are answered directly', async () => {
+  test('the handshake and modern requests are answered directly, not queued', async () => {
     const door = await open(queued);
     const response = await initialize(door);
     expect(response.status).toBe(200);
@@ -91,7 +91,7 @@ describeDoors((open) => {
     expect(await modern.json()).toMatchObject({ result: { tools: [{ name: 'greet' }] } });
   });
 
-  test('a queued request can be cancelled, and nothing comes of it', async () => {
+  test('a queued request that is cancelled gets no response', async () => {
     const started = deferred<AbortSignal>();
     const wait = defineTool({ name: 'wait', description: 'Waits.' }, async (_args, { signal }) => {
       started.resolve(signal);
@@ -107,7 +107,7 @@ describeDoors((open) => {
     expect((await stream.message()).message).toMatchObject({ id: 8 });
   });
 
-  test('a question of a queued call comes on the stream, and the answer is posted', async () => {
+  test('a question of a queued call comes on the stream, and its answer is posted', async () => {
     const ask = defineTool({ name: 'ask', description: 'Asks.' }, async (_args, { elicit }) => {
       const answer = await elicit({ message: 'Sure?', schema: { properties: { ok: { type: 'boolean' } } } });
       return answer.action;
@@ -125,7 +125,7 @@ describeDoors((open) => {
     });
   });
 
-  test('a batch is queued as a whole, and each of its results comes by itself', async () => {
+  test('a batch is queued as a whole, and each of its results arrives by itself', async () => {
     const session = await openSession(await open(queued), { version: '2025-03-26' });
     const stream = await session.stream();
     const response = await session.post([
@@ -140,7 +140,7 @@ describeDoors((open) => {
 });
 
 describeDoors((open) => {
-  test('without the option results come with the request', async () => {
+  test('without queued delivery a result is the response to its request', async () => {
     const door = await open({ tools: [greet] });
     const session = await openSession(door);
     expect(await session.answer('ping')).toMatchObject({ result: {} });

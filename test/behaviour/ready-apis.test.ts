@@ -49,7 +49,7 @@ async function openApis(): Promise<{ readonly crib: Crib; readonly seen: string[
   return { crib, seen };
 }
 
-test('the tools are switched on by name, and answer through a gateway (000-23, 001-19, 001-24)', async () => {
+test('the API tools are switched on by name, and answer through a gateway (000-23, 001-19, 001-24)', async () => {
   const { crib, seen } = await openApis();
   const peer = await crib.connect('ada');
   expect((await peer.list()).tools.map(({ name }) => name)).toEqual([
@@ -79,7 +79,7 @@ test('the tools are switched on by name, and answer through a gateway (000-23, 0
   expect(seen).toEqual(['POST /search', 'GET /weather']);
 });
 
-test('delete_page asks without any stage, and leaves no intent when it is not confirmed (000-33, 000-34)', async () => {
+test('delete_page asks for confirmation without any stage, and an unconfirmed call has no intent row (000-33, 000-34)', async () => {
   const { crib, seen } = await openApis();
   const peer = await crib.connect('ada');
   const asked = await peer.call('delete_page', { pageId: 'p1' });
@@ -98,7 +98,7 @@ test('delete_page asks without any stage, and leaves no intent when it is not co
   ]);
 });
 
-test('a setting that cannot be is refused when the configuration is read, without repeating it', async () => {
+test('an invalid setting is refused when the configuration is read, and is not repeated in the message', async () => {
   const ready = { notion: { token: 'canary words' } };
   const opening = openCrib({ config: { tools: { ready } } });
   await expect(opening).rejects.toMatchObject({

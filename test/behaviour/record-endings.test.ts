@@ -29,7 +29,7 @@ async function endings(crib: Crib): Promise<unknown[]> {
 }
 
 test.each(Object.entries(asking))(
-  'a tool that asks what the client did not declare (%s) has one ending, and its key is free',
+  'a tool that asks for what the client did not declare (%s) has one outcome on record, and its idempotency key is free',
   async (_kind, ask) => {
     const crib = await openCrib({ offers: both((_args, context) => ask(context)) });
     const peer = await crib.connect('ada');
@@ -45,7 +45,7 @@ test.each(Object.entries(asking))(
   },
 );
 
-test('a question that is not JSON is a failure of the tool, and its only ending', async () => {
+test('a question that is not JSON is a failure of the tool, with one outcome on record', async () => {
   const offers = both((_args, { sample }) => sample({ messages: [], maxTokens: 1, seed: 10n ** 30n }));
   const crib = await openCrib({ offers });
   const peer = await crib.connect('ada', { capabilities: { sampling: {} } });
@@ -65,7 +65,7 @@ test.each<[string, object]>([
   ['a function', { onDone: () => 1 }],
   ['a number that JSON cannot hold', { seed: 10n ** 30n }],
 ])(
-  'a task that asks something with %s in it spoils nobody else, and ends like any other',
+  'a task whose question contains %s does not affect other calls, and has one outcome on record',
   async (_what, more) => {
     const tasks = { extensions: { 'io.modelcontextprotocol/tasks': {} }, sampling: {} };
     const offers = [
@@ -89,7 +89,7 @@ test.each<[string, object]>([
   },
 );
 
-test('what is kept from a tool or prompt is refused, with the code of a call that ran and failed', async () => {
+test('a call refused before its tool or prompt runs has the same error code as one that ran and failed, marked as refused', async () => {
   const offers = [
     defineTool({ name: 'far', description: 'Is out.', ...readOnly }, () => {
       throw new ToolcribError('upstream_unavailable', 'It does not answer.');
@@ -117,7 +117,7 @@ test('what is kept from a tool or prompt is refused, with the code of a call tha
 });
 
 test.each(['hashed', 'preview'] as const)(
-  'an intent says of arguments (%s) what the row of a repetition says: what was sent',
+  'the arguments on record (%s) are what the caller sent, in the intent row as in the row of a replay',
   async (show) => {
     const input = z.object({ amount: z.number().default(5) });
     const seen: unknown[] = [];
@@ -134,7 +134,7 @@ test.each(['hashed', 'preview'] as const)(
   },
 );
 
-test('an answer that was not made for a call has the size of the one that was', async () => {
+test('a replayed or cached result is on record with the size of the original', async () => {
   const text = 'seven words long, as texts often are';
   const offers = [
     defineTool({ name: 'acts', description: 'Acts.' }, () => text),
@@ -155,7 +155,7 @@ test('an answer that was not made for a call has the size of the one that was', 
   ]);
 });
 
-test('refusals of different targets before there is a call are rows of their own', async () => {
+test('refusals of different targets before there is a call have separate rows', async () => {
   const crib = await openCrib();
   const peer = await crib.connect('ada');
   for (const name of ['one', 'two', 'three', 'two']) await peer.error('tools/call', { name, arguments: [] });

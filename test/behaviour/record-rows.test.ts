@@ -19,7 +19,7 @@ function spoiler(name: string, part: Partial<Tool> = {}): Tool {
 const readOnly = { annotations: { readOnlyHint: true } };
 
 test.each(['hashed', 'preview'] as const)(
-  'what is on record about arguments (%s) is what the caller sent, whatever the tool does to them',
+  'the arguments on record (%s) are what the caller sent, even if the tool changes them',
   async (show) => {
     const tools = [
       spoiler('reads', readOnly),
@@ -53,7 +53,7 @@ test.each(['hashed', 'preview'] as const)(
   },
 );
 
-test('the outcome of a call with effects is found by who made it', async () => {
+test('the outcome of a call with effects can be searched by its caller', async () => {
   const crib = await openCrib({ offers: [spoiler('pay')] });
   await (await crib.connect('ada')).call('pay', { list: [] });
   await (await crib.connect('bob')).call('pay', { list: [] });
@@ -66,7 +66,7 @@ test('the outcome of a call with effects is found by who made it', async () => {
   expect(exported.map((line) => (JSON.parse(line) as RecordRow)['kind'])).toEqual(['intent', 'outcome']);
 });
 
-test('whether a person approved or denied a call, and who that was, is in the table', async () => {
+test('the table shows whether a person approved or denied a call, and who it was', async () => {
   const annotations = { destructiveHint: true };
   const crib = await openCrib({
     offers: [spoiler('wipe', { annotations })],

@@ -70,7 +70,7 @@ const ended = [
   ['outcome', undefined, 'done'],
 ];
 
-test('R3 the handle of a call that only reads waits until the call is on record', async () => {
+test('R3 the task handle of a read-only call is sent only after the call is on record', async () => {
   const go = deferred<string>();
   const { journal, ask, call, facts } = setUp(() => go.promise);
   let answer: Answer | undefined;
@@ -87,7 +87,7 @@ test('R3 the handle of a call that only reads waits until the call is on record'
   expect(new Set(journal.rows.map((row) => row['call'])).size).toBe(1);
 });
 
-test('a task that ends before its intent is written has its outcome after it', async () => {
+test('a task that ends before its intent is written has its outcome after the intent', async () => {
   const { journal, call, facts } = setUp(async () => 'done');
   const answered = call();
   for (let turn = 0; turn < 10; turn++) await setImmediate();
@@ -98,7 +98,7 @@ test('a task that ends before its intent is written has its outcome after it', a
 });
 
 test.each(['failed', 'late'] as const)(
-  'R3 without its intent (%s) a call gets no handle: it is stopped, and ends once',
+  'R3 a call without a written intent (%s) gets no task handle: it is stopped, with one outcome',
   async (how) => {
     let signal: AbortSignal | undefined;
     const { journal, refusals, call, facts } = setUp((_args, context) => {
@@ -109,7 +109,7 @@ test.each(['failed', 'late'] as const)(
     journal.first.resolve(how);
     expect((await answered).error).toMatchObject({ code: -32603, message: 'The disk does not respond.' });
     expect(signal!.reason).toMatchObject({ code: 'record_unavailable' });
-    // Whether the intent got there nobody knows: the outcome ends it, and says all that it would have said.
+    // It is unknown whether the intent was written: the outcome ends it, and has all of its members.
     const outcome = ['outcome', 'allowed', 'record_unavailable'];
     expect(facts()).toEqual(how === 'late' ? [ended[0], outcome] : [outcome]);
     expect(journal.rows.at(-1)).toMatchObject({ tool: 'watch', arguments: expect.any(String), policy: '' });
@@ -117,7 +117,7 @@ test.each(['failed', 'late'] as const)(
   },
 );
 
-test('what is cut off while its intent is written is on record as cancelled', async () => {
+test('a call that is cut off while its intent is written is on record as cancelled', async () => {
   const { journal, call, facts, stage } = setUp(() => new Promise(() => {}));
   const answered = call();
   await setImmediate();

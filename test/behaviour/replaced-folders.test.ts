@@ -26,7 +26,7 @@ test.each([
     },
   ],
 ])(
-  'when the folder of tools is %s, its tools come back, and are followed as before',
+  'when the folder of tools is %s, its tools come back, and later changes are followed',
   async (_how, change) => {
     const crib = await openCrib({
       files: { 'more/a.mjs': toolText('aa'), 'more/b.mjs': toolText('bb') },

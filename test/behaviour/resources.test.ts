@@ -53,7 +53,7 @@ const resources = [allNotes, picture, bundle, oneNote, street];
 const ref = (uri: string): Json => ({ type: 'ref/resource', uri });
 
 describeMatrix(({ era, titles, icons, connect }) => {
-  test('resources are listed with everything the revision knows of them (000-42)', async () => {
+  test('resources are listed with everything the revision defines for them (000-42)', async () => {
     const peer = await connect({ resources });
     const { resources: listed } = (await peer.result('resources/list')) as { resources: Json[] };
     expect(listed.map(({ uri }) => uri)).toEqual(['note://all', 'note://bundle', 'note://picture']);
@@ -69,7 +69,7 @@ describeMatrix(({ era, titles, icons, connect }) => {
     });
   });
 
-  test('templates are listed apart (000-42)', async () => {
+  test('resource templates are listed apart from resources (000-42)', async () => {
     const peer = await connect({ resources });
     const { resourceTemplates } = await peer.result('resources/templates/list');
     expect(resourceTemplates).toEqual([
@@ -96,7 +96,7 @@ describeMatrix(({ era, titles, icons, connect }) => {
         { uri: 'note://bundle/2', mimeType: 'application/octet-stream', blob: 'AQID' },
       ],
     ],
-  ])('a resource is read: %s (000-42)', async (_what, uri, contents) => {
+  ])('a resource can be read: %s (000-42)', async (_what, uri, contents) => {
     const peer = await connect({ resources });
     const result = await peer.result('resources/read', { uri });
     expect(result['contents']).toEqual(
@@ -119,7 +119,7 @@ describeMatrix(({ era, titles, icons, connect }) => {
     ['has half an escape there', 'note://day/%'],
     ['has part of a character there', 'note://day/%E0%A4'],
     ['has a broken escape in the first of two values', 'map://%C3%28/x'],
-  ])('an address that %s is unknown, in the revision’s own number (000-42)', async (_what, uri) => {
+  ])('an address that %s is unknown, with the error code of the revision (000-42)', async (_what, uri) => {
     const peer = await connect({ resources });
     expect(await peer.error('resources/read', { uri })).toEqual({
       code: era === 'modern' ? -32602 : -32002,
@@ -128,14 +128,14 @@ describeMatrix(({ era, titles, icons, connect }) => {
     });
   });
 
-  test('an address that is no text is a protocol error', async () => {
+  test('an address that is not text is a protocol error', async () => {
     const peer = await connect({ resources });
     // Over HTTP a modern client could not even put it into a header.
     for (const params of [{}, { uri: 7 }])
       expect(await peer.error('resources/read', params)).toMatchObject({ code: -32602 });
   });
 
-  test('an exception of a read is an internal error that reveals nothing, and is in the log', async () => {
+  test('an exception while reading is an internal error that reveals nothing, and is in the log', async () => {
     const cause = new Error('EACCES /etc/secrets');
     const broken = defineResource({ uri: 'note://broken', name: 'broken' }, () => {
       throw cause;
@@ -147,7 +147,7 @@ describeMatrix(({ era, titles, icons, connect }) => {
     expect(peer.logged).toMatchObject([{ facts: { target: 'broken', cause } }]);
   });
 
-  test('resources come in pages, and so do templates', async () => {
+  test('resources and templates are listed in pages', async () => {
     const peer = await connect({ resources, pageSize: 2 });
     const first = await peer.result('resources/list');
     const second = await peer.result('resources/list', { cursor: first['nextCursor'] });
@@ -159,7 +159,7 @@ describeMatrix(({ era, titles, icons, connect }) => {
       expect(await peer.error(method, { cursor: 'page-2' })).toMatchObject({ code: -32602 });
   });
 
-  test('a resource that comes or goes is listed or not from then on', async () => {
+  test('a resource that is added or removed is listed, or not, from then on', async () => {
     const source = new ToolRegistry().registerResource(allNotes);
     const peer = await connect({ source });
     source.registerResource(picture);
@@ -169,7 +169,7 @@ describeMatrix(({ era, titles, icons, connect }) => {
     expect(await peer.error('resources/read', { uri: 'note://all' })).toMatchObject({ data: {} });
   });
 
-  test('values of a template are suggested, the first hundred of them', async () => {
+  test('values of a template variable are suggested, at most a hundred', async () => {
     const peer = await connect({ resources });
     const complete = async (uri: string, argument: Json, more: Json = {}): Promise<unknown> =>
       (await peer.result('completion/complete', { ref: ref(uri), argument, ...more }))['completion'];
@@ -190,7 +190,7 @@ describeMatrix(({ era, titles, icons, connect }) => {
     expect(await complete('note://day/{day}', { name: 'month', value: '' })).toMatchObject({ values: [] });
   });
 
-  test('suggestions for a template that never was are refused', async () => {
+  test('completions for an unknown template are refused', async () => {
     const peer = await connect({ resources });
     const params = { ref: ref('note://{year}'), argument: { name: 'year', value: '' } };
     expect(await peer.error('completion/complete', params)).toMatchObject({
@@ -202,7 +202,7 @@ describeMatrix(({ era, titles, icons, connect }) => {
 describeMatrix(
   ({ connect }) => {
     test.each(['note://nothing', 'note://day/%zz', 'note://day/%E0%A4'])(
-      'nobody follows %s, which is unknown',
+      'a subscription to %s is refused as unknown',
       async (uri) => {
         const peer = await connect({ resources });
         expect(await peer.error('resources/subscribe', { uri })).toMatchObject({
@@ -218,7 +218,7 @@ describeMatrix(
 
 describeMatrix(({ connect }) => {
   test.each(['resources/list', 'resources/templates/list', 'resources/read'])(
-    '%s is no method of a server without resources',
+    '%s is not a method of a server without resources',
     async (method) => {
       const peer = await connect({ prompts: [definePrompt({ name: 'p' }, () => 'p')] });
       expect(await peer.error(method, { uri: 'note://all' })).toMatchObject({ code: -32601 });

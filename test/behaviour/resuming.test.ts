@@ -40,7 +40,7 @@ function progressOf({ data }: StreamedEvent): unknown {
 }
 
 describeDoors((open) => {
-  test('the events of a session stream have ids, each its own', async () => {
+  test('each event of a session stream has an id of its own', async () => {
     const work = stepper(3);
     const session = await openSession(await open({ tools: [work.tool] }), { version: '2025-06-18' });
     const answered = session.call('work');
@@ -55,7 +55,7 @@ describeDoors((open) => {
     ['2025-03-26', false],
     ['2025-06-18', false],
     ['2025-11-25', true],
-  ])('on %s a stream begins with an event to come back to: %s', async (version, isPrimed) => {
+  ])('on %s a stream begins with an event id for reconnecting: %s', async (version, isPrimed) => {
     const work = stepper(1);
     const session = await openSession(await open({ tools: [work.tool] }), { version });
     const answered = session.call('work');
@@ -67,7 +67,7 @@ describeDoors((open) => {
     for (const event of others) expect(event.retry).toBe(undefined);
   });
 
-  test('a dropped connection does not cancel; the client comes back and gets exactly what it missed, then the rest', async () => {
+  test('a dropped connection does not cancel; a client that reconnects gets exactly the missed messages, then the rest', async () => {
     const work = stepper(5);
     const session = await openSession(await open({ tools: [work.tool] }));
     const answered = session.call('work');
@@ -91,7 +91,7 @@ describeDoors((open) => {
     expect(nothing).toBe(undefined);
   });
 
-  test('a result that was ready before the client came back is there, and the stream ends after it', async () => {
+  test('a result that was ready before the client reconnected is delivered, and the stream ends after it', async () => {
     const work = stepper(2);
     const session = await openSession(await open({ tools: [work.tool] }));
     const answered = session.call('work', {}, 'call-7');
@@ -114,7 +114,7 @@ describeDoors((open) => {
     expect(again).toEqual([events[2]]);
   });
 
-  test('A9 an event id is good on its own session alone; others hear the same as of one that never was', async () => {
+  test('A9 an event id works in its own session only; in others it looks unknown', async () => {
     const work = stepper(1);
     const door = await open({ tools: [work.tool] });
     const mine = await openSession(door);
@@ -140,7 +140,7 @@ describeDoors((open) => {
     expect((await mine.get({ 'last-event-id': eventId })).status).toBe(200);
   });
 
-  test('the stream of a session can be resumed as well, and goes on live', async () => {
+  test('the stream of a session can be resumed as well, and continues with new messages', async () => {
     const source = new ToolRegistry();
     const named = (name: string) => defineTool({ name, description: 'One of several.' }, () => name);
     const session = await openSession(await open({ source }));
@@ -162,7 +162,7 @@ describeDoors((open) => {
     expect(new Set([id, second.id, third.id, fourth.id]).size).toBe(4);
   });
 
-  test('an unknown event id leaves the stream that is open alone', async () => {
+  test('an unknown event id does not affect the open stream', async () => {
     const source = new ToolRegistry();
     const session = await openSession(await open({ source }));
     const stream = await session.stream();
@@ -173,7 +173,7 @@ describeDoors((open) => {
     expect((await stream.message()).message).toMatchObject({ method: 'notifications/tools/list_changed' });
   });
 
-  test('closeStream ends the stream early on 2025-11-25, and the result waits for the client to come back', async () => {
+  test('closeStream ends the stream early on 2025-11-25, and the result waits for the client to reconnect', async () => {
     const release = deferred();
     const poll = defineTool({ name: 'poll', description: 'Lets go early.' }, async (_args, context) => {
       context.closeStream();
@@ -204,7 +204,7 @@ describeDoors((open) => {
     });
   });
 
-  test('a question asked on a stream that was lost is asked again when the client comes back', async () => {
+  test('a question sent on a lost stream is sent again when the client reconnects', async () => {
     const ask = defineTool({ name: 'ask', description: 'Asks.' }, async (_args, { elicit, progress }) => {
       progress(1);
       const answer = await elicit({ message: 'Sure?', schema: { properties: { ok: { type: 'boolean' } } } });
@@ -221,7 +221,7 @@ describeDoors((open) => {
     expect((await resumed.message()).message).toMatchObject({ result: { content: [{ text: 'decline' }] } });
   });
 
-  test('a session remembers its last streams; the oldest that ended make room', async () => {
+  test('a session keeps its most recent streams; the oldest ended streams are removed', async () => {
     const work = defineTool({ name: 'work', description: 'Works.' }, (_args, { progress }) => {
       progress(1);
       return 'done';

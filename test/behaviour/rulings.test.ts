@@ -16,7 +16,7 @@ const returning = (value: unknown) =>
   defineTool({ name: 'answer', description: 'Returns what the test says.' }, () => value);
 
 describeMatrix(({ links, connect }) => {
-  test('C1 an unknown tool is -32602 with its name, and a reason that a program can read', async () => {
+  test('C1 an unknown tool is error -32602 with its name, and a reason for programs', async () => {
     const peer = await connect({ tools: [search] });
     expect(await peer.error('tools/call', { name: 'serach' })).toEqual({
       code: -32602,
@@ -58,7 +58,7 @@ describeMatrix(({ links, connect }) => {
       expect(await peer.error('tools/call', params)).toMatchObject({ code: -32602 });
   });
 
-  test.each([0, 101, 1e9])('C7 a limit of %d is refused and not bent into range', async (limit) => {
+  test.each([0, 101, 1e9])('C7 a limit of %d is refused, not changed into range', async (limit) => {
     const peer = await connect({ tools: [search] });
     const result = await peer.call('search', { query: 'chalk', limit });
     expect(result.isError).toBe(true);
@@ -74,13 +74,13 @@ describeMatrix(({ links, connect }) => {
   });
 });
 
-test.each([undefined, '', '   '])('C3 a tool without a description is not taken: %j', (description) => {
+test.each([undefined, '', '   '])('C3 a tool without a description is refused: %j', (description) => {
   expect(() => new ToolRegistry().registerTool({ ...search, description } as never)).toThrow(
     expect.objectContaining({ code: 'invalid_tool', message: expect.stringContaining('description') }),
   );
 });
 
-test('C9 a name may have 64 characters unless the registry allows more, and never characters outside the protocol’s', () => {
+test('C9 a name may have 64 characters unless the registry allows more, and only characters of the protocol', () => {
   const registry = new ToolRegistry();
   const named = (length: number) => ({ ...search, name: 'n'.repeat(length) });
   registry.registerTool(named(64));
@@ -94,7 +94,7 @@ test('C9 a name may have 64 characters unless the registry allows more, and neve
 });
 
 describeWeb((open) => {
-  test('C8 a result comes with its request, with a session or without', async () => {
+  test('C8 a result is the response to its request, with a session or without', async () => {
     const site = await open({ tools: [search] });
     const handshake = {
       protocolVersion: '2025-06-18',

@@ -34,13 +34,13 @@ async function untilUnderWay(crib: Crib, amount: number): Promise<void> {
   await vi.waitFor(() => expect(underWay(crib)).toBe(amount), { timeout: 10_000 });
 }
 
-test('a configuration offers commands, with paths relative to itself (003-01)', async () => {
+test('a configuration offers commands, with paths relative to the configuration file (003-01)', async () => {
   const peer = await (await open()).connect('ada');
   const done = await peer.call('run_command', { command: 'count', arguments: ['note.txt'] });
   expect(done.structuredContent).toMatchObject({ exit_code: 0, stdout: '4 ./note.txt\n' });
 });
 
-test('a command that fails, and one that is refused, tell the model why (003-01)', async () => {
+test('a command that fails or is refused tells the model why (003-01)', async () => {
   const peer = await (await open()).connect('ada');
   const failed = await peer.call('run_command', { command: 'count', arguments: ['absent.txt'] });
   expect(failed.isError).toBe(true);
@@ -74,7 +74,7 @@ test('each tenant runs commands in a folder of its own (003-01)', async () => {
   }
 });
 
-test('a configuration that cannot be used is refused with its place (003-01)', async () => {
+test('an invalid configuration of commands is refused with its line and column (003-01)', async () => {
   const crib = await open();
   crib.configure(offering('./absent'));
   await expect(crib.reload()).rejects.toThrow(
@@ -82,7 +82,7 @@ test('a configuration that cannot be used is refused with its place (003-01)', a
   );
 });
 
-test('D5 hanging up ends the programs (003-01)', async () => {
+test('D5 a client that disconnects ends the programs of its call (003-01)', async () => {
   const crib = await open();
   const peer = await crib.connect('ada');
   const stop = new AbortController();
@@ -97,7 +97,7 @@ test('D5 hanging up ends the programs (003-01)', async () => {
   await vi.waitFor(() => expect(underWay(crib)).toBe(0), { timeout: 5_000 });
 });
 
-test('D5 nothing is left when the gateway stops (003-01)', async () => {
+test('D5 no program is left running when the gateway stops (003-01)', async () => {
   const crib = await open();
   const peer = await crib.connect('ada');
   const call = peer.call('run_command', { command: 'wait' }).catch(() => undefined);
@@ -107,7 +107,7 @@ test('D5 nothing is left when the gateway stops (003-01)', async () => {
   await call;
 });
 
-test('a running call continues through a change of the configuration (003-01)', async () => {
+test('a running call continues through a reload of the configuration (003-01)', async () => {
   const crib = await open();
   const peer = await crib.connect('ada');
   const stop = new AbortController();

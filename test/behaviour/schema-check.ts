@@ -23,7 +23,7 @@ export function withSchemaCheck(wire: Wire, client: Pick<Client, 'version'>): Wi
     // Up to 2025-06-18 the envelope is described apart.
     note(version, `Server${kind}`, version < '2025-11-25' ? inner : message);
   };
-  // Before the wire itself is closed: what comes after that is nobody's.
+  // Before the wire itself is closed: later messages have no owner.
   onTestFinished(() => expect(found).toEqual([]));
   return {
     ...wire,

@@ -5,6 +5,7 @@ import { createServer, ToolRegistry, type Caller, type Server } from '../../src/
 import { listen, type Listening } from '../../src/node.ts';
 import type { Setup } from './matrix.ts';
 import type { Answer, Json } from './peer.ts';
+import { requireTaskNotification, requireTaskResult } from './task-schemas.ts';
 
 /** One HTTP request; a body that is not text is sent as JSON, and nothing is added to the headers but a host. */
 export interface DoorRequest {
@@ -33,7 +34,7 @@ export const people = {
   eve: person('ada', 'evil'),
 } as const;
 
-/** The name of somebody who may come in. */
+/** The name of an accepted caller. */
 export type Person = keyof typeof people;
 
 /** States what an HTTP client sees, for `server.fetch` and for `listen`. */
@@ -134,7 +135,10 @@ export class EventReader {
   /** The next message and its event id. */
   async message(): Promise<{ id: string | undefined; message: Json & Partial<Answer> }> {
     for (let event = await this.next(); event; event = await this.next()) {
-      if (event.data) return { id: event.id, message: JSON.parse(event.data) as Json & Partial<Answer> };
+      if (!event.data) continue;
+      const message = JSON.parse(event.data) as Json & Partial<Answer>;
+      requireTaskNotification(message);
+      return { id: event.id, message };
     }
     throw new Error('The stream ended before the next message.');
   }
@@ -206,7 +210,7 @@ export class SessionClient {
     return this.post({ jsonrpc: '2.0', id, method, params });
   }
 
-  /** Posts a call that asks to hear of progress. */
+  /** Posts a call with a progress token. */
   call(name: string, args: Json = {}, id: string | number = ++this.#lastId): Promise<Response> {
     return this.request('tools/call', { name, arguments: args, _meta: { progressToken: id } }, id);
   }
@@ -305,7 +309,9 @@ export async function askModern(
   request: readonly [string, Json?],
   options?: ModernOptions,
 ): Promise<Answer> {
-  return (await (await sendModern(door, request, options)).json()) as Answer;
+  const answer = (await (await sendModern(door, request, options)).json()) as Answer;
+  requireTaskResult(request[0], answer);
+  return answer;
 }
 
 /** The headers every client of this machine sends with a message. */

@@ -32,7 +32,7 @@ async function seen(response: Response): Promise<{ status: number; body: string 
 }
 
 describeDoors((open) => {
-  test('a handshake opens a session with an id nobody can guess, and later requests carry it', async () => {
+  test('a handshake opens a session with an unguessable id, which later requests carry', async () => {
     const door = await open({ tools: [echo] });
     const ids = new Set<string>();
     for (let count = 0; count < 20; count++) {
@@ -51,7 +51,7 @@ describeDoors((open) => {
     });
   });
 
-  test('A9 a session is for its caller alone: a foreign, an ended and a never issued id give the same answer', async () => {
+  test('A9 a session is for its caller alone: foreign, ended and unknown ids get the same response', async () => {
     const door = await open({ tools: [echo] });
     const mine = await openSession(door);
     const ended = await openSession(door);
@@ -79,7 +79,7 @@ describeDoors((open) => {
     expect(await mine.answer('ping')).toMatchObject({ result: {} });
   });
 
-  test('DELETE ends a session, and what was under way on it is stopped', async () => {
+  test('DELETE ends a session and stops its running calls', async () => {
     const started = deferred<AbortSignal>();
     const wait = defineTool({ name: 'wait', description: 'Waits.' }, async (_args, { signal }) => {
       started.resolve(signal);
@@ -97,7 +97,7 @@ describeDoors((open) => {
     expect((await session.end()).status).toBe(404);
   });
 
-  test('a handshake with the id of a session that is over opens a new one', async () => {
+  test('a handshake with the id of an ended session opens a new session', async () => {
     const door = await open({ tools: [echo] });
     for (const stale of [NEVER_ISSUED, (await openSession(door, { as: 'bob' })).id]) {
       const response = await initialize(door, { headers: { 'mcp-session-id': stale } });
@@ -108,7 +108,7 @@ describeDoors((open) => {
     }
   });
 
-  test('requests without a session are served: discovery, and lists for clients that keep none', async () => {
+  test('requests without a session can discover the server and list', async () => {
     const door = await open({ tools: [echo] });
     const discovered = await sendModern(door, ['server/discover']);
     expect(discovered.status).toBe(200);
@@ -130,14 +130,14 @@ describeDoors((open) => {
     expect(await bare.json()).toMatchObject({ error: { code: -32601 } });
   });
 
-  test('a modern request ignores a session id, even one that is unknown', async () => {
+  test('a modern request ignores a session id, even an unknown one', async () => {
     const door = await open({ tools: [echo] });
     const response = await sendModern(door, ['tools/list'], { headers: { 'mcp-session-id': NEVER_ISSUED } });
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({ result: { resultType: 'complete' } });
   });
 
-  test('an unknown method on a session is answered with 200, because 404 would mean that the session is gone', async () => {
+  test('an unknown method on a session has status 200, because 404 would mean that the session has ended', async () => {
     const session = await openSession(await open({ tools: [echo] }));
     for (const method of [
       'no/such',
@@ -155,7 +155,7 @@ describeDoors((open) => {
     expect(await unknownTool.json()).toMatchObject({ error: { code: -32602 } });
   });
 
-  test('notifications/cancelled stops a request of the same session, and only that', async () => {
+  test('notifications/cancelled stops a request of the same session only', async () => {
     const starts = [deferred<AbortSignal>(), deferred<AbortSignal>()];
     const release = deferred();
     let calls = 0;
@@ -182,7 +182,7 @@ describeDoors((open) => {
     expect(await (await second).json()).toMatchObject({ id: 7, result: { content: [{ text: 'done' }] } });
   });
 
-  test('the stream of a session tells of tools that come, change and go, and of resources it subscribed to (000-35, 003-09)', async () => {
+  test('the stream of a session announces tools that are added, changed and removed, and updates of subscribed resources (000-35, 003-09)', async () => {
     const source = new ToolRegistry().registerTool(echo).registerResource(
       defineResource({ uri: 'note://one', name: 'one' }, () => '1'),
       defineResource({ uri: 'note://two', name: 'two' }, () => '2'),
@@ -211,7 +211,7 @@ describeDoors((open) => {
     });
   });
 
-  test('a session hears nothing unasked before its handshake is complete', async () => {
+  test('a session gets no notifications before its handshake is complete', async () => {
     const source = new ToolRegistry();
     const door = await open({ source });
     const response = await initialize(door);
@@ -225,7 +225,7 @@ describeDoors((open) => {
     });
   });
 
-  test('A9 a second stream on a session is refused and leaves the first alone', async () => {
+  test('A9 a second stream on a session is refused and does not affect the first', async () => {
     const source = new ToolRegistry();
     const session = await openSession(await open({ source }));
     const stream = await session.stream();
@@ -234,7 +234,7 @@ describeDoors((open) => {
     expect((await stream.message()).message).toMatchObject({ method: 'notifications/tools/list_changed' });
   });
 
-  test('after a hang-up the stream of a session can be opened again, and brings what was missed', async () => {
+  test('after a disconnect the stream of a session can be opened again, and has the missed messages', async () => {
     const source = new ToolRegistry();
     const session = await openSession(await open({ source }));
     const stream = await session.stream();
@@ -246,7 +246,7 @@ describeDoors((open) => {
     await response.body!.cancel();
   });
 
-  test('a stream needs a session, and a client that takes event streams', async () => {
+  test('opening a stream needs a session and a client that accepts event streams', async () => {
     const door = await open();
     const session = await openSession(door);
     expect((await session.get({ accept: 'application/json' })).status).toBe(406);
@@ -257,7 +257,7 @@ describeDoors((open) => {
     expect(ending.status).toBe(405);
   });
 
-  test('A8 a session nobody uses is over after a quarter of an hour, one in use after a day', async () => {
+  test('A8 an unused session ends after fifteen minutes, a used one after a day', async () => {
     const clock = createFakeClock();
     const door = await open({ tools: [echo], clock });
     const idle = await openSession(door);
@@ -275,7 +275,7 @@ describeDoors((open) => {
     expect((await used.request('ping')).status).toBe(404);
   });
 
-  test('a session whose stream is open is in use', async () => {
+  test('a session with an open stream counts as used', async () => {
     const clock = createFakeClock();
     const session = await openSession(await open({ clock }));
     const stream = await session.stream();
@@ -351,7 +351,7 @@ function doorOf(setup: Parameters<typeof serve>[0]): Door {
   };
 }
 
-test('sessions are kept in the memory the server was given, under their owner', async () => {
+test('sessions are stored in the memory that the server was given, under their owner', async () => {
   const { asked, records, memory } = slowMemory();
   const session = await openSession(doorOf({ memory }), { capabilities: { roots: {} } });
   expect([...records.values()]).toEqual([
@@ -368,7 +368,7 @@ test('sessions are kept in the memory the server was given, under their owner', 
   expect(new Set(asked)).toEqual(new Set(['put', 'get', 'delete']));
 });
 
-test('a session can be carried on by another server with the same memory, for its owner alone', async () => {
+test('another server with the same memory can continue a session, for its owner alone', async () => {
   const { memory } = slowMemory();
   const names = defineTool(
     { name: 'names', description: 'Tells what is known of the client.' },
@@ -405,7 +405,7 @@ sourceTest('A8 sessions carried on from a shared memory count towards the limit'
   expect(records.size).toBe(2);
 });
 
-test('A8 a client that hung up while its session was looked up does not hold the stream', async () => {
+test('A8 a client that disconnects while its session is looked up does not occupy the stream', async () => {
   const { memory } = slowMemory();
   const looking = deferred();
   const found = deferred();
@@ -448,7 +448,7 @@ test('A8 a client that hung up while its session was looked up does not hold the
   expect((await session.get()).status).toBe(200);
 });
 
-test('closing the server ends the streams of its sessions', async () => {
+test('closing the server ends the streams of all sessions', async () => {
   const door = await openHttpDoor();
   const session = await openSession(door);
   const stream = await session.stream();

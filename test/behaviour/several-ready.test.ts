@@ -37,7 +37,7 @@ async function complaintsOf(yaml: string): Promise<string[]> {
   return complaints.map((one) => formatComplaint(one).slice(file.length + 1));
 }
 
-test('a ready-made tool can be offered several times, each under its own name and with its own options', async () => {
+test('a ready-made tool can be offered several times, each with its own name and options', async () => {
   const tables = ['orders'];
   const crib = await openCrib({
     open: true,
@@ -94,7 +94,7 @@ test('a ready-made tool can be offered several times, each under its own name an
   expect(refused.isError).toBe(true);
 }, 60_000);
 
-test('each of several entries is complained about at its own line and column', async () => {
+test('an error in one of several entries is reported at its own line and column', async () => {
   expect(
     await complaintsOf(`tools:
   ready:
@@ -118,7 +118,7 @@ test('each of several entries is complained about at its own line and column', a
   ]);
 });
 
-test('two entries of one name are complained about where the second stands', async () => {
+test('two entries of one name are reported at the second entry', async () => {
   const config = {
     tools: { ready: { fetch_api_data: [{ hosts: ['a.example'] }, { hosts: ['b.example'] }] } },
   };
@@ -127,7 +127,7 @@ test('two entries of one name are complained about where the second stands', asy
   );
 }, 60_000);
 
-test('the second of several folders is kept away from the files of the server as well', async () => {
+test('each of several folders is refused if it would give callers access to files of the server', async () => {
   expect(
     await complaintsOf(`tools:
   ready:

@@ -16,7 +16,7 @@ const call = modernPost('tools/call', { name: 'who_am_i' });
 const signedIn = (authorization: string) => ({ ...call, headers: { ...call.headers, authorization } });
 
 describeWeb((open, face) => {
-  test('a caller that signs in is known to the tools', async () => {
+  test('a tool knows the caller that signed in', async () => {
     for (const authenticate of [knows, async (head: Head) => knows(head)]) {
       const site = await open({ tools: [whoAmI], authenticate });
       const response = await site.send(signedIn('Bearer good'));
@@ -44,12 +44,12 @@ describeWeb((open, face) => {
     expect(text).not.toContain('hunter2');
   });
 
-  test('who brings nothing is told of no error', async () => {
+  test('the challenge for a request without credentials names no error', async () => {
     const site = await open({ tools: [whoAmI], authenticate: knows });
     expect((await site.send(call)).headers.get('www-authenticate')).toBe('Bearer');
   });
 
-  test('an exception of authenticate is in the log, so that the operator can tell it from a stranger', async () => {
+  test('an exception in authenticate is logged, so that the operator can tell it from a wrong credential', async () => {
     const cause = new Error('key store down');
     const site = await open({ authenticate: () => Promise.reject(cause) });
     await site.send(call);
@@ -59,7 +59,7 @@ describeWeb((open, face) => {
     expect(other.logged).toEqual([]);
   });
 
-  test('the body of a stranger is never read', async () => {
+  test('the body of an unauthenticated request is never read', async () => {
     let read = false;
     const body = new Readable({
       highWaterMark: 0,
@@ -78,7 +78,7 @@ describeWeb((open, face) => {
     expect(read).toBe(false);
   });
 
-  test('a stranger is refused before anything else is said of the request', async () => {
+  test('an unauthenticated request is refused before any other check', async () => {
     const site = await open({ authenticate: () => undefined });
     const unsupported = legacyPost('tools/list', {}, { 'content-type': 'text/plain' });
     for (const request of [unsupported, { method: 'GET' }, modernPost('no/such')]) {
@@ -86,7 +86,7 @@ describeWeb((open, face) => {
     }
   });
 
-  test('authenticate sees method, target and headers', async () => {
+  test('authenticate gets the method, target and headers', async () => {
     const heads: Head[] = [];
     const site = await open({
       authenticate(head) {
@@ -101,7 +101,7 @@ describeWeb((open, face) => {
   });
 });
 
-test('server.fetch has no open mode, because a request does not tell where it came from', async () => {
+test('server.fetch has no open mode, because a request does not show where it came from', async () => {
   const server = createServer({ source: new ToolRegistry() });
   await expect(async () => server.fetch(new Request('http://localhost/mcp'))).rejects.toMatchObject({
     code: 'invalid_setup',
@@ -122,7 +122,7 @@ test('without authenticate every caller is the local one', async () => {
 });
 
 test.each(['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'])(
-  'without authenticate a request that was forwarded (%s) is refused',
+  'without authenticate a forwarded request (%s) is refused',
   async (header) => {
     const send = sendTo(await listenOpenly());
     expect((await send({ ...call, headers: { ...call.headers, [header]: 'for=203.0.113.7' } })).status).toBe(
@@ -140,7 +140,7 @@ test('with authenticate a request may come through a proxy', async () => {
 });
 
 test.each(['0.0.0.0', '::', '192.0.2.1', 'tools.example.com'])(
-  'listen refuses %s until callers sign in and host names are known',
+  'listen refuses %s without sign-in and allowed host names',
   async (host) => {
     const source = new ToolRegistry();
     await expect(listen(createServer({ source }), { host, port: 0 })).rejects.toMatchObject({
@@ -168,7 +168,7 @@ test('beyond loopback only the allowed host names are served', async () => {
   expect((await from(undefined)).status).toBe(403);
 });
 
-test('a stranger that waits to be told to go on with its body is not told', async () => {
+test('an unauthenticated request with "Expect: 100-continue" gets no 100', async () => {
   const server = createServer({ source: new ToolRegistry(), authenticate: () => undefined });
   const listening = await listen(server, { port: 0 });
   onTestFinished(() => listening.close());

@@ -41,13 +41,13 @@ const clients: readonly (readonly [name: string, call: Client])[] = [
 
 describeDoors((open) => {
   describe.each(clients)('%s:', (name, call) => {
-    test('a call that is silent for 15 seconds begins its stream, is kept open, and ends with its result', async () => {
+    test('a call without output for 15 seconds starts its stream, is kept alive, and ends with its result', async () => {
       const { setup, clock, begun, end } = slowSetup();
       const answering = call(await open(setup), { name: 'slow' });
       await begun;
       clock.advance(20_000);
       const stream = new EventReader(await answering);
-      // A client that can come back is told where to, first.
+      // A client that can reconnect first gets the event id for it.
       if (name.endsWith('2025-11-25')) expect(await stream.next()).toMatchObject({ id: expect.any(String) });
       expect(await stream.next()).toEqual(COMMENT);
       clock.advance(15_000);
@@ -57,7 +57,7 @@ describeDoors((open) => {
       expect(await stream.rest()).toEqual([]);
     });
 
-    test('a call that ends within 15 seconds is answered with one body', async () => {
+    test('a call that ends within 15 seconds is answered with one JSON body', async () => {
       const { setup, clock, begun, end } = slowSetup();
       const answering = call(await open(setup), { name: 'slow' });
       await begun;
@@ -69,7 +69,7 @@ describeDoors((open) => {
     });
 
     test.each(['application/json', '*/*', 'application/*'])(
-      'a client that takes %s has one body, however long it takes',
+      'a client that accepts %s gets one body, however long the call takes',
       async (accept) => {
         const { setup, clock, begun, end } = slowSetup();
         const answering = call(await open(setup), { name: 'slow' }, { accept });
@@ -82,7 +82,7 @@ describeDoors((open) => {
       },
     );
 
-    test('a call that has said something is kept open too', async () => {
+    test('a call that has sent a message is kept alive too', async () => {
       const { setup, clock, begun, end } = slowSetup();
       const params = { name: 'slow', _meta: { progressToken: 'p' } };
       const stream = new EventReader(await call(await open(setup), params));
@@ -95,7 +95,7 @@ describeDoors((open) => {
     });
   });
 
-  test('several calls in one body begin their stream together', async () => {
+  test('several calls in one body start their stream together', async () => {
     const { setup, clock, begun, end } = slowSetup();
     const client = await openSession(await open(setup), { version: '2025-03-26' });
     const calls = [1, 2].map((id) => ({
@@ -113,7 +113,7 @@ describeDoors((open) => {
     expect((await stream.message()).message).toMatchObject([{ id: 1 }, { id: 2 }]);
   });
 
-  test('a client that lost such a stream comes back to the result', async () => {
+  test('a client that lost such a stream can reconnect and get the result', async () => {
     const { setup, clock, begun, end } = slowSetup();
     const client = await openSession(await open(setup));
     const answering = client.request('tools/call', { name: 'slow' });

@@ -21,7 +21,7 @@ function extensionsOf({ capabilities }: Json): Json {
 
 describeMatrix(
   ({ era, connect }) => {
-    test('each SKILL.md is a resource, and every file can be read as the bytes it has', async () => {
+    test('each SKILL.md is a resource, and every file of a skill is served byte for byte', async () => {
       const peer = await connect(withSkills(refunds, trips));
       const { resources } = (await peer.result('resources/list')) as { resources: Json[] };
       expect(resources.map(({ uri, name, mimeType }) => [uri, name, mimeType])).toEqual([
@@ -44,7 +44,7 @@ describeMatrix(
       await peer.error('resources/read', { uri: 'skill://refund-requests/references' });
     });
 
-    test('only the newest revision has the methods of skills, and only a server that has some', async () => {
+    test('only the newest revision has the skill methods, and only on a server with skills', async () => {
       const peer = await connect(withSkills(refunds));
       const bare = await connect({ resources: [] });
       const introduce = async ({ introduction, result }: Peer): Promise<Json> =>
@@ -67,7 +67,7 @@ describeMatrix(
 
 describeMatrix(
   ({ connect }) => {
-    test('skills are listed by pages, with their files, and got one by one', async () => {
+    test('skills are listed in pages, with their files, and can be read one by one', async () => {
       const peer = await connect({ ...withSkills(refunds, trips), pageSize: 1 });
       const first = await peer.result('skills/list');
       expect(first).toMatchObject({
@@ -101,7 +101,7 @@ describeMatrix(
       expect(await peer.error('skills/get')).toMatchObject({ code: -32602 });
     });
 
-    test('a folder of a skill shows what is directly in it', async () => {
+    test('a folder of a skill lists its direct entries', async () => {
       const peer = await connect({ ...withSkills(refunds), pageSize: 2 });
       const read = (params: Json): Promise<Json> => peer.result('resources/directory/read', params);
       const first = await read({ uri: 'skill://refund-requests' });
@@ -125,7 +125,7 @@ describeMatrix(
         expect(await peer.error('resources/directory/read', { uri })).toMatchObject({ code: -32602 });
     });
 
-    test('a page of large skills ends before it is too large to be taken', async () => {
+    test('a page of large skills ends before the response is too large', async () => {
       const read = (): string => '';
       const skills = Array.from({ length: 20 }, (_, at): ServedSkill => {
         const uri = `skill://s${at}/SKILL.md`;
@@ -154,7 +154,7 @@ describeMatrix(
   ({ era, transport }) => era === 'modern' && transport === 'in process',
 );
 
-test('skills come and go, and addresses are not given twice', async () => {
+test('skills can be added and removed, and each address is used once', async () => {
   const registry = new ToolRegistry().registerSkill(refunds);
   expect(() => registry.registerSkill(refunds)).toThrow('is registered already');
   expect(registry.resources?.size).toBe(1);

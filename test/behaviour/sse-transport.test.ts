@@ -40,7 +40,7 @@ async function openClient(door: Door, capabilities: Json = {}) {
   return { ...client, introduction };
 }
 
-test('a stream begins with the address to post to, which nobody can guess', async () => {
+test('a stream begins with the address to post to, which cannot be guessed', async () => {
   const door = await openDoor();
   const addresses = new Set<string>();
   for (let count = 0; count < 5; count++) {
@@ -52,7 +52,7 @@ test('a stream begins with the address to post to, which nobody can guess', asyn
   expect(addresses.size).toBe(5);
 });
 
-test('messages are posted and accepted with nothing; answers, reports and refusals come on the stream', async () => {
+test('posted messages get an empty response; answers, progress and refusals come on the stream', async () => {
   const { introduction, stream, post, answer } = await openClient(await openDoor());
   expect(introduction).toMatchObject({ id: 1, result: { protocolVersion: '2024-11-05' } });
   const params = { name: 'echo', arguments: { text: 'hi' }, _meta: { progressToken: 'p' } };
@@ -68,7 +68,7 @@ test('messages are posted and accepted with nothing; answers, reports and refusa
   expect((await stream.message()).message).toMatchObject({ error: { code: -32700 } });
 });
 
-test('changes are told on the stream once the handshake is complete (000-35)', async () => {
+test('changes are announced on the stream once the handshake is complete (000-35)', async () => {
   const source = new ToolRegistry();
   const door = await openDoor({ source });
   const early = await openStream(door);
@@ -99,7 +99,7 @@ test("the server's questions come on the stream, and the answers are posted", as
   expect((await stream.message()).message).toMatchObject({ id: 2, result: { content: [{ text: 'Paris' }] } });
 });
 
-test('A9 a stream takes messages of its own caller alone: foreign, ended and invented ones are all unknown', async () => {
+test('A9 a stream accepts messages of its own caller alone: foreign, ended and invented streams are all unknown', async () => {
   const door = await openDoor();
   const { post, answer, endpoint } = await openClient(door);
   const ended = await openClient(door);
@@ -126,7 +126,7 @@ test('A9 a stream takes messages of its own caller alone: foreign, ended and inv
   expect(await answer(8, 'ping')).toMatchObject({ id: 8, result: {} });
 });
 
-test('a client that closes its stream stops what is under way', async () => {
+test('a client that closes its stream stops its running calls', async () => {
   const started = deferred<AbortSignal>();
   const wait = defineTool({ name: 'wait', description: 'Waits.' }, async (_args, { signal }) => {
     started.resolve(signal);
@@ -143,7 +143,7 @@ test('a client that closes its stream stops what is under way', async () => {
   expect(signal.aborted).toBe(true);
 });
 
-test('notifications/cancelled stops a request, and nothing more is said of it', async () => {
+test('notifications/cancelled stops a request, and no more messages come about it', async () => {
   const started = deferred<AbortSignal>();
   const wait = defineTool({ name: 'wait', description: 'Waits.' }, async (_args, { signal }) => {
     started.resolve(signal);
@@ -157,7 +157,7 @@ test('notifications/cancelled stops a request, and nothing more is said of it', 
   expect(await answer(3, 'ping')).toMatchObject({ id: 3 });
 });
 
-test('it is there only when asked for', async () => {
+test('the SSE transport is off by default', async () => {
   const door = await openHttpDoor({ tools: [echo] });
   const headers = { authorization: 'Bearer ada', accept: 'text/event-stream' };
   expect((await door.send({ method: 'GET', path: '/sse', headers })).status).toBe(404);
@@ -165,7 +165,7 @@ test('it is there only when asked for', async () => {
   expect(posted.status).toBe(404);
 });
 
-test('the endpoint of the newer revisions is where it was', async () => {
+test('the endpoint of the newer revisions stays at its address', async () => {
   const door = await openDoor();
   const response = await door.send({
     headers: postHeaders('ada'),
@@ -174,7 +174,7 @@ test('the endpoint of the newer revisions is where it was', async () => {
   expect(await response.json()).toMatchObject({ result: { tools: [{ name: 'echo' }] } });
 });
 
-test('a stream is opened with GET and messages are posted; a stranger gets neither', async () => {
+test('a stream is opened with GET and messages are posted; an unauthenticated request gets neither', async () => {
   const door = await openDoor();
   const posted = await door.send({ path: '/sse', headers: postHeaders('ada'), body: {} });
   expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET']);
@@ -187,7 +187,7 @@ test('a stream is opened with GET and messages are posted; a stranger gets neith
   expect((await door.send({ path: endpoint.data!, headers: stranger, body: {} })).status).toBe(401);
 });
 
-test('A8 a quiet stream is kept open with comments', async () => {
+test('A8 a quiet stream is kept alive with comments', async () => {
   const clock = createFakeClock();
   const { stream, answer } = await openClient(await openDoor({ tools: [echo], clock }));
   clock.advance(KEEP_ALIVE_MS);
@@ -205,7 +205,7 @@ test('closing the server ends the stream', async () => {
 const app = 'https://app.example';
 
 test.each(['/sse', '/messages?sessionId=x'])(
-  'a browser that asks whether an allowed page may use %s is told so, with no credential',
+  'a preflight request of an allowed page for %s is answered without credentials',
   async (path) => {
     const door = await openDoor({ tools: [echo], allowedOrigins: [app] });
     const asking = {
@@ -228,7 +228,7 @@ test.each(['/sse', '/messages?sessionId=x'])(
   },
 );
 
-test('an allowed page may read the stream and what its posts are answered with', async () => {
+test('an allowed page can read the stream and the responses to its posts', async () => {
   const door = await openDoor({ tools: [echo], allowedOrigins: [app] });
   const headers = { authorization: 'Bearer ada', accept: 'text/event-stream', origin: app };
   const opened = await door.send({ method: 'GET', path: '/sse', headers });

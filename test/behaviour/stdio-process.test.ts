@@ -23,7 +23,7 @@ describe.each(firstFew(newestAndOldest, 1))('$version over the pipes of a real p
     return { child, peer: await openPeer({ ...talk, close: async () => {} }, { version, era }) };
   }
 
-  test('tools are listed and called, and the process ends well when its input does', async () => {
+  test('tools are listed and called, and the process exits cleanly when its input ends', async () => {
     const { child, peer } = await connect();
     const { tools } = await peer.list();
     expect(tools.map(({ name }) => name)).toEqual([
@@ -39,20 +39,20 @@ describe.each(firstFew(newestAndOldest, 1))('$version over the pipes of a real p
     expect(child.complaints()).toBe('');
   });
 
-  test('text in any script survives pipes, however it is cut (004-06)', async () => {
+  test('text in any script survives pipes, wherever the bytes are split (004-06)', async () => {
     const { peer } = await connect();
     const text = '21 °C — 日本語 👩‍👩‍👧‍👦 \u2028 '.repeat(20_000);
     expect(said(await peer.call('echo', { text }, { pieceBytes: 65_537 }))).toBe(text);
   });
 
-  test('a hundred calls at once are all answered, each its own', async () => {
+  test('a hundred simultaneous calls each get their own response', async () => {
     const { peer } = await connect();
     const texts = Array.from({ length: 100 }, (_, index) => `call ${index}`);
     const results = await Promise.all(texts.map((text) => peer.call('echo', { text })));
     expect(results.map(said)).toEqual(texts);
   });
 
-  test('progress comes in order before the answer', async () => {
+  test('progress arrives in order before the response', async () => {
     const { peer } = await connect();
     const steps: unknown[] = [];
     const params = { name: 'count_to', arguments: { n: 3 }, _meta: { progressToken: 'count' } };
@@ -67,7 +67,7 @@ describe.each(firstFew(newestAndOldest, 1))('$version over the pipes of a real p
     );
   });
 
-  test('an exception is logged to standard error and not told to the client', async () => {
+  test('an exception is logged to standard error and not sent to the client', async () => {
     const { child, peer } = await connect();
     const result = await peer.call('explode');
     const incident = /incident (\w+)/.exec(result.content[0]!.text)![1];
@@ -91,7 +91,7 @@ describe.each(firstFew(newestAndOldest, 1))('$version over the pipes of a real p
     expect(peer.wire.heard.filter((text) => text.includes('wait'))).toHaveLength(1);
   });
 
-  test('a tool that appears while the process runs is there at once, and announced to whom it was promised', async () => {
+  test('a tool that is added while the process runs can be called at once, and subscribers are notified', async () => {
     const { peer } = await connect();
     await peer.call('hire_apprentice');
     expect((await peer.call('apprentice')).content).toEqual([{ type: 'text', text: 'at your service' }]);

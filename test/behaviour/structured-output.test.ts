@@ -7,6 +7,9 @@ import { describeMatrix, type Cell } from './matrix.ts';
 const promising = (output: JsonSchema, value: unknown) =>
   defineTool({ name: 'report', description: 'Reports.', output }, () => value as never);
 
+// One for all, because each compiles the schema of schemas anew.
+const ajv = new Ajv2020({ strict: false });
+
 const hasStructured = ({ structured }: Cell): boolean => structured !== 'none';
 const tree = { name: 'root', children: [{ name: 'leaf', children: [] }] };
 
@@ -21,7 +24,7 @@ describeMatrix(({ structured, connect }) => {
     ['null', { type: ['string', 'null'] }, null],
     ['one of several objects', { anyOf: [{ type: 'object' }, { type: 'null' }] }, { a: 1 }],
   ])(
-    '%s is structured output as it is, or inside an object for revisions that know only objects',
+    '%s is structured output unchanged, or inside an object for revisions that only have objects',
     async (_what, schema, value) => {
       const peer = await connect({ tools: [promising(schema, value)] });
       const result = await peer.call('report');
@@ -33,7 +36,7 @@ describeMatrix(({ structured, connect }) => {
     },
   );
 
-  test('an object is structured output as it is, with its text beside it (002-10)', async () => {
+  test('an object is structured output unchanged, with its text beside it (002-10)', async () => {
     const output = z.object({ rows: z.array(z.object({ id: z.number() })), rowCount: z.number() });
     const query = defineTool({ name: 'query', description: 'Queries.', output }, () => ({
       rows: [{ id: 7 }],
@@ -79,7 +82,7 @@ describeMatrix(({ structured, connect }) => {
   ])('the listed output schema fits the structured output: %s (002-10)', async (_what, schema, value) => {
     const peer = await connect({ tools: [promising(schema, value)] });
     const [tool] = (await peer.list()).tools;
-    const validate = new Ajv2020({ strict: false }).compile(tool!['outputSchema'] as JsonSchema);
+    const validate = ajv.compile(tool!['outputSchema'] as JsonSchema);
     const { structuredContent } = await peer.call('report');
     expect(validate(structuredContent)).toBe(true);
     expect(validate(onWire({ unexpected: true }))).toBe(false);
@@ -100,7 +103,7 @@ describeMatrix(({ structured, connect }) => {
     },
   );
 
-  test('structured output that a handler writes out beside its own blocks is checked and kept', async () => {
+  test('structured output that a handler returns beside its own blocks is checked and kept', async () => {
     const output = z.object({ n: z.number() });
     const both = defineTool({ name: 'both', description: 'Writes both.', output }, () => ({
       content: [content.text('one')],
@@ -115,7 +118,7 @@ describeMatrix(({ structured, connect }) => {
 }, hasStructured);
 
 describeMatrix(({ structured, connect }) => {
-  test('a failure carries no structured output, whatever the tool promised', async () => {
+  test('a failure has no structured output, whatever the output schema says', async () => {
     const output = { type: 'object', properties: { rows: { type: 'array' } }, required: ['rows'] };
     const failures = [
       { error: 'Database query failed' },
@@ -130,7 +133,7 @@ describeMatrix(({ structured, connect }) => {
     }
   });
 
-  test('output that breaks the tool’s promise is the tool’s failure; what was wrong is only in the log', async () => {
+  test('output that breaks the output schema is a failure of the tool; only the log has the details', async () => {
     const output = { type: 'object', properties: { rows: { type: 'array' } }, required: ['rows'] };
     const peer = await connect({ tools: [promising(output, { row: 'secret row' })] });
     const result = await peer.call('report');
@@ -149,7 +152,7 @@ describeMatrix(({ structured, connect }) => {
     ]);
   });
 
-  test('data comes as text to a client whose revision has nothing else, and the promise is kept to itself', async () => {
+  test('a client whose revision has no structured output gets the data as text, and no output schema is listed', async () => {
     const output = z.object({ n: z.number() });
     const count = defineTool({ name: 'count', description: 'Counts.', output }, () => ({ n: 1 }));
     const peer = await connect({ tools: [count] });

@@ -70,7 +70,7 @@ async function nextMethod(stream: EventReader): Promise<unknown> {
 }
 
 describeDoors((open) => {
-  test('a subscription is acknowledged first, with what of it is honoured', async () => {
+  test('a subscription is acknowledged first, with the parts of it that are accepted', async () => {
     const door = await open({ source: stocked() });
     const wanted = { ...ALL, resourceSubscriptions: ['note://one'], somethingElse: true };
     expect(await acknowledged(await listen(door, wanted))).toEqual({
@@ -91,7 +91,7 @@ describeDoors((open) => {
   });
 
   test.each([7, '7', 0, 'listen-ünï', 1.5])(
-    'every message carries the id of the request that listens, to the type: %j',
+    'every notification has the id of its subscription request, of the same type: %j',
     async (id) => {
       const source = stocked();
       const door = await open({ source });
@@ -130,7 +130,7 @@ describeDoors((open) => {
     },
   );
 
-  test('a subscription hears what it asked for and nothing else', async () => {
+  test('a subscription gets the notifications it asked for and no others', async () => {
     const source = stocked();
     const door = await open({ source });
     const tools = await listen(door, { toolsListChanged: true }, { id: 'tools' });
@@ -153,7 +153,7 @@ describeDoors((open) => {
     });
   });
 
-  test('listeners are told when a tool is added, changed, hidden, shown or removed, once a turn (000-35, 003-09)', async () => {
+  test('subscribers are notified when a tool is added, changed, hidden, shown or removed, once a turn (000-35, 003-09)', async () => {
     const source = stocked();
     const stream = await listen(await open({ source }), ALL);
     await acknowledged(stream);
@@ -178,7 +178,7 @@ describeDoors((open) => {
     expect(await nextMethod(stream)).toBe('notifications/prompts/list_changed');
   });
 
-  test('what is hidden from a caller changes unheard by it, and is heard by who can see it', async () => {
+  test('a change of a hidden tool is announced only to callers who can see the tool', async () => {
     const source = stocked().registerTool(named('secret'));
     const hide: Stage = {
       name: 'hide',
@@ -204,7 +204,7 @@ describeDoors((open) => {
     expect(await nextMethod(ada)).toBe('notifications/tools/list_changed');
   });
 
-  test('A9 a caller that subscribes to a resource it may not see is told nothing about it', async () => {
+  test('A9 a caller that subscribes to a resource it may not see gets no notification about it', async () => {
     const source = stocked();
     const mine = plainly(source, {
       resources: {
@@ -226,7 +226,7 @@ describeDoors((open) => {
     expect((await bob.message()).message).toMatchObject({ params: { uri: 'note://one' } });
   });
 
-  test('A8 quiet subscriptions are kept open with comments', async () => {
+  test('A8 quiet subscriptions are kept alive with comments', async () => {
     const clock = createFakeClock();
     const door = await open({ source: stocked(), clock });
     const stream = await listen(door, ALL);
@@ -302,7 +302,7 @@ describeDoors((open) => {
     },
   );
 
-  test('A8 nobody watches the source once everybody has hung up', async () => {
+  test('A8 the server stops watching its source once all subscribers have disconnected', async () => {
     const source = stocked();
     const watching = new Set<object>();
     const watched = plainly(source, {
@@ -325,7 +325,30 @@ describeDoors((open) => {
     expect(watching.size).toBe(0);
   });
 
-  test('a client that takes no event stream cannot listen', async () => {
+  test('A8 others have their turns while addresses that take long to look up are looked for', async () => {
+    const registry = stocked();
+    const find = (uri: string) => {
+      for (const until = performance.now() + 10; performance.now() < until;);
+      return registry.resources!.find(uri);
+    };
+    const resources = {
+      list: () => registry.resources!.list(),
+      templates: () => registry.resources!.templates(),
+      find,
+    };
+    const door = await open({ source: plainly(registry, { resources }) });
+    const resourceSubscriptions = Array<string>(20).fill('note://one');
+    const opened = listen(door, { resourceSubscriptions });
+    const turn = () => new Promise<'turn'>((resolve) => setImmediate(() => resolve('turn')));
+    let turns = 0;
+    while ((await Promise.race([opened, turn()])) === 'turn') turns++;
+    expect((await (await opened).message()).message).toMatchObject({
+      params: { notifications: { resourceSubscriptions } },
+    });
+    expect(turns).toBeGreaterThanOrEqual(10);
+  });
+
+  test('a client that does not accept event streams cannot subscribe', async () => {
     const door = await open({ source: stocked() });
     const request = ['subscriptions/listen', { notifications: ALL }] as const;
     const refused = await sendModern(door, request, { headers: { accept: 'application/json' } });
@@ -336,7 +359,7 @@ describeDoors((open) => {
     await acknowledged(new EventReader(taken));
   });
 
-  test('what to listen to has to be said in the form the protocol has', async () => {
+  test('a subscription request must have the form of the protocol', async () => {
     const door = await open({ source: stocked() });
     const wrong = [
       {},
@@ -357,7 +380,7 @@ describeDoors((open) => {
     expect(await undeclared.json()).toMatchObject({ error: { code: -32021 } });
   });
 
-  test('closing sends every subscription its result and ends it', async () => {
+  test('a server that closes sends every subscription its result and ends it', async () => {
     const door = await open({ source: stocked() });
     const streams = [
       await listen(door, ALL, { id: 1 }),
@@ -394,7 +417,7 @@ function openLines(source: ToolRegistry) {
   };
 }
 
-test('over stdio several subscriptions share the lines, told apart by their ids', async () => {
+test('over stdio several subscriptions share the connection, and their ids tell them apart', async () => {
   const source = stocked();
   const { send, read, server } = openLines(source);
   send(modernBody('subscriptions/listen', { notifications: { toolsListChanged: true } }, { id: 7 }));

@@ -73,7 +73,7 @@ async function reached(door: Door, taskId: string, status: string): Promise<Json
 }
 
 describeDoors((open) => {
-  test('a call that detaches is answered with a task, and its result is fetched with the task', async () => {
+  test('a call that detaches is answered with a task, and its result is read with the task', async () => {
     const release = deferred<string>();
     const clock = createFakeClock(Date.UTC(2026, 6, 28));
     const door = await open({ tools: [job(() => release.promise)], clock });
@@ -127,7 +127,7 @@ describeDoors((open) => {
     expect(failed).not.toHaveProperty('result');
   });
 
-  test('A9 a task is for its caller alone: a foreign, an invented and an expired id give the same answer', async () => {
+  test('A9 a task is for its caller alone: foreign, invented and expired ids get the same response', async () => {
     const signals: AbortSignal[] = [];
     const clock = createFakeClock();
     const wait = job(async (_args, { signal }) => {
@@ -158,7 +158,7 @@ describeDoors((open) => {
     expect(signals[1]!.aborted).toBe(false);
   });
 
-  test('a client that did not declare the extension gets no task, and no answer about tasks', async () => {
+  test('a client that did not declare the extension gets no task, and the task methods are unknown to it', async () => {
     const door = await open({ tools: [job(async () => 'in its own time')] });
     const call = ['tools/call', { name: 'job', arguments: {} }] as const;
     expect((await askModern(door, call)).result).toMatchObject({
@@ -178,7 +178,7 @@ describeDoors((open) => {
     expect(await refused.json()).toMatchObject({ error: { code: -32021 } });
   });
 
-  test('clients of the handshake revisions get the result in its own time', async () => {
+  test('clients of the handshake revisions get the result when the call has ended', async () => {
     const session = await openSession(await open({ tools: [job(async () => 'done')] }), { capabilities });
     expect(await session.answer('tools/call', { name: 'job', task: { ttl: 1 } })).toMatchObject({
       result: { content: [{ text: 'done' }] },
@@ -186,14 +186,14 @@ describeDoors((open) => {
     expect(await session.answer('tasks/get', { taskId: 'x' })).toMatchObject({ error: { code: -32601 } });
   });
 
-  test('there is no way to list tasks or to wait for a result', async () => {
+  test('there is no method to list tasks or to wait for a result', async () => {
     const door = await open({ tools: [job(async () => 'done')] });
     for (const method of ['list', 'result'])
       expect((await about(door, [method, { taskId: 'x' }])).error.code).toBe(-32601);
     expect((await about(door, ['get', {}])).error.code).toBe(-32602);
   });
 
-  test('questions of a task wait in it and are answered with tasks/update, one by one if need be', async () => {
+  test('questions of a task are kept in the task and answered with tasks/update, one by one or together', async () => {
     const asks = job(async (_args, { elicit }) => {
       const answers = await Promise.all([
         elicit({ key: 'first', message: 'First?', schema: yes }),
@@ -221,7 +221,7 @@ describeDoors((open) => {
     });
     await update({ second: accept(true), unknown: accept(true) });
     expect(await keys()).toEqual(['first']);
-    // What is no answer, or comes from somebody else, changes nothing.
+    // An invalid answer, or one from another caller, changes nothing.
     await update({ first: accept('perhaps') });
     await update({ second: accept(false) });
     await about(door, ['update', { taskId, inputResponses: { first: accept(false) } }], 'bob');
@@ -244,7 +244,7 @@ describeDoors((open) => {
     expect(await reached(door, taskId, 'completed')).toMatchObject({ result });
   });
 
-  test('questions before a call detaches are rounds of the request, and the task comes after them', async () => {
+  test('questions before a call detaches are rounds of the request, and the task begins after them', async () => {
     let runs = 0;
     const release = deferred();
     const asks = defineTool({ name: 'job', description: 'Asks, then works.' }, async (_args, context) => {
@@ -271,7 +271,7 @@ describeDoors((open) => {
     expect(runs).toBe(2);
   });
 
-  test('tasks/cancel stops the call; a task that is over stays as it is, and its cancellation is acknowledged all the same', async () => {
+  test('tasks/cancel stops the call; cancelling a task that has ended is acknowledged and changes nothing', async () => {
     const started = deferred<AbortSignal>();
     const wait = job(async (_args, { signal, elicit }) => {
       started.resolve(signal);
@@ -293,7 +293,7 @@ describeDoors((open) => {
     expect((await about(door, ['get', { taskId }])).result).toMatchObject({ status: 'cancelled' });
   });
 
-  test("a task may take its own lifetime, not a request's deadline, and is gone after it", async () => {
+  test('a task may run longer than a request, up to its own lifetime, and is removed after it', async () => {
     const clock = createFakeClock();
     const signals: AbortSignal[] = [];
     const wait = job(async (_args, { signal }) => {
@@ -310,7 +310,7 @@ describeDoors((open) => {
     expect((await about(door, ['get', { taskId }])).error).toMatchObject({ code: -32602 });
   });
 
-  test('a client that hangs up after it has the handle has not cancelled', async () => {
+  test('a client that disconnects after it got the task handle does not cancel the task', async () => {
     const release = deferred();
     const started = deferred<AbortSignal>();
     const wait = defineTool({ name: 'job', description: 'Works.' }, async (_args, context) => {
@@ -335,7 +335,7 @@ describeDoors((open) => {
     });
   });
 
-  test('only the owner of a task is told of each of its states', async () => {
+  test('only the owner of a task is notified of each of its states', async () => {
     const started = deferred();
     const asks = job(async (_args, { elicit }) => {
       await started.promise;
@@ -409,7 +409,7 @@ describeDoors((open) => {
     });
   });
 
-  test('tasks are kept in the memory the server was given, in order however slow it is', async () => {
+  test('tasks are stored in the memory that the server was given, in order however slow it is', async () => {
     const records = new Map<string, TaskRecord>();
     const kept: string[] = [];
     let turns = 8;

@@ -26,7 +26,7 @@ describeMatrix(({ messages: hasMessages, structured, connect }) => {
     expect((await peer.list()).tools).toMatchObject([{ description: `Echoes text, such as ${text}` }]);
   });
 
-  test('text in any script survives a stream of events (004-06)', async () => {
+  test('text in any script survives an event stream (004-06)', async () => {
     const peer = await connect({ tools: [echo] });
     const messages: unknown[] = [];
     const result = await peer.result(
@@ -43,7 +43,7 @@ describeMatrix(({ messages: hasMessages, structured, connect }) => {
 describeMatrix(
   ({ connect }) => {
     test.each([1, 2, 3, 7])(
-      'a message cut every %i bytes, within characters too, is read whole (004-06)',
+      'a message split every %i bytes, also within characters, is read whole (004-06)',
       async (pieceBytes) => {
         const peer = await connect({ tools: [echo] });
         const { content } = await peer.call('echo', { text }, { pieceBytes });

@@ -30,7 +30,7 @@ describeWeb((open) => {
   const send = async (request: WebRequest): Promise<Seen> =>
     see(await (await open({ tools: [getTime] })).send(request));
 
-  test('an unknown method has status 404 in 2026-07-28, and 200 in 2025-06-18, whose clients take 404 for a lost session', async () => {
+  test('an unknown method has status 404 in 2026-07-28, and 200 in 2025-06-18, whose clients take 404 for an ended session', async () => {
     for (const method of ['no/such', 'resources/list']) {
       expect(await send(modernPost(method))).toMatchObject({ status: 404, id: 1, code: -32601 });
       expect(await send(legacyPost(method))).toMatchObject({ status: 200, id: 1, code: -32601 });
@@ -44,7 +44,7 @@ describeWeb((open) => {
     },
   );
 
-  test('other refusals of a request that could be read have status 200', async () => {
+  test('other errors of a readable request have status 200', async () => {
     const params = { name: 'gone' };
     expect(await send(modernPost('tools/call', params))).toMatchObject({ status: 200, code: -32602 });
     expect(await send(legacyPost('tools/call', params))).toMatchObject({ status: 200, code: -32602 });
@@ -70,7 +70,7 @@ describeWeb((open) => {
     ['with an empty _meta', { _meta: {} }],
     ['with a list for _meta', { _meta: [] }],
   ])(
-    'a modern header does not make a request %s modern, and does not let it pass as older',
+    'a modern header does not make a request %s modern, and such a request is refused',
     async (_what, params) => {
       const seen = await send(
         legacyPost('tools/list', params, { ...modernHeader, 'mcp-method': 'tools/list' }),
@@ -80,18 +80,18 @@ describeWeb((open) => {
     },
   );
 
-  test('an older header does not let a modern request pass as older', async () => {
+  test('a modern request with a header of an older version is refused', async () => {
     const headers = { 'mcp-protocol-version': '2025-06-18' };
     expect(await send(modernPost('tools/list', {}, headers))).toMatchObject({ status: 400, code: -32020 });
   });
 
-  test('a claim of an older version is modern, and not supported', async () => {
+  test('a modern request whose _meta names an older version is refused as unsupported', async () => {
     const headers = { 'mcp-protocol-version': '2025-06-18' };
     const request = modernPost('tools/list', { _meta: modernMeta('2025-06-18') }, headers);
     expect(await send(request)).toMatchObject({ status: 400, code: -32022 });
   });
 
-  test('a claim that is no text is a broken modern request, not an older one', async () => {
+  test('a version in _meta that is not text makes a modern request invalid', async () => {
     const request = modernPost('tools/list', {
       _meta: { 'io.modelcontextprotocol/protocolVersion': 20260728 },
     });
@@ -110,14 +110,14 @@ describeWeb((open) => {
     expect(await see(response)).toMatchObject({ status: 200, result: { protocolVersion: '2025-06-18' } });
   });
 
-  test('initialize under a modern header contradicts itself', async () => {
+  test('initialize with a header of a modern version is refused as a mismatch', async () => {
     expect(await send(legacyPost('initialize', handshake, modernHeader))).toMatchObject({
       status: 400,
       code: -32020,
     });
   });
 
-  test('server/discover of a client without _meta or session is told that there is no such method, never that it lacks a session', async () => {
+  test('server/discover of a client without _meta or session gets "method not found", never "session required"', async () => {
     for (const headers of [noVersion, {}]) {
       expect(await send(legacyPost('server/discover', {}, headers))).toMatchObject({
         status: 200,
@@ -126,18 +126,18 @@ describeWeb((open) => {
     }
   });
 
-  test('a session that is over has status 404, whatever is asked of it; a modern request does not look at it', async () => {
+  test('an ended session has status 404 for every method; a modern request ignores the session', async () => {
     const stale = { 'mcp-session-id': 'stale' };
     for (const method of ['tools/list', 'ping', 'server/discover', 'no/such'])
       expect(await send(legacyPost(method, {}, stale))).toMatchObject({ status: 404, code: -32600 });
     expect(await send(modernPost('tools/list', {}, stale))).toMatchObject({ status: 200 });
   });
 
-  test.each(['GET', 'DELETE'])('%s of a session that never was has status 404', async (method) => {
+  test.each(['GET', 'DELETE'])('%s of an unknown session has status 404', async (method) => {
     expect(await send({ method, headers: { 'mcp-session-id': 'stale' } })).toMatchObject({ status: 404 });
   });
 
-  test('an answer posted on a session is accepted with nothing to say, though nothing was asked', async () => {
+  test('a response posted on a session is accepted with an empty body, even if nothing was asked', async () => {
     const site = await open();
     const { headers } = await site.send(legacyPost('initialize', handshake));
     const session = { 'mcp-session-id': headers.get('mcp-session-id')! };
@@ -156,7 +156,7 @@ describeWeb((open) => {
   });
 
   test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'])(
-    'a version header of %s is enough',
+    'a version header of %s is enough to be served',
     async (version) => {
       const headers = { 'mcp-protocol-version': version };
       expect(await send(legacyPost('tools/list', {}, headers))).toMatchObject({ status: 200 });
@@ -183,7 +183,7 @@ describeWeb((open) => {
     ['an empty batch', '[]', -32600],
     ['an answer to nothing', '{"jsonrpc":"2.0","id":1,"result":{}}', -32600],
     ['another version of JSON-RPC', '{"jsonrpc":"1.0","method":"ping"}', -32600],
-  ])('%s has status 400, and its refusal no id', async (_what, body, code) => {
+  ])('%s has status 400, and its error has no id', async (_what, body, code) => {
     const { headers } = legacyPost('ping');
     const site = await open();
     const response = await site.send({ ...(headers && { headers }), body });
@@ -197,7 +197,7 @@ describeWeb((open) => {
     ['2025-06-18, unknown', legacyPost('notifications/whatever')],
     ['2026-07-28', modernPost('notifications/cancelled', { requestId: 1 })],
     ['no version', legacyPost('notifications/cancelled', { requestId: 1 }, noVersion)],
-  ])('a notification (%s) is accepted with nothing to say', async (_what, { headers, body }) => {
+  ])('a notification (%s) is accepted with an empty body', async (_what, { headers, body }) => {
     const site = await open();
     const { id: _, ...notification } = JSON.parse(body as string) as Json;
     const response = await site.send({ ...(headers && { headers }), body: JSON.stringify(notification) });

@@ -45,7 +45,7 @@ describeWeb((open) => {
       ['*/*', '*/*'],
       ['both forms', 'application/json, text/event-stream'],
       ['events alone', 'text/event-stream'],
-    ])(`${version}: a client that accepts %s hears of progress before the answer`, async (_what, accept) => {
+    ])(`${version}: a client that accepts %s gets progress before the response`, async (_what, accept) => {
       const site = await open({ tools: [report] });
       const response = await site.send(post('tools/call', asked, { accept }));
       expect(response.headers.get('x-accel-buffering')).toBe('no');
@@ -56,20 +56,20 @@ describeWeb((open) => {
       });
     });
 
-    test(`${version}: a client that accepts JSON alone gets the answer alone, progress or not`, async () => {
+    test(`${version}: a client that accepts JSON alone gets only the response, with or without progress`, async () => {
       const site = await open({ tools: [report] });
       const response = await site.send(post('tools/call', asked, { accept: 'application/json' }));
       expect(await messagesOf(response)).toEqual({ form: 'application/json', methods: ['result'] });
     });
   }
 
-  test('a list, which is kept in pieces, is one event to a client that accepts events alone', async () => {
+  test('a list is sent as one event to a client that accepts event streams alone', async () => {
     const site = await open({ tools: [report] });
     const response = await site.send(modernPost('tools/list', {}, { accept: 'text/event-stream' }));
     expect(await messagesOf(response)).toEqual({ form: 'text/event-stream', methods: ['result'] });
   });
 
-  test('a refusal with a status of its own is JSON, whatever the client accepts', async () => {
+  test('an error with a status of its own is JSON, whatever the client accepts', async () => {
     const site = await open();
     const response = await site.send(modernPost('no/such', {}, { accept: 'text/event-stream' }));
     expect(response.status).toBe(404);
@@ -77,7 +77,7 @@ describeWeb((open) => {
   });
 
   test.each(['GET', 'DELETE', 'PUT', 'PATCH'])(
-    '%s without a session is not allowed, and told what is',
+    '%s without a session has status 405, with the allowed methods',
     async (method) => {
       const site = await open();
       const response = await site.send({ method, headers: { accept: 'text/event-stream' } });
@@ -117,7 +117,7 @@ describeWeb((open) => {
     },
   });
 
-  test('a browser may ask what an allowed page may send, without signing in', async () => {
+  test('a browser may send a preflight request for an allowed page, without signing in', async () => {
     const site = await open({ allowedOrigins: [origin], authenticate: () => undefined });
     const response = await site.send(preflight(origin));
     expect(response.status).toBe(204);
@@ -140,7 +140,7 @@ describeWeb((open) => {
     }
   });
 
-  test('a page may mirror arguments into headers, and send nothing else that it makes up', async () => {
+  test('a page may send the headers that mirror arguments, and no other headers of its own', async () => {
     const site = await open({ allowedOrigins: [origin] });
     const allowedOf = async (...names: string[]): Promise<string[]> => {
       const { headers, ...rest } = preflight(origin);
@@ -162,7 +162,7 @@ describeWeb((open) => {
     expect((await allowedOf(...many)).length).toBeLessThanOrEqual(usual.length + 64);
   });
 
-  test('an allowed page may read the answer, as JSON and as events', async () => {
+  test('an allowed page may read the response, as JSON and as an event stream', async () => {
     const site = await open({ tools: [report], allowedOrigins: [origin] });
     for (const params of [asked, unasked]) {
       const response = await site.send(modernPost('tools/call', params, { origin }));

@@ -51,20 +51,20 @@ describeWeb((open) => {
     ['blanks around their values', { 'mcp-name': ' \tget_time\t ', 'mcp-method': ' tools/call ' }],
     ['names in base64', { 'mcp-name': base64('get_time') }],
     ['a session id and an event id, which mean nothing', { 'mcp-session-id': 'abc', 'last-event-id': '7' }],
-  ])('headers may have %s', async (_what, headers) => {
+  ])('a request may have headers with %s', async (_what, headers) => {
     const site = await open({ tools });
     const response = await site.send(call(headers));
     expect(response.headers.get('mcp-session-id')).toBeNull();
     expect(await codeOf(response)).toEqual({ status: 200, code: undefined });
   });
 
-  test('a mismatch of versions outranks a version that is not supported', async () => {
+  test('a version mismatch is reported before an unsupported version', async () => {
     const site = await open({ tools });
     const request = modernPost('tools/list', { _meta: modernMeta('2099-01-01') });
     expect(await codeOf(await site.send(request))).toEqual({ status: 400, code: -32020 });
   });
 
-  test('a version that is not supported has status 400', async () => {
+  test('an unsupported version has status 400', async () => {
     const site = await open({ tools });
     const headers = { 'mcp-protocol-version': '2099-01-01' };
     const request = modernPost('tools/list', { _meta: modernMeta('2099-01-01') }, headers);
@@ -80,7 +80,7 @@ describeWeb((open) => {
     ['are in base64', { owner: 'größe' }, { 'mcp-param-owner': base64('größe') }],
     ['name a number in another spelling', { page: 7 }, { 'mcp-param-page': '7.0' }],
     ['are unknown', {}, { 'mcp-param-colour': 'red' }],
-  ])('mirrored arguments pass when their headers %s', async (_what, values, headers) => {
+  ])('headers that mirror arguments are accepted when they %s', async (_what, values, headers) => {
     const site = await open({ tools });
     const request = modernPost('tools/call', { name: 'list_issues', arguments: values }, headers);
     expect(await codeOf(await site.send(request))).toEqual({ status: 200, code: undefined });
@@ -94,13 +94,16 @@ describeWeb((open) => {
     ['another truth', args, { ...mirrored, 'mcp-param-open': 'false' }],
     ['there without an argument', {}, { 'mcp-param-owner': 'acme' }],
     ['broken base64', { owner: 'größe' }, { 'mcp-param-owner': '=?base64?***?=' }],
-  ])('a mirrored argument whose header is %s is refused', async (_what, values, headers) => {
-    const site = await open({ tools });
-    const request = modernPost('tools/call', { name: 'list_issues', arguments: values }, headers);
-    expect(await codeOf(await site.send(request))).toEqual({ status: 400, code: -32020 });
-  });
+  ])(
+    'a request is refused when the header that mirrors an argument is %s',
+    async (_what, values, headers) => {
+      const site = await open({ tools });
+      const request = modernPost('tools/call', { name: 'list_issues', arguments: values }, headers);
+      expect(await codeOf(await site.send(request))).toEqual({ status: 400, code: -32020 });
+    },
+  );
 
-  test('the older revision knows no such headers and needs none', async () => {
+  test('the older revision neither knows nor needs these headers', async () => {
     const site = await open({ tools });
     const request = legacyPost(
       'tools/call',

@@ -52,7 +52,7 @@ async function run(yaml: string, connect = true) {
   }
 }
 
-test('with --connect, what answers is good, and what is waited for is shown', async () => {
+test('check --connect accepts what answers, and shows what it is waiting for', async () => {
   const { stdout, stderr, code } = await run(`tools:
   ready:
     query_sql: { url: "sqlite:./shop.db", tables: [orders] }
@@ -67,7 +67,7 @@ test('with --connect, what answers is good, and what is waited for is shown', as
   ]);
 });
 
-test('with --connect, each database, issuer and host that does not answer is complained about at its place, without its password', async () => {
+test('check --connect reports each database, issuer and host that does not answer, with its line and without its password', async () => {
   const yaml = `tools:
   ready:
     query_sql:
@@ -97,7 +97,7 @@ access: [{ tools: ["*"] }]
   expect(unasked).toContain('is good');
 });
 
-test('with --connect, other servers are tried too, at the place of their entry', async () => {
+test('check --connect tries other MCP servers too, and reports the line of their entry', async () => {
   const { stdout, stderr, code } = await run(`tools: { ready: {} }
 mcpServers:
   gone: { url: "http://127.0.0.1:${closedPort}/mcp" }
@@ -109,7 +109,7 @@ mcpServers:
   expect(code).toBe(1);
 });
 
-test('with --connect, what agents name is held against what servers list', async () => {
+test('check --connect compares the tools that agents name with the tools that servers list', async () => {
   const url = await serve([defineTool({ name: 'search_issues', description: 'Searches.' }, () => 'found')]);
   const { stdout, code } = await run(`tools: { ready: {} }
 mcpServers: { github: { url: "${url}" } }

@@ -43,13 +43,25 @@ function dataOf({ output }: Run): unknown {
 }
 
 describe('toolcrib list', () => {
+  test('says that a server without tools has none', async () => {
+    const made = await makeUp(({ body, reply, refuse }) => {
+      if (body['method'] === 'tools/list') return refuse(-32601, 'No such method.', { status: 404 });
+      if (body['method'] !== 'server/discover') return false;
+      return reply({ supportedVersions: ['2026-07-28'], capabilities: { prompts: {} } });
+    });
+    expect(await runCommandLine(['list', made.url])).toMatchObject({
+      code: 0,
+      output: 'The server has no tools.\n',
+    });
+  });
+
   test('shows the tools as a table', async () => {
     const { output, code } = await runCommandLine(['list', await serve([forecast])]);
     expect(code).toBe(0);
     expect(output).toMatch(/^TOOL +TAKES +DOES\nforecast +city, days\?, .* +Forecasts the weather\.\n$/);
   });
 
-  test('shows one tool in full, with what it takes as a type', async () => {
+  test('shows one tool in full, with its arguments as a type', async () => {
     const { output } = await runCommandLine(['list', await serve([forecast]), 'forecast']);
     expect(output).toContain('For a week at most.\n');
     expect(output).not.toContain('codegen');
@@ -63,19 +75,19 @@ describe('toolcrib list', () => {
     expect(JSON.parse(output)).toMatchObject({ tools: [{ name: 'forecast' }] });
   });
 
-  test('reads a server of the official SDK that it starts itself', async () => {
+  test('lists the tools of an official SDK server that it starts itself', async () => {
     const { output } = await runCommandLine(['list', ...sdkServer]);
     expect(output).toMatch(/^TOOL[^]*\nforecast +city, days\?, tags\? +Forecasts\.\n/);
   });
 
-  test('names the tools there are, if the one that was asked for is not among them', async () => {
+  test('names the existing tools if the requested one is missing', async () => {
     const { code, complaints } = await runCommandLine(['list', await serve([forecast]), 'fore']);
     expect([code, complaints]).toEqual([1, 'toolcrib: There is no tool "fore"; there are: forecast.\n']);
   });
 });
 
 describe('toolcrib call', () => {
-  test('says which tools there are if the one asked for is not among them', async () => {
+  test('names the existing tools if the requested one is missing', async () => {
     const { complaints, code } = await runCommandLine([
       'call',
       await serve([forecast]),
@@ -86,7 +98,7 @@ describe('toolcrib call', () => {
     expect(code).toBe(1);
   });
 
-  test('types arguments by the schema of the tool', async () => {
+  test("converts arguments to the types of the tool's schema", async () => {
     const words = ['city=Bern', 'days=3', 'exact=true', 'tags=a', 'tags=b', 'zip=3000', 'at={"lat":46.9}'];
     expect(dataOf(await callForecast(...words))).toEqual({
       city: 'Bern',
@@ -98,7 +110,7 @@ describe('toolcrib call', () => {
     });
   });
 
-  test('takes JSON after ":=", and everything else as it is', async () => {
+  test('reads JSON after ":=", and text after "="', async () => {
     const run = await callForecast('city=a=b: c', 'days:=-3', 'tags:=["a,b"]');
     expect(dataOf(run)).toEqual({ city: 'a=b: c', days: -3, tags: ['a,b'] });
   });
@@ -109,11 +121,21 @@ describe('toolcrib call', () => {
     [['city'], '"city" is no argument: write key=value, or key:=json.'],
     [['city=Bern', 'city=Basel'], 'city is there twice'],
     [['days=3'], 'city'],
-  ])('refuses %j before anything is called', async (words, complaint) => {
+  ])('refuses %j before the tool is called', async (words, complaint) => {
     const { code, complaints, output } = await callForecast(...words);
     expect(code).toBe(1);
     expect(complaints).toContain(complaint);
     expect(JSON.parse(output)).toMatchObject({ error: { message: expect.stringContaining(complaint) } });
+  });
+
+  test('names an argument that the schema does not have, and sends it', async () => {
+    const made = await callForecast('city=Bern', 'dais=3');
+    expect(made.code).toBe(0);
+    expect(made.complaints).toBe(
+      'toolcrib: The schema of forecast has no "dais", which is sent all the same; ' +
+        'it has: city, days, exact, tags, at, zip.\n',
+    );
+    expect((await callForecast('city=Bern', 'days=3')).complaints).toBe('');
   });
 
   test.each([['--json'], ['--input']])('reads arguments from a file with %s', async (flag) => {
@@ -129,13 +151,13 @@ describe('toolcrib call', () => {
     expect(await child.outputUntil('}\n')).toContain('"structuredContent":{"city":"Bern"}');
   });
 
-  test('calls a server of the official SDK that it starts, with variables and a key of its own', async () => {
+  test('calls an official SDK server that it starts, with environment variables and a key', async () => {
     const words = ['call', 'environment', '--env', 'TEAM=north', '--key', 'secret-key', ...sdkServer];
     const { output, code } = await runCommandLine(words, { UNRELATED: 'mine' });
     expect([code, output]).toEqual([0, 'north secret-key undefined\n']);
   });
 
-  test('sends headers and a key to a server at an address', async () => {
+  test('sends headers and a key to a remote server', async () => {
     const made = await makeUp(({ body, reply }) =>
       body['method'] === 'tools/call' ? reply(said('done')) : false,
     );
@@ -144,7 +166,7 @@ describe('toolcrib call', () => {
     expect([headers['x-team'], headers.authorization]).toEqual(['north', 'Bearer secret-key']);
   });
 
-  test('prints integers that a number cannot hold as they came', async () => {
+  test('prints large integers with all their digits', async () => {
     const made = await makeUp(({ body, response }) => {
       if (body['method'] !== 'tools/call') return false;
       response.setHeader('content-type', 'application/json');
@@ -157,7 +179,24 @@ describe('toolcrib call', () => {
     expect(output).toContain('{"n":9007199254740993}');
   });
 
-  test('saves pictures under names of its own, and overwrites nothing', async () => {
+  test('sends large integers with all their digits', async () => {
+    const sent: string[] = [];
+    const inputSchema = { type: 'object', properties: { id: { type: 'integer' } } };
+    const made = await makeUp(({ body, text, reply }) => {
+      if (body['method'] === 'tools/list') return reply({ tools: [{ name: 'pay', inputSchema }] });
+      if (body['method'] !== 'tools/call') return false;
+      sent.push(text);
+      return reply(said('paid'));
+    });
+    const file = join(temporaryFolder(), 'arguments.json');
+    writeFileSync(file, '{"id": 9007199254740993}');
+    for (const words of [['id=9007199254740993'], ['id:=9007199254740993'], ['--json', file]])
+      expect(await runCommandLine(['call', made.url, 'pay', ...words])).toMatchObject({ code: 0 });
+    expect(sent).toHaveLength(3);
+    for (const text of sent) expect(text).toContain('"arguments":{"id":9007199254740993}');
+  });
+
+  test('saves images under file names of its own, and overwrites nothing', async () => {
     const picture = (text: string, mimeType: string): object => ({
       type: 'image',
       data: Buffer.from(text).toString('base64'),
@@ -176,7 +215,7 @@ describe('toolcrib call', () => {
     expect(output).not.toContain('\u001B');
   });
 
-  test('escapes what a server says to a terminal, wherever it says it', async () => {
+  test('escapes terminal control characters in all text of a server', async () => {
     const evil = 'a\u001B]0;owned\u0007\u202Eb\rc\u200B';
     const tools = [{ name: `echo${evil}`, description: evil, inputSchema: { type: 'object', title: evil } }];
     const made = await makeUp(({ body, reply, refuse }) => {
@@ -202,17 +241,18 @@ describe('toolcrib call', () => {
   });
 });
 
-describe('the exit code tells', () => {
+describe('the exit code shows', () => {
   test('that the tool ran and failed', async () => {
     const fail = defineTool({ name: 'fail', description: 'Fails.' }, () => ({ error: 'No luck.' }));
     const { code, output } = await runCommandLine(['call', await serve([fail]), 'fail']);
     expect([code, output]).toEqual([2, expect.stringContaining('No luck.')]);
   });
 
-  test('that the server refuses, needs a sign-in, or is not there', async () => {
+  test('that the server refuses, needs a sign-in, or cannot be reached', async () => {
     const made = await makeUp(({ request, response }) => {
       response.statusCode = request.headers['x-known'] === undefined ? 401 : 403;
-      response.end();
+      response.setHeader('content-type', 'application/json');
+      response.end('{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Not you."}}');
     });
     const known = await runCommandLine(['call', made.url, 'echo', '--header', 'X-Known: yes', '--json']);
     const unknown = await runCommandLine(['call', made.url, 'echo', '--json']);
@@ -228,13 +268,13 @@ describe('the exit code tells', () => {
     ]);
   });
 
-  test('that the server took too long', async () => {
+  test('that the call timed out', async () => {
     const made = await makeUp(({ body }) => body['method'] === 'tools/call');
     const { code, complaints } = await runCommandLine(['call', made.url, 'echo', '--timeout', '1s']);
     expect([code, complaints]).toEqual([4, 'toolcrib: tools/call echo had no answer within 1 s.\n']);
   });
 
-  test('that a program could not be started, with its last words', async () => {
+  test('that a program could not be started, with its last error output', async () => {
     const program = ['--', process.execPath, '-e', 'console.error("no licence"); process.exit(3)'];
     const { code, complaints } = await runCommandLine(['list', ...program]);
     expect(code).toBe(6);
@@ -249,7 +289,7 @@ describe('the exit code tells', () => {
     [['call', 'http://127.0.0.1:1/', 'x', '--header', 'nothing'], '--header takes a name'],
     [['call', 'http://127.0.0.1:1/', 'x', '--env', 'A=b'], '--env is for servers that are started'],
     [['call', 'x', '--header', 'A: b', ...sdkServer], '--header is for servers at an address'],
-  ])('that %j is used wrongly', async (words, complaint) => {
+  ])('that %j is a usage error', async (words, complaint) => {
     const { code, complaints } = await runCommandLine(words);
     expect(code).toBe(1);
     expect(complaints).toContain(complaint);

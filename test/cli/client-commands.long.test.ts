@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { definePrompt, defineResource, defineTool, ToolRegistry } from '../../src/index.ts';
 import { cli } from '../behaviour/child.ts';
 import { serve } from '../client/peers.ts';
+import { startServedSite, visit, type Site } from '../sign-in-site.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../docs/client-commands.md'), 'utf8');
 const examples = [...page.matchAll(/```sh\n([^]*?)```/g)]
@@ -46,8 +47,13 @@ function library(): ToolRegistry {
     .registerResource(note);
 }
 
+interface Prepared {
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
 // A folder in which `toolcrib` and `npx toolcrib` are the command that was built, and files name the server.
-function prepare(url: string): { readonly folder: string; readonly env: NodeJS.ProcessEnv } {
+function prepare(url: string): Prepared {
   const folder = mkdtempSync(join(tmpdir(), 'toolcrib-docs-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   for (const name of ['bin', 'other']) mkdirSync(join(folder, name));
@@ -63,24 +69,40 @@ function prepare(url: string): { readonly folder: string; readonly env: NodeJS.P
   return { folder, env };
 }
 
-test('every example of docs/client-commands.md runs', async () => {
+/** Runs one line, and signs in as a browser would where a page is printed for that; `undefined` if it went well. */
+async function problemWith(line: string, { folder, env }: Prepared): Promise<string | undefined> {
+  const child = spawn('bash', ['-o', 'pipefail', '-c', line], { cwd: folder, env, timeout: 60_000 });
+  let output = '';
+  let isAsked = false;
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+      // What goes on until Ctrl-C is ended by it.
+      if (output.startsWith('watching')) child.kill('SIGINT');
+      const link = output.includes('Paste') ? /^ {2}(http\S+)$/m.exec(output)?.[1] : undefined;
+      if (link === undefined || isAsked) return;
+      isAsked = true;
+      void visit(link).then((address) => child.stdin.end(`${address}\n`));
+    });
+  if (!line.startsWith('toolcrib login')) child.stdin.end();
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  return code === 0 ? undefined : `${line}\n${String(code)} ${output}`;
+}
+
+test('every example of docs/client-commands.md runs, those of signing in with a server that wants it', async () => {
   const url = await serve(library());
-  const { folder, env } = prepare(url);
+  const prepared = prepare(url);
   expect(examples.length).toBeGreaterThan(25);
+  const sites: Site[] = [];
   const failed: string[] = [];
   for (const example of examples) {
-    const line = example.replaceAll(/https?:\/\/(?:127\.0\.0\.1:8484|mcp\.example\.com)\/mcp/g, url);
-    const child = spawn('bash', ['-o', 'pipefail', '-c', line], { cwd: folder, env, timeout: 60_000 });
-    let output = '';
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        output += text;
-        // What goes on until Ctrl-C is ended by it.
-        if (output.startsWith('watching')) child.kill('SIGINT');
-      });
-    child.stdin.end();
-    const code = await new Promise((resolve) => child.once('close', resolve));
-    if (code !== 0) failed.push(`${example}\n${String(code)} ${output}`);
+    if (example.startsWith('toolcrib login')) sites.push(await startServedSite());
+    const isSignIn = /^toolcrib log(?:in|out)/.test(example);
+    const target = isSignIn ? sites.at(-1)!.url : url;
+    const line = example.replaceAll(/https?:\/\/(?:127\.0\.0\.1:8484|mcp\.example\.com)\/mcp/g, target);
+    const problem = await problemWith(line, prepared);
+    if (problem !== undefined) failed.push(problem);
   }
   expect(failed).toEqual([]);
+  expect(sites.map(({ authority }) => authority.at('/token').length)).toEqual([1, 1]);
 }, 180_000);

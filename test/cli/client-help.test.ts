@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runCommandLine } from '../behaviour/run-command-line.ts';
 
-test('the help of toolcrib has its commands in groups', async () => {
+test('the help of toolcrib lists its commands in groups', async () => {
   const { code, output } = await runCommandLine(['--help']);
   const [, ...groups] = output.split(/^(?=[A-Z].*:$)/m);
   const commands = groups.map((group) => [

@@ -1,15 +1,18 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { definePrompt, defineResource, defineTool, ToolRegistry } from '../../src/index.ts';
-import { askingHandlers } from '../../src/cli/client/questions.ts';
+import { dialogHandlers } from '../../src/cli/client/questions.ts';
 import type { QuestionContext } from '../../src/client/question-handlers.ts';
 import { cli, startNode } from '../behaviour/child.ts';
 import { runCommandLine } from '../behaviour/run-command-line.ts';
 import { open, serve } from '../client/peers.ts';
-import { startSite, visit } from '../sign-in-site.ts';
+import { startServedSite, visit } from '../sign-in-site.ts';
 import { within } from '../within.ts';
 
 function temporaryFolder(): string {
@@ -43,7 +46,7 @@ function library(): ToolRegistry {
 }
 
 describe('toolcrib read', () => {
-  test('lists what can be read, shows texts and saves the rest', async () => {
+  test('lists resources, shows text and saves other data to files', async () => {
     const [url, folder] = [await serve(library()), temporaryFolder()];
     const { output } = await runCommandLine(['read', url]);
     expect(output).toMatch(/^RESOURCE +NAME +HOLDS\nnote:\/\/a +a +A note\.\nnote:\/\/p +p\n$/);
@@ -52,9 +55,21 @@ describe('toolcrib read', () => {
     const picture = await runCommandLine(['read', url, 'note://p', '--save', folder]);
     expect(picture.output).toContain('resource-1.png (image/png, 1 bytes)');
     expect(readdirSync(folder)).toEqual(['resource-1.png']);
+    const twice = await runCommandLine(['read', url, 'note://a', 'note://p']);
+    expect(twice).toMatchObject({ code: 1, complaints: expect.stringContaining('one word too many') });
   });
 
-  test('says that there is no such resource', async () => {
+  test('lists what a server has whose revision an entry gives', async () => {
+    const file = join(temporaryFolder(), 'toolcrib.yaml');
+    writeFileSync(
+      file,
+      `mcpServers:\n  notes: {url: ${JSON.stringify(await serve(library()))}, protocol: 2026-07-28}\n`,
+    );
+    expect((await runCommandLine(['read', 'notes', '--from', file])).output).toContain('note://a');
+    expect((await runCommandLine(['prompt', 'notes', '--from', file])).output).toContain('summarise');
+  });
+
+  test('reports a resource that does not exist', async () => {
     const { code, output } = await runCommandLine(['read', await serve(library()), 'note://no', '--json']);
     expect([code, JSON.parse(output)]).toMatchObject([expect.any(Number), { error: {} }]);
     expect(code).toBeGreaterThan(0);
@@ -76,7 +91,7 @@ test('toolcrib complete shows what the server suggests', async () => {
   expect((await runCommandLine(['complete', url])).complaints).toContain('Say what to complete');
 });
 
-test('toolcrib watch prints what changes until Ctrl-C, and ends well', async () => {
+test('toolcrib watch prints changes until Ctrl-C, and exits with 0', async () => {
   const registry = library();
   const child = startNode([cli, 'watch', await serve(registry), '--json']);
   let output = '';
@@ -84,7 +99,7 @@ test('toolcrib watch prints what changes until Ctrl-C, and ends well', async () 
     output += text;
   });
   await expect.poll(() => output, { timeout: 10_000 }).toContain('"watching"');
-  // The server may hear of the subscription a moment later, so there are changes until one is told.
+  // The server may get the subscription a moment later, so changes are made until one is announced.
   let count = 0;
   const change = (): string => {
     registry.registerTool(defineTool({ name: `late_${++count}`, description: 'Comes late.' }, () => 'late'));
@@ -111,7 +126,7 @@ describe('questions of a server', () => {
       }),
   );
 
-  test('are declined without a terminal, and it is said', async () => {
+  test('are declined without a terminal, with a message', async () => {
     const run = await runCommandLine(['call', await serve([askForm]), 'book', '--json']);
     expect(run.complaints).toBe('toolcrib: declined, because nobody is at a terminal: Where to?\n');
     expect(JSON.parse(run.output)).toMatchObject({ structuredContent: { action: 'decline' } });
@@ -119,7 +134,7 @@ describe('questions of a server', () => {
 
   async function answerWith(...answers: (string | undefined)[]): Promise<{ result: unknown; said: string }> {
     let said = '';
-    const handlers = askingHandlers({
+    const handlers = dialogHandlers({
       ask: (question) => {
         said += `${question}\n`;
         return Promise.resolve(answers.shift());
@@ -142,10 +157,36 @@ describe('questions of a server', () => {
     expect(said).toMatch(/nights must be an integer, not "many"/);
   });
 
-  test('show nothing of a server that a terminal would obey', async () => {
+  test('are checked field by field, and take several choices with commas between', async () => {
+    let said = '';
+    const answers = ['2', '5', 'bird', 'cat, dog', '["dog"]', 'q', 'b', ''];
+    const { form } = dialogHandlers({
+      ask: (question) => {
+        said += `${question}\n`;
+        return Promise.resolve(answers.shift());
+      },
+      write: (text) => (said += text),
+    });
+    const pets = { type: 'array', items: { type: 'string', enum: ['cat', 'dog'] } };
+    const titled = { type: 'string', oneOf: [{ const: 'b', title: 'Blue' }] };
+    const requestedSchema = {
+      type: 'object',
+      properties: { age: { type: 'integer', minimum: 3 }, pets, more: pets, colour: titled },
+    };
+    const context = { server: 'shop', signal: new AbortController().signal };
+    expect(await form!({ message: 'Who?', requestedSchema }, context)).toEqual({
+      action: 'accept',
+      content: { age: 5, pets: ['cat', 'dog'], more: ['dog'], colour: 'b' },
+    });
+    expect(said).toContain('  age: must be >= 3.\n');
+    expect(said).toContain('pets (cat | dog, several with commas, optional): ');
+    expect(said).toContain('  Write one of: cat, dog.\n');
+  });
+
+  test('show no terminal control characters of a server', async () => {
     let said = '';
     const answers = ['1', undefined];
-    const { form } = askingHandlers({
+    const { form } = dialogHandlers({
       ask: (question) => {
         said += question;
         return Promise.resolve(answers.shift());
@@ -164,11 +205,39 @@ describe('questions of a server', () => {
     expect((await answerWith('Bern', undefined)).result).toEqual({ action: 'cancel' });
   });
 
+  test('are asked one after the other, however many a server asks at once', async () => {
+    const said: string[] = [];
+    const answers = ['Bern', '', 'y'];
+    const { form, url } = dialogHandlers({
+      ask: async (question) => {
+        said.push(question);
+        await pause(5);
+        return answers.shift();
+      },
+      write: () => {},
+    });
+    const taken = new AbortController();
+    const context = { server: 'shop', signal: new AbortController().signal } satisfies QuestionContext;
+    const requestedSchema = { type: 'object', properties: { city: { type: 'string' } } };
+    const asked = [
+      form!({ message: 'Where to?', requestedSchema }, context),
+      url!({ message: 'Pay.', url: 'https://example.com/a' }, { ...context, signal: taken.signal }),
+      url!({ message: 'Pay.', url: 'https://example.com/b' }, context),
+    ];
+    taken.abort();
+    expect(await Promise.all(asked.map(async (one) => one))).toEqual([
+      { action: 'accept', content: { city: 'Bern' } },
+      { action: 'cancel' },
+      { action: 'accept' },
+    ]);
+    expect(said).toEqual(['city (string, optional): ', 'Send this? [Y/n] ', 'Open it? [y/N] ']);
+  });
+
   test('about a page show its whole address before it is opened', async () => {
     const opened: string[] = [];
     const said: string[] = [];
     const answers = ['y', 'no', undefined];
-    const { url } = askingHandlers({
+    const { url } = dialogHandlers({
       ask: () => Promise.resolve(answers.shift()),
       write: (text) => said.push(text),
       open: async (page) => void opened.push(page),
@@ -184,16 +253,8 @@ describe('questions of a server', () => {
 });
 
 describe('toolcrib login', () => {
-  test('prints the page without a browser, takes the pasted address, and keeps tokens for the owner alone', async () => {
-    const site = await startSite();
-    site.server.answers.set('/mcp', ({ headers, body }) => {
-      const isIn = site.authority.tokens.some((token) => headers.authorization === `Bearer ${token}`);
-      if (!isIn) return undefined;
-      const { id, method } = JSON.parse(body) as { id: number; method: string };
-      const discovered = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } };
-      const result = method === 'server/discover' ? discovered : { tools: [] };
-      return { body: { jsonrpc: '2.0', id, result: { resultType: 'complete', ...result } } };
-    });
+  test('prints the page without a browser, accepts the pasted address, and stores tokens readable by the owner only', async () => {
+    const site = await startServedSite();
     const home = temporaryFolder();
     const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), CI: '1' };
 
@@ -217,5 +278,23 @@ describe('toolcrib login', () => {
 
     expect(await runCommandLine(['logout', site.url], env)).toMatchObject({ code: 0 });
     expect(await runCommandLine(['list', site.url], env)).toMatchObject({ code: 5 });
+  });
+
+  test('says so at a server that takes keys alone', async () => {
+    const web = createServer((request, response) => {
+      response.writeHead(request.url === '/mcp' ? 401 : 404).end('{}');
+    });
+    await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void web.close());
+    const home = temporaryFolder();
+    const env = { HOME: home, XDG_CONFIG_HOME: join(home, '.config'), CI: '1' };
+    const { port } = web.address() as AddressInfo;
+    const { complaints } = await runCommandLine(
+      ['login', `http://127.0.0.1:${port}/mcp`, '--no-browser'],
+      env,
+    );
+    expect(complaints).toContain(
+      `http://127.0.0.1:${port}/register is not there. The server may take keys alone`,
+    );
   });
 });

@@ -49,14 +49,14 @@ async function startSdkServer(): Promise<SdkServer> {
   return { url, waiting: waiting.promise, cancelled: cancelled.promise, methods };
 }
 
-test('a tool of an official server over HTTP is called, and its session is ended', async () => {
+test('a tool of an official SDK server over HTTP can be called, and the session is ended', async () => {
   const { url, methods } = await startSdkServer();
   const run = await runCommandLine(['call', url, 'forecast', 'city=Bern', 'days=2']);
   expect(run).toMatchObject({ code: 0, output: 'Bern 3\n' });
   expect(methods.at(-1)).toBe('DELETE');
 });
 
-test('Ctrl-C cancels the call at an official server over HTTP', async () => {
+test('Ctrl-C cancels the call at an official SDK server over HTTP', async () => {
   const { url, waiting, cancelled } = await startSdkServer();
   const child = startNode([cli, 'call', url, 'wait']);
   await within(20_000, 'the call', waiting);

@@ -60,8 +60,8 @@ async function callBy(entry: ClientEntry): Promise<string> {
   return (content as { text: string }[])[0]!.text;
 }
 
-describe('with the entry that serve prints,', () => {
-  test('the official client connects in the formats of every client, over HTTP and as a program', async () => {
+describe('with the entries that serve prints,', () => {
+  test('the official client connects in the format of every client, over HTTP and as a program', async () => {
     const { greeting, keys } = await serve({ files });
     for (const format of formats) {
       const entries = printed(greeting, format, keys.ada);
@@ -77,7 +77,7 @@ describe('with the entry that serve prints,', () => {
     );
   });
 
-  test('a server with a public address is told by that address', async () => {
+  test('a server with a public address is reached by that address', async () => {
     const { greeting, url } = await serve({
       files,
       config: { server: { listen: '127.0.0.1:0', publicUrl: 'https://tools.example' } },
@@ -87,7 +87,7 @@ describe('with the entry that serve prints,', () => {
     expect(greeting).toContain('--cli https://tools.example/mcp ');
   });
 
-  test('serve --stdio at a terminal says what it is for, and its entries work', async () => {
+  test('serve --stdio at a terminal explains itself, and its entries work', async () => {
     const folder = prepare({ files });
     const { ada } = await admitAll(folder);
     const shown = await atTerminal(['serve', '--stdio', '--config', join(folder, 'toolcrib.yaml')], 'Ctrl-D');
@@ -99,7 +99,7 @@ describe('with the entry that serve prints,', () => {
   });
 });
 
-test('docs/clients.md has the entries that are printed', () => {
+test('docs/clients.md has the same entries that are printed', () => {
   const page = readFileSync(join(import.meta.dirname, '../../docs/clients.md'), 'utf8');
   const blocks = [...page.matchAll(/```(?:json|toml)\n([^]*?)```/g)].map(([, block = '']) => block.trim());
   const compact = blocks.map((block) => (block.startsWith('{') ? JSON.stringify(JSON.parse(block)) : block));

@@ -11,7 +11,7 @@ export const greet = defineTool({ name: 'greet', description: 'Greets.' }, () =>
 test.each([
   ['-f', []],
   ['--follow', ['--json']],
-])('audit tail %s shows rows as they are written, and Ctrl-C ends it', async (flag, more) => {
+])('audit tail %s shows new rows as they are written, until Ctrl-C', async (flag, more) => {
   const { folder, connect } = await serve({ files });
   const peer = await connect('ada');
   await peer.call('greet');

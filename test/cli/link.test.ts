@@ -114,7 +114,7 @@ function isWithin(before: string, after: string): boolean {
 
 describe('toolcrib link', () => {
   test.each(clients)(
-    '%s gets an entry that works, once, and unlink leaves the file as it was',
+    '%s gets one working entry, and unlink restores the file',
     async (client, file, before) => {
       const home = homeWith({ [file]: before });
       chmodSync(home.path(file), 0o640);
@@ -143,7 +143,7 @@ describe('toolcrib link', () => {
     30_000,
   );
 
-  test.each(clients)('%s gets a file where there is none, and unlink removes it', async (client, file) => {
+  test.each(clients)('%s gets a new file if it has none, and unlink removes it', async (client, file) => {
     const home = homeWith();
     expect(await home.run('link', client)).toMatchObject({ code: 0 });
     expect(home.read(file)).toContain('crib');
@@ -152,19 +152,43 @@ describe('toolcrib link', () => {
     expect(existsSync(home.path(file))).toBe(false);
   });
 
-  test('what others changed since stays, and a file that is not ours alone is not removed', async () => {
+  test('unlink --print says what would be taken out and what becomes of the file, and changes nothing', async () => {
+    const home = homeWith({ '.cursor/mcp.json': '{ "mcpServers": { "a": { "command": "a" } } }\n' });
+    for (const client of ['cursor', 'gemini']) await home.run('link', client);
+    const files = ['.cursor/mcp.json', '.gemini/settings.json', '.config/toolcrib/links.json'];
+    const before = files.map(home.read);
+    const kept = await home.run('unlink', 'cursor', '--print');
+    expect(kept).toMatchObject({ code: 0, complaints: '' });
+    expect(kept.output).toBe(
+      `Cursor, ${home.path(files[0]!)}: "crib" would be taken out, and nothing else changed.\n`,
+    );
+    const removed = await home.run('unlink', 'gemini', '--print');
+    expect(removed.output).toBe(
+      `Gemini CLI, ${home.path(files[1]!)}: "crib" would be taken out, and the file removed with it.\n`,
+    );
+    expect(files.map(home.read)).toEqual(before);
+    // What it says is what happens.
+    for (const client of ['cursor', 'gemini']) await home.run('unlink', client);
+    expect(home.read(files[0]!)).toBe('{ "mcpServers": { "a": { "command": "a" } } }\n');
+    expect(existsSync(home.path(files[1]!))).toBe(false);
+  });
+
+  test('unlink keeps changes that others made since, and does not remove a file with other entries', async () => {
     const home = homeWith();
     await home.run('link', 'cursor');
     const other = JSON.parse(home.read('.cursor/mcp.json')) as { mcpServers: Record<string, unknown> };
     other.mcpServers['later'] = { command: 'later' };
-    writeFileSync(home.path('.cursor/mcp.json'), JSON.stringify(other, undefined, 1));
+    const changed = JSON.stringify(other, undefined, 1);
+    writeFileSync(home.path('.cursor/mcp.json'), changed);
     await home.run('unlink', 'cursor');
+    const backups = readdirSync(home.path('.config/toolcrib/backups'));
+    expect(backups.map((file) => home.read(`.config/toolcrib/backups/${file}`))).toContain(changed);
     expect(JSON.parse(home.read('.cursor/mcp.json'))).toEqual({
       mcpServers: { later: { command: 'later' } },
     });
   });
 
-  test('a new address takes the place of the old one, and a variable is named instead of a key', async () => {
+  test('a new address replaces the old one, and the entry names a variable instead of the key', async () => {
     const home = homeWith({ '.cursor/mcp.json': '{}' });
     await home.run('link', 'cursor', '--name', 'crib');
     const url = 'http://127.0.0.1:8484/mcp';
@@ -180,7 +204,7 @@ describe('toolcrib link', () => {
     ['broken', '.cursor/mcp.json', '{"mcpServers": ', 'is no JSON'],
     ['of somebody else under this name', '.cursor/mcp.json', '{"mcpServers":{"crib":{}}}', 'already'],
     ['with servers in one line', '.codex/config.toml', 'mcp_servers = {}\n', 'does not fit'],
-  ])('a file that is %s is refused and stays as it is', async (_what, file, ...[text, message]) => {
+  ])('a file that is %s is refused and not changed', async (_what, file, ...[text, message]) => {
     const home = homeWith({ [file]: text });
     const client = file.startsWith('.codex') ? 'codex' : 'cursor';
     expect(await home.run('link', client)).toMatchObject({
@@ -200,7 +224,7 @@ describe('toolcrib link', () => {
     });
   });
 
-  test('a link stays a link, and one that leads out of home is followed only when somebody says so', async () => {
+  test('a symbolic link is kept, and one that leads out of the home folder is followed only with consent', async () => {
     const home = homeWith({ 'dotfiles/mcp.json': '{}', '.cursor/other': '' });
     symlinkSync(home.path('dotfiles/mcp.json'), home.path('.cursor/mcp.json'));
     expect(await home.run('link', 'cursor')).toMatchObject({ code: 0 });
@@ -230,7 +254,7 @@ describe('toolcrib link', () => {
     for (const [, file] of clients) expect(existsSync(home.path(file))).toBe(false);
   });
 
-  test('a client that is not known, and one that cannot do what is asked, are told so', async () => {
+  test('an unknown client, and one that lacks the requested feature, are reported', async () => {
     const home = homeWith();
     expect(await home.run('link', 'nope')).toMatchObject({
       code: 1,
@@ -249,5 +273,29 @@ describe('toolcrib link', () => {
       code: 1,
       complaints: expect.stringContaining('wrote nothing'),
     });
+  });
+
+  test('says which caller a client without a key is', async () => {
+    const home = homeWith({ 'toolcrib.yaml': 'server: { name: crib }\nauth: { keys: {} }\naccess: []\n' });
+    const { code, complaints } = await home.run('link', 'codex');
+    expect(code).toBe(0);
+    expect(complaints).toContain('is the caller "local", who has no roles; say --key-variable NAME');
+    const named = await home.run('link', 'codex', '--key-variable', 'CRIB_KEY');
+    expect(named).toMatchObject({ code: 0, complaints: '' });
+  });
+
+  test.each([
+    ['the file', '.codex', '.codex/config.toml'],
+    ['what is remembered', '.config/toolcrib', '.config/toolcrib/'],
+  ])('a folder of %s that cannot be made is reported in one line', async (_, folder, named) => {
+    const home = homeWith({ '.config/other': '' });
+    symlinkSync(home.path('nowhere/at/all'), home.path(folder));
+    const { code, complaints } = await home.run('link', 'codex');
+    expect(code).toBe(1);
+    expect(complaints).toMatch(
+      /^toolcrib: [^\n]+ cannot be written \(E[A-Z]+\): see whether its folder [^\n]+\n$/,
+    );
+    expect(complaints).toContain(home.path(named));
+    expect(existsSync(home.path('.codex/config.toml'))).toBe(false);
   });
 });

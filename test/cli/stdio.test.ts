@@ -28,7 +28,7 @@ async function talkTo(setup: ServedSetup): Promise<{ child: Child; peer: Peer; f
   return { child, folder, peer: await openPeer({ ...talk, close: () => child.kill() }, legacy) };
 }
 
-test('serve --stdio sends what tools print to standard error, and the client its messages only', async () => {
+test('serve --stdio sends output that tools print to standard error, and only messages to the client', async () => {
   const { child, peer } = await talkTo({ config: open });
   expect((await peer.call('get_talk')).content[0]!.text).toMatch(/^local local/);
   await expect.poll(() => child.complaints()).toMatch(/loaded[^]*called[^]*written/);
@@ -40,42 +40,45 @@ test.each([
   ['lint', ['--json']],
   ['check', ['--json']],
   ['codegen', []],
-])('%s writes its own output only, and what tools print to standard error', async (command, flags) => {
-  const folder = prepare({ files, config: open });
-  const { output, complaints } = await runProcess([
-    command,
-    ...flags,
-    '--config',
-    join(folder, 'toolcrib.yaml'),
-  ]);
-  expect(complaints).toContain('loaded\n');
-  if (command === 'codegen') expect(output).toMatch(/^\/[^]+get_talk/);
-  else expect(JSON.parse(output)).toMatchObject({ ok: expect.any(Boolean) });
-});
+])(
+  '%s prints only its own output, and sends output that tools print to standard error',
+  async (command, flags) => {
+    const folder = prepare({ files, config: open });
+    const { output, complaints } = await runProcess([
+      command,
+      ...flags,
+      '--config',
+      join(folder, 'toolcrib.yaml'),
+    ]);
+    expect(complaints).toContain('loaded\n');
+    if (command === 'codegen') expect(output).toMatch(/^\/[^]+get_talk/);
+    else expect(JSON.parse(output)).toMatchObject({ ok: expect.any(Boolean) });
+  },
+);
 
 describe('over standard input and output, with sign-in,', () => {
-  test('the file says who calls', async () => {
+  test('the configuration can name the caller', async () => {
     const stdio = { tenant: 'north', caller: 'eve', roles: ['staff'] };
     const { child, peer } = await talkTo({ config: { auth: { stdio } } });
     expect((await peer.call('get_talk')).content[0]!.text).toBe('eve north North staff undefined');
     expect(child.complaints()).not.toContain('empty');
   });
 
-  test('a key says who calls, and tools cannot read it', async () => {
+  test('a key names the caller, and tools cannot read the key', async () => {
     const folder = prepare({});
     const { ada } = await admitAll(folder);
     const { peer } = await talkTo({ env: { TOOLCRIB_KEY: ada } });
     expect((await peer.call('get_talk')).content[0]!.text).toMatch(/^ada north North \S* ?undefined$/);
   });
 
-  test('a caller that may use nothing sees an empty list, and the log says what to change', async () => {
+  test('a caller without any permission gets an empty list, and the log says what to change', async () => {
     const { child, peer } = await talkTo({});
     expect((await peer.list()).tools).toEqual([]);
     const words = /may use none of the 1 tools.*auth\.stdio.*--key or TOOLCRIB_KEY/;
     await expect.poll(() => child.complaints(), { timeout: 10_000 }).toMatch(words);
   });
 
-  test('a key that names nobody ends the server with a reason, which is not the key', async () => {
+  test('an invalid key ends the server with a reason that does not contain the key', async () => {
     const folder = prepare({ files });
     const key = `tck_${'a'.repeat(36)}`;
     const run = ['serve', '--stdio', '--config', join(folder, 'toolcrib.yaml'), '--key', key];
@@ -85,7 +88,7 @@ describe('over standard input and output, with sign-in,', () => {
     expect(complaints).not.toContain(key);
   });
 
-  test('a key without --stdio, and a file that names only the caller of --stdio, are told what to do', async () => {
+  test('a key without --stdio, and a file that only names the caller of --stdio, are refused with what to do', async () => {
     const file = join(prepare({ files, config: { auth: { stdio: { roles: ['staff'] } } } }), 'toolcrib.yaml');
     expect(await runProcess(['serve', '--config', file])).toMatchObject({
       code: 1,

@@ -12,7 +12,7 @@ setTimeout(() => new ToolRegistry().registerTool(broken, broken), 1_000);`,
 };
 const config = { auth: undefined as never, access: undefined as never };
 
-test('at a terminal an event is a readable line, with the names of our own functions below it', async () => {
+test('at a terminal a log event is one readable line, with the names of our own functions below it', async () => {
   const file = join(prepare({ files, config }), 'toolcrib.yaml');
   const command = `stty cols 500; '${process.execPath}' '${cli}' serve --config '${file}' 2>&1 >/dev/null`;
   const env = { ...process.env, NO_COLOR: '1' };
@@ -28,7 +28,7 @@ test('at a terminal an event is a readable line, with the names of our own funct
   expect(lines.slice(event + 2).join('\n')).toMatch(/^ {8}at ToolRegistry\.registerTool /m);
 });
 
-test('piped, the log is JSON, with the same names', async () => {
+test('in a pipe the log is JSON, with the same names', async () => {
   const file = join(prepare({ files, config }), 'toolcrib.yaml');
   const child = startNode([cli, 'serve', '--config', file]);
   expect(await child.exit).toMatchObject({ code: 1 });

@@ -18,7 +18,7 @@ import { cli } from '../behaviour/child.ts';
 import { startBuiltWorker } from '../store-worker.ts';
 import { within } from '../within.ts';
 
-test('at a terminal a server is added after a yes, and not after anything else', async () => {
+test('at a terminal a server is added only after a yes', async () => {
   const home = makeHome();
   const config = join(home, 'toolcrib.yaml');
   const words = ['add', '--no-try', '--config', config, 'https://mcp.shop.example/mcp'];
@@ -45,7 +45,7 @@ test('at a terminal a definition is approved after a yes to what was shown', asy
   expect(await store.pins.list()).toMatchObject([{ pinned: { digest: 'abc' }, held: undefined }]);
 }, 60_000);
 
-test('at a terminal a file of a client that leads out of the home is written after a yes', async () => {
+test('at a terminal a client file outside of the home folder is written only after a yes', async () => {
   const home = makeHome();
   const elsewhere = makeHome();
   writeFileSync(join(home, 'toolcrib.yaml'), 'server: { name: crib }\n');

@@ -7,7 +7,7 @@ import {
   ToolExecutionError,
   ToolNotFound,
 } from '../../src/index.ts';
-import { makeUp, open, said, serve, standard } from './peers.ts';
+import { ECHO, makeUp, open, said, serve, standard } from './peers.ts';
 
 const add = defineTool(
   {
@@ -35,14 +35,14 @@ describe.each(['auto', '2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '
       expect(await client.callTool('add', { a: 2, b: 2 }).data()).toEqual({ sum: 4 });
     });
 
-    test('is told of progress', async () => {
+    test('gets progress', async () => {
       const client = await open(await serve([add]), { protocol });
       const seen: number[] = [];
       await client.callTool('add', { a: 1, b: 2 }, { onProgress: ({ progress }) => seen.push(progress) });
       expect(seen).toEqual([1, 2]);
     });
 
-    test('says which tool does not exist (003-36)', async () => {
+    test('names the tool that does not exist (003-36)', async () => {
       const client = await open(await serve([add]), { protocol });
       const failure = client.callTool('subtract');
       await expect(failure).rejects.toBeInstanceOf(ToolNotFound);
@@ -51,7 +51,7 @@ describe.each(['auto', '2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '
   },
 );
 
-test('arguments that break the schema are refused before anything is sent (003-18, 003-33, 003-37)', async () => {
+test('arguments that break the schema are refused before they are sent (003-18, 003-33, 003-37)', async () => {
   const server = await makeUp(() => false);
   const client = await open(server.url);
   await client.listTools();
@@ -62,7 +62,7 @@ test('arguments that break the schema are refused before anything is sent (003-1
   expect(server.got.length).toBe(before);
 });
 
-test('any request can be made, and its result comes back as it is (003-28)', async () => {
+test('a request of any method can be sent, and its result is returned unchanged (003-28)', async () => {
   const server = await makeUp(({ body, reply }) => {
     if (body['method'] !== 'acme/status') return false;
     return reply({ lights: { on: 3 }, params: body['params'] });
@@ -72,7 +72,7 @@ test('any request can be made, and its result comes back as it is (003-28)', asy
   expect(result).toMatchObject({ lights: { on: 3 }, params: { verbose: true } });
 });
 
-test('data is the structured content, or else the parsed first text (001-09)', async () => {
+test('data is the structured content, or else the first text parsed as JSON (001-09)', async () => {
   const answers = [
     { content: [{ type: 'text', text: '{"from":"text"}' }], structuredContent: { from: 'structure' } },
     { content: [{ type: 'text', text: '{"from":"text"}' }] },
@@ -105,7 +105,7 @@ test('unwrap throws for isError and for a top-level error in the data (001-61, 0
   expect((await client.callTool('echo').unwrap()).text()).toBe('fine');
 });
 
-test("an error with a number of the server's own passes whole", async () => {
+test("an error with a code of the server's own is passed on with all its members", async () => {
   const server = await makeUp((got) => {
     if (got.body['method'] !== 'tools/call') return false;
     got.response.writeHead(200, { 'content-type': 'application/json' });
@@ -122,7 +122,7 @@ test("an error with a number of the server's own passes whole", async () => {
   });
 });
 
-test('a result keeps unknown members and integers that a number cannot hold', async () => {
+test('a result keeps unknown members and integers too large for a number', async () => {
   const text =
     '{"resultType":"complete","content":[{"type":"hologram","depth":3}],"structuredContent":{"id":9007199254740993},"later":{"x":1}}';
   const server = await makeUp((got) => {
@@ -137,8 +137,14 @@ test('a result keeps unknown members and integers that a number cannot hold', as
   expect(result.data({ exact: true })).toEqual({ id: 9007199254740993n });
 });
 
-test('integers of any size are sent as they are', async () => {
+test('integers of any size are sent unchanged, checked, and repeated in headers', async () => {
+  const properties = {
+    id: { type: 'integer', 'x-mcp-header': 'Id' },
+    parts: { type: 'array', items: { type: 'integer', maximum: 9e15 } },
+  };
   const server = await makeUp((got) => {
+    if (got.body['method'] === 'tools/list')
+      return got.reply({ tools: [{ ...ECHO, inputSchema: { type: 'object', properties } }] });
     if (got.body['method'] !== 'tools/call') return standard(got);
     got.reply(said(got.text));
   });
@@ -146,4 +152,6 @@ test('integers of any size are sent as they are', async () => {
   expect(await client.callTool('echo', { id: 9007199254740993n }).text()).toContain(
     '{"id":9007199254740993}',
   );
+  expect(server.got.at(-1)!.request.headers['mcp-param-id']).toBe('9007199254740993');
+  await expect(client.callTool('echo', { parts: [9007199254740993n] })).rejects.toThrow('parts[0]');
 });

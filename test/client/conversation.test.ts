@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import {
+  Cancelled,
   createServer,
   defineResource,
   definePrompt,
@@ -45,7 +46,7 @@ const ask = defineTool(
 );
 
 for (const protocol of ['2026-07-28', '2025-11-25'])
-  test(`on ${protocol} forms, pages, samples and roots are answered by the handlers, round after round`, async () => {
+  test(`on ${protocol} forms, pages, sampling and roots are answered by the handlers, in every round`, async () => {
     const client = await open(await serve([ask]), { protocol, handlers });
     expect(
       await client
@@ -60,7 +61,7 @@ for (const protocol of ['2026-07-28', '2025-11-25'])
     });
   });
 
-test('the state of a server is sent back as it came, with new ids, and only with that call', async () => {
+test('the state of a server is sent back unchanged, with a new request id, and only with that call', async () => {
   const calls: Record<string, unknown>[] = [];
   const server = await makeUp((got) => {
     if (got.body['method'] !== 'tools/call') return standard(got);
@@ -81,7 +82,7 @@ test('the state of a server is sent back as it came, with new ids, and only with
   expect(calls[1]!['id']).not.toBe(calls[0]!['id']);
 });
 
-test('a server that asks without end is given up after ten rounds', async () => {
+test('a server that keeps asking is given up after ten rounds', async () => {
   const server = await makeUp((got) => {
     if (got.body['method'] !== 'tools/call') return standard(got);
     return got.reply({ resultType: 'input_required', inputRequests: { dirs: { method: 'roots/list' } } });
@@ -91,15 +92,81 @@ test('a server that asks without end is given up after ten rounds', async () => 
   expect(server.methods().filter((method) => method === 'tools/call').length).toBe(11);
 });
 
+test('a call whose caller gives up while its handler is asked ends at once, whatever the handler does', async () => {
+  const server = await makeUp((got) => {
+    if (got.body['method'] !== 'tools/call') return standard(got);
+    return got.reply({ resultType: 'input_required', inputRequests: { dirs: { method: 'roots/list' } } });
+  });
+  const answers = {
+    never: () => new Promise<never>(() => {}),
+    'an error': (signal: AbortSignal) =>
+      new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('no')))),
+  };
+  for (const answer of Object.values(answers)) {
+    const caller = new AbortController();
+    const roots = ({ signal }: { readonly signal: AbortSignal }): Promise<never> => {
+      setImmediate(() => caller.abort());
+      return answer(signal);
+    };
+    const client = await open(server.url, { handlers: { roots } });
+    const call = client.callTool('echo', {}, { signal: caller.signal });
+    await expect(within(5_000, 'the call', call)).rejects.toBeInstanceOf(Cancelled);
+  }
+});
+
+test('C9 a server that asks more at once than is answered gets no answer, and no handler is called', async () => {
+  const inputRequests = Object.fromEntries(
+    Array.from({ length: 33 }, (_, index) => [`q-${index}`, { method: 'roots/list' }]),
+  );
+  const server = await makeUp((got) => {
+    if (got.body['method'] !== 'tools/call') return standard(got);
+    return got.reply({ resultType: 'input_required', inputRequests });
+  });
+  let asked = 0;
+  const client = await open(server.url, { handlers: { roots: () => (asked++, []) } });
+  await expect(client.callTool('echo', {})).rejects.toMatchObject({
+    code: 'cannot_ask',
+    message: 'The server asks 33 questions at once, and 32 at most are answered.',
+  });
+  expect(asked).toBe(0);
+});
+
 for (const protocol of ['2026-07-28', '2025-11-25'])
-  test(`on ${protocol} a changed list is loaded again and told (000-36)`, async () => {
+  test(`on ${protocol} a program can declare more of what it has a handler for, and extensions`, async () => {
+    const declared: unknown[] = [];
+    const server = await makeUp((got) => {
+      const { method, params } = got.body as { method: string; params?: Record<string, unknown> };
+      const meta = params?.['_meta'] as Record<string, unknown> | undefined;
+      const told = params?.['capabilities'] ?? meta?.['io.modelcontextprotocol/clientCapabilities'];
+      if (method === 'initialize' || method === 'tools/list') declared.push(told);
+      if (got.body['id'] === undefined) return void got.response.writeHead(202).end();
+      if (method !== 'initialize') return standard(got);
+      return got.reply({ protocolVersion: protocol, capabilities: {} });
+    });
+    const extensions = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
+    const client = await open(server.url, {
+      protocol,
+      handlers,
+      capabilities: { sampling: { tools: {} }, extensions },
+    });
+    await client.listTools();
+    expect(declared[0]).toMatchObject({
+      sampling: { tools: {} },
+      elicitation: { form: {}, url: {} },
+      roots: {},
+      extensions,
+    });
+  });
+
+for (const protocol of ['2026-07-28', '2025-11-25'])
+  test(`on ${protocol} a changed list is loaded again and announced to the program (000-36)`, async () => {
     const registry = new ToolRegistry().registerTool(ask);
     const client = await open(await serve(registry), { protocol });
     expect((await client.listTools()).length).toBe(1);
     const changed = new Promise<readonly ListedTool[] | undefined>((resolve) =>
       client.on('toolsChanged', resolve),
     );
-    // The stream for changes may not be open yet, so there is a change until one is told.
+    // The stream for changes may not be open yet, so changes are made until one is announced.
     let count = 0;
     const timer = setInterval(() => {
       registry.registerTool(defineTool({ name: `new_${++count}`, description: 'Is new.' }, () => count));
@@ -109,7 +176,7 @@ for (const protocol of ['2026-07-28', '2025-11-25'])
     expect((await client.listTools()).length).toBeGreaterThan(1);
   });
 
-test('resources, prompts and completion', async () => {
+test('resources, prompts and completions can be used', async () => {
   const registry = new ToolRegistry()
     .registerResource(defineResource({ uri: 'note://today', name: 'today' }, () => 'sunny'))
     .registerPrompt(
@@ -131,7 +198,7 @@ test('resources, prompts and completion', async () => {
   }
 });
 
-test('lists are walked over all pages, and kept for as long as the server says', async () => {
+test('lists are read over all pages, and cached for as long as the server says', async () => {
   const server = await makeUp((got) => {
     if (got.body['method'] !== 'tools/list') return standard(got);
     const { cursor } = got.body['params'] as { cursor?: string };
@@ -154,7 +221,7 @@ test('a call that becomes a task is followed to its end', async () => {
   expect(await client.callTool('slow').text()).toBe('done at last');
 });
 
-test('a task can be held by its handle', async () => {
+test('a task can be controlled by its handle', async () => {
   let end = (): void => {};
   const held = new Promise<void>((resolve) => (end = resolve));
   const slow = defineTool({ name: 'slow', description: 'Takes its time.' }, async (_args, { detach }) => {
@@ -169,7 +236,7 @@ test('a task can be held by its handle', async () => {
   expect((await task.result()).text()).toBe('done at last');
 });
 
-test('a server of the first revision is found behind its own transport', async () => {
+test('a server of the first revision is found on the SSE transport', async () => {
   const listening = await listen(createServer({ source: new ToolRegistry().registerTool(ask) }), {
     port: 0,
     sse: true,

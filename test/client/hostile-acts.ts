@@ -53,6 +53,25 @@ export const hostileActs: readonly HostileAct[] = [
     'invalid_answer',
   ],
   [
+    'sends interim answers without end',
+    ({ request: { socket } }) => {
+      const hint = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n'.repeat(10);
+      const flood = (): void => {
+        while (socket.writable && socket.write(hint));
+        if (socket.writable) socket.once('drain', flood);
+      };
+      socket.on('error', () => {});
+      flood();
+    },
+    'invalid_answer',
+  ],
+  [
+    'redirects elsewhere',
+    ({ response, request }) =>
+      void response.writeHead(307, { location: `http://${request.headers.host}/elsewhere` }).end(),
+    'upstream_unavailable',
+  ],
+  [
     'answers another request',
     (got) => raw(got, '{"jsonrpc":"2.0","id":999,"result":{"content":[]}}'),
     'invalid_answer',
@@ -99,7 +118,7 @@ export const hostileActs: readonly HostileAct[] = [
     'answers in another encoding',
     ({ body, response }) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
-      // Good where nobody looks at the encoding.
+      // Accepted where the encoding is not checked.
       const result = { resultType: 'complete', content: [] };
       response.end(JSON.stringify({ jsonrpc: '2.0', id: body['id'], result }));
     },

@@ -1,25 +1,22 @@
 import { expect, test } from 'vitest';
-import { connect } from '../../src/index.ts';
+import { connect, ToolTimeout } from '../../src/index.ts';
 import { within } from '../within.ts';
 import { hostileActs } from './hostile-acts.ts';
-import { makeUp, open, said, standard, type Got } from './peers.ts';
+import { ECHO, makeUp, open, said, standard, type Got } from './peers.ts';
 
-const tight = {
-  timeouts: { callMs: 400, absoluteMs: 400, connectMs: 2_000 },
-  limits: { messageBytes: 100_000, messagesPerRequest: 500 },
-};
+const limits = { messageBytes: 100_000, messagesPerRequest: 500 };
 
 /** What a call to a server that does this comes to; it must end soon, and the next call must work. */
-async function misbehaving(act: (got: Got) => void, options = {}): Promise<unknown> {
+async function misbehaving(act: (got: Got) => void, callMs: number): Promise<unknown> {
   let isHostile = true;
   const server = await makeUp((got) => {
     if (got.body['method'] !== 'tools/call') return standard(got);
     return isHostile ? act(got) : got.reply(said('well behaved'));
   });
-  const client = await open(server.url, { ...tight, ...options });
+  const client = await open(server.url, { timeouts: { callMs, absoluteMs: callMs }, limits });
   await client.listTools();
   const outcome = client.callTool('echo', { text: 'x' }).catch((error: unknown) => error);
-  const ended = await within(3_000, 'the call to end', outcome);
+  const ended = await within(8_000, 'the call to end', outcome);
   isHostile = false;
   expect(await client.callTool('echo').text()).toBe('well behaved');
   expect(client.underWay).toBe(0);
@@ -27,11 +24,11 @@ async function misbehaving(act: (got: Got) => void, options = {}): Promise<unkno
 }
 
 test.each(hostileActs)('C9 a server that %s', async (_title, act, code) => {
-  expect(await misbehaving(act)).toMatchObject({ code });
+  expect(await misbehaving(act, code === 'timed_out' ? 400 : 10_000)).toMatchObject({ code });
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'B6 a redirect (%i) is an error, and no credential goes there',
+  'B6 a redirect (%i) is an error, and no credential is sent there',
   async (status) => {
     const elsewhere = await makeUp((got) => got.reply({}));
     const server = await makeUp(
@@ -43,7 +40,18 @@ test.each([301, 302, 303, 307, 308])(
   },
 );
 
-test('progress that is for others, or goes back, is not told', async () => {
+test('B6 a redirect of a call is an error, and neither the call nor a credential is sent there', async () => {
+  const elsewhere = await makeUp((got) => got.reply(said('elsewhere')));
+  const server = await makeUp((got) => {
+    if (got.body['method'] !== 'tools/call') return standard(got);
+    got.response.writeHead(307, { location: elsewhere.url }).end();
+  });
+  const client = await open(server.url, { headers: { authorization: 'Bearer secret' } });
+  await expect(client.callTool('echo')).rejects.toThrow('redirects elsewhere');
+  expect(elsewhere.got).toEqual([]);
+});
+
+test('progress of other requests, or that decreases, is ignored', async () => {
   const seen: number[] = [];
   const server = await makeUp((got) => {
     if (got.body['method'] !== 'tools/call') return standard(got);
@@ -66,7 +74,7 @@ test('progress that is for others, or goes back, is not told', async () => {
   expect(seen).toEqual([5, 6]);
 });
 
-test('a list that never ends is given up', async () => {
+test('an endless list is given up', async () => {
   let page = 0;
   const server = await makeUp((got) => {
     if (got.body['method'] !== 'tools/list') return standard(got);
@@ -77,7 +85,34 @@ test('a list that never ends is given up', async () => {
   expect(page).toBeLessThanOrEqual(20);
 });
 
-test('a server that tells of changes without end is asked for one list at a time', async () => {
+test('C9 a list whose pages are together far longer than a message may be is given up', async () => {
+  let page = 0;
+  const long = [{ ...ECHO, description: 'x'.repeat(90_000) }];
+  const server = await makeUp((got) => {
+    if (got.body['method'] !== 'tools/list') return standard(got);
+    return got.reply({ tools: long, nextCursor: String(page++), ttlMs: 0, cacheScope: 'private' });
+  });
+  const client = await open(server.url, { limits });
+  await expect(client.listTools()).rejects.toThrow('The server sends a list of over 400000 bytes.');
+  expect(page).toBe(5);
+});
+
+test('C9 a task that never ends is given up after the longest time a request may take', async () => {
+  const working = { taskId: 't', status: 'working', pollIntervalMs: 0 };
+  const server = await makeUp((got) => {
+    if (got.body['method'] === 'tools/call') return got.reply({ ...working, resultType: 'task' });
+    return got.body['method'] === 'tasks/get' ? got.reply(working) : standard(got);
+  });
+  const client = await open(server.url, { timeouts: { absoluteMs: 200 } });
+  const outcome = within(5_000, 'the task to be given up', client.callTool('echo').text());
+  const failure: unknown = await outcome.catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(ToolTimeout);
+  expect(failure).toMatchObject({ message: 'The task did not end within 0.2 s.' });
+  // However often the server wants to be asked.
+  expect(server.methods().filter((method) => method === 'tasks/get').length).toBeLessThanOrEqual(6);
+});
+
+test('a server that announces changes endlessly gets one list request at a time', async () => {
   let opened = (_write: (message: object) => void): void => {};
   const stream = new Promise<(message: object) => void>((resolve) => (opened = resolve));
   let lists = 0;
@@ -104,7 +139,7 @@ test('a server that tells of changes without end is asked for one list at a time
   expect(client.underWay).toBe(1);
 });
 
-test('addresses of private networks are refused where only public ones may be reached', async () => {
+test('addresses of private networks are refused where only public ones are allowed', async () => {
   for (const url of ['https://127.0.0.1:1/mcp', 'https://[::1]/mcp', 'https://localhost/mcp'])
     await expect(connect(url, { addresses: 'public' })).rejects.toMatchObject({ code: 'refused' });
   await expect(connect('http://example.com/', { addresses: 'public' })).rejects.toMatchObject({

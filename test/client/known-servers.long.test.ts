@@ -35,7 +35,7 @@ const questions: Pick<HttpOptions, 'handlers'> = {
 
 for (const transport of ['stdio', 'HTTP', 'SSE'] as const)
   test(
-    `server-everything is used in full over ${transport}`,
+    `every feature of server-everything can be used over ${transport}`,
     async () => {
       const client = await openEverything(transport);
       const tools = (await client.listTools()).map(({ name }) => name);
@@ -78,7 +78,7 @@ test(
 );
 
 test(
-  'server-memory keeps what it is told',
+  'server-memory stores and returns entities',
   async () => {
     const file = join(emptyFolder(), 'memory.json');
     const client = await open('server-memory', [], { env: { MEMORY_FILE_PATH: file } });
@@ -90,7 +90,7 @@ test(
 );
 
 test(
-  'server-sequential-thinking takes a thought',
+  'server-sequential-thinking accepts a thought',
   async () => {
     const client = await open('server-sequential-thinking');
     const thought = { thought: 'first', nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 };
@@ -100,7 +100,7 @@ test(
 );
 
 test.each(['stdio', 'HTTP'] as const)(
-  'context7 is discovered and listed over %s',
+  'context7 is discovered and its tools listed over %s',
   async (transport) => {
     const main = join(folder, 'node_modules/@upstash/context7-mcp/dist/index.js');
     const port = await freePort();
@@ -115,7 +115,7 @@ test.each(['stdio', 'HTTP'] as const)(
 );
 
 test.each(['stdio', 'HTTP'] as const)(
-  'an MCP App tells over %s which page shows its results, and the page can be read',
+  'an MCP App says over %s which page shows its results, and the page can be read',
   async (transport) => {
     const main = join(folder, 'node_modules/@modelcontextprotocol/server-basic-vanillajs/dist/index.js');
     const port = await freePort();
@@ -131,7 +131,7 @@ test.each(['stdio', 'HTTP'] as const)(
 );
 
 test.each(['stdio', 'HTTP'] as const)(
-  'a server made with FastMCP is used over %s',
+  'a server made with FastMCP can be used over %s',
   async (transport) => {
     const main = join(folder, 'fastmcp-server.mjs');
     const client =

@@ -1,13 +1,9 @@
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Cancelled, connect, ToolNotFound, type Client, type QuestionHandlers } from '../../src/index.ts';
-import { connectStdio } from '../../src/node.ts';
-import { runNode } from '../behaviour/child.ts';
-import { revisions } from '../behaviour/matrix.ts';
+import { Cancelled, ToolNotFound, type Client, type QuestionHandlers } from '../../src/index.ts';
 import { firstFew } from '../property-runs.ts';
 import { within } from '../within.ts';
+import { cells, openCell, type OpenCell } from './cells.ts';
 
-const fixture = join(import.meta.dirname, 'fixtures/workbench.mjs');
 const handlers: QuestionHandlers = {
   form: () => ({ action: 'accept', content: { colour: 'red' } }),
   sample: ({ messages }) => ({
@@ -17,41 +13,22 @@ const handlers: QuestionHandlers = {
   }),
 };
 
-const transports = ['HTTP', 'stdio', 'SSE'] as const;
-// Transport by transport along the revisions, so that the first few have all of both.
-const cells = [0, 1, 2]
-  .flatMap((shift) =>
-    revisions.map((revision, index) => ({ ...revision, transport: transports[(index + shift) % 3]! })),
-  )
-  .filter(({ transport, era }) => transport !== 'SSE' || era === 'legacy');
-
-describe.each(firstFew(cells, 5))('on $version over $transport', ({ version, era, transport, asks }) => {
+describe.each(firstFew(cells, 3))('on $version over $transport', (cell) => {
+  const { version, era, asks } = cell;
+  let opened: OpenCell;
   let client: Client;
-  let stop = async (): Promise<void> => {};
 
   beforeAll(async () => {
-    const options = { protocol: version, handlers };
-    if (transport === 'stdio') {
-      client = await connectStdio(process.execPath, [fixture, 'stdio'], options);
-      return;
-    }
-    const child = runNode([fixture]);
-    stop = () => child.kill();
-    const url = (await child.outputUntil('\n')).trim();
-    client = await (transport === 'HTTP'
-      ? connect(url, { ...options, transport: 'http' })
-      : connect(new URL('/sse', url), { ...options, transport: 'sse' }));
+    opened = await openCell(cell, 'workbench.mjs', { handlers });
+    ({ client } = opened);
   });
-  afterAll(async () => {
-    await within(10_000, 'the connection to close', client.close());
-    await stop();
-  });
+  afterAll(() => opened.close());
 
-  test('the revision is the one that was asked for', () => {
+  test('the connection uses the revision that was asked for', () => {
     expect(client.server).toMatchObject({ era, protocolVersion: version });
   });
 
-  test('text, data, pictures and long texts arrive as they are', async () => {
+  test('text, data, images and long texts arrive unchanged', async () => {
     expect(await client.callTool('plain').text()).toBe('plain');
     expect(await client.callTool('structured', { a: 1, b: 2 }).data()).toEqual({ sum: 3 });
     expect(await client.callTool('image').images()).toEqual([
@@ -60,7 +37,7 @@ describe.each(firstFew(cells, 5))('on $version over $transport', ({ version, era
     expect(await client.callTool('large').text()).toBe('ä'.repeat(500_000));
   });
 
-  test('failures and errors are told apart', async () => {
+  test('failed results and protocol errors are told apart', async () => {
     await expect(client.callTool('fail').unwrap()).rejects.toMatchObject({ code: 'tool_failed' });
     await expect(client.callTool('structured', { a: 'one' })).rejects.toMatchObject({
       code: 'invalid_arguments',
@@ -68,7 +45,7 @@ describe.each(firstFew(cells, 5))('on $version over $transport', ({ version, era
     await expect(client.callTool('absent')).rejects.toBeInstanceOf(ToolNotFound);
   });
 
-  test('progress comes in order, before the result', async () => {
+  test('progress arrives in order, before the result', async () => {
     const seen: number[] = [];
     const call = client.callTool('count', {}, { onProgress: ({ progress }) => seen.push(progress) });
     expect(await call.text()).toBe('counted');
@@ -90,15 +67,15 @@ describe.each(firstFew(cells, 5))('on $version over $transport', ({ version, era
     expect(await client.callTool('hear').text()).toBe('cancelled');
   });
 
-  test('work that goes on as a task is followed to its end', async () => {
+  test('a call that becomes a task is followed to its end', async () => {
     expect(await client.callTool('job').text()).toBe('worked');
   });
 
-  test('a change of the tools is told, with the new list', async () => {
+  test('a change of the tools is announced to the program, with the new list', async () => {
     const before = (await client.listTools()).length;
     const told: number[] = [];
     client.on('toolsChanged', (tools) => told.push(tools?.length ?? 0));
-    // The stream for changes may not be open yet, so there is a change until one is told.
+    // The stream for changes may not be open yet, so changes are made until one is announced.
     const growUntilTold = async (): Promise<void> => {
       while (told.length === 0) await client.callTool('grow');
     };

@@ -54,7 +54,7 @@ export interface Got {
   stream(): (message: object, id?: string) => void;
 }
 
-/** A server that does what it is told, over real sockets, and remembers what it got. */
+/** A scripted server over real sockets, which keeps the requests it got. */
 export interface MadeUp {
   readonly url: string;
   readonly got: Got[];

@@ -19,7 +19,7 @@ function elsewhere(url: string): string {
   return `http://tools.example.com:${port}${pathname}`;
 }
 
-test('calls go through the proxy, which gets its own credential and none of the server', async () => {
+test("calls go through the proxy, which gets its own credential and not the server's", async () => {
   const proxy = await startProxy();
   const made = await makeUp(({ body, reply }) =>
     body['method'] === 'tools/call' ? reply(said('hi')) : false,
@@ -41,7 +41,7 @@ test('calls go through the proxy, which gets its own credential and none of the 
   }
 });
 
-test('no proxy is used unless it is given, nor for this machine, nor for what is reached directly', async () => {
+test('no proxy is used unless it is configured, nor for this machine, nor for addresses on the exception list', async () => {
   const proxy = await startProxy();
   const url = await serve([echo]);
   const earlier = process.env['HTTP_PROXY'];
@@ -62,13 +62,13 @@ test('no proxy is used unless it is given, nor for this machine, nor for what is
 test.each([
   [403, 'The proxy does not let this host through (status 403).'],
   [407, 'The proxy wants to know who is calling: put a user and a password into its address.'],
-])('a proxy that answers with %i is named as the reason', async (status, message) => {
+])('a proxy that answers with %i is named in the error', async (status, message) => {
   const proxy = await startProxy(status);
   const opening = open('http://tools.example.com/mcp', { proxies: { http: proxy.url } });
   await expect(opening).rejects.toMatchObject({ code: 'upstream_unavailable', message });
 });
 
-test('a proxy that says nothing is given up', async () => {
+test('a proxy that does not answer is given up', async () => {
   const proxy = await startProxy(0);
   const opening = open('http://tools.example.com/mcp', {
     proxies: { http: proxy.url },
@@ -79,7 +79,7 @@ test('a proxy that says nothing is given up', async () => {
   });
 });
 
-test('an encrypted server is reached through the proxy with the authority and the certificate that were given', async () => {
+test('a TLS server is reached through the proxy with the given CA and client certificate', async () => {
   const { server, names } = await startEncrypted('DNS:tools.example.com');
   const proxy = await startProxy();
   const url = `https://tools.example.com:${server.port}/mcp`;
@@ -94,7 +94,7 @@ test('an encrypted server is reached through the proxy with the authority and th
   await expect(open(url, { proxies, ca: cert })).rejects.toMatchObject({ code: 'upstream_unavailable' });
 });
 
-test('an encrypted server is reached directly with the authority and the certificate that were given', async () => {
+test('a TLS server is reached directly with the given CA and client certificate', async () => {
   const { server } = await startEncrypted('IP:127.0.0.1');
   const url = `https://127.0.0.1:${server.port}/mcp`;
   const { cert, key } = server;
@@ -127,7 +127,7 @@ test('toolcrib takes proxies from the environment and certificates from files', 
   expect(direct.code).toBe(6);
 });
 
-test('a sign-in asks the authorization server through the proxy, too', async () => {
+test('a sign-in reaches the authorization server through the proxy, too', async () => {
   const { server } = await startEncrypted('DNS:login.example.com');
   const proxy = await startProxy();
   const outbound = createSignInOutbound({

@@ -34,7 +34,7 @@ async function refusing(
   return open(server.url);
 }
 
-test('a resource block without a body is taken as it is (000-17)', async () => {
+test('a resource block without contents is accepted (000-17)', async () => {
   const block = { type: 'resource', resource: { uri: 'file:///report.pdf', mimeType: 'application/pdf' } };
   const client = await answering({ content: [block] }, { checkResults: 'strict' });
   expect((await client.callTool('echo')).content).toEqual([block]);
@@ -46,18 +46,18 @@ const blocks: readonly ContentBlock[] = [
   { type: 'text', text: 'for the model', annotations: { audience: ['assistant'], priority: 1 } },
 ];
 
-test('blocks can be filtered by who they are for (002-12)', () => {
+test('blocks can be filtered by their audience (002-12)', () => {
   expect(filterByAudience(blocks, 'assistant')).toEqual([blocks[0], blocks[2]]);
   expect(filterByAudience(blocks, 'user')).toEqual([blocks[0], blocks[1]]);
 });
 
-test('blocks that do not fit are left out, the least important first, and what is required stays (002-13)', () => {
+test('blocks that do not fit are left out, the least important first, and required blocks stay (002-13)', () => {
   const room = JSON.stringify(blocks[2]).length + JSON.stringify(blocks[0]).length;
   expect(trimByPriority(blocks, room)).toEqual([blocks[0], blocks[2]]);
   expect(trimByPriority(blocks, 0)).toEqual([blocks[2]]);
 });
 
-test('links are resolved at the server they came from, and those that cannot be read stay', async () => {
+test('links are read from the server they came from, and links that cannot be read stay', async () => {
   const links: ContentBlock[] = ['note://a', 'note://b'].map((uri) => ({
     type: 'resource_link',
     uri,
@@ -73,7 +73,52 @@ test('links are resolved at the server they came from, and those that cannot be 
   ]);
 });
 
-test('a result that breaks the output schema is warned of, or refused where that is set (002-25, 004-23)', async () => {
+test('links for others, or of little importance, stay, and each address is read once, a few at a time', async () => {
+  const link = (uri: string, annotations?: object): ContentBlock => ({
+    type: 'resource_link',
+    uri,
+    name: uri,
+    ...(annotations && { annotations }),
+  });
+  const links = [
+    link('note://a', { priority: 0.9, audience: ['assistant'] }),
+    link('note://b', { priority: 0.9, audience: ['user'] }),
+    link('note://c', { priority: 0.6 }),
+    link('note://empty', { priority: 1 }),
+  ];
+  let [underWay, most] = [0, 0];
+  const asked: string[] = [];
+  const readResource = async (uri: string): Promise<Record<string, unknown>> => {
+    asked.push(uri);
+    most = Math.max(most, ++underWay);
+    await Promise.resolve();
+    underWay--;
+    return { contents: uri === 'note://empty' ? [] : [{ uri, text: 'sunny' }] };
+  };
+  const options = { audience: 'assistant', minPriority: 0.7 } as const;
+  const read = { type: 'resource', resource: { uri: 'note://a', text: 'sunny' } };
+  expect(await resolveLinks(links, { readResource }, options)).toEqual([
+    { ...read, annotations: links[0]!.annotations },
+    ...links.slice(1),
+  ]);
+  expect(asked).toEqual(['note://a', 'note://empty']);
+
+  const many = Array.from({ length: 200 }, (_, index) => link(`note://${index % 100}`));
+  const resolved = await resolveLinks(many, { readResource });
+  expect(resolved.every(({ type }) => type === 'resource')).toBe(true);
+  expect([asked.length, most]).toEqual([102, 8]);
+});
+
+test('a caller that gives up gets no links that only look as if they could not be read', async () => {
+  const caller = AbortSignal.abort(new Error('enough'));
+  const readResource = async (_uri: string, { signal }: { signal?: AbortSignal } = {}): Promise<never> => {
+    throw signal!.reason as Error;
+  };
+  const links: ContentBlock[] = [{ type: 'resource_link', uri: 'note://a', name: 'a' }];
+  await expect(resolveLinks(links, { readResource }, { signal: caller })).rejects.toThrow('enough');
+});
+
+test('a result that breaks the output schema causes a warning, or an error in strict mode (002-25, 004-23)', async () => {
   const tool = {
     ...ECHO,
     outputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
@@ -93,7 +138,7 @@ test('a result that breaks the output schema is warned of, or refused where that
   await expect(strict.callTool('echo')).rejects.toMatchObject({ code: 'invalid_answer' });
 });
 
-test('a schema that points elsewhere is never fetched, and the call is left to the server', async () => {
+test('a remote schema reference is never fetched, and the arguments are left for the server to check', async () => {
   let fetched = 0;
   const elsewhere = await makeUp(({ response }) => {
     fetched++;
@@ -115,21 +160,29 @@ test.each([
   [-32601, 'Method not found', undefined],
   [-32602, 'Unknown tool: echo', undefined],
   [-32602, 'No.', { reason: 'tool_not_found' }],
-])('the error %i (%s) says that there is no such tool (003-41)', async (code, message, data) => {
+])('the error %i (%s) means that there is no such tool (003-41)', async (code, message, data) => {
   const client = await refusing(code, message, data);
   const failure: unknown = await client.callTool('echo').catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ToolNotFound);
   expect(toAgentError(failure)).toEqual({ error: 'Tool not found: echo' });
 });
 
-test('the error -32602 says that the arguments are invalid (003-42)', async () => {
+test('an agent is told of an unknown tool by that number alone, however the call was sent (003-41)', async () => {
+  const client = await refusing(-32003, 'Unknown tool: echo');
+  const failure: unknown = await client
+    .request('tools/call', { name: 'echo' })
+    .catch((error: unknown) => error);
+  expect(toAgentError(failure)).toEqual({ error: 'Tool not found: echo' });
+});
+
+test('the error -32602 means that the arguments are invalid (003-42)', async () => {
   const client = await refusing(-32602, 'text is too long');
   const failure: unknown = await client.callTool('echo').catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(InvalidArguments);
   expect(toAgentError(failure)).toEqual({ error: 'Invalid arguments: text is too long' });
 });
 
-test('any other error is told to an agent as a failed execution (003-43)', async () => {
+test('any other error is shown to an agent as a failed execution (003-43)', async () => {
   const client = await refusing(-32000, 'disk full');
   const failure: unknown = await client.callTool('echo').catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(RemoteError);
@@ -137,12 +190,45 @@ test('any other error is told to an agent as a failed execution (003-43)', async
   expect(toAgentError(new Error('odd'))).toEqual({ error: 'Tool execution failed: odd' });
 });
 
-test('a credential that is refused is a denied permission (003-40)', async () => {
+test('a refused credential is a "permission denied" error (003-40)', async () => {
   const server = await makeUp((got) => void got.response.writeHead(403).end());
   await expect(connect(server.url)).rejects.toBeInstanceOf(PermissionDenied);
 });
 
-test('a server that wants to know who is calling says so, with a remedy', async () => {
+test('the reason of a refusal is kept, and it is a "permission denied" error all the same (003-40)', async () => {
+  const server = await makeUp((got) =>
+    got.body['method'] === 'tools/call' ? got.refuse(-32001, 'Not today.', { status: 403 }) : standard(got),
+  );
+  const client = await open(server.url);
+  const failure: unknown = await client.callTool('echo').catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(PermissionDenied);
+  expect(failure).toMatchObject({ message: expect.stringMatching(/\/mcp refuses this: Not today\.$/) });
+});
+
+test('an older server that refuses only what it does not know gets a handshake, whatever status that has', async () => {
+  const asked: unknown[] = [];
+  const server = await makeUp(({ body, ...got }) => {
+    asked.push(body['method']);
+    const serverInfo = { name: 'old', version: '1' };
+    if (body['method'] === 'initialize')
+      got.reply({ protocolVersion: '2025-11-25', capabilities: {}, serverInfo });
+    else if (body['id'] === undefined) got.response.writeHead(202).end();
+    else got.refuse(-32601, 'No such method.', { status: 403 });
+  });
+  const client = await open(server.url);
+  expect(client.server).toMatchObject({ era: 'legacy', info: { name: 'old' } });
+  expect(asked).toEqual(['server/discover', 'initialize', 'notifications/initialized']);
+});
+
+test('a header that cannot be sent is named, and its value is not shown', async () => {
+  const failure = connect('http://127.0.0.1:1/mcp', { headers: { authorization: 'Bearer secret\n' } });
+  await expect(failure).rejects.toMatchObject({
+    code: 'invalid_setup',
+    message: 'The header "authorization" holds a character that cannot be sent, such as the end of a line.',
+  });
+});
+
+test('a server that needs a sign-in causes an error that says so, with a remedy', async () => {
   const server = await makeUp((got) => void got.response.writeHead(401).end());
   await expect(connect(server.url)).rejects.toMatchObject({
     code: 'needs_sign_in',
@@ -150,7 +236,7 @@ test('a server that wants to know who is calling says so, with a remedy', async 
   });
 });
 
-test('the messages of an event stream can be read by themselves (001-58)', async () => {
+test('the messages of an event stream can be read without a client (001-58)', async () => {
   const text =
     ': hello\r\nid: 7\r\nevent: message\r\ndata: {"a":\r\ndata: 1}\r\n\r\ndata: {"b":"ü"}\n\nevent: other\ndata: x\n\n';
   const bytes = new TextEncoder().encode(text);
@@ -165,7 +251,7 @@ test('the messages of an event stream can be read by themselves (001-58)', async
   }
 });
 
-test('trace context and other members of _meta go along', async () => {
+test('trace context and other members of _meta are sent with a call', async () => {
   const server = await makeUp((got) =>
     got.body['method'] === 'tools/call' ? got.reply({ content: [] }) : standard(got),
   );
@@ -182,7 +268,7 @@ test('trace context and other members of _meta go along', async () => {
   });
 });
 
-test('arguments are repeated in headers where a schema asks for it, and a tool that asks wrongly is left out', async () => {
+test('arguments are repeated in headers where a schema asks for it, and a tool with an invalid request for it is left out', async () => {
   const schema = (header: unknown): object => ({
     type: 'object',
     properties: {

@@ -20,7 +20,7 @@ async function openOver(version: string, transport: string): Promise<Client> {
 
 for (const version of ['v1', 'v2'])
   for (const transport of ['http', 'stdio'])
-    test(`servers of the official SDK ${version} are understood over ${transport}`, async () => {
+    test(`servers of the official SDK ${version} can be used over ${transport}`, async () => {
       const client = await openServer(version, transport);
       expect(client.server.era).toBe(version === 'v1' ? 'legacy' : 'modern');
       expect(client.server.info?.name).toBe(`sdk-${version}`);

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest';
 import { connect, type ConnectionState } from '../../src/index.ts';
 import { connectStdio } from '../../src/node.ts';
+import { createFakeClock } from '../../src/testing.ts';
 import { within } from '../within.ts';
-import { makeUp, open, said, standard, type Got } from './peers.ts';
+import { makeUp, open, said, standard, type Got, type MadeUp } from './peers.ts';
 
 const OLD = '2025-11-25';
 
-test('a connection says how it stands, with the reason and the remedy', async () => {
+test('a connection has a state, with the reason and the remedy', async () => {
   let isKnown = true;
   const server = await makeUp((got) => {
     if (!isKnown) return void got.response.writeHead(401).end();
@@ -34,7 +35,7 @@ test('a connection says how it stands, with the reason and the remedy', async ()
   expect(states.map(({ kind }) => kind)).toEqual(['needs_sign_in', 'connected', 'disabled']);
 });
 
-test('a stream of changes that breaks is opened again, and what may have been missed is loaded again', async () => {
+test('a broken stream of changes is opened again, and lists that may have changed are loaded again', async () => {
   const opened: unknown[] = [];
   const server = await makeUp((got) => {
     if (got.body['method'] !== 'subscriptions/listen') return false;
@@ -59,7 +60,7 @@ test('a stream of changes that breaks is opened again, and what may have been mi
   expect(lists.length).toBeGreaterThan(1);
 });
 
-test('a new session follows the resources that the old one followed', async () => {
+test('a new session subscribes to the resources of the old one', async () => {
   let sessions = 0;
   const server = await makeUp((got) => {
     if (got.request.method !== 'POST') return void got.response.writeHead(405).end();
@@ -79,16 +80,70 @@ test('a new session follows the resources that the old one followed', async () =
   await expect.poll(subscribed).toEqual(['session-1', 'session-2']);
 });
 
-test('what a server was found to speak is remembered for its address', async () => {
+test('the revision that a server speaks is remembered for its address', async () => {
   const server = await makeUp((got) =>
     got.request.method === 'POST' ? old(got, () => 'one') : void got.response.writeHead(405).end(),
   );
   for (let times = 0; times < 2; times++) await open(server.url);
-  const methods = server.methods().filter((method) => /discover|initialize$/.test(method));
-  expect(methods).toEqual(['server/discover', 'initialize', 'initialize']);
+  expect(eras(server)).toEqual(['server/discover', 'initialize', 'initialize']);
 });
 
-test('a list that does not come and a stream that falls silent are given up', async () => {
+const eras = (server: MadeUp): string[] =>
+  server.methods().filter((method) => /discover|initialize$/.test(method));
+
+test('a server that was brought up to date is asked anew, as soon as it refuses the remembered handshake', async () => {
+  const refusals: ((got: Got) => void)[] = [
+    ({ refuse }) => refuse(-32022, 'Unknown revision.', { status: 400, data: { supported: ['2026-07-28'] } }),
+    ({ refuse }) => refuse(-32601, 'No such method.'),
+    ({ response }) => void response.writeHead(404).end(),
+    ({ reply }) => reply({ protocolVersion: '2026-07-28', capabilities: {} }),
+  ];
+  for (const refuse of refusals) {
+    let isNew = false;
+    const server = await makeUp((got) => {
+      if (got.request.method !== 'POST') return void got.response.writeHead(405).end();
+      if (!isNew) return old(got, () => 'one');
+      return got.body['method'] === 'initialize' ? refuse(got) : false;
+    });
+    await (await connect(server.url)).close();
+    isNew = true;
+    for (let times = 0; times < 2; times++) {
+      const client = await open(server.url);
+      expect(client.server.era).toBe('modern');
+      expect((await client.listTools()).map(({ name }) => name)).toEqual(['echo']);
+    }
+    const [before, after] = [['server/discover', 'initialize'], ['server/discover']];
+    expect(eras(server)).toEqual([...before, 'initialize', ...after, ...after]);
+  }
+});
+
+test('a server that fails or is slow is not asked anew what it speaks', async () => {
+  let isDown = false;
+  const server = await makeUp((got) => {
+    if (got.request.method !== 'POST') return void got.response.writeHead(405).end();
+    return isDown ? void got.response.writeHead(503).end() : old(got, () => 'one');
+  });
+  await open(server.url);
+  isDown = true;
+  await expect(connect(server.url)).rejects.toMatchObject({ status: 503 });
+  expect(eras(server)).toEqual(['server/discover', 'initialize', 'initialize']);
+});
+
+test('what a server speaks is remembered for an hour, however often it is used, and only if it was asked', async () => {
+  const clock = createFakeClock();
+  const server = await makeUp((got) =>
+    got.request.method === 'POST' ? old(got, () => 'one') : void got.response.writeHead(405).end(),
+  );
+  await open(server.url, { clock, protocol: 'legacy' });
+  for (let times = 0; times < 4; times++) {
+    await open(server.url, { clock });
+    clock.advance(25 * 60_000);
+  }
+  const asked = ['server/discover', 'initialize'];
+  expect(eras(server)).toEqual(['initialize', ...asked, 'initialize', 'initialize', ...asked]);
+});
+
+test('a list that does not arrive and a stream that falls silent are given up', async () => {
   const server = await makeUp((got) => {
     if (got.body['method'] === 'tools/call') return got.stream()({ method: 'notifications/x' });
     return got.body['method'] === 'tools/list' ? undefined : false;
@@ -103,7 +158,7 @@ test('a list that does not come and a stream that falls silent are given up', as
   });
 });
 
-test('log entries are asked for from a level on, in the way of each era, and told', async () => {
+test('log messages are requested from a level on, as each era does it, and reach the program', async () => {
   const modern = await makeUp((got) => {
     if (got.body['method'] !== 'tools/call') return false;
     const send = got.stream();
@@ -126,7 +181,7 @@ test('log entries are asked for from a level on, in the way of each era, and tol
   expect(levels.map(({ body }) => body['params'])).toEqual([{ level: 'warning' }, { level: 'debug' }]);
 });
 
-test('no request asks for compressed answers', async () => {
+test('no request asks for compressed responses', async () => {
   const server = await makeUp((got) => (got.request.method === 'POST' ? old(got, () => 'one') : false));
   await (await open(server.url, { protocol: OLD })).callTool('echo');
   expect(new Set(server.got.map(({ request }) => request.headers['accept-encoding']))).toEqual(
@@ -145,7 +200,7 @@ const PROGRAM = `
   });
 `;
 
-test('a program that is stopped holds up nobody but itself, and its calls end in time (R8)', async () => {
+test('a program that is suspended delays only itself, and its calls end in time (R8)', async () => {
   const [stopped, other] = await Promise.all(
     [1, 2].map(() => connectStdio(process.execPath, ['-e', PROGRAM])),
   );
@@ -159,28 +214,6 @@ test('a program that is stopped holds up nobody but itself, and its calls end in
   process.kill(pid, 'SIGSTOP');
   await within(15_000, 'both to close', Promise.all([stopped!.close(), other!.close()]));
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
-});
-
-test('a closed client leaves no socket, timer, process or pipe behind', async () => {
-  const server = await makeUp((got) => (got.body['method'] === 'tools/call' ? got.reply(said('hi')) : false));
-  const kinds = /TCP|Timeout|Process|Pipe/;
-  const held = (): string[] =>
-    process
-      .getActiveResourcesInfo()
-      .filter((kind) => kinds.test(kind))
-      .toSorted();
-  const before = held();
-  const clients = [await connect(server.url), await connectStdio(process.execPath, ['-e', PROGRAM])];
-  for (const client of clients) {
-    client.on('toolsChanged', () => {});
-    await client.callTool('echo');
-    client.callTool('echo').catch(() => {});
-  }
-  expect(held().length).toBeGreaterThan(before.length);
-  await Promise.all(clients.map((client) => client.close()));
-  // The server's side of the connections ends a moment later.
-  await expect.poll(() => held().filter((kind) => !before.includes(kind))).toEqual([]);
-  expect(clients.map(({ underWay }) => underWay)).toEqual([0, 0]);
 });
 
 /** Answers like a server with sessions. */

@@ -9,7 +9,7 @@ const confirmation = {
   required: ['confirm'],
 } as const;
 
-/** Tools that go on as tasks, and one that never does. */
+/** Tools that become tasks, and one that never does. */
 export const taskTools: readonly Tool[] = [
   defineTool(
     {

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { runClientScenario } from './client-scenario.ts';
+import { listClientScenarios, type ClientScenario } from './suite.ts';
 
+const TOKEN_ENDPOINT = ['token-endpoint-auth-basic', 'token-endpoint-auth-post', 'token-endpoint-auth-none'];
 const BOTH = [
   'metadata-default',
   'metadata-var1',
@@ -13,9 +15,7 @@ const BOTH = [
   'scope-step-up',
   'scope-retry-limit',
   'pre-registration',
-  'token-endpoint-auth-basic',
-  'token-endpoint-auth-post',
-  'token-endpoint-auth-none',
+  ...TOKEN_ENDPOINT,
 ];
 const NEWEST = [
   'resource-mismatch',
@@ -43,13 +43,22 @@ const EXTENSIONS = [
 const REFUSED =
   /^(scope-retry-limit|resource-mismatch|metadata-issuer-mismatch|iss-(supported-missing|wrong-issuer|unexpected|normalized))$/;
 
-test.each([
+const all: readonly ClientScenario[] = [
+  ...TOKEN_ENDPOINT.map((name) => [name, '2025-06-18'] as const),
   ...BOTH.map((name) => [name, '2025-11-25'] as const),
   ...[...BOTH, ...NEWEST].map((name) => [name, '2026-07-28'] as const),
   ...OLDEST.map((name) => [name, '2025-03-26'] as const),
   ...EXTENSIONS.map((name) => [name, undefined] as const),
-])(
-  'a client signs in as auth/%s of the official suite wants (%s)',
+];
+
+test('no scenario of signing in of the official suite is left out', async () => {
+  const listed = (await listClientScenarios()).filter(([name]) => name.startsWith('auth/'));
+  const ours = all.map(([name, revision]) => String([`auth/${name}`, revision]));
+  expect(ours.toSorted()).toEqual(listed.map(String).toSorted());
+});
+
+test.each(all)(
+  'a client signs in as auth/%s of the official suite requires (%s)',
   { timeout: 60_000 },
   async (name, revision) => {
     const command = '--import jiti/register test/conformance/auth-client.ts';

@@ -29,6 +29,9 @@ export interface Leg {
   readonly required: readonly string[];
 }
 
+/** A scenario for clients, and the revision it is run for. */
+export type ClientScenario = readonly [name: string, revision: string | undefined];
+
 const REVISIONS = ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'];
 const FROZEN = ['2025-11-25', '2026-07-28'];
 // This looks at nothing: the suite has no test for task notifications yet.
@@ -98,6 +101,17 @@ export async function runWires(start: Promise<Served>): Promise<readonly Leg[]> 
   }
 }
 
+/** Runs one scenario against a server. */
+export async function runScenario(start: Promise<Served>, name: string, revision: string): Promise<Scenario> {
+  const served = await start;
+  try {
+    const leg = await runLeg(served, [name, '--scenario', name, '--spec-version', revision]);
+    return leg.scenarios[0]!;
+  } finally {
+    await served.stop();
+  }
+}
+
 /** What keeps a scenario from passing; a warning counts, and so does having looked at nothing. */
 export function problemsOf({ name, checks }: Scenario): readonly string[] {
   const maySkip = SKIPS.test(name);
@@ -142,6 +156,14 @@ async function runCommand(args: readonly string[]): Promise<string> {
   return within(120_000, what, text(child.stdout)).finally(() => child.kill('SIGKILL'));
 }
 
+/** Every scenario for clients with each revision it is for; those of extensions are for none. */
+export async function listClientScenarios(): Promise<readonly ClientScenario[]> {
+  const listing = await runCommand(['list', '--client']);
+  return [...listing.matchAll(/^ +- (\S+) \[([^\]]+)\]$/gm)].flatMap(([, name = '', revisions = '']) =>
+    revisions.split(',').map((revision) => [name, revision === 'extension' ? undefined : revision] as const),
+  );
+}
+
 async function listRequired(revision: string): Promise<readonly string[]> {
   const listing = await runCommand(['list', '--requirements', revision]);
   const servers = /^Server scenarios.*\n((?: +- .+\n)+)/m.exec(listing)?.[1] ?? '';
@@ -149,7 +171,10 @@ async function listRequired(revision: string): Promise<readonly string[]> {
 }
 
 async function readScenarios(results: string, log: string): Promise<readonly Scenario[]> {
-  const ran = [...log.matchAll(/^=== Running scenario: (\S+) ===$/gm)].map((match) => match[1]!);
+  const headings = [...log.matchAll(/^=== Running scenario: (\S+) ===$/gm)];
+  // One scenario alone has no heading.
+  const alone = headings.length > 0 ? [] : log.matchAll(/^Running client scenario '(\S+)' against server/gm);
+  const ran = [...headings, ...alone].map((match) => match[1]!);
   if (ran.length === 0) throw new Error(`The suite ran nothing:\n${log}`);
   const folders = await readdir(results);
   return Promise.all(

@@ -71,7 +71,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test('the image is not root, has no shell in front of the server, and stops it by the signal it drains on', () => {
+test('the image runs as non-root without a shell in front of the server, and stops it by SIGTERM', () => {
   expect(only('USER')).toBe('1000');
   expect(only('STOPSIGNAL')).toBe('SIGTERM');
   expect(inform(only('ENTRYPOINT'))[0]).toBe('node');
@@ -87,7 +87,7 @@ test('the image is not root, has no shell in front of the server, and stops it b
 });
 
 test(
-  'the steps of the Dockerfile make a server that is healthy and drains',
+  'the steps of the Dockerfile make a server that is healthy and finishes calls when stopped',
   async () => {
     const world = mkdtempSync(join(tmpdir(), 'toolcrib-image-'));
     onTestFinished(() => rmSync(world, { recursive: true, force: true }), 60_000);

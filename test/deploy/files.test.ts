@@ -40,7 +40,7 @@ const container = pod.containers[0]! as unknown as {
   readonly volumeMounts: readonly { name: string; mountPath: string }[];
 };
 
-test('the configurations of the deployment files are good', async () => {
+test('the configurations of the deployment files are valid', async () => {
   const config = manifest.find(({ kind }) => kind === 'ConfigMap')!.data['toolcrib.yaml']!;
   const file = join(folder(), 'toolcrib.yaml');
   for (const text of [config, read('toolcrib.yaml')]) {
@@ -57,7 +57,7 @@ test('the configurations of the deployment files are good', async () => {
   }
 });
 
-test('the manifest is one pod that is not root and is replaced, not doubled', () => {
+test('the manifest runs one pod as non-root, and replaces it without running two at once', () => {
   expect(documents.flatMap(({ errors, warnings }) => [...errors, ...warnings])).toEqual([]);
   expect(manifest.map(({ kind, metadata }) => [kind, metadata.name])).toEqual([
     ['ConfigMap', 'toolcrib'],
@@ -79,7 +79,7 @@ test('the manifest is one pod that is not root and is replaced, not doubled', ()
   expect(container.volumeMounts.map(({ name }) => name)).toEqual(volumes);
 });
 
-test('the probes of the manifest are answered as the kubelet sends them', async () => {
+test('the probes of the manifest get responses when sent as the kubelet does', async () => {
   const crib = await openCrib({ config: { server: { publicUrl: 'https://tools.acme.example' } } });
   const headers = { host: '10.42.0.17:8484', 'user-agent': 'kube-probe/1.32', connection: 'close' };
   for (const { httpGet } of [container.livenessProbe, container.readinessProbe]) {
@@ -90,7 +90,7 @@ test('the probes of the manifest are answered as the kubelet sends them', async 
 });
 
 test.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)(
-  'systemd has nothing against the unit, and finds it well shut in',
+  'systemd accepts the unit without warnings, and rates its sandbox as good',
   () => {
     const file = join(folder(), 'toolcrib.service');
     // The program of the unit must be there, or that is all systemd says.
@@ -105,14 +105,14 @@ test.skipIf(spawnSync('systemd-analyze', ['--version']).status !== 0)(
       timeout: 15_000,
     });
     expect([rated.status, rated.stdout.split('\n').at(-2)]).toEqual([0, expect.stringContaining('OK')]);
-    // A key that systemd does not know is told, so this test can fail.
+    // Control: systemd reports an unknown key.
     writeFileSync(file, read('toolcrib.service').replace('[Service]', '[Service]\nDrainSeconds=3'));
     const { stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8', timeout: 15_000 });
     expect(stderr).toContain('DrainSeconds');
   },
 );
 
-test('the unit stops later than the server drains, and lets it open more files than connections', async () => {
+test('the unit gives the server enough time to stop, and enough file descriptors for its connections', async () => {
   const file = join(folder(), 'toolcrib.yaml');
   writeFileSync(file, read('toolcrib.yaml'));
   const { drainSeconds, maxConnections } = (await readConfig(file)).loaded!.config.server;

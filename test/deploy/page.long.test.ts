@@ -107,7 +107,7 @@ const COMMAND = '/opt/toolcrib/node_modules/.bin/toolcrib';
 const CONFIG = '--config /etc/toolcrib/toolcrib.yaml';
 
 test.skipIf(!hasTools('sqlite3', 'curl', 'install'))(
-  'the commands of the page install, back up, upgrade and roll back a deployment',
+  'the commands of the deployment page install, back up, upgrade and roll back a server',
   async () => {
     const { world, sh, section } = await openWorld();
     expect(section('A machine with systemd')).toMatch(/^\S+ is good: .*\nready\n[^]*tck_/);
@@ -133,7 +133,7 @@ test.skipIf(!hasTools('sqlite3', 'curl', 'install'))(
 );
 
 test.skipIf(!hasTools('sqlite3', 'curl', 'install'))(
-  'a rollback that leaves the checkpoints where they are does not start, so the test above can fail',
+  'control: a rollback that keeps the newer checkpoints does not start',
   async () => {
     const { world, sh, section } = await openWorld();
     section('A machine with systemd');

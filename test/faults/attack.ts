@@ -1,4 +1,6 @@
 import { Wire } from '../fuzz/wire.ts';
+import { OldStream } from './old-stream.ts';
+import { rawRequest } from './raw-request.ts';
 import { pause } from './scenario.ts';
 
 /** A request of an attack. */
@@ -9,7 +11,7 @@ export interface Parts {
   readonly key?: string;
   /** `POST` unless set. */
   readonly method?: string;
-  /** Whether nobody ever reads the answer. */
+  /** Whether the response is never read. */
   readonly isUnread?: boolean;
 }
 
@@ -34,6 +36,8 @@ export class Attack {
   sent = 0;
   /** What came back, by status; 0 for connections that were closed, or on which nothing came in time. */
   readonly statuses = new Map<number, number>();
+  /** How many answers were streams that began, and so were not refused. */
+  streams = 0;
   /** How many answers said that it was too much. */
   limited = 0;
 
@@ -105,7 +109,7 @@ export class Attack {
   ): Promise<void> {
     await this.#inLanes(lanes, async (wire, lane) => {
       await this.#ask(wire, handshake, lane);
-      const session = /^mcp-session-id: (.*?)\r?$/im.exec(wire.last?.head ?? '')?.[1] ?? 'none';
+      const session = sessionIn(wire);
       const own = { ...call.headers, 'mcp-session-id': session };
       const isAnswered = await this.#ask(wire, { ...call, headers: own }, lane);
       const events = [...(wire.last?.text ?? '').matchAll(/^id: (.*)$/gm)].map(([, id]) => id!);
@@ -117,6 +121,44 @@ export class Attack {
       stream.hangUp();
       await pause(TURN_MS);
       return isAnswered;
+    });
+  }
+
+  /** Opens streams of 2024-11-05, and posts beside them. */
+  async beside(lanes: number, make: (index: number) => Parts): Promise<void> {
+    let last = 0;
+    await Promise.all(
+      Array.from({ length: lanes }, async (_, lane) => {
+        while (!this.isOver) {
+          const key = this.#keys[lane % this.#keys.length]!;
+          const stream = new OldStream({ port: this.#port, key, connect: () => this.#connect() });
+          if (await stream.open()) this.streams++;
+          else await pause(TURN_MS);
+          for (let isOfUse = true; isOfUse && !this.isOver;) {
+            this.sent++;
+            const answer = await stream.ask(make(last++).body, PATIENCE_MS);
+            isOfUse = answer !== undefined;
+            this.#count(isOfUse ? 200 : 0, answer ?? '');
+          }
+          stream.hangUp();
+        }
+      }),
+    );
+  }
+
+  /** Opens a session a lane, and sends requests on it. */
+  async within(lanes: number, handshake: Parts, make: (index: number) => Parts): Promise<void> {
+    const sessions = new Map<number, string>();
+    let last = 0;
+    await this.#inLanes(lanes, async (wire, lane) => {
+      const session = sessions.get(lane);
+      if (session === undefined) {
+        await this.#ask(wire, handshake, lane);
+        sessions.set(lane, sessionIn(wire));
+        return true;
+      }
+      const parts = make(last++);
+      return this.#ask(wire, { ...parts, headers: { ...parts.headers, 'mcp-session-id': session } }, lane);
     });
   }
 
@@ -162,28 +204,20 @@ export class Attack {
 
   #note(wire: Wire): void {
     const reply = wire.last ?? wire.begun;
-    const status = reply?.status ?? 0;
+    if (wire.isStream) this.streams++;
+    this.#count(reply?.status ?? 0, reply?.text ?? '');
+  }
+
+  #count(status: number, text: string): void {
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
-    if (status === 429 || status === 503 || /-32\d+,"message":"(?:Too many|At most)/.test(reply?.text ?? ''))
+    if (status === 429 || status === 503 || /-32\d+,"message":"(?:Too many|At most)/.test(text))
       this.limited++;
   }
 
   #write(wire: Wire, { body, headers, key, method = 'POST' }: Parts, lane: number): void {
     this.sent++;
-    const fields = {
-      host: `127.0.0.1:${this.#port}`,
-      authorization: `Bearer ${key ?? this.#keys[lane % this.#keys.length]}`,
-      accept: 'application/json, text/event-stream',
-      ...(method === 'POST' && { 'content-type': 'application/json', 'content-length': String(body.length) }),
-      ...headers,
-    };
-    const lines = [
-      `${method} /mcp HTTP/1.1`,
-      ...Object.entries(fields).map((field) => field.join(': ')),
-      '',
-      '',
-    ];
-    wire.write(Buffer.from(lines.join('\r\n'), 'latin1'));
+    const own = key ?? this.#keys[lane % this.#keys.length];
+    wire.write(rawRequest({ port: this.#port, key: own, method, headers, length: body.length }));
     if (body.length > 0) wire.write(body);
   }
 
@@ -191,4 +225,8 @@ export class Attack {
     const early = this.#startedAt + seconds * 1000 - performance.now();
     if (early > 0) await pause(early);
   }
+}
+
+function sessionIn(wire: Wire): string {
+  return /^mcp-session-id: (.*?)\r?$/im.exec(wire.last?.head ?? '')?.[1] ?? 'none';
 }

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { getPriority, setPriority } from 'node:os';
 import { join } from 'node:path';
 import type { ConfigInput } from '../../src/gateway/settings/config.ts';
@@ -9,7 +9,7 @@ import { within } from '../within.ts';
 import { Client } from './client.ts';
 import { Crib, type Serving } from './crib.ts';
 import type { Order, Told } from './hostile-child.ts';
-import type { Phase } from './hostile.ts';
+import { HOSTILES, type Phase } from './hostile.ts';
 import type { Level } from './level.ts';
 import { Neighbour, type Answers } from './neighbour.ts';
 import { oddTools } from './odd-tools.ts';
@@ -24,6 +24,8 @@ export interface Siege {
   readonly aloneSeconds: number;
   /** Whether both are one tenant, with one allowance: the defence is off. */
   readonly isShared?: boolean;
+  /** Whether the deployment is in memory, where what others do to the disk delays nothing. */
+  readonly isInMemory?: boolean;
   readonly report: (line: string) => void;
 }
 
@@ -48,16 +50,16 @@ export interface Besieged {
 }
 
 const OTHERS = 3;
-const HOSTILES = 4;
 const PER_SECOND = 8;
 const REST_MS = 1_000;
 // What is under way when a phase ends may take that long.
 const ENDING_MS = 60_000;
-const nothing: Told = { sent: 0, limited: 0, statuses: [] };
+const MEMORY = '/dev/shm';
+const nothing: Told = { sent: 0, limited: 0, streams: 0, statuses: [] };
 
 /** Runs the built command with every stage on, and two tenants: one calls steadily, one does what the phases say. */
 export async function besideHostile(siege: Siege): Promise<Besieged> {
-  const crib = new Crib(configuration(siege));
+  const crib = new Crib(configuration(siege), folderFor(siege));
   writeFileSync(crib.path('tools/odd-tools.mjs'), oddTools());
   const hostile = startHostile();
   let neighbour: Neighbour | undefined;
@@ -73,7 +75,7 @@ export async function besideHostile(siege: Siege): Promise<Besieged> {
     const sizeBefore = databaseMb(crib);
     neighbour.enter('before');
     await pause(siege.aloneSeconds * 1000);
-    // The longest delay of the event loop is told from the first look on.
+    // The longest delay of the event loop is reported from the first measurement on.
     await watcher.call('vitals', {});
     const { told, levels } = await rotate({ siege, hostile, neighbour, serving, watcher, crib });
     neighbour.enter('after');
@@ -94,10 +96,14 @@ export async function besideHostile(siege: Siege): Promise<Besieged> {
   }
 }
 
+function folderFor({ isInMemory = false }: Siege): string | undefined {
+  return isInMemory && existsSync(MEMORY) ? mkdtempSync(join(MEMORY, 'toolcrib-fault-')) : undefined;
+}
+
 function configuration({ isShared = false }: Siege): ConfigInput {
   return {
     // As it is unless set; the deployments of other scenarios have no limit.
-    server: { requestsPerMinute: 6_000 },
+    server: { requestsPerMinute: 6_000, sse: true },
     auth: { keys: {} },
     access: [{ roles: ['tester'], tools: ['*'], prompts: ['*'], resources: ['*'] }],
     stages: {
@@ -155,7 +161,7 @@ async function rotate(site: Site): Promise<{ told: Map<string, Told>; levels: Le
         `${name}: ${JSON.stringify(done)}; ${refused.length} refused${refused.length > 0 ? ` (${refused.at(-1)})` : ''}; ${busy} s of the processor; p99 so far ${p99} ms; ${JSON.stringify(level)}`,
       );
     }
-    // What is let go of with time needs some.
+    // Memory that is released after a while needs that time.
     await pause(REST_MS * 3);
     levels.push(await levelOf(site));
   }
@@ -218,7 +224,7 @@ async function endOf(serving: Serving, crib: Crib): Promise<string[]> {
   return [...failures, ...(await crib.verify()).failures];
 }
 
-// Attackers have machines of their own: here theirs comes after the server and whoever measures.
+// Attackers have machines of their own: here they get the processor after the server and the measuring process.
 const LOWER_BY = 10;
 
 function startHostile(): ChildProcess {
@@ -238,5 +244,10 @@ function order(hostile: ChildProcess, what: Order): void {
 function together(a: Told, b: Told): Told {
   const statuses = new Map(a.statuses);
   for (const [status, times] of b.statuses) statuses.set(status, (statuses.get(status) ?? 0) + times);
-  return { sent: a.sent + b.sent, limited: a.limited + b.limited, statuses: [...statuses] };
+  return {
+    sent: a.sent + b.sent,
+    limited: a.limited + b.limited,
+    streams: a.streams + b.streams,
+    statuses: [...statuses],
+  };
 }

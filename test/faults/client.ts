@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { within } from '../within.ts';
 
@@ -77,14 +78,20 @@ export class Client {
     return this.#ask(sent);
   }
 
-  /** Sends any bytes, and returns the status; of a stream, which may never end, no more is read. */
-  async begin(body: Buffer, headers: Readonly<Record<string, string>>): Promise<number> {
+  /** Sends any bytes, and returns the answer; of a stream, which may never end, only what comes first. */
+  async begin(
+    body: Buffer,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<{ status: number; text: string }> {
     const all = { ...common, ...this.#credential, ...headers };
     const sent = { method: 'POST', body: body as unknown as string, headers: all };
     const response = await this.#within(sent, this.#send(sent));
-    if (response.headers['content-type'] === 'text/event-stream') response.destroy();
-    else await this.#within(sent, readAll(response));
-    return response.statusCode ?? 0;
+    const status = response.statusCode ?? 0;
+    if (response.headers['content-type'] !== 'text/event-stream')
+      return { status, text: await this.#within(sent, readAll(response)) };
+    const [first] = (await this.#within(sent, once(response, 'data'))) as [Buffer];
+    response.destroy();
+    return { status, text: first.toString() };
   }
 
   /** Hangs up, whatever is under way. */

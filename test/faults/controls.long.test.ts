@@ -4,7 +4,7 @@ import { scenarios } from './scenarios.ts';
 
 for (const scenario of scenarios) {
   test(
-    `${scenario.id} the check finds something with the defence off`,
+    `${scenario.id} control: the check finds a fault with the defence switched off`,
     { timeout: 240_000 },
     async (context) => {
       const outcome = await scenario.control({ seed: 1, counts: 'short', report: () => {} });

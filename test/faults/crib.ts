@@ -52,7 +52,7 @@ export interface Person {
   readonly caller: string;
 }
 
-/** The key somebody got, and the id it is known by. */
+/** A new key and its id. */
 export interface Admitted {
   readonly id: string;
   readonly key: string;

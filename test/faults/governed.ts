@@ -23,7 +23,7 @@ export interface Governed {
   close(): Promise<void>;
 }
 
-/** Opens one; its caller is let in without a key, so that every message gets as far as it can. */
+/** Opens one; its caller needs no key, so that every message gets as far as possible. */
 export async function openGoverned(clock: Clock = systemClock): Promise<Governed> {
   const folder = mkdtempSync(join(tmpdir(), 'toolcrib-fuzz-'));
   writeFileSync(join(folder, 'fault-tools.mjs'), faultTools(join(folder, 'notes')));

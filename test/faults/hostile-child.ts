@@ -1,7 +1,7 @@
 import { Attack } from './attack.ts';
 import { hogging, phases } from './hostile.ts';
 
-/** What the hostile tenant is told: where and as whom it attacks, and then which phase, or that it is over. */
+/** The messages to the hostile tenant: its target and caller, and then each phase, or the end. */
 export type Order =
   | { readonly port: number; readonly keys: readonly string[] }
   | { readonly phase: string }
@@ -11,6 +11,7 @@ export type Order =
 export interface Told {
   readonly sent: number;
   readonly limited: number;
+  readonly streams: number;
   readonly statuses: readonly (readonly [status: number, times: number])[];
 }
 
@@ -30,6 +31,6 @@ async function begin(name: string): Promise<void> {
   const current = new Attack(target!.port, target!.keys);
   attack = current;
   await [...phases, hogging].find((phase) => phase.name === name)!.run(current);
-  const { sent, limited, statuses } = current;
-  process.send!({ sent, limited, statuses: [...statuses] } satisfies Told);
+  const { sent, limited, streams, statuses } = current;
+  process.send!({ sent, limited, streams, statuses: [...statuses] } satisfies Told);
 }

@@ -1,21 +1,35 @@
+import { openLimits } from '../../src/server/caller-limit.ts';
 import { handshake } from '../fuzz/messages.ts';
 import { modernMeta } from './client.ts';
 import type { Attack, Parts } from './attack.ts';
 import { worstInputs } from './worst-inputs.ts';
+import { longFilter } from './worst-members.ts';
 
 /** Something a hostile tenant does for a while, with everything it is let have. */
 export interface Phase {
   readonly name: string;
   /** What is promised to others meanwhile: a p99 within 100 ms of their own, or within a fifth of it. */
   readonly promise: 'bodies' | 'flood';
+  /** How many streams have to begin, or nothing was shown. */
+  readonly mustStream?: number;
   run(attack: Attack): Promise<void>;
 }
 
+/** How many callers the hostile tenant has. */
+export const HOSTILES = 4;
+
 const FILLER = 'x'.repeat(980_000);
-const LONG_FILTER = Array.from({ length: 9_000 }, (_, index) => `note://${'x'.repeat(80)}${index}`);
+// A hundred of them are together as long as the addresses of one caller may be.
+const SHORT_FILTER = Array.from({ length: 50 }, (_, index) => `note://${String(index).padStart(90, 'x')}`);
+const STREAMS = HOSTILES * openLimits.perCaller;
 const CAPABILITIES = Object.fromEntries(
   Array.from({ length: 900 }, (_, index) => [`c${index}`, { a: 'x'.repeat(780) }]),
 );
+
+const alone = worstInputs.filter(({ on }) => on === undefined);
+const batches = worstInputs.filter(({ on }) => on === 'session');
+const posted = worstInputs.filter(({ on }) => on === 'stream');
+const opening: Parts = { body: Buffer.from(JSON.stringify(handshake('2025-03-26').body)), headers: {} };
 
 /** Everything a tenant can do to others, one after the other. */
 export const phases: readonly Phase[] = [
@@ -27,18 +41,31 @@ export const phases: readonly Phase[] = [
     call('kept', { nonce: 'x', load: FILLER }, { 'dev.toolcrib/idempotencyKey': `k${Date.now()}-${index}` }),
   ),
   bodies('large calls that detach', (index) => detaching(index)),
-  bodies('worst bodies', (index) => worstInputs[index % worstInputs.length]!),
+  bodies('worst bodies', (index) => alone[index % alone.length]!),
   {
-    name: 'large subscriptions',
+    name: 'worst batches',
     promise: 'bodies',
-    run: (attack) => attack.hold(120, () => listen(LONG_FILTER)),
+    run: (attack) => attack.within(4, opening, (index) => batches[index % batches.length]!),
+  },
+  {
+    name: 'worst bodies beside streams',
+    promise: 'bodies',
+    mustStream: 1,
+    run: (attack) => attack.beside(4, (index) => posted[index % posted.length]!),
+  },
+  { ...bodies('large subscriptions', () => listen(longFilter)), mustStream: HOSTILES },
+  {
+    name: 'many subscriptions',
+    promise: 'flood',
+    mustStream: STREAMS / 10,
+    run: (attack) => attack.hold(STREAMS, () => listen(SHORT_FILTER)),
   },
   { name: 'connections', promise: 'flood', run: (attack) => attack.hold(1_200, () => halfHead) },
   { name: 'answers that are not read', promise: 'bodies', run: (attack) => attack.hold(64, () => bigAnswer) },
   {
     name: 'hang-ups',
     promise: 'bodies',
-    run: (attack) => attack.leave(4, (index) => worstInputs[index % worstInputs.length]!),
+    run: (attack) => attack.leave(4, (index) => alone[index % alone.length]!),
   },
   { name: 'rounds of questions', promise: 'flood', run: (attack) => attack.converse(8, question) },
   { name: 'sessions with streams', promise: 'flood', run: (attack) => attack.follow(16, sessionCalls) },

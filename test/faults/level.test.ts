@@ -5,12 +5,12 @@ const flat: Level = { blockMs: 1, rssMb: 200, heapMb: 60, descriptors: 40, keptM
 const levels = (of: (index: number) => Partial<Level>): Level[] =>
   Array.from({ length: 12 }, (_, index) => ({ ...flat, ...of(index) }));
 
-test('what fills up at first and then stays is level', () => {
+test('values that rise at first and then stay are no growth', () => {
   expect(growing(levels((index) => ({ rssMb: Math.min(400, 100 + index * 100) })))).toEqual([]);
 });
 
 test.each(['rssMb', 'heapMb', 'descriptors', 'keptMb'] as const)(
-  '%s that goes on growing is found',
+  '%s that keeps growing is detected',
   (what) => {
     const found = growing(levels((index) => ({ [what]: flat[what] + index * flat[what] })));
     expect(found).toEqual([expect.stringContaining(what)]);

@@ -49,7 +49,7 @@ for (const { scenario, outcome, seconds } of results) {
 }
 const isMissing =
   process.env['TOOLCRIB_REQUIRE'] === 'all' && results.some(({ outcome }) => outcome.notRun !== undefined);
-// Whatever a scenario that failed has left behind keeps nobody waiting.
+// Leftovers of a failed scenario do not keep this process running.
 process.exit(isMissing || results.some(({ outcome }) => outcome.failures.length > 0) ? 1 : 0);
 
 async function attempt(scenario: Scenario, startedAt: number): Promise<Outcome> {

@@ -1,16 +1,7 @@
 import { jsonLimits } from '../../src/protocol/wire/json-scan.ts';
-import { modernMeta } from './client.ts';
+import { call, DONE, INVALID, SIZE, type WorstInput } from './worst-input.ts';
+import { worstMembers } from './worst-members.ts';
 
-/** A request that is as costly as a legal one can be, in one of the ways in which it can be. */
-export interface WorstInput {
-  readonly kind: string;
-  readonly body: Buffer;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Whether it has to be taken; the others may be refused, at whatever cost. */
-  readonly isLegal: boolean;
-}
-
-const SIZE = 1_000_000;
 const { values, keys, items, depth } = jsonLimits;
 const ITEMS = values - 100;
 const LENGTH = Math.floor(SIZE / ITEMS) - 1;
@@ -38,130 +29,106 @@ const loads: readonly (readonly [kind: string, load: string])[] = [
   ['many numbers', list(ITEMS, () => '1')],
   ['long numbers', list(ITEMS, () => '1.797e308')],
   ['longest numbers', list(SIZE / 400, () => `0.${'7'.repeat(390)}`)],
+  ['long integers', list(ITEMS, () => '12345678901234567')],
+  ['long integers below keys', groups(36_000).replaceAll(/:1\b/g, ':12345678901234567')],
   ['many texts', list(ITEMS, () => JSON.stringify('b'.repeat(LENGTH - 3)))],
   ['many objects', list(ITEMS / 2 - 1, (index) => `{"a${index}":1}`)],
   ['many keys', objectOf(keys - 1, (index) => `k${index}`)],
   ['long keys', objectOf(keys - 1, (index) => `${index}${'k'.repeat(SIZE / keys - 20)}`)],
   ['escaped keys', objectOf(keys - 1, (index) => `${index}${String.raw`\u0041`.repeat(150)}`)],
   ['colliding keys', objectOf(keys - 1, (index) => `${index * 65_536}`)],
+  ['objects of many keys', groups(ITEMS - 100)],
+  ['objects of colliding keys', groups(ITEMS - 100, (index) => `${index * 65_536}`)],
   ['deep nesting', `${'['.repeat(30)}${']'.repeat(30)}`],
 ];
 
 // Each is checked against one keyword of a schema.
-const checked: readonly (readonly [kind: string, args: string])[] = [
+const checked: readonly (readonly [kind: string, args: string, shows?: RegExp])[] = [
   ['distinct objects', `"unique":[${objects((index) => `{"a":${index},"b":"${'x'.repeat(70)}"}`)}]`],
   ['distinct objects with many keys', `"unique":[${objects((index) => `{"a":1,"b":2,"c":3,"d":${index}}`)}]`],
   ['distinct lists', `"unique":[${objects((index) => `[1,2,${index}]`)}]`],
   ['distinct texts', `"unique":[${objects((index) => `"${'x'.repeat(80)}${index}"`)}]`],
-  ['a text against a pattern', `"matched":"${'a'.repeat(SIZE)}!"`],
+  ['a text against a pattern', `"matched":"${'a'.repeat(SIZE - 1)}!"`, /must match/],
   ['many choices', `"choices":[${objects((index) => `{"b":${index}}`)}]`],
   ['keys against a pattern', `"named":${objectOf(keys - 1, (index) => `k${'1'.repeat(900)}${index}`)}`],
 ];
 
-// Each fails a schema of a library as often as it can.
-const typed: readonly (readonly [kind: string, args: string])[] = [
+// Each fails a schema of a library, or a part of it, as often as it can.
+const typed: readonly (readonly [kind: string, args: string, shows?: RegExp])[] = [
   ['what fails a union', `"union":${list(ITEMS, () => '1')}`],
   ['what fails an intersection', `"both":${list(ITEMS, () => '{}')}`],
   ['objects without their members', `"wide":${list(ITEMS, () => '{}')}`],
   ['what fails a refinement', `"refined":${list(ITEMS, () => '1')}`],
+  ['what fails a refinement in ten ways', `"refinedOften":${list(ITEMS, () => '1')}`],
+  ['what fails refined branches', `"refinedBranches":${list(ITEMS, () => '1')}`],
+  ['what fails refinements on both sides', `"refinedSides":${list(ITEMS, () => '1')}`],
+  ['texts that fail three checks', `"refinedTexts":${list(ITEMS, () => '"x"')}`],
+  ['members that fail a refinement', `"refinedMembers":${groups(ITEMS - 100)}`],
+  ['what is of the last branch', `"lastBranch":${list(ITEMS, () => '{}')}`, DONE],
+  ['what passes the last refinement', `"lastRefined":${list(ITEMS, () => '1')}`, DONE],
+  ['members that are all replaced', `"replaced":${list(ITEMS, () => '{}')}`, DONE],
+  ['what fails once it is prepared', `"prepared":${list(ITEMS, () => '{}')}`],
+  // The last, because Zod's quicker checks are not used once one had to wait.
+  ['what fails a refinement that waits', `"refinedLater":${list(ITEMS, () => '1')}`],
 ];
+
+// Each fails a part of a schema of a library that takes long to note a problem, or is replaced by it.
+const noted: readonly (readonly [kind: string, tool: string, args: string, shows?: RegExp])[] = [
+  ['what an author refuses', 'noted', `"narrowed":${list(ITEMS, () => '1')}`],
+  ['texts that match none of three patterns', 'noted', `"patterns":${list(ITEMS, () => '"x"')}`],
+  ['texts of none of four formats', 'noted', `"formats":${list(ITEMS, () => '"x"')}`],
+  ['objects of neither of two kinds', 'noted', `"branches":${list(ITEMS / 2 - 1, () => '{"a":"x"}')}`],
+  ['what fails once it is replaced', 'turned', `"numbers":${list(ITEMS, () => '"x"')}`],
+  ['what is replaced', 'turned', `"numbers":${list(ITEMS, () => '"2"')}`, DONE],
+  ['members that are all filled in', 'turned', `"filled":${list(ITEMS, () => '{}')}`, DONE],
+];
+
+// Their hash was once the same however many there were.
+const nulKeys = objectOf(550, (index) => NUL.repeat(index + 1));
+
+const refused: readonly (readonly [kind: string, load: string, shows: RegExp])[] = [
+  ['keys of NUL characters', nulKeys, /control character/],
+  ['a key twice', objectOf(keys - 1, (index) => `k${index % (keys - 2)}`), /repeats a key/],
+  ['nesting beyond the limit', '['.repeat(SIZE / 2) + ']'.repeat(SIZE / 2), /nested deeper/],
+  ['brackets without an end', '[{"a":'.repeat(depth), /nested deeper/],
+];
+
+const byThemselves: readonly WorstInput[] = [
+  ...texts.map(([kind, text]) => call({ kind, tool: 'mirror', args: `"load":${JSON.stringify(text)}` })),
+  ...loads.map(([kind, load]) => call({ kind, tool: 'echo', args: `"load":${load}` })),
+  ...checked.map(([kind, args, shows = DONE]) => call({ kind, tool: 'strict', args, shows })),
+  ...typed.map(([kind, args, shows = INVALID]) => call({ kind, tool: 'typed', args, shows })),
+  ...noted.map(([kind, tool, args, shows = INVALID]) => call({ kind, tool, args, shows })),
+  ...[0, 1, 2].map((index) =>
+    call({
+      kind: `the first call of large schema ${index}`,
+      tool: `large${index}`,
+      args: '"p0":1',
+      shows: INVALID,
+    }),
+  ),
+  ...refused.map(([kind, load, shows]) => call({ kind, tool: 'echo', args: `"load":${load}`, shows })),
+];
+
+// Their answers are short, so that what takes time is the request.
+const BESIDE_A_STREAM = new Set([
+  'escapes',
+  'many objects',
+  'longest numbers',
+  'distinct objects',
+  'what is replaced',
+]);
 
 /** The worst of each kind that a message may be. */
 export const worstInputs: readonly WorstInput[] = [
-  ...texts.map(([kind, text]) => call(kind, 'mirror', `"load":${JSON.stringify(text)}`)),
-  ...loads.map(([kind, load]) => call(kind, 'echo', `"load":${load}`)),
-  ...checked.map(([kind, args]) => ({ ...call(kind, 'strict', args), isLegal: true })),
-  ...typed.map(([kind, args]) => call(kind, 'typed', args)),
-  ...[0, 1, 2].map((index) => call(`the first call of large schema ${index}`, `large${index}`, '"p0":1')),
-  ...[
-    // Their hash was once the same however many there were.
-    call('keys of NUL characters', 'echo', `"load":${objectOf(550, (index) => NUL.repeat(index + 1))}`),
-    call('a key twice', 'echo', `"load":${objectOf(keys - 1, (index) => `k${index % (keys - 2)}`)}`),
-    call('nesting beyond the limit', 'echo', `"load":${'['.repeat(SIZE / 2)}${']'.repeat(SIZE / 2)}`),
-    call('brackets without an end', 'echo', `"load":${'[{"a":'.repeat(depth)}`),
-    ...elsewhere(),
-  ].map((input) => ({ ...input, isLegal: false })),
+  ...byThemselves,
+  ...worstMembers,
+  ...byThemselves.filter(({ kind }) => BESIDE_A_STREAM.has(kind)).map(besideStream),
 ];
 
-// Members other than arguments, and methods other than calls; which of them are too large is the server's to say.
-function elsewhere(): WorstInput[] {
-  const long = 'x'.repeat(SIZE - 1_000);
-  const many = (item: (index: number) => string): string[] =>
-    Array.from({ length: items - 10 }, (_, index) => item(index));
-  const capabilities = Object.fromEntries(
-    Array.from({ length: 900 }, (_, index) => [`c${index}`, { a: 'x'.repeat(700) }]),
-  );
-  const clientInfo = { name: 'x', version: '1' };
-  const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
-  const unknown = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}';
-  return [
-    modern('a long name', 'tools/call', { name: long, arguments: {} }),
-    modern('a long address', 'resources/read', { uri: `note://${long}` }),
-    modern('a long value to complete', 'completion/complete', {
-      ref: { type: 'ref/prompt', name: 'greet' },
-      argument: { name: 'who', value: long },
-    }),
-    modern('a long state', 'tools/call', {
-      name: 'ask',
-      arguments: {},
-      requestState: long,
-      inputResponses: {},
-    }),
-    modern('a long key', 'tools/call', {
-      name: 'kept',
-      arguments: {},
-      _meta: { 'dev.toolcrib/idempotencyKey': long },
-    }),
-    modern('a long cursor', 'tools/list', { cursor: long }),
-    modern('a long filter', 'subscriptions/listen', {
-      notifications: { resourceSubscriptions: many((index) => `note://${'x'.repeat(70)}${index}`) },
-    }),
-    old('large capabilities', [
-      JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'initialize',
-        params: { protocolVersion: '2025-11-25', capabilities, clientInfo },
-      }),
-    ]),
-    old(
-      'a batch of pings',
-      many(() => ping),
-    ),
-    old(
-      'a batch of calls',
-      many(() => unknown),
-    ),
-  ];
-}
-
-function call(kind: string, tool: string, args: string): WorstInput {
-  const params = `{"_meta":${JSON.stringify(modernMeta)},"name":"${tool}","arguments":{"nonce":"x",${args}}}`;
-  const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`;
-  return { kind, body: Buffer.from(body), headers: headersOf('tools/call', tool), isLegal: true };
-}
-
-function modern(kind: string, method: string, params: Readonly<Record<string, unknown>>): WorstInput {
-  const meta = { ...modernMeta, ...(params['_meta'] as object | undefined) };
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } });
-  const { name, uri } = params as { name?: string; uri?: string };
-  return {
-    kind,
-    body: Buffer.from(body),
-    headers: headersOf(method, (name ?? uri)?.slice(0, 1_000)),
-    isLegal: true,
-  };
-}
-
-// A list, unless there is only one; lists are of 2025-03-26.
-function old(kind: string, messages: readonly string[]): WorstInput {
-  const body = messages.length === 1 ? messages[0]! : `[${messages.join(',')}]`;
-  return { kind, body: Buffer.from(body), headers: { 'mcp-protocol-version': '2025-03-26' }, isLegal: true };
-}
-
-function headersOf(method: string, name?: string): Record<string, string> {
-  const named = name === undefined ? {} : { 'mcp-name': name };
-  return { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method, ...named };
+function besideStream({ kind, body, shows }: WorstInput): WorstInput {
+  const plain = Buffer.from(body.toString().replace(/"_meta":.*?\}\},/, ''));
+  return { kind: `${kind}, beside a stream`, body: plain, headers: {}, shows, on: 'stream' };
 }
 
 function objectOf(length: number, key: (index: number) => string): string {
@@ -170,6 +137,13 @@ function objectOf(length: number, key: (index: number) => string): string {
 
 function objects(item: (index: number) => string): string {
   return Array.from({ length: items - 10 }, (_, index) => item(index)).join(',');
+}
+
+function groups(length: number, key = (index: number): string => `k${index}`): string {
+  const group = objectOf(keys - 1, key).replaceAll(/:\d+/g, ':1');
+  return `[${Array(Math.floor(length / keys))
+    .fill(group)
+    .join(',')}]`;
 }
 
 // A list may have only so many items, but may hold lists.

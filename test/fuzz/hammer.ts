@@ -92,7 +92,7 @@ async function explain(
 async function alone(way: Way, fuzzed: FuzzCase): Promise<Problem[]> {
   if (way.accidents().length > 0) await way.renew();
   const found = await way.attempt(fuzzed);
-  // What nobody waits for fails a turn later.
+  // An unawaited failure appears a turn later.
   await new Promise((resolve) => setTimeout(resolve, 20));
   return [...way.accidents(), ...found];
 }

@@ -10,7 +10,7 @@ const REPLACEMENTS = Buffer.from('\\"{[\0\x80\xff', 'latin1');
 const SURROUNDINGS = Buffer.from('"\\x');
 
 for (const revision of revisions) {
-  test(`A4 no truncation and no single byte of a message of ${revision.version} makes the scanner leave its buffer`, () => {
+  test(`A4 the scanner stays in its buffer for every truncation and every changed byte of a message of ${revision.version}`, () => {
     for (const message of messagesOf(revision)) {
       for (const bytes of variantsOf(Buffer.from(message))) expectContained(bytes);
     }

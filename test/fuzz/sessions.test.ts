@@ -31,7 +31,7 @@ beforeAll(() => void process.on('unhandledRejection', note));
 afterAll(() => void process.off('unhandledRejection', note));
 
 for (const version of handshakeVersions) {
-  test(`A4 broken bodies on a session of ${version} are each answered or taken, and a good call works afterwards`, async () => {
+  test(`A4 broken bodies on a session of ${version} each get a response or 202, and a good call works afterwards`, async () => {
     const client = new Client(await richTarget());
     const session = await client.startSession(version);
     const call = client.old(
@@ -44,7 +44,7 @@ for (const version of handshakeVersions) {
   });
 }
 
-test('A5 broken lists on a session of 2025-03-26 are each answered or taken, and a good list works afterwards', async () => {
+test('A5 broken batches on a session of 2025-03-26 each get a response or 202, and a good batch works afterwards', async () => {
   const client = new Client(await richTarget());
   const session = await client.startSession('2025-03-26');
   const messages = [
@@ -73,7 +73,7 @@ test('A9 broken subscriptions are each opened or refused, and a good one works a
   await expect.poll(async () => (await glance(client, toRaw(client, listen))).status).toBe(OPENED);
 });
 
-test('A9 broken requests about tasks and states are each answered, and good ones work afterwards', async () => {
+test('A9 broken requests about tasks and request states each get a response, and good ones work afterwards', async () => {
   const client = new Client(await richTarget());
   const created = await client.ask('tools/call', { name: 'detach-and-ask' });
   const taskId = String(created.json?.result?.['taskId']);
@@ -96,7 +96,7 @@ test('A9 broken requests about tasks and states are each answered, and good ones
   expect((await client.send(get)).json?.result).toMatchObject({ taskId });
 });
 
-test('A4 broken bodies beside an old stream are each taken or refused, and what comes on the stream is well formed', async () => {
+test('A4 broken bodies on the SSE transport are each accepted or refused, and the stream stays well-formed', async () => {
   const client = new Client(await richTarget());
   const events = new Events(await client.open({ method: 'GET', path: '/sse' }));
   const path = (await events.nextData())!;
@@ -109,7 +109,7 @@ test('A4 broken bodies beside an old stream are each taken or refused, and what 
   }
 });
 
-test('A13 broken heads of GET and DELETE are answered or hung up on, and good ones work afterwards', async () => {
+test('A13 broken headers of GET and DELETE get a response or a closed connection, and good ones work afterwards', async () => {
   const client = new Client(await richTarget());
   const session = await client.startSession('2025-11-25');
   const headers = { 'mcp-session-id': session, 'last-event-id': 'abc.1' };
@@ -132,7 +132,7 @@ test('A13 broken heads of GET and DELETE are answered or hung up on, and good on
   expect((await client.send({ method: 'DELETE', headers: { 'mcp-session-id': own } })).status).toBe(204);
 });
 
-test('A4 a server that answers with what went wrong is found out, so the tests above can fail', async () => {
+test('A4 control: a server that reveals its internal errors is detected', async () => {
   const target = await careless(
     () => ({}),
     () => new Error('x').stack!,
@@ -142,7 +142,7 @@ test('A4 a server that answers with what went wrong is found out, so the tests a
   leakedAnswers.length = 0;
 });
 
-test('A4 nothing failed behind the back of these requests', () => {
+test('A4 none of these requests caused an unexpected error in the server', () => {
   expect(unhandled).toEqual([]);
   expect(leakedAnswers).toEqual([]);
 });

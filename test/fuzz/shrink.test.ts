@@ -3,7 +3,7 @@ import { shrink } from './shrink.ts';
 
 const bytesOf = (text: string): number[] => [...Buffer.from(text)];
 
-test('a failing text is left with what makes it fail', async () => {
+test('shrinking keeps only the parts of a text that make it fail', async () => {
   const text = '{"jsonrpc":"2.0","id":1,"method":"tools/call","pme\\';
   const short = await shrink(bytesOf(text), async (bytes) =>
     /^\{.*"[^"]*\\$/.test(Buffer.from(bytes).toString()),
@@ -11,7 +11,7 @@ test('a failing text is left with what makes it fail', async () => {
   expect(Buffer.from(short).toString()).toBe('{"\\');
 });
 
-test('parts that fail only together are both kept', async () => {
+test('shrinking keeps two parts that fail only together', async () => {
   const short = await shrink(bytesOf('a long text with x in it and y at its end y'), async (bytes) => {
     const text = Buffer.from(bytes).toString();
     return text.includes('x') && text.includes('y');
@@ -24,7 +24,7 @@ test('a list that always fails shrinks to nothing, and one that cannot be shorte
   expect(await shrink([1, 2, 3], async ({ length }) => length === 3)).toEqual([1, 2, 3]);
 });
 
-test('it gives up after so many tries', async () => {
+test('shrinking stops after a number of attempts', async () => {
   let tries = 0;
   const short = await shrink(bytesOf('x'.repeat(1_000)), async () => ++tries > 1e9, 10);
   expect([short.length, tries]).toEqual([1_000, 10]);

@@ -13,7 +13,7 @@ export function mutatedMessage(random: Random): FuzzCase {
 /** What became of a case that nothing came back for in time. */
 export const unanswered: Problem = { kind: 'no answer', text: `within ${CASE_MS} ms` };
 
-/** Puts the ids of sessions in the place of what stands for them. */
+/** Replaces the placeholders of sessions by their ids. */
 export function fillIn(text: string, known: ReadonlyMap<string, string>): string {
   return text.includes('{')
     ? text.replaceAll(/\{([\w -]+)\}/g, (whole, name: string) => known.get(name) ?? whole)

@@ -30,7 +30,7 @@ async function loadedFor(agents: object): Promise<string> {
   return child.complaints();
 }
 
-test('a gateway loads nothing of the host before an agent is asked, and less where none is served', async () => {
+test('a gateway loads no model code before an agent is called, and no agent code when no agent is served', async () => {
   const served = await loadedFor({ support: { model: 'gpt-5.4', serve: true } });
   expect(served).toMatch(/served-agents/);
   expect(served).not.toMatch(/asked-agents|conversation|create-model|openai|anthropic/);

@@ -21,7 +21,7 @@ const orders = defineTool(
 );
 
 test.each(['2026-07-28', '2025-11-25'])(
-  'a caller of %s asks an agent, whose calls take the line of any other call and are linked in the record',
+  'a caller of %s can call an agent, whose tool calls are governed and linked to it in the record',
   async (version) => {
     const { model, asked, endpoint } = await startModel(({ results }) =>
       results.length === 0 ? { tool: 'get_order', args: { id: '7' } } : `It says: ${results.at(-1)}`,
@@ -46,7 +46,7 @@ test.each(['2026-07-28', '2025-11-25'])(
   },
 );
 
-test('an agent uses a program behind the gateway by the names of rules', async () => {
+test('an agent uses the tools of a program behind the gateway by their names in the rules', async () => {
   const { model } = await startModel(({ results, tools }) =>
     results.length === 0 ? { tool: tools[0]! } : `${tools.join()} said ${results.at(-1)}`,
   );
@@ -64,7 +64,7 @@ test('an agent uses a program behind the gateway by the names of rules', async (
 
 const readOnly = { readOnlyHint: true };
 
-test('what a server does not list is told in the log once, and a key that is none only there', async () => {
+test('a tool name that no server lists is logged once, and an invalid model key is logged and not shown to callers', async () => {
   const { model } = await startModel(() => 'done');
   const crib = await openCrib({
     config: {
@@ -89,7 +89,7 @@ test('what a server does not list is told in the log once, and a key that is non
   expect(JSON.stringify(crib.logged.map(({ facts }) => inspect(facts)))).toContain('TOOLCRIB_TEST_BAD_KEY');
 });
 
-test('an agent sees and calls what its caller may, and nothing else', async () => {
+test('an agent sees and calls only what its caller may', async () => {
   const { model, asked } = await startModel(({ results, question }) =>
     results.length > 0
       ? results.at(-1)!
@@ -136,7 +136,7 @@ test('an agent sees and calls what its caller may, and nothing else', async () =
   ).toBe('Unknown tool: ask_support');
 });
 
-test('a tool that its rules do not grant does not exist for an agent, whatever its caller may do', async () => {
+test('a tool that its rules do not grant does not exist for an agent, even if its caller may use it', async () => {
   const { model, asked } = await startModel(({ results }) =>
     results.length === 0 ? { tool: 'ping' } : results.at(-1)!,
   );
@@ -154,7 +154,7 @@ test('a tool that its rules do not grant does not exist for an agent, whatever i
   expect(asked[0]!.tools).toEqual(['get_order']);
 });
 
-test('conditions and limits hold for each call of an agent', async () => {
+test('conditions and limits apply to each call of an agent', async () => {
   const { model } = await startModel(({ results }) =>
     results.length < 3 ? { tool: 'get_order', args: { id: String(results.length) } } : results.join(' | '),
   );
@@ -174,7 +174,7 @@ test('conditions and limits hold for each call of an agent', async () => {
   expect(text).toMatch(/Not that one\..*calls of get_order.*calls of get_order/s);
 });
 
-test('a budget ends a run, and its caller is told which', async () => {
+test('a budget ends a run, and the caller is told which budget', async () => {
   const { model } = await startModel(({ results }) => ({
     tool: 'get_order',
     args: { id: String(results.length) },
@@ -196,7 +196,7 @@ test('a budget ends a run, and its caller is told which', async () => {
   expect(crib.rowsOf('get_order').map(({ outcome }) => outcome)).toEqual(['done', 'done']);
 });
 
-test('each caller has tokens for an hour, and those of one are no business of another', async () => {
+test('each caller has its own hourly token allowance', async () => {
   const { model } = await startModel(() => 'word '.repeat(200));
   const crib = await openCrib({
     config: { agents: { support: { model, serve: { tokensPerHour: 100 } } } },
@@ -213,7 +213,7 @@ test('each caller has tokens for an hour, and those of one are no business of an
   expect(crib.rowsOf('ask_support').map(({ outcome }) => outcome)).toContain('rate_limited');
 });
 
-test('whoever leaves before the answer has used the tokens of the question all the same', async () => {
+test('a caller that disconnects before the answer still pays the tokens of its question', async () => {
   const { model, endpoint } = await startModel(() => undefined);
   const crib = await openCrib({
     config: { agents: { support: { model, serve: { tokensPerHour: 100 } } } },
@@ -235,7 +235,7 @@ test('whoever leaves before the answer has used the tokens of the question all t
   expect(await client.callTool('ask_support', { question: 'x' }).text()).toContain('You have used up');
 });
 
-test('agents that ask each other share a budget, and go in no circle', async () => {
+test('agents that call each other share a budget, and cannot call each other in a circle', async () => {
   const { model, asked } = await startModel(({ results, tools }) =>
     results.length === 0 && tools.length > 0 ? { tool: tools[0]!, args: { question: 'more' } } : 'enough',
   );
@@ -249,15 +249,30 @@ test('agents that ask each other share a budget, and go in no circle', async () 
     },
   });
   const peer = await crib.connect('ada');
-  const { text } = (await peer.call('ask_first', { question: 'x' })).content[0]!;
+  const result = await peer.call('ask_first', { question: 'x' });
+  const { text } = result.content[0]!;
   expect(asked.map(({ tools }) => tools)).toEqual([['ask_second'], ['ask_third'], []]);
   expect(text).toContain('3 of 3 turns (limits.turns)');
   const calls = new Map(crib.rows().map((row) => [row['call'], row]));
   const third = crib.rowsOf('ask_third')[0]!;
   expect(calls.get(third['within'])!['tool']).toBe('ask_second');
+  // What an agent used that another one asked is counted once, for the one that used it.
+  const { inputTokens, outputTokens } = (result['_meta'] as Record<string, Record<string, number>>)[
+    'dev.toolcrib/agent'
+  ]!;
+  const counted = await tokensOf(crib);
+  expect(counted).toHaveLength(3);
+  expect(counted.reduce((sum, tokens) => sum + tokens, 0)).toBe(inputTokens! + outputTokens!);
 });
 
-test('cancelling the call of an agent closes the request to its model and stops its calls', async () => {
+async function tokensOf({ keys, port }: Awaited<ReturnType<typeof openCrib>>): Promise<readonly number[]> {
+  const headers = { authorization: `Bearer ${keys.watcher}` };
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).text();
+  const lines = text.matchAll(/^toolcrib_agent_tokens_total\{agent="\w+"\} (\d+)$/gm);
+  return Array.from(lines, ([, tokens]) => Number(tokens));
+}
+
+test('cancelling the call of an agent aborts the request to its model and stops its tool calls', async () => {
   let stopped: (() => void) | undefined;
   const hasStopped = new Promise<void>((resolve) => (stopped = resolve));
   let started: (() => void) | undefined;
@@ -301,7 +316,7 @@ test('cancelling the call of an agent closes the request to its model and stops 
   expect(crib.rowsOf('wait')[0]).toMatchObject({ outcome: 'cancelled' });
 });
 
-test('an answer that takes too long ends at the limit of the agent', async () => {
+test('an agent that takes too long ends at its time limit', async () => {
   const { model, endpoint } = await startModel(() => undefined);
   const crib = await openCrib({
     config: { agents: { support: { model, limits: { seconds: 0.2 }, serve: true } } },
@@ -312,7 +327,7 @@ test('an answer that takes too long ends at the limit of the agent', async () =>
   await expect.poll(() => endpoint.gone.count).toBe(1);
 });
 
-test('an agent makes no further call for a caller whose key was taken away', async () => {
+test('an agent makes no further call for a caller whose key was revoked', async () => {
   let started: (() => void) | undefined;
   const hasStarted = new Promise<void>((resolve) => (started = resolve));
   const { model, endpoint } = await startModel(() => {
@@ -333,7 +348,7 @@ test('an agent makes no further call for a caller whose key was taken away', asy
 const wipe = defineTool({ name: 'wipe', description: 'Wipes.' }, () => 'wiped');
 
 test.each(['2026-07-28', '2025-11-25'])(
-  'a person behind a client of %s is asked about what an agent wants confirmed; its model cannot confirm',
+  'a person behind a client of %s is asked to confirm calls of an agent; its model cannot confirm them',
   async (protocol) => {
     const { model } = await startModel(({ results }) =>
       results.length === 0 ? { tool: 'wipe', args: { confirmed: true } } : results.at(-1)!,
@@ -367,7 +382,7 @@ test.each(['2026-07-28', '2025-11-25'])(
   },
 );
 
-test('what an operator has to approve is approved by no caller', async () => {
+test('a call that needs an operator’s approval cannot be approved by a caller', async () => {
   const { model } = await startModel(({ results }) =>
     results.length === 0 ? { tool: 'wipe' } : results.at(-1)!,
   );
@@ -386,7 +401,7 @@ test('what an operator has to approve is approved by no caller', async () => {
   expect(crib.rowsOf('wipe').map(({ outcome }) => outcome)).toEqual(['approval_required']);
 });
 
-test('an agent that is restricted says so, and calls nothing that may change something', async () => {
+test('an agent in restricted mode is marked as read-only, and calls nothing that may change something', async () => {
   const { model } = await startModel(({ results }) =>
     results.length === 0 ? { tool: 'wipe' } : results.at(-1)!,
   );
@@ -405,7 +420,7 @@ test('an agent that is restricted says so, and calls nothing that may change som
 });
 
 test.each(['2026-07-28', '2025-11-25', '2025-06-18'])(
-  'a question in the middle of a call of an agent reaches the person behind a client of %s',
+  'a question during a tool call of an agent reaches the person behind a client of %s',
   async (protocol) => {
     const { model } = await startModel(({ results }) =>
       results.length === 0 ? { tool: 'fill' } : results.at(-1)!,
@@ -453,7 +468,7 @@ const paint = defineTool({ name: 'paint', description: 'Paints.' }, async (_args
 });
 
 test.each(kinds)(
-  'the official client, $kind, asks an agent and answers its questions',
+  'the official client, $kind, calls an agent and answers its questions',
   async ({ connect }) => {
     const { model } = await startModel(({ results }) =>
       results.length === 0 ? { tool: 'paint' } : results.at(-1)!,
@@ -476,7 +491,7 @@ test.each(kinds)(
   },
 );
 
-test('the key of a model is nowhere to be read', async () => {
+test('the API key of a model cannot be read anywhere', async () => {
   const leak = defineTool(
     { name: 'leak', description: 'Leaks.', annotations: readOnly },
     () => `it is ${MODEL_KEY}`,
@@ -512,7 +527,7 @@ test('the key of a model is nowhere to be read', async () => {
   expect(JSON.stringify(results)).not.toContain(refusing.url);
 });
 
-test('an agent whose model does not answer is an outage, told without details', async () => {
+test('an agent whose model does not answer is reported as unavailable, without details', async () => {
   const { model } = await startModel(() => 'never');
   const crib = await openCrib({
     config: { agents: { support: { model: { ...model, baseUrl: 'http://127.0.0.1:9' }, serve: true } } },
@@ -524,7 +539,7 @@ test('an agent whose model does not answer is an outage, told without details', 
   );
 });
 
-test('an answer with a form is data', async () => {
+test('an agent with an output schema returns structured data', async () => {
   const { model } = await startModel(() => '{"total": 3}');
   const output = { type: 'object', properties: { total: { type: 'integer' } }, required: ['total'] };
   const crib = await openCrib({ config: { agents: { sum: { model, output, serve: true } } } });
@@ -532,7 +547,7 @@ test('an answer with a form is data', async () => {
   expect((await peer.call('ask_sum', { question: 'x' })).structuredContent).toEqual({ total: 3 });
 });
 
-test('a reload replaces agents; a question that is being answered goes on with the old one', async () => {
+test('a reload replaces agents; a running question is finished by the old one', async () => {
   let release: (() => void) | undefined;
   let started: (() => void) | undefined;
   const hasStarted = new Promise<void>((resolve) => (started = resolve));
@@ -567,7 +582,7 @@ test('a reload replaces agents; a question that is being answered goes on with t
   ]);
 });
 
-test('an agent that is not served is no tool, and a tool of the same name is not taken over', async () => {
+test('an agent that is not served is not a tool, and does not replace a tool of the same name', async () => {
   const { model } = await startModel(() => 'x');
   const taken = defineTool({ name: 'ask_support', description: 'Asks support.' }, () => 'mine');
   const crib = await openCrib({ offers: [taken], config: { agents: { support: { model } } } });

@@ -65,7 +65,7 @@ export function describeBridge(cells: readonly BridgeCell[]): void {
 function stateOf(cell: BridgeCell): void {
   const { near, far, tasks } = cell;
 
-  test('results arrive whole', async () => {
+  test('results arrive complete', async () => {
     const { near: client } = await open(cell);
     expect(await client.callTool('plain', { a: 1 }).text()).toBe('said {"a":1}');
     expect(await client.callTool('large').text()).toBe(LARGE);
@@ -82,7 +82,7 @@ function stateOf(cell: BridgeCell): void {
     expect(json.includes(`"structuredContent":{"id":${LONG}}`)).toBe(isShown);
   });
 
-  test('an error with an odd number arrives whole', async () => {
+  test('an error with an unusual code arrives complete', async () => {
     const { near: client } = await open(cell);
     const failure: unknown = await client.callTool('odd_error').catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(RemoteError);
@@ -94,7 +94,7 @@ function stateOf(cell: BridgeCell): void {
     });
   });
 
-  test('progress and log entries arrive', async () => {
+  test('progress and log messages arrive', async () => {
     const { near: client } = await open(cell, { logLevel: 'debug' });
     const steps: unknown[] = [];
     await client.callTool('progress', {}, { onProgress: (step) => steps.push(step) });
@@ -109,7 +109,7 @@ function stateOf(cell: BridgeCell): void {
     expect(logged).toEqual([{ level: 'info', data: { at: 'work' }, logger: 'far' }]);
   });
 
-  test('questions in the middle of a call are asked and answered, or refused in words', async () => {
+  test('questions during a call are asked and answered, or refused with a message', async () => {
     const { near: client, asked } = await open(cell);
     const sampled = await client.callTool('sampling');
     expect([sampled.isError, sampled.text()]).toEqual([false, 'parrot']);
@@ -126,7 +126,7 @@ function stateOf(cell: BridgeCell): void {
     expect(asked).toEqual(['far: Which?', 'far: First?', 'far: Second?']);
   });
 
-  test('a cancelled call is stopped at the far server', async () => {
+  test('a cancelled call is stopped at the upstream', async () => {
     const { near: client } = await open(cell);
     const caller = new AbortController();
     const call = client.callTool(
@@ -146,7 +146,7 @@ function stateOf(cell: BridgeCell): void {
     expect((await handle.result()).text()).toBe('finished');
   });
 
-  test('a change of the list is told', async () => {
+  test('a change of the list is announced', async () => {
     const { near: client } = await open(cell);
     const before = (await client.listTools()).length;
     const changed = new Promise<number>((resolve) => {
@@ -154,7 +154,7 @@ function stateOf(cell: BridgeCell): void {
         if (tools && tools.length > before) resolve(tools.length);
       });
     });
-    // The stream for changes may not be open yet, so there is a change until one is told.
+    // The stream for changes may not be open yet, so changes are made until one is announced.
     const timer = setInterval(() => void client.callTool('list_change').catch(() => {}), 30);
     onTestFinished(() => clearInterval(timer));
     expect(await within(5_000, 'the change', changed)).toBeGreaterThan(before);

@@ -29,7 +29,7 @@ function calls(upstream: { readonly got: readonly Got[] }): Record<string, unkno
 }
 
 test.each(['2026-07-28', '2025-11-25'])(
-  'on %s the far server gets its own state and the answers under its own keys, and the client sees neither',
+  'on %s the upstream gets back its own state and the answers under its own keys, and the client sees neither',
   async (protocol) => {
     const state = ' {"odd": "bytes\u00e9"} ';
     const seen: string[] = [];
@@ -58,7 +58,7 @@ test.each(['2026-07-28', '2025-11-25'])(
   },
 );
 
-test('a far server that only wants its state back is sent it without asking anybody', async () => {
+test('an upstream that only asks for its state gets it without a question to anybody', async () => {
   let count = 0;
   const { near: client, upstream } = await bridgeTo(
     (got) => {
@@ -72,7 +72,7 @@ test('a far server that only wants its state back is sent it without asking anyb
   expect(calls(upstream).map(({ requestState }) => requestState)).toEqual([undefined, 'wait 1', 'wait 2']);
 });
 
-test('a far server that asks without end is given up', async () => {
+test('an upstream that keeps asking is given up after a number of rounds', async () => {
   const { near: client } = await bridgeTo(
     (got) => {
       if (got.body['method'] !== 'tools/call') return standard(got);
@@ -90,7 +90,7 @@ test.each([
   ['2026-07-28', {}, {}],
   ['2025-11-25', { ...handlers }, { elicitation: { form: {}, url: {} } }],
 ])(
-  'a far server is told what the client of %s can do, and nothing more',
+  'an upstream gets the capabilities of the client of %s, and nothing more',
   async (protocol, some, expected) => {
     const { near: client, upstream } = await bridgeTo(
       (got) => (got.body['method'] === 'tools/call' ? got.reply(said('ok')) : standard(got)),
@@ -102,7 +102,7 @@ test.each([
   },
 );
 
-test('a page that an older server requires becomes a question, and the call is made again', async () => {
+test('a page that an older upstream requires becomes a question, and the call is made again', async () => {
   const elicitations = [
     { mode: 'url', message: 'Sign in', url: 'https://example.com/in', elicitationId: 'e1' },
   ];
@@ -126,7 +126,7 @@ test('a page that an older server requires becomes a question, and the call is m
   expect(pages).toEqual(['https://example.com/in', 'https://example.com/in']);
 });
 
-test('a client that opens no pages is told the address', async () => {
+test('a client that cannot open pages gets the address as text', async () => {
   const elicitations = [{ mode: 'url', message: 'Sign in', url: 'https://example.com/in' }];
   const { near: client } = await bridgeTo(
     (got) => {
@@ -154,18 +154,22 @@ async function startAsking(options: ClientOptions = {}): Promise<Client> {
 
 const answer = (): object => ({ action: 'accept', content: { name: 'Ada' } });
 
-test('over stdio a question belongs to the one call under way', async () => {
+test('over stdio a question belongs to the only running call', async () => {
   const server = createServer({ source: await startAsking() });
   const client = createTestClient(server, { answer });
   expect((await client.callTool('ask')).text).toBe('{"action":"accept","content":{"name":"Ada"}}');
 });
 
-test('over stdio nobody is asked for the call of somebody else', async () => {
+test('over stdio a question is refused when it is unclear which of several calls it belongs to', async () => {
   const server = createServer({ source: await startAsking() });
   const client = createTestClient(server, { answer });
   const results = await Promise.all([
     client.callTool('ask', { after: 2 }),
     client.callTool('ask', { after: 2 }),
   ]);
-  for (const { text } of results) expect(text).toContain('it is not clear which of them asks');
+  for (const { text } of results)
+    expect(JSON.parse(text)).toEqual({
+      code: -32603,
+      message: expect.stringContaining('it is not clear which of them asks'),
+    });
 });

@@ -89,7 +89,7 @@ function withOddities(registry: ToolRegistry): ToolSource {
           kind: 'done',
           data: { id: Number(LONG) },
           content: [{ type: 'text', text: LONG }],
-          relayed: { longIntegers: { '/structuredContent/id': LONG } },
+          relayed: { longIntegers: { structuredContent: { id: LONG } } },
         };
       return registry.call(call);
     },

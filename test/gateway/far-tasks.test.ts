@@ -32,7 +32,7 @@ test.each([
   ['2026-07-28', true],
   ['2026-07-28', false],
   ['2025-11-25', false],
-])('a task of the older kind is followed for a client of %s (tasks: %s)', async (protocol, tasks) => {
+])('a task of 2025-11-25 is followed for a client of %s (tasks: %s)', async (protocol, tasks) => {
   const { near, upstream } = await bridgeTo(oldTasks, {
     near: { protocol, tasks },
     far: { protocol: '2025-11-25' },
@@ -43,7 +43,7 @@ test.each([
   expect((await near.listTools())[0]).not.toHaveProperty('execution');
 });
 
-test('a task whose client gives up is cancelled at the far server', async () => {
+test('a task whose client gives up is cancelled at the upstream', async () => {
   let noteCancel = (): void => {};
   const cancelled = new Promise<void>((resolve) => (noteCancel = resolve));
   const caller = new AbortController();
@@ -68,7 +68,7 @@ test('a task whose client gives up is cancelled at the far server', async () => 
   await within(5_000, 'the far task to be cancelled', cancelled);
 });
 
-test('the trace and what others put into _meta go along; what belongs to one connection or to us does not', async () => {
+test('trace context and foreign _meta members are passed on; members of one connection or of our own are not', async () => {
   const { near, upstream } = await bridgeTo((got) =>
     got.body['method'] === 'tools/call' ? got.reply(said('ok')) : standard(got),
   );

@@ -1,7 +1,9 @@
 import { readdirSync } from 'node:fs';
-import { setFlagsFromString } from 'node:v8';
+import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'vitest';
+import { Session } from '../../src/server/sessions/session.ts';
+import type { Crib } from '../gateway.ts';
 import { childrenOf, commandOf } from './process-counts.ts';
 
 /** What this process holds of the machine. */
@@ -37,4 +39,17 @@ export async function settle(own = 0, earlier: readonly number[] = []): Promise<
   const left = (): number => programs().filter((pid) => !earlier.includes(pid)).length;
   const ended = (): number => left() + childrenOf(process.pid).zombies;
   await expect.poll(ended, { timeout: 30_000, interval: 200 }).toBe(own);
+}
+
+/** How many sessions this process keeps, of the gateway and of servers that the test runs beside it. */
+export function sessions(): number {
+  return queryObjects(Session, { format: 'count' });
+}
+
+/** How many connections to its servers a gateway has. */
+export async function connectionsOf({ keys, port }: Crib): Promise<number> {
+  const headers = { authorization: `Bearer ${keys.watcher}` };
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`, { headers })).text();
+  const counts = [...text.matchAll(/^toolcrib_upstream_connected\{.*\} (\d+)$/gm)];
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }

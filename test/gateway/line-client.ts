@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import type { ClientOptions, Server } from '../../src/index.ts';
 import { Client } from '../../src/client/client.ts';
-import type { Exchange } from '../../src/client/pending-request.ts';
+import type { PendingRequest } from '../../src/client/pending-request.ts';
 import type { TransportNeeds } from '../../src/client/peer.ts';
 import type { Transport } from '../../src/client/transport.ts';
 import { LineReader } from '../../src/protocol/wire/line-reader.ts';
@@ -37,10 +37,10 @@ function lineTransport(server: Server, needs: TransportNeeds): Transport {
   return {
     label: 'in process',
     agree: () => {},
-    send: (exchange: Exchange) => write(exchange.outgoing.body),
+    send: (pending: PendingRequest) => write(pending.outgoing.body),
     post: async (text) => write(text),
     abandon: ({ outgoing: { id } }, reason) =>
-      write(encodeNotification('notifications/cancelled', { requestId: id, reason })),
+      encodeNotification('notifications/cancelled', { requestId: id, reason }),
     close: async () => {
       input.end();
       await served;

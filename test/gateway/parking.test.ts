@@ -82,7 +82,7 @@ function retry(asked: Reply, answer: unknown = YES): object {
   return { requestState, inputResponses };
 }
 
-test('a call that is asked something waits at the far server, and the next request goes on with it', async () => {
+test('a call with a question waits at the upstream, and the retry with the answer continues it', async () => {
   const { near, far } = await startNear();
   const asked = await send(near, { arguments: { times: 2 } });
   expect(asked.result?.resultType).toBe('input_required');
@@ -104,7 +104,7 @@ test('an answer that does not fit the form is asked for again', async () => {
   expect(far.runs).toBe(1);
 });
 
-test('a waiting call goes on for its own caller, tool and arguments alone, and once', async () => {
+test('a waiting call can be continued once, by its own caller with the same tool and arguments', async () => {
   const { near } = await startNear();
   const asked = await send(near);
   const foreign = await send(near, retry(asked), { caller: bob });
@@ -116,7 +116,7 @@ test('a waiting call goes on for its own caller, tool and arguments alone, and o
 
 const ended = /no longer waits for answers/;
 
-test('a call waits ten minutes, and the far server is then told to stop', async () => {
+test('a call waits for an answer for ten minutes, and is then cancelled at the upstream', async () => {
   const clock = createFakeClock();
   const { near, far } = await startNear({ clock });
   await send(near);
@@ -126,7 +126,7 @@ test('a call waits ten minutes, and the far server is then told to stop', async 
   await within(5_000, 'the far tool to be stopped', far.stopped);
 });
 
-test('a waiting call ends with the key of its caller', async () => {
+test('a waiting call ends when the key of its caller is revoked', async () => {
   const { near, far } = await startNear();
   const asked = await send(near);
   near.dismiss((caller) => caller.id === 'bob');
@@ -135,7 +135,7 @@ test('a waiting call ends with the key of its caller', async () => {
   expect((await send(near, retry(asked))).error?.message).toMatch(ended);
 });
 
-test('a waiting call ends with the server', async () => {
+test('a waiting call ends when the server closes', async () => {
   const { near, far } = await startNear();
   const asked = await send(near);
   near.close();
@@ -143,7 +143,7 @@ test('a waiting call ends with the server', async () => {
   expect((await send(near, retry(asked))).error?.message).toMatch(ended);
 });
 
-test('after a restart a retry says clearly that nothing waits any more', async () => {
+test('after a restart a retry gets an error that the call no longer waits', async () => {
   const memory = createInMemory();
   const { near } = await startNear({ memory });
   const asked = await send(near);
@@ -153,7 +153,7 @@ test('after a restart a retry says clearly that nothing waits any more', async (
   expect(far.runs).toBe(0);
 });
 
-test('a caller has at most twenty calls waiting, and others still have room', async () => {
+test('a caller has at most twenty waiting calls, and does not affect other callers', async () => {
   const { near } = await startNear();
   const replies = await Promise.all(Array.from({ length: 21 }, () => send(near)));
   const refused = replies.filter(({ result }) => result?.isError);
@@ -161,7 +161,7 @@ test('a caller has at most twenty calls waiting, and others still have room', as
   expect((await send(near, {}, { caller: bob })).result?.resultType).toBe('input_required');
 });
 
-test('who goes on with a call can stop it', async () => {
+test('a call that is continued after a question can still be cancelled', async () => {
   const { near, far } = await startNear();
   const given = { arguments: { hang: true } };
   const asked = await send(near, given);
@@ -173,7 +173,7 @@ test('who goes on with a call can stop it', async () => {
   expect(await resumed).toBeUndefined();
 });
 
-test('a client that cannot be asked is not asked, whatever was declared to the far server', async () => {
+test('a client that cannot be asked is not asked, whatever was declared to the upstream', async () => {
   const { near } = await startNear();
   const _meta = { ...META, 'io.modelcontextprotocol/clientCapabilities': {} };
   expect((await send(near, { _meta })).result).toMatchObject({ resultType: 'complete', isError: true });

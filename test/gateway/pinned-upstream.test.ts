@@ -9,7 +9,7 @@ import { within } from '../within.ts';
 
 const plain = (name: string, description = `Is ${name}.`) => defineTool({ name, description }, () => name);
 
-test('C4 what changes at a real server is held for every caller until an operator approves it', async () => {
+test('C4 a tool definition that changes at a real server is held for every caller until an operator approves it', async () => {
   const registry = new ToolRegistry().registerTool(plain('pay'), plain('look'));
   const url = await serve(registry);
   const crib = await openCrib({
@@ -43,7 +43,7 @@ test('C4 what changes at a real server is held for every caller until an operato
   expect((await ada.call('transfer')).content[0]!.text).toBe('pay');
 }, 60_000);
 
-test('C4 a tool that a real server adds is held, unless the operator named exactly it', async () => {
+test('C4 a tool that a real server adds is held, unless the operator listed it by its exact name', async () => {
   const registry = new ToolRegistry().registerTool(plain('pay'));
   const url = await serve(registry);
   const crib = await openCrib({
@@ -70,7 +70,7 @@ test('C4 a tool that a real server adds is held, unless the operator named exact
   await expect(again.call('open__late')).rejects.toThrow('Unknown tool: open__late');
 }, 60_000);
 
-test('C3 nothing of a server whose tools are to be approved is seen before', async () => {
+test('C3 with pins in approval mode no tool of a server is visible before its approval', async () => {
   const url = await serve([plain('one'), plain('two')]);
   const crib = await openCrib({ config: { mcpServers: { web: { url, pin: 'approve' }, free: { url } } } });
   const ada = await crib.connect('ada');
@@ -94,7 +94,7 @@ async function describing(wordsFor: (authorization: string) => string): Promise<
   return url;
 }
 
-test('C4 what a server shows each tenant is judged on its own, and approved where it is the same', async () => {
+test('C4 the definitions that each tenant gets are checked separately, and approved together where they are equal', async () => {
   let wordsFor = (account: string): string => (account === NORTH ? 'For north.' : 'For south.');
   const url = await describing((account) => wordsFor(account));
   const crib = await openCrib({

@@ -32,19 +32,19 @@ async function fill(near: Server, caller: Caller): Promise<unknown> {
   return within(5_000, 'an answer', asked);
 }
 
-test('a question that nobody answers keeps no other call of the same caller from asking', async () => {
+test('a question without an answer does not stop other calls of the same caller from asking', async () => {
   const near = await startNear();
   expect(await fill(near, ada)).toMatchObject({ result: { resultType: 'input_required' } });
   expect(await fill(near, ada)).toMatchObject({ result: { resultType: 'input_required' } });
 });
 
-test('a caller is never asked over a connection that calls of somebody else wait on', async () => {
+test('a caller never gets questions over a connection on which another caller’s calls wait', async () => {
   const near = await startNear();
   expect(await fill(near, ada)).toMatchObject({ result: { resultType: 'input_required' } });
   expect(JSON.stringify(await fill(near, bob))).not.toContain('input_required');
 });
 
-test('a stream that a far server closes is closed here too, and the client comes back for the answer', async () => {
+test("when the upstream closes the stream of a call, the client's stream closes too and it reconnects for the result", async () => {
   let finish = (): void => {};
   const long = defineTool({ name: 'long', description: 'Takes long.' }, async (_args, { closeStream }) => {
     closeStream();
@@ -60,7 +60,7 @@ test('a stream that a far server closes is closed here too, and the client comes
   expect(JSON.parse(event!.data!)).toMatchObject({ result: { content: [{ text: 'done' }] } });
 });
 
-test('a tool of a far server that needs more than the client can do is refused as one of our own', async () => {
+test('a tool of an upstream that requires a missing capability is refused like a local tool', async () => {
   const picky = defineTool(
     { name: 'picky', description: 'Needs a model.', requires: ['sampling'] },
     () => 'done',

@@ -25,7 +25,7 @@ function write(crib: Crib, name: string, text: string): void {
   writeFileSync(crib.path(name), text);
 }
 
-test('B11 the rules that hide resources hide skills in every way there is, for each tenant its own', async () => {
+test('B11 rules that hide resources hide skills in every method, separately for each tenant', async () => {
   const crib = await openCrib({
     files,
     config: {
@@ -74,7 +74,7 @@ test('B11 the rules that hide resources hide skills in every way there is, for e
   ]);
 });
 
-test('a caller without a right to any skill is not told that there are some', async () => {
+test('a caller without access to any skill sees no skills capability', async () => {
   const crib = await openCrib({
     files,
     config: { skills: ['./skills'], access: [{ tenants: ['north'], resources: ['*'] }, { tools: ['*'] }] },
@@ -87,7 +87,7 @@ test('a caller without a right to any skill is not told that there are some', as
   expect(await urisOf(cyn)).toEqual([]);
 });
 
-test('reads of skills are limited like any other', async () => {
+test('reads of skills are rate limited like other reads', async () => {
   const crib = await openCrib({
     files,
     config: { skills: './skills', stages: { rateLimit: { perMinute: 2, burst: 2 } } },
@@ -101,7 +101,7 @@ test('reads of skills are limited like any other', async () => {
   });
 });
 
-test('a file of a skill goes out as it is or not at all', async () => {
+test('a file of a skill is served unchanged or not at all', async () => {
   const hidden = skill('hidden', 'Do it.\u200b\u{e0041}');
   const crib = await openCrib({
     files: { ...files, 'skills/hidden/SKILL.md': hidden, 'skills/open/page.html': '<b>&amp;</b>' },
@@ -115,7 +115,7 @@ test('a file of a skill goes out as it is or not at all', async () => {
   });
 });
 
-test('what changes on the disk is served within moments, and what is broken then stays as it was', async () => {
+test('a changed skill is served within moments, and a broken one keeps its last version', async () => {
   const crib = await openCrib({ files, watch: true, config: { skills: './skills' } });
   const ada = await crib.connect('ada');
   const digestOf = async (): Promise<unknown> =>
@@ -147,7 +147,7 @@ test('what changes on the disk is served within moments, and what is broken then
   await eventually('the new folder', async () => (await urisOf(ada)).join() === 'skill://only/SKILL.md');
 }, 60_000);
 
-test('toolcrib check says what is wrong with skills, with the line and the column', async () => {
+test('toolcrib check reports errors in skills with line and column', async () => {
   const crib = await openCrib({ files, config: { skills: ['./skills', './more', './absent'] } });
   write(crib, 'more/open/SKILL.md', skill('open'));
   write(crib, 'more/wrong/SKILL.md', '---\nname: wrong\ndescription: 7\n---\n');

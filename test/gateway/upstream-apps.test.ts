@@ -50,7 +50,7 @@ async function openApps(...servers: readonly ToolRegistry[]): Promise<Crib> {
 const read = async (ada: Awaited<ReturnType<Crib['connect']>>, uri: string): Promise<unknown> =>
   ((await ada.result('resources/read', { uri })) as { contents: unknown[] }).contents[0];
 
-test('addresses of apps that are alike are changed everywhere they are shown, and nothing else is', async () => {
+test("equal app addresses of two servers get the server's label wherever they appear, and nothing else changes", async () => {
   const crib = await openApps(appServer('first'), appServer('second'));
   const ada = await crib.connect('ada');
   const { tools } = await ada.list();
@@ -75,7 +75,7 @@ test('addresses of apps that are alike are changed everywhere they are shown, an
   });
 });
 
-test('an app whose address is its own keeps it, and its page need not be listed', async () => {
+test('a unique app address is kept, even if its page is not listed', async () => {
   const unlisted = new ToolRegistry().registerTool(
     defineTool(
       { name: 'show', description: 'Shows it.', _meta: { ui: { resourceUri: PAGE } } },
@@ -96,7 +96,7 @@ test('an app whose address is its own keeps it, and its page need not be listed'
   expect((await ada.error('resources/read', { uri: 'ui://app/other.html' })).message).toContain('other.html');
 });
 
-test('a caller who has read an app may call the tools of its server by their own names, and nobody else', async () => {
+test('only a caller that has read an app may call the tools of its server by their own names', async () => {
   const crib = await openApps(appServer('first'), appServer('second'));
   const ada = await crib.connect('ada');
   const bob = await crib.connect('bob');
@@ -109,13 +109,13 @@ test('a caller who has read an app may call the tools of its server by their own
   expect((await bob.error('tools/call', bare)).message).toBe('Unknown tool: refresh');
   const cyn = await crib.connect('cyn');
   expect((await cyn.error('tools/call', bare)).message).toBe('Unknown tool: refresh');
-  // With both apps open, nobody can say which one is meant.
+  // With both apps open, the name is ambiguous.
   await read(ada, 'ui://one/app/main.html');
   expect((await ada.error('tools/call', bare)).message).toBe('Unknown tool: refresh');
   expect((await ada.call('one__refresh')).content[0]!.text).toBe('refresh of first');
 });
 
-test('a bare name that is shown leads where it is shown to lead, whatever app was read', async () => {
+test('a tool name without a label calls the tool that is listed under it, whatever app was read', async () => {
   const own = defineTool({ name: 'refresh', description: 'Is our own.' }, () => 'our own');
   const url = await serve(appServer('first'));
   const crib = await openCrib({
@@ -129,7 +129,7 @@ test('a bare name that is shown leads where it is shown to lead, whatever app wa
   expect((await ada.call('one__refresh')).content[0]!.text).toBe('refresh of first');
 });
 
-test('rules decide about a tool that an app calls by its own name', async () => {
+test('access rules apply to a tool that an app calls by its own name', async () => {
   const urls = [await serve(appServer('first')), await serve(appServer('second'))];
   const crib = await openCrib({
     config: {

@@ -46,7 +46,7 @@ function updatesOf(client: Client): string[] {
 const soon = { timeout: 10_000, interval: 10 };
 
 test.each(['modern', 'legacy'] as const)(
-  'what %s clients follow is asked for once at its server, is told under the address they know, and ends with the last',
+  'a resource that several %s clients subscribe to is subscribed to once at its server, until the last one leaves',
   async (protocol) => {
     const { registry, followed, left } = followedServer();
     const other = new ToolRegistry().registerTool(plain('there')).registerResource(note('note://a'));
@@ -75,7 +75,26 @@ test.each(['modern', 'legacy'] as const)(
   },
 );
 
-test('an update that came for one account is told to its tenant alone', async () => {
+test('a resource is followed over the newer connection once the old one is replaced', async () => {
+  const { registry, followed, left } = followedServer();
+  const crib = await openCrib({
+    config: {
+      mcpServers: { one: { url: await serve(registry), protocol: '2025-11-25', lifetimeSeconds: 1 } },
+      access: [everythingForStaff],
+    },
+  });
+  const ada = await clientOf(crib, 'ada', 'modern');
+  const heard = updatesOf(ada);
+  await ada.subscribe('note://a');
+  await vi.waitFor(() => expect(followed.length).toBeGreaterThan(1), soon);
+  await vi.waitFor(() => expect(left.length).toBeGreaterThan(0), soon);
+  await vi.waitFor(() => {
+    registry.resourceUpdated('note://a');
+    expect(heard.length).toBeGreaterThan(0);
+  }, soon);
+});
+
+test('an update that came for one account is sent to its tenant only', async () => {
   const { registry, followed } = followedServer();
   const listeners = new Set<(change: Change) => void>();
   const watch = (listener: (change: Change) => void): (() => void) => {
@@ -115,7 +134,7 @@ test('an update that came for one account is told to its tenant alone', async ()
   expect(hers).toEqual(['note://a']);
 });
 
-test('a change of a server is told only to callers who see it', async () => {
+test('a change at a server is announced only to callers who can see it', async () => {
   const registry = new ToolRegistry().registerTool(plain('open'));
   const crib = await openCrib({
     config: {

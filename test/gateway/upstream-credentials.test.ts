@@ -36,7 +36,7 @@ const shownBy = ({ request: { headers } }: Got): string =>
 
 const everything = (crib: Crib): string => JSON.stringify([crib.logged, crib.rows()]);
 
-test('B1 a server gets the credential of its entry with every request, and nothing of that of the caller', async () => {
+test("B1 a server gets the credential of its entry with every request, and none of the caller's", async () => {
   const server = await revealing();
   const crib = await openCrib({
     config: {
@@ -51,7 +51,7 @@ test('B1 a server gets the credential of its entry with every request, and nothi
     const ada = await crib.connect('ada', { version });
     await ada.list();
     await ada.call('echo', { text: 'a' });
-    // Whoever puts a credential where others are passed on finds it there no more than elsewhere.
+    // A credential in a place whose other values are passed on is not passed on either.
     await ada.request('tools/call', {
       name: 'echo',
       arguments: { text: 'a' },
@@ -82,7 +82,7 @@ function hasPartOf(key: string, got: Got): boolean {
   return starts.some((at) => whole.includes(key.slice(at, at + 8)));
 }
 
-test('a credential that a server shows is taken out of lists, results, errors, the log and the record', async () => {
+test('a credential that a server repeats is removed from lists, results, errors, the log and the record', async () => {
   const server = await revealing();
   const crib = await openCrib({
     config: {
@@ -108,6 +108,20 @@ test('a credential that a server shows is taken out of lists, results, errors, t
   }
 });
 
+test('a key in the address of a server is removed where the server repeats it', async () => {
+  const { url } = await makeUp((got) => {
+    if (got.body['method'] !== 'tools/call') return standard(got);
+    return got.reply(said(`You came to ${got.request.url}`));
+  });
+  const crib = await openCrib({
+    config: { mcpServers: { web: { url: `${url}?shopApiKey=${SOUTH}&region=northern-europe` } } },
+  });
+  const { content } = await (await crib.connect('ada')).call('echo', { text: 'a' });
+  expect(content[0]!.text).toContain('[redacted:secret]');
+  expect(content[0]!.text).toContain('northern-europe');
+  expect(JSON.stringify(content) + everything(crib)).not.toContain(SOUTH);
+});
+
 test('the record says which account was used', async () => {
   const server = await revealing();
   const crib = await openCrib({
@@ -127,7 +141,41 @@ test('the record says which account was used', async () => {
   expect(accountOf('open.echo')).toBeUndefined();
 });
 
-test('each tenant has its own account, for lists and calls alike, and one without sees nothing', async () => {
+test('a server that is listed twice, with other tools and another credential, gets each with its own tools only', async () => {
+  const server = await readingAndWriting();
+  const crib = await openCrib({
+    config: {
+      mcpServers: {
+        reading: { url: server.url, tools: ['read'], credential: { bearer: NORTH, account: 'reader' } },
+        writing: { url: server.url, tools: ['write'], credential: { bearer: SOUTH, account: 'writer' } },
+      },
+    },
+  });
+  const ada = await crib.connect('ada');
+  expect((await ada.list()).tools.map(({ name }) => name)).toEqual(['read', 'write']);
+  await Promise.all(['read', 'write', 'read', 'write'].map((name) => ada.call(name)));
+  expect(server.used()).toEqual(new Set([`read with Bearer ${NORTH}`, `write with Bearer ${SOUTH}`]));
+  expect(crib.rowsOf('reading.read').at(-1)!['account']).toBe('reader');
+  expect(crib.rowsOf('writing.write').at(-1)!['account']).toBe('writer');
+  for (const name of ['reading__write', 'writing__read'])
+    expect((await ada.error('tools/call', { name, arguments: {} })).message).toBe(`Unknown tool: ${name}`);
+});
+
+/** A server with two tools, which notes the credential that each was called with. */
+async function readingAndWriting(): Promise<{ url: string; used: () => Set<string> }> {
+  const used = new Set<string>();
+  const tools = ['read', 'write'].map((name) => ({ ...ECHO, name }));
+  const { url } = await makeUp((got) => {
+    const { method, params } = got.body as { method: string; params: { name: string } };
+    if (method === 'tools/list') return got.reply({ tools, ttlMs: 0, cacheScope: 'private' });
+    if (method !== 'tools/call') return standard(got);
+    used.add(`${params.name} with ${got.request.headers.authorization}`);
+    return got.reply(said('done'));
+  });
+  return { url, used: () => used };
+}
+
+test('each tenant has its own account for lists and calls, and a tenant without one sees nothing', async () => {
   const server = await revealing();
   const byTenant = { north: { bearer: NORTH }, elsewhere: { bearer: SOUTH, account: 'e' } };
   const crib = await openCrib({
@@ -143,12 +191,12 @@ test('each tenant has its own account, for lists and calls alike, and one withou
     new Set([`Bearer ${NORTH}`]),
   );
   expect(crib.rowsOf('web.echo').at(-1)!['account']).toBe('north');
-  // Once somebody may use it, it is still not there for the other.
+  // Once one caller may use it, it is still missing for the other.
   expect((await cyn.list()).tools).toEqual([]);
   expect((await cyn.error('tools/call', { name: 'echo', arguments: {} })).message).toBe('Unknown tool: echo');
 });
 
-test('a program gets the variables of its account, one process for each', async () => {
+test('a program gets the environment variables of its account, in one process for each account', async () => {
   const byTenant = { north: { env: { ACCOUNT: NORTH } }, south: { env: { ACCOUNT: SOUTH } } };
   const crib = await openCrib({
     config: {
@@ -165,7 +213,7 @@ test('a program gets the variables of its account, one process for each', async 
 });
 
 test.each([401, 403])(
-  'B5 a server that answers %i is the business of its operator, never a sign-in of the caller',
+  'B5 a server that answers %i is reported to the operator, and does not ask the caller to sign in',
   async (status) => {
     let isRefused = false;
     const server = await makeUp((got) => {
@@ -209,7 +257,7 @@ function post(crib: Crib, message: object): Promise<Response> {
   });
 }
 
-test('B5 a gateway signs nobody in: it has no page or endpoint for that, and names no server behind it', async () => {
+test('B5 a gateway has no sign-in page or endpoint for its servers, and names none of them', async () => {
   const server = await revealing();
   const crib = await openCrib({
     config: { mcpServers: { web: { url: server.url, credential: { bearer: NORTH } } } },
@@ -232,4 +280,28 @@ test('B5 a gateway signs nobody in: it has no page or endpoint for that, and nam
       expect(text).not.toContain('attacker.example');
     }
   expect(server.got).toHaveLength(before);
+});
+
+test('programs that were started with the credential of a tenant count among those that serve it alone', async () => {
+  const entry = (token: string) =>
+    scripted('telling', {
+      prefix: 'always',
+      env: { REVISION: '2026-07-28' },
+      credential: { byTenant: { north: { env: { TOKEN: token } } } },
+    });
+  const crib = await openCrib({
+    config: { mcpServers: { one: entry('a'), two: entry('b') }, upstreams: { maxPerTenant: 1 } },
+  });
+  const ada = await crib.connect('ada');
+  const isListed = async (): Promise<boolean> => {
+    const names = new Set((await ada.list()).tools.map(({ name }) => name));
+    return names.has('one__folder') && names.has('two__folder');
+  };
+  await expect.poll(isListed, { timeout: 20_000 }).toBe(true);
+  const pidOf = async (server: string): Promise<number> =>
+    (JSON.parse((await ada.call(`${server}__folder`)).content[0]!.text) as { pid: number }).pid;
+  const before = await pidOf('one');
+  expect(await pidOf('one')).toBe(before);
+  await pidOf('two');
+  expect(await pidOf('one')).not.toBe(before);
 });

@@ -102,7 +102,7 @@ async function perform(peer: Peer, { who, cell, ms, steps }: Step): Promise<void
   const result = await peer.result('tools/call', params, {
     onNotification: (message) => heard.push(message),
   });
-  // What keeps something of its callers has served nobody else.
+  // A program that keeps data of its callers has served one caller only.
   const served = KEEPS_CALLERS.has(CELLS[cell]!) ? marker : 'anybody';
   expect(result['content']).toEqual([{ type: 'text', text: `${marker} ${steps}, served ${served}` }]);
   if (steps > 0) expect(heard).not.toEqual([]);
@@ -113,7 +113,7 @@ async function perform(peer: Peer, { who, cell, ms, steps }: Step): Promise<void
 }
 
 test.each(['2026-07-28', '2025-11-25'])(
-  'A10 calls of different tenants that are alike in everything never mix, whatever the servers speak (%s)',
+  'A10 equal calls of different tenants never mix, whatever the servers speak (%s)',
   { timeout: 120_000 },
   async (version) => {
     const crib = await openMixed();
@@ -170,7 +170,7 @@ async function tasking(): Promise<string> {
   return url;
 }
 
-test('A9 tasks that a server gives the same id are kept apart, and an id leads nobody else anywhere', async () => {
+test('A9 equal task ids of a server are kept apart, and a task id works for its own caller only', async () => {
   const crib = await openCrib({
     config: { mcpServers: { old: { url: await tasking(), protocol: '2025-11-25' } } },
   });
@@ -194,7 +194,7 @@ test('A9 tasks that a server gives the same id are kept apart, and an id leads n
   }
 });
 
-test('a program that keeps something of its callers is started for each of them', async () => {
+test('a program that keeps data of its callers is started for each of them', async () => {
   const crib = await openCrib({ config: { mcpServers: { desk: scripted('mixing') } } });
   const [ada, bob, cyn] = await Promise.all([crib.connect('ada'), crib.connect('bob'), crib.connect('cyn')]);
   await ada.call('mix', { marker: 'of ada', ms: 0, steps: 0 });
@@ -227,7 +227,7 @@ const byTenant = { north: { bearer: 'north-account' }, south: { bearer: 'south-a
 const namesOf = async (peer: Peer, params?: object): Promise<unknown[]> =>
   (await peer.list({ ...params })).tools.map(({ name }) => name);
 
-test('a tool that only another tenant sees changes no name, whoever lists first', async () => {
+test('a tool that only another tenant sees does not change the names of tools, whoever lists first', async () => {
   const first = await listing(() => ['search']);
   const second = await listing((account) => (account === 'north-account' ? ['search', 'more'] : ['more']));
   const crib = await openCrib({
@@ -243,7 +243,7 @@ test('a tool that only another tenant sees changes no name, whoever lists first'
   expect(refused.message).toBe('Unknown tool: b__search');
 });
 
-test('a place in the list of one tenant shows another tenant nothing of it', async () => {
+test('a list cursor of one tenant shows another tenant nothing of its list', async () => {
   const url = await listing((account) =>
     ['one', 'two', 'three'].map((name) => `${name}_${account.slice(0, 5)}`),
   );
@@ -257,7 +257,7 @@ test('a place in the list of one tenant shows another tenant nothing of it', asy
   expect(JSON.stringify(answer)).not.toContain('north');
 });
 
-test('A10 callers share no session with a server that keeps them only since it was connected to again', async () => {
+test('A10 callers do not share a session with a server that has sessions only since it was reconnected', async () => {
   let isOld = false;
   let sessions = 0;
   let calls: Got[] = [];

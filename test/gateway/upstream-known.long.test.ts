@@ -45,7 +45,7 @@ async function openKnown(): Promise<Crib & { files: string }> {
   return Object.assign(crib, { files });
 }
 
-test('servers that people use are one server to every official client', { timeout: 180_000 }, async () => {
+test('popular servers are one server to every official client', { timeout: 180_000 }, async () => {
   const crib = await openKnown();
   for (const { kind, connect } of kinds) {
     const client = await connect({ url: crib.url });
@@ -70,7 +70,7 @@ test('servers that people use are one server to every official client', { timeou
 });
 
 test(
-  'toolcrib add shows of server-everything what the gateway serves of it',
+  'toolcrib add shows the tools of server-everything that the gateway will serve',
   { timeout: 120_000 },
   async () => {
     const place = mkdtempSync(join(tmpdir(), 'toolcrib-known-'));
@@ -90,7 +90,7 @@ test(
 );
 
 test(
-  'what server-everything asks reaches the person behind our own client',
+  'the questions of server-everything reach the person behind our own client',
   { timeout: 120_000 },
   async () => {
     const crib = await openKnown();
@@ -111,7 +111,7 @@ test(
   },
 );
 
-test('an agent of our own host uses all of them as one server', { timeout: 120_000 }, async () => {
+test('an agent of our own host uses all of these servers as one', { timeout: 120_000 }, async () => {
   const crib = await openKnown();
   const agent = await agentOf({ crib: serverOf({ url: crib.url }) }, { mode: 'autonomous' });
   const names = agent.availableTools.map(({ name }) => name);
@@ -131,7 +131,7 @@ test('an agent of our own host uses all of them as one server', { timeout: 120_0
 });
 
 test(
-  'the Inspector lists and calls them, on both eras',
+  'the Inspector lists and calls the tools of all of them, in both eras',
   { timeout: INSTALL_MS + 120_000 },
   async ({ skip }) => {
     const { name, version } = INSPECTOR;

@@ -10,7 +10,7 @@ const plain = (name: string) => defineTool({ name, description: `Is ${name}.` },
 const namesOf = (list: { readonly tools: readonly { readonly [key: string]: unknown }[] }): unknown[] =>
   list.tools.map(({ name }) => name);
 
-test('a reload keeps the connection of an entry that stays the same, and what is shown of it may change', async () => {
+test('a reload keeps the connection of an unchanged entry, and changes which of its tools are shown', async () => {
   const server = await makeUp(() => false);
   const config = (more: object) => ({ mcpServers: { web: { url: server.url, ...more } } });
   const crib = await openCrib({ config: config({}) });
@@ -22,7 +22,7 @@ test('a reload keeps the connection of an entry that stays the same, and what is
   expect(server.methods().filter((method) => method === 'server/discover')).toHaveLength(1);
 });
 
-test('a call under way ends where it began when its server leaves the configuration', async () => {
+test('a running call ends at its server after that server has left the configuration', async () => {
   let finish: () => void = () => {};
   let begun: () => void = () => {};
   const started = new Promise<void>((resolve) => (begun = resolve));
@@ -43,7 +43,7 @@ test('a call under way ends where it began when its server leaves the configurat
   expect((await call).content[0]!.text).toBe('ended');
 });
 
-test('what a server listed is kept while it is down, and it is found again when it is back', async () => {
+test('the list of a server is kept while it is down, and refreshed when it is back', async () => {
   const registry = new ToolRegistry().registerTool(plain('here'));
   const first = await listen(createServer({ name: 'web', source: registry }), { port: 0 });
   const port = Number(new URL(first.url).port);
@@ -62,7 +62,7 @@ test('what a server listed is kept while it is down, and it is found again when 
   await second.close(0);
 });
 
-test('calls of a program that ends fail with it, other servers go on, and it is started again', async () => {
+test('calls of a program that exits fail, other servers continue, and it is started again', async () => {
   const url = await serve([plain('far')]);
   const crib = await openCrib({
     config: { mcpServers: { local: scripted('crashing'), web: { url } } },
@@ -81,7 +81,7 @@ test('calls of a program that ends fail with it, other servers go on, and it is 
   expect(next).not.toBe(pid);
 });
 
-test('a definition that changes at the server is the one that callers see and call next', async () => {
+test('a definition that changes at the server is the one that callers list and call next', async () => {
   const registry = new ToolRegistry().registerTool(plain('open'), plain('hidden'));
   const url = await serve(registry);
   const crib = await openCrib({

@@ -32,7 +32,7 @@ async function asJson(config: string, more: { connect?: boolean } = {}): Promise
   return JSON.parse((await run({ config, json: true, ...more })).text) as Shown;
 }
 
-test('toolcrib upstreams shows how a running gateway sees its servers, and nothing after it has stopped', async () => {
+test("toolcrib upstreams shows the state of a running gateway's servers, and none after it has stopped", async () => {
   const url = await serve([plain('one'), plain('two')]);
   const crib = await openCrib({
     config: {
@@ -79,7 +79,7 @@ test('toolcrib upstreams shows how a running gateway sees its servers, and nothi
   expect(text).toMatch(/\ngone: .* See whether it is running, and its entry in mcpServers\.\n$/);
   const name = readdirSync(crib.folder).find((file) => file.includes('.upstreams-'));
   expect(statSync(crib.path(name!)).mode & 0o777).toBe(0o600);
-  // What a process that is gone left behind counts for nothing.
+  // The report of a process that has ended is ignored.
   const left = crib.path('toolcrib.db.upstreams-4194304');
   writeFileSync(left, JSON.stringify({ ...reports[0], pid: 4_194_304 }));
   expect((await asJson(config)).reports).toHaveLength(1);
@@ -88,7 +88,7 @@ test('toolcrib upstreams shows how a running gateway sees its servers, and nothi
   expect((await run({ config })).text).toMatch(/^No gateway that runs here has other servers\./);
 });
 
-test('toolcrib upstreams --connect asks each server, and fails where one cannot be used', async () => {
+test('toolcrib upstreams --connect tries each server, and fails if one cannot be used', async () => {
   const url = await serve([plain('one')]);
   const locked = await makeUp(({ response }) => {
     response.writeHead(401).end();
@@ -112,7 +112,7 @@ test('toolcrib upstreams --connect asks each server, and fails where one cannot 
   expect(second).toMatchObject({ name: 'web', state: 'connected', tools: 1 });
 });
 
-test('a credential that a failing server shows is taken out of the reason, also where the reason is cut', async () => {
+test('a credential that a failing server repeats is removed from the reason, even where the reason is cut', async () => {
   const secret = 'a-secret-of-the-operator';
   const failing = (pad: number) => makeUp(({ refuse }) => refuse(-32000, `${'x'.repeat(pad)} ${secret}`));
   const pads = [430, 450, 470, 490];
@@ -124,7 +124,7 @@ test('a credential that a failing server shows is taken out of the reason, also 
   expect(text).not.toContain(secret.slice(0, 8));
 });
 
-test('metrics tell of each server by its name in the configuration', async () => {
+test('metrics name each server as in the configuration', async () => {
   const url = await serve([plain('one')]);
   const crib = await openCrib({ config: { mcpServers: { gone: { url: GONE }, web: { url } } } });
   const ada = await crib.connect('ada');

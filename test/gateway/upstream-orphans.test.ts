@@ -30,13 +30,13 @@ function guardianOf(gateway: number): number | undefined {
   return childrenOf(gateway).alive.find((pid) => commandOf(pid)[0] === '/bin/sh');
 }
 
-test('no process of a stubborn program is left when the gateway is killed', async () => {
+test('no process of a program is left when the gateway is killed', async () => {
   const { child, pids } = await startStubborn();
   await child.kill();
   await expect.poll(() => pids.map(isAlive), { timeout: 5_000 }).toEqual([false, false]);
 });
 
-test('the same holds when the process that takes care of that was killed before', async () => {
+test('no process is left even if the guardian process was killed before', async () => {
   const { child, peer, pids } = await startStubborn();
   const guardian = guardianOf(child.process.pid!)!;
   process.kill(guardian, 'SIGKILL');

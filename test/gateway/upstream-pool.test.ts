@@ -44,7 +44,7 @@ async function openPool(limits = { maxConnections: 10, maxPerTenant: 2 }): Promi
 const use = async (connection: PooledConnection): Promise<void> =>
   connection.use(async (client) => void (await client.listTools()));
 
-test('a connection is closed when it was not used for its time, and looking after it is no use of it', async () => {
+test('an unused connection is closed after its idle time, and health checks do not count as use', async () => {
   const { clock, counts, connection: make, pool } = await openPool();
   const connection = make();
   await use(connection);
@@ -58,7 +58,7 @@ test('a connection is closed when it was not used for its time, and looking afte
   expect(counts.opened).toBe(2);
 });
 
-test('a connection is replaced when it is old, between calls and never during one', async () => {
+test('an old connection is replaced between calls, never during one', async () => {
   const { clock, counts, connection: make } = await openPool();
   const connection = make({ idleMs: Infinity });
   await use(connection);
@@ -75,7 +75,7 @@ test('a connection is replaced when it is old, between calls and never during on
   expect(counts.opened).toBe(2);
 });
 
-test('connections opened together are not replaced together', async () => {
+test('connections opened together are not replaced at the same time', async () => {
   const { clock, counts, connection: make } = await openPool({ maxConnections: 40, maxPerTenant: 2 });
   const connections = Array.from({ length: 20 }, () => make({ idleMs: Infinity }));
   await Promise.all(connections.map(use));
@@ -86,7 +86,7 @@ test('connections opened together are not replaced together', async () => {
   expect(counts.closed).toBe(20);
 });
 
-test('a server that fails again and again is tried less and less often, at moments that differ', async () => {
+test('a server that keeps failing is retried less and less often, at random moments', async () => {
   const { clock, counts, connection: make } = await openPool();
   counts.fails = true;
   const pausesOf = async (): Promise<number[]> => {
@@ -95,7 +95,7 @@ test('a server that fails again and again is tried less and less often, at momen
     for (let attempt = 0; attempt < 10; attempt++) {
       await expect(use(connection)).rejects.toThrow('down');
       pauses.push(connection.pauseMs);
-      // While it pauses nothing is tried, and callers are told how long that is.
+      // During the pause no connection is tried, and callers get its duration.
       if (connection.pauseMs > 0)
         await expect(use(connection)).rejects.toMatchObject({
           code: 'upstream_unavailable',
@@ -114,7 +114,7 @@ test('a server that fails again and again is tried less and less often, at momen
   expect(one).not.toEqual(other);
 });
 
-test('an answer ends the pauses: the next failure is the first one', async () => {
+test('a response resets the backoff: the next failure counts as the first', async () => {
   const { counts, connection: make, clock } = await openPool();
   const connection = make();
   counts.fails = true;
@@ -131,7 +131,7 @@ test('an answer ends the pauses: the next failure is the first one', async () =>
   expect(connection.pauseMs).toBe(0);
 });
 
-test('the idle one of a tenant makes way for its next; where all are busy it is refused, and others are not', async () => {
+test('an idle connection of a tenant is closed for its next one; when all are busy the tenant is refused, and no other', async () => {
   const { counts, connection: make, pool } = await openPool();
   const [first, second, third] = [1, 2, 3].map(() => make({ tenant: 'north' }));
   await use(first!);
@@ -150,7 +150,7 @@ test('the idle one of a tenant makes way for its next; where all are busy it is 
   await busy;
 });
 
-test('no more connections than allowed in total, whoever they are for', async () => {
+test('the total number of connections is limited across all tenants', async () => {
   const { counts, connection: make, pool } = await openPool({ maxConnections: 2, maxPerTenant: 9 });
   const connections = [make(), make({ tenant: 'north' })];
   for (const connection of connections) await use(connection);
@@ -159,7 +159,7 @@ test('no more connections than allowed in total, whoever they are for', async ()
   expect(counts.closed).toBe(1);
 });
 
-test('a call waits no longer than it may for a connection, which is opened for the next one or closed', async () => {
+test('a call waits for a connection only up to its time limit, and the connection is kept for the next call or closed', async () => {
   const { counts, connection: make, pool } = await openPool();
   const { plan } = make();
   let proceed: () => void = () => {};
@@ -182,9 +182,23 @@ test('a call waits no longer than it may for a connection, which is opened for t
   expect(pool.size).toBe(1);
 });
 
-test('closing closes idle connections at once, and ends', async () => {
+test('closing the pool closes idle connections at once, and ends', async () => {
   const { counts, connection: make, pool } = await openPool();
   await use(make());
   await within(5_000, 'the pool to close', pool.close());
   expect(counts.closed).toBe(1);
+});
+
+test('failures are remembered for a minute after their pause, so that later ones wait longer', async () => {
+  const { clock, counts, connection: make } = await openPool();
+  counts.fails = true;
+  const connection = make();
+  await expect(use(connection)).rejects.toThrow('down');
+  expect(connection.pauseMs).toBe(0);
+  expect(connection.isOver).toBe(false);
+  clock.advance(5_000);
+  await expect(use(connection)).rejects.toThrow('down');
+  expect(connection.pauseMs).toBeGreaterThan(0);
+  clock.advance(connection.pauseMs + 60_001);
+  expect(connection.isOver).toBe(true);
 });

@@ -10,9 +10,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { makeUp, said, standard, type Got } from '../client/peers.ts';
 import { openCrib, type Crib } from '../gateway.ts';
-import { isAlive } from './process-counts.ts';
+import { programs } from './holdings.ts';
+import { commandOf, isAlive } from './process-counts.ts';
 import { scripted } from './upstream-programs.ts';
 import type { Json, Peer } from '../behaviour/peer.ts';
 
@@ -31,7 +34,7 @@ function linkOf(descriptor: string): string[] {
   }
 }
 
-test('C2 a program gets a few variables, no descriptor of ours, and a folder of its own', async () => {
+test('C2 a program gets a few environment variables, no open file descriptors, and a folder of its own', async () => {
   process.env['CANARY_TOKEN'] = 'canary';
   process.env['NODE_OPTIONS'] = '--no-warnings';
   onTestFinished(() => {
@@ -65,7 +68,7 @@ test('C2 a program gets a few variables, no descriptor of ours, and a folder of 
   expect(existsSync(cwd!)).toBe(false);
 });
 
-test('a program with a folder of its own in its entry runs there, with private temporary files', async () => {
+test('a program whose entry names a folder runs there, with private temporary files', async () => {
   const crib = await openCrib({ config: { mcpServers: { desk: scripted('telling', { cwd: tmpdir() }) } } });
   const ada = await crib.connect('ada');
   const { cwd, tmp } = JSON.parse(await textOf(ada, 'folder')) as Record<string, string>;
@@ -73,7 +76,16 @@ test('a program with a folder of its own in its entry runs there, with private t
   expect(tmp).toMatch(/toolcrib-upstream-/);
 });
 
-test('C1 arguments of a call arrive as data, and start nothing', async () => {
+test('a relative folder of an entry begins at the folder of the configuration', async () => {
+  const crib = await openCrib({
+    files: { 'work/note.txt': '' },
+    config: { mcpServers: { desk: scripted('telling', { cwd: 'work' }) } },
+  });
+  const { cwd } = JSON.parse(await textOf(await crib.connect('ada'), 'folder')) as Record<string, string>;
+  expect(cwd).toBe(join(crib.folder, 'work'));
+});
+
+test('C1 arguments of a call arrive as data, and are not run', async () => {
   const crib = await openCrib({ config: { mcpServers: { desk: scripted('telling') } } });
   const ada = await crib.connect('ada');
   const marker = join(tmpdir(), `toolcrib-c1-${process.pid}`);
@@ -83,7 +95,7 @@ test('C1 arguments of a call arrive as data, and start nothing', async () => {
   expect(existsSync(marker)).toBe(false);
 });
 
-test('what a program writes to its error output is in the log, cleaned and without secrets', async () => {
+test('the error output of a program is logged, cleaned and without secrets', async () => {
   const secret = 'desk-credential-55aa';
   const crib = await openCrib({
     config: { mcpServers: { desk: scripted('telling', { credential: { env: { DESK: secret } } }) } },
@@ -97,7 +109,7 @@ test('what a program writes to its error output is in the log, cleaned and witho
   expect(JSON.stringify(crib.logged)).not.toContain(secret);
 });
 
-test('a program that writes without end fills neither the log nor the memory, and is answered', async () => {
+test('a program with endless error output does not fill the log or the memory, and its calls are answered', async () => {
   const crib = await openCrib({ config: { mcpServers: { desk: scripted('telling') } } });
   const ada = await crib.connect('ada');
   await textOf(ada, 'complain', { text: `${'x'.repeat(999)}\n`, times: 5_000 });
@@ -107,7 +119,7 @@ test('a program that writes without end fills neither the log nor the memory, an
   expect(JSON.stringify(crib.logged).length).toBeLessThan(200_000);
 });
 
-test('a sandbox is put in front of the command, and limits in front of both', async () => {
+test('the sandbox command is put before the program, and the limits before both', async () => {
   const crib = await openCrib({
     config: {
       mcpServers: {
@@ -125,7 +137,7 @@ test('a sandbox is put in front of the command, and limits in front of both', as
   expect(limits).toMatch(/Max cpu time +77 +77/);
 });
 
-test('a program that may use too little memory ends, and its callers are told', async () => {
+test('a program that exceeds its memory limit ends, and its callers get an error', async () => {
   const crib = await openCrib({
     config: { mcpServers: { small: scripted('telling', { limits: { memoryMb: 50 } }) } },
   });
@@ -163,7 +175,7 @@ test.each<[string, (folder: string) => object, RegExp]>([
   await expect(openCrib({ config: { mcpServers } })).rejects.toThrow(words);
 });
 
-test('the same program is accepted once others cannot write it', async () => {
+test('control: the same program is accepted once others cannot write it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'toolcrib-program-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const crib = await openCrib({ config: { mcpServers: { good: { command: program(folder, 0o755) } } } });
@@ -177,7 +189,7 @@ function program(folder: string, mode: number): string {
   return file;
 }
 
-test('a program that was not used for a while is ended, and started again when it is needed', async () => {
+test('an idle program is ended, and started again when it is needed', async () => {
   const crib = await openCrib({
     config: { mcpServers: { desk: scripted('crashing', { idleSeconds: 0.2 }) } },
   });
@@ -189,7 +201,67 @@ test('a program that was not used for a while is ended, and started again when i
   expect(isAlive(second)).toBe(true);
 });
 
-test('C9 however a caller words what its client can do, it has no more processes than there are things to be asked', async () => {
+test('a program that is never without a call is replaced after its lifetime, and ends with its last call', async () => {
+  const crib = await openCrib({
+    config: { mcpServers: { desk: scripted('crashing', { lifetimeSeconds: 0.3, timeoutSeconds: 6 }) } },
+  });
+  const ada = await crib.connect('ada');
+  const first = Number(await textOf(ada, 'pid'));
+  const waiting = ada.call('wait');
+  await expect.poll(async () => Number(await textOf(ada, 'pid')), { timeout: 4_000 }).not.toBe(first);
+  expect(isAlive(first)).toBe(true);
+  expect((await waiting).isError).toBe(true);
+  await expect.poll(() => isAlive(first), { timeout: 5_000 }).toBe(false);
+});
+
+test('a program that is old and never without a call is kept where there is no room for another one', async () => {
+  const crib = await openCrib({
+    config: {
+      mcpServers: { desk: scripted('crashing', { lifetimeSeconds: 0.3, timeoutSeconds: 4 }) },
+      upstreams: { maxPerTenant: 1 },
+    },
+  });
+  const ada = await crib.connect('ada');
+  const first = await textOf(ada, 'pid');
+  const waiting = ada.call('wait');
+  const until = Date.now() + 2_500;
+  while (Date.now() < until) {
+    expect(await textOf(ada, 'pid')).toBe(first);
+    await wait(100);
+  }
+  expect((await waiting).isError).toBe(true);
+});
+
+test('a warm program that ends is started again before anybody needs it', async () => {
+  const ownPrograms = (): number[] =>
+    programs().filter((pid) => commandOf(pid).some((word) => word.endsWith('crashing.mjs')));
+  await openCrib({ config: { mcpServers: { desk: scripted('crashing', { warm: true }) } } });
+  await expect.poll(ownPrograms, { timeout: 5_000 }).toHaveLength(1);
+  const [first] = ownPrograms();
+  process.kill(first!, 'SIGKILL');
+  await expect.poll(() => ownPrograms().filter((pid) => pid !== first), { timeout: 8_000 }).toHaveLength(1);
+});
+
+test('a warm server whose connection is too old during a call is connected to again after that call', async () => {
+  let discoveries = 0;
+  let held: Got | undefined;
+  const { url } = await makeUp((got) => {
+    if (got.body['method'] === 'server/discover') discoveries++;
+    if (got.body['method'] === 'tools/call') held = got;
+    else standard(got);
+  });
+  const crib = await openCrib({ config: { mcpServers: { web: { url, warm: true, lifetimeSeconds: 0.3 } } } });
+  const ada = await crib.connect('ada');
+  const calling = ada.call('echo');
+  await expect.poll(() => held).toBeDefined();
+  await wait(2_000);
+  const before = discoveries;
+  held!.reply(said('done'));
+  await calling;
+  await expect.poll(() => discoveries, { timeout: 4_000 }).toBeGreaterThan(before);
+});
+
+test('C9 unusual client capabilities do not start more processes of a program', async () => {
   const crib = await openCrib({ config: { mcpServers: { desk: scripted('crashing') } } });
   const odd = (n: number): Json => ({
     elicitation: { [`x${n}`]: {} },
@@ -204,7 +276,20 @@ test('C9 however a caller words what its client can do, it has no more processes
   expect(pids.size).toBe(1);
 });
 
-test('a warm program is there before its first use; a cold one is not', async () => {
+test('a caller with many processes makes room with one of its own, not with that of another caller', async () => {
+  const crib = await openCrib({
+    config: { mcpServers: { desk: scripted('crashing') }, upstreams: { maxPerTenant: 3 } },
+  });
+  const bob = await crib.connect('bob');
+  const his = await textOf(bob, 'pid');
+  const pids = new Set<string>();
+  for (const capabilities of [{}, { sampling: {} }, { roots: {} }, { sampling: {}, roots: {} }])
+    pids.add(await textOf(await crib.connect('ada', { capabilities }), 'pid'));
+  expect(pids.size).toBe(4);
+  expect(await textOf(bob, 'pid')).toBe(his);
+});
+
+test('a warm program is started before its first use; a cold one is not', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'toolcrib-warm-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const marker = (name: string): string => join(folder, name);

@@ -1,7 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import type { ConfigInput } from '../../src/gateway.ts';
 
-type Entry = NonNullable<ConfigInput['mcpServers']>[string];
+/** What the configuration says of one server. */
+export type Entry = NonNullable<ConfigInput['mcpServers']>[string];
 
 /** An entry for the program of the client's tests, which has a tool for each kind of behaviour. */
 export function workbench(more: object = {}): Entry {

@@ -13,7 +13,7 @@ const collect = runInNewContext('gc') as () => void;
 const RELOADS = 20;
 const work = defineTool({ name: 'work', description: 'Works.' }, () => 'worked');
 
-test('nothing is kept of configurations that were replaced while their servers were in use', async () => {
+test('no memory is kept of configurations that were replaced while their servers were in use', async () => {
   const entries = { web: { url: await serve([work]) }, other: { url: await serve([work]) } };
   const configOf = (round: number): ConfigInput => ({
     mcpServers: entries,

@@ -42,7 +42,7 @@ async function openWith(
 }
 
 test.each(['untrusted', 'trusted'] as const)(
-  'C3 no result of an %s server is kept, whatever it says of its tool',
+  'C3 no result of an %s server is cached, whatever its annotations say',
   async (trust) => {
     const crib = await openWith(trust, { cache: {} });
     const ada = await crib.connect('ada');
@@ -56,24 +56,30 @@ test.each(['untrusted', 'trusted'] as const)(
 test.each([
   ['untrusted', 1],
   ['trusted', 3],
-] as const)('C3 a failed call of a tool of an %s server is tried again or not', async (trust, runs) => {
-  const crib = await openWith(trust, { retry: { attempts: 3, delayMs: 1, maxDelayMs: 2 } });
-  const ada = await crib.connect('ada');
-  expect((await ada.call('echo', { fail: true })).isError).toBe(true);
-  expect(crib.runs()).toBe(runs);
-});
+] as const)(
+  'C3 a failed call of a tool of an %s server is retried only if the server is trusted',
+  async (trust, runs) => {
+    const crib = await openWith(trust, { retry: { attempts: 3, delayMs: 1, maxDelayMs: 2 } });
+    const ada = await crib.connect('ada');
+    expect((await ada.call('echo', { fail: true })).isError).toBe(true);
+    expect(crib.runs()).toBe(runs);
+  },
+);
 
 test.each([
   ['untrusted', 0],
   ['trusted', 1],
-] as const)('C3 a call of a tool of an %s server waits for approval or not', async (trust, runs) => {
-  const crib = await openWith(trust, { approve: { when: ['destructive'] } });
-  const ada = await crib.connect('ada');
-  await ada.request('tools/call', { name: 'echo', arguments: { text: 'a' } });
-  expect(crib.runs()).toBe(runs);
-});
+] as const)(
+  'C3 a call of a tool of an %s server needs approval unless the server is trusted',
+  async (trust, runs) => {
+    const crib = await openWith(trust, { approve: { when: ['destructive'] } });
+    const ada = await crib.connect('ada');
+    await ada.request('tools/call', { name: 'echo', arguments: { text: 'a' } });
+    expect(crib.runs()).toBe(runs);
+  },
+);
 
-test('what an entry denies is neither listed nor called, whatever its tools say', async () => {
+test('a tool that an entry denies is neither listed nor called, whatever its annotations say', async () => {
   const url = await serve([plain('read'), plain('drop_all'), plain('drop_one')]);
   const crib = await openCrib({
     config: { mcpServers: { web: { url, tools: ['read', 'drop_*'], deny: ['drop_all'] } } },
@@ -84,7 +90,7 @@ test('what an entry denies is neither listed nor called, whatever its tools say'
   expect(refused.message).toBe('Unknown tool: drop_all');
 });
 
-test('C5 without a prefix the newcomer is left out, the first keeps its name, and our own always do', async () => {
+test('C5 without a prefix a tool of ours keeps its name, then that of the first server; a later one is left out', async () => {
   const first = await serve([plain('search', 'first'), plain('ours', 'stolen')]);
   const second = await serve([plain('search', 'second'), plain('only', 'second')]);
   const crib = await openCrib({
@@ -102,7 +108,7 @@ test('C5 without a prefix the newcomer is left out, the first keeps its name, an
   );
 });
 
-test('no more calls reach a server at one time than its entry says, and the others wait', async () => {
+test('no more simultaneous calls reach a server than its entry allows, and the others wait', async () => {
   let running = 0;
   let most = 0;
   const finish: (() => void)[] = [];
@@ -133,7 +139,7 @@ test('no more calls reach a server at one time than its entry says, and the othe
   expect(most).toBe(2);
 });
 
-test('a tenant has no more processes than it may, idle ones make way, and others are not affected', async () => {
+test('a tenant has a limited number of processes, idle ones are ended for new ones, and other tenants are not affected', async () => {
   const crib = await openCrib({
     config: {
       mcpServers: { desk: scripted('crashing') },

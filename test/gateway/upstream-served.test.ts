@@ -13,7 +13,7 @@ const echo = (name: string, say = name) =>
 const names = (list: { readonly tools: readonly { readonly [key: string]: unknown }[] }): unknown[] =>
   list.tools.map(({ name }) => name);
 
-test('tools of a remote and of a local server are served beside our own, and calls reach them', async () => {
+test('tools of a remote and of a local server are served beside our own, and can be called', async () => {
   const url = await serve([echo('far_echo')]);
   const crib = await openCrib({
     offers: [echo('near_echo')],
@@ -27,7 +27,7 @@ test('tools of a remote and of a local server are served beside our own, and cal
   expect(crib.rowsOf('web.far_echo').map(({ outcome }) => outcome)).toEqual([undefined, 'done']);
 });
 
-test('names that are alike get a label, our own names stay, and rules name server and tool', async () => {
+test('equal tool names get the label of their server, our own names stay, and rules name server and tool', async () => {
   const one = await serve([echo('search', 'one'), echo('ours', 'one')]);
   const two = await serve([echo('search', 'two'), echo('secret', 'two')]);
   const crib = await openCrib({
@@ -49,7 +49,7 @@ test('names that are alike get a label, our own names stay, and rules name serve
   );
 });
 
-test('a server that cannot be reached takes nothing away from the others', async () => {
+test('a server that cannot be reached does not affect the others', async () => {
   const url = await serve([echo('far_echo')]);
   const crib = await openCrib({
     config: { mcpServers: { gone: { url: 'http://127.0.0.1:1/mcp' }, web: { url } } },
@@ -59,7 +59,7 @@ test('a server that cannot be reached takes nothing away from the others', async
   expect((await ada.call('far_echo', { text: 'a' })).content[0]!.text).toBe('far_echo: a');
 });
 
-test('prompts and resources are served too, and addresses that are alike get the label of their server', async () => {
+test('prompts and resources are served too, and equal addresses get the label of their server', async () => {
   const registryOf = (say: string): ToolRegistry =>
     new ToolRegistry()
       .registerTool(echo(`echo_${say}`))

@@ -38,7 +38,7 @@ const urisOf = async (peer: Peer): Promise<string> => (await skillsOf(peer)).map
 const read = async (peer: Peer, uri: string): Promise<Json> =>
   ((await peer.result('resources/read', { uri }))['contents'] as Json[])[0]!;
 
-test('skills of several servers are served under their labels, with the bytes they have there', async () => {
+test("skills of several servers are served under the servers' labels, byte for byte", async () => {
   const one = new ToolRegistry().registerSkill(
     await skillOf('pay', { 'docs/größe.md': 'Ümlaut\r\n', 'x.bin': '\0\u00ff' }, 'acme'),
   );
@@ -104,7 +104,7 @@ test('our client and the official one list, load and check skills through a gate
   ]);
 });
 
-test('an operator lets through the skills that are wanted, and rules name them by server and address', async () => {
+test('an operator chooses which skills are served, and rules name them by server and address', async () => {
   const far = new ToolRegistry().registerSkill(
     await skillOf('pay'),
     await skillOf('look', { 'a.md': 'A.' }),
@@ -180,7 +180,7 @@ test('C4 a skill that changes is held with all its files until an operator appro
   );
 }, 60_000);
 
-test('C3 with pins that are to be approved no skill is seen before, and without pins every one', async () => {
+test('C3 with pins in approval mode no skill is visible before its approval, and without pins every skill is', async () => {
   const far = new ToolRegistry().registerSkill(await skillOf('pay'));
   const url = await serve(far);
   const crib = await openCrib({
@@ -276,7 +276,7 @@ const bad: Readonly<Record<string, readonly unknown[]>> = {
   'it has no address or no front matter': [{ frontmatter: {}, resources: [] }, null],
 };
 
-test('C9 skills that are not what they should be are left out, and all others are served', async () => {
+test('C9 invalid skills are left out, and all others are served', async () => {
   const server = await evil(() => [...Object.values(bad).flat(), main('fine')]);
   const { ada, crib } = await besideGood(server.url);
   expect(await urisOf(ada)).toBe('skill://evil/fine/SKILL.md,skill://good/pay/SKILL.md');
@@ -288,7 +288,7 @@ test('C9 skills that are not what they should be are left out, and all others ar
     });
 });
 
-test('C5 no server puts anything where the skills of another one are', async () => {
+test('C5 no server can add a file to the skills of another server', async () => {
   const server = await evil(() => [entryAt('skill://good/pay/SKILL.md'), entryAt('skill://evil/x/SKILL.md')]);
   const { ada } = await besideGood(server.url);
   expect(await urisOf(ada)).toBe(
@@ -307,7 +307,21 @@ test('C5 no server puts anything where the skills of another one are', async () 
   ]);
 });
 
-test('C4 a file that is not what its skill lists is not passed on', async () => {
+test('C4 no template of a server leads to files of a skill that is held or not used', async () => {
+  const { url } = await evil(() => [main('pay')]);
+  const reached = async (config: object): Promise<boolean[]> => {
+    const { ada } = await besideGood(url, config);
+    const uris = ['skill://evil/pay%2FSKILL.md', 'skill://evil/pay/unlisted.md'];
+    return Promise.all(
+      uris.map(async (uri) => (await ada.request('resources/read', { uri }))?.result !== undefined),
+    );
+  };
+  expect(await reached({ pin: 'off' })).toEqual([true, true]);
+  expect(await reached({ pin: 'approve' })).toEqual([false, false]);
+  expect(await reached({ pin: 'off', skills: [] })).toEqual([false, false]);
+});
+
+test('C4 a file that differs from the list of its skill is not served', async () => {
   let text = TEXT;
   const server = await evil(
     () => [entryAt('skill://a/SKILL.md')],
@@ -323,7 +337,7 @@ test('C4 a file that is not what its skill lists is not passed on', async () => 
   expect(await read(ada, 'skill://good/pay/SKILL.md')).toMatchObject({ text: /Does pay/ });
 });
 
-test('C9 of 10,000 skills only so many are used, and a list that fails takes nothing away from others', async () => {
+test('C9 of 10,000 skills a limited number is served, and a list that fails does not affect other servers', async () => {
   const many = Array.from({ length: 10_000 }, (_, at) => entryAt(`skill://s${at}/SKILL.md`));
   const server = await evil(() => many);
   const { ada, crib } = await besideGood(server.url);
@@ -343,7 +357,7 @@ test('C9 of 10,000 skills only so many are used, and a list that fails takes not
   expect((await beside.ada.list()).tools.map(({ name }) => name)).toContain('echo');
 });
 
-test('skills of other schemes and dynamic ones are passed on', async () => {
+test('skills with other URI schemes and dynamic skills are served too', async () => {
   const server = await evil(() => [
     entryAt('https://example.com/a/SKILL.md'),
     { ...entryAt('skill://live/SKILL.md'), resources: 'dynamic' },

@@ -33,7 +33,7 @@ function stateQueue() {
   };
 }
 
-test('a server that fails is tried again soon, and then more and more rarely', async () => {
+test('a server that fails is retried soon, and then less and less often', async () => {
   const clock = createFakeClock();
   const queue = stateQueue();
   await agentOf(
@@ -55,7 +55,7 @@ test('a server that fails is tried again soon, and then more and more rarely', a
   }
 });
 
-test('a server that fails is left alone after a few tries where nothing else is set', async () => {
+test('by default a server that keeps failing is given up after a few attempts', async () => {
   const clock = createFakeClock();
   const queue = stateQueue();
   await agentOf(
@@ -72,7 +72,7 @@ test('a server that fails is left alone after a few tries where nothing else is 
   expect(queue.taken).toEqual([]);
 });
 
-test('a server that comes later joins at the next turn', async () => {
+test('a server that becomes available later is used from the next turn on', async () => {
   let isUp = false;
   const server = await makeUp((got) => {
     if (isUp) return false;
@@ -89,7 +89,7 @@ test('a server that comes later joins at the next turn', async () => {
   expect(agent.servers[0]!.state).toEqual({ kind: 'connected' });
 });
 
-test('a server that wants a person to sign in says so, and is not pestered', async () => {
+test('a server that needs a sign-in says so, and is not retried', async () => {
   const clock = createFakeClock();
   const server = await makeUp(({ response }) => {
     response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
@@ -104,7 +104,7 @@ test('a server that wants a person to sign in says so, and is not pestered', asy
   expect(result).toMatchObject({ kind: 'failed' });
 });
 
-test('a request that times out ends no connection', async () => {
+test('a request that times out does not close the connection', async () => {
   const server = await makeUp((got) => {
     if (got.body['method'] !== 'tools/call') return false;
     const { text } = (got.body['params'] as { arguments: { text: string } }).arguments;
@@ -136,7 +136,7 @@ test('closing ends a program that has not answered yet', async () => {
   expect(() => process.kill(pid, 0)).toThrow('ESRCH');
 });
 
-test('an agent that is told to stop closes by itself, and does not begin once it was stopped', async () => {
+test('an aborted signal closes an agent, and an agent with an aborted signal does not start', async () => {
   const controller = new AbortController();
   const url = await serve([look]);
   const agent = await agentOf({ ours: serverOf({ url }) }, { signal: controller.signal });
@@ -147,7 +147,7 @@ test('an agent that is told to stop closes by itself, and does not begin once it
   ).rejects.toMatchObject({ code: 'cancelled' });
 });
 
-test('names that cannot be told apart stop an agent whose prefix is "never"', async () => {
+test('equal tool names stop an agent whose prefix is "never"', async () => {
   const servers = { a: serverOf({ url: await serve([look]) }), b: serverOf({ url: await serve([look]) }) };
   await expect(createAgent(configOf(servers, { prefix: 'never' }))).rejects.toMatchObject({
     code: 'invalid_setup',
@@ -160,7 +160,7 @@ async function turn(): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-test('a secret that a failing server repeats is taken out of the reason before that is cut', async () => {
+test('a secret that a failing server repeats is removed from the reason before the reason is cut', async () => {
   const secret = 'canary-'.repeat(60);
   // Long enough that the secret would be cut in the middle.
   const message = `${'x'.repeat(1_700)} ${secret} ${'y'.repeat(500)}`;

@@ -15,7 +15,7 @@ import { agentOf, serverOf } from './agents.ts';
 
 const look = defineTool({ name: 'look', description: 'Looks.' }, () => 'seen');
 
-test('calls of an agent are limited in number, and the refusal says when to go on (003-20)', async () => {
+test('calls of an agent are rate limited, and the refusal says when to retry (003-20)', async () => {
   const clock = createFakeClock();
   const agent = await agentOf(
     { ours: serverOf({ url: await serve([look]) }) },
@@ -28,7 +28,7 @@ test('calls of an agent are limited in number, and the refusal says when to go o
   expect(await agent.call('look', {})).toMatchObject({ kind: 'done' });
 });
 
-test('a server that does not answer is left alone for a while, all of its tools, and no other server', async () => {
+test('the circuit opens for all tools of a server that does not answer, and for no other server', async () => {
   const clock = createFakeClock();
   const tools = ['a', 'b'].map((name) => ({ name, description: '', inputSchema: { type: 'object' } }));
   let isDown = true;
@@ -56,7 +56,7 @@ test('a server that does not answer is left alone for a while, all of its tools,
   expect(await agent.call('a', {})).toMatchObject({ kind: 'done' });
 });
 
-test('credentials of a server are in no result, no record and no event', async () => {
+test('credentials of a server appear in no result, no record and no event', async () => {
   const secret = 'correct-horse-battery-staple';
   const server = await makeUp((got) => {
     if (got.body['method'] !== 'tools/call') return false;
@@ -111,7 +111,7 @@ test('resources and prompts are granted by the same rules, and read through the 
   await expect(agent.getPrompt('spy')).rejects.toMatchObject({ code: 'unknown_prompt' });
 });
 
-test('a tool of this process may ask too, and it is told when that begins and ends', async () => {
+test('a tool of this process can ask questions, and listeners see when a question begins and ends', async () => {
   const ask = defineTool(
     { name: 'ask', description: 'Asks.', annotations: { readOnlyHint: true } },
     async (_args, { elicit }) => {
@@ -137,7 +137,7 @@ test('a tool of this process may ask too, and it is told when that begins and en
   expect(await mute.call('ask', {})).toMatchObject({ kind: 'failed' });
 });
 
-test('a prompt for the model of an agent comes with the name of the server that asks', async () => {
+test('a sampling prompt for the model of an agent has the name of the server that asks', async () => {
   const draft = defineTool({ name: 'draft', description: 'Drafts.' }, async (_args, { sample }) => {
     const content = { type: 'text' as const, text: 'Write.' };
     return (await sample({ messages: [{ role: 'user', content }], maxTokens: 10 })).model;
@@ -160,7 +160,7 @@ test('a prompt for the model of an agent comes with the name of the server that 
   expect(told).toEqual(['sample of ours', 'asked by ours']);
 });
 
-test('a definition that changes in the middle of a turn is what a person sees, and ends what was granted', async () => {
+test('a definition that changes during a turn is shown to the person, and ends the earlier grant', async () => {
   const registry = new ToolRegistry().registerTool(look);
   const asked: string[] = [];
   const agent = await agentOf(

@@ -116,7 +116,7 @@ function callTool(
   return true;
 }
 
-test('C7 nothing that a server hides reaches the model, a person or a terminal, wherever it is said (003-19)', async () => {
+test('C7 hidden text of a server reaches no model, person or terminal, from any field (003-19)', async () => {
   const server = await hostile();
   const heard: unknown[] = [];
   const hear = (event: unknown): void => void heard.push(event);

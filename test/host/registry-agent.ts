@@ -20,7 +20,7 @@ export interface RegistryAgentOptions extends CreateAgentOptions {
   readonly serverConfig?: Partial<AgentServer>;
 }
 
-/** Makes an agent of tools, which asks nobody unless told to, and trusts its server. */
+/** Makes an agent of tools that trusts its server, and asks for no approval unless set. */
 export async function registryAgent(
   tools: readonly Tool<never>[],
   { server, config, serverConfig, ...options }: RegistryAgentOptions = {},

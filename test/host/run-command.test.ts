@@ -41,7 +41,7 @@ async function setUp(answers: readonly string[]): Promise<Setup> {
 
 const adding = (): readonly string[] => [call('add', { a: 19, b: 23 }), words('It is 42.')];
 
-test('toolcrib run answers a question, with a line for each call and what it used', async () => {
+test('toolcrib run answers a question, with a line for each call and a summary of use', async () => {
   const { run, model } = await setUp(adding());
   const { code, output, complaints } = await run(['What is 19 + 23?', '--yes']);
   expect({ code, output }).toEqual({ code: 0, output: 'It is 42.\n' });
@@ -50,7 +50,7 @@ test('toolcrib run answers a question, with a line for each call and what it use
   expect(model.seen[0]!.headers.authorization).toBe('Bearer key-of-the-tiny-one');
 });
 
-test('nothing of a file is started or sent before somebody agreed, and the question names host and variable', async () => {
+test('nothing is started or sent before a person agreed to the file, and the question names host and variable', async () => {
   const { run, model } = await setUp(adding());
   const { code, complaints } = await run(['What is 19 + 23?']);
   expect(code).toBe(1);
@@ -59,7 +59,7 @@ test('nothing of a file is started or sent before somebody agreed, and the quest
   expect(model.seen).toEqual([]);
 });
 
-test('without a person, a call that may change something is refused, and the model goes on (003-14, 003-17)', async () => {
+test('without a terminal, a call that may change something is refused, and the model continues (003-14, 003-17)', async () => {
   const { run, model } = await setUp([call('wipe', {}), words('I may not.')]);
   const before = wiped;
   const { code, output, complaints } = await run(['Wipe it.', '--yes']);
@@ -69,7 +69,7 @@ test('without a person, a call that may change something is refused, and the mod
   expect(wiped).toBe(before);
 });
 
-test('--mode autonomous asks nobody', async () => {
+test('--mode autonomous asks for no confirmation', async () => {
   const { run } = await setUp([call('wipe', {}), words('Wiped.')]);
   const before = wiped;
   expect((await run(['Wipe it.', '--yes', '--mode', 'autonomous'])).output).toBe('Wiped.\n');
@@ -98,14 +98,14 @@ test('--json prints every event as a line, without the key', async () => {
   expect(output).not.toContain('key-of-the-tiny-one');
 });
 
-test('a limit has an exit code of its own, and the message names the setting', async () => {
+test('a run that hits a limit has an exit code of its own, and the message names the setting', async () => {
   const { run } = await setUp(adding());
   const { code, complaints } = await run(['What is 19 + 23?', '--yes', '--max-calls', '0']);
   expect(code).toBe(7);
   expect(complaints).toContain('limits.calls');
 });
 
-test('a run that was recorded is repeated without the model', async () => {
+test('a recorded run can be repeated without the model', async () => {
   const { run, model, folder } = await setUp(adding());
   await run(['What is 19 + 23?', '--yes', '--record', join(folder, 'run.ndjson')]);
   expect(readFileSync(join(folder, 'run.ndjson'), 'utf8')).not.toContain('key-of-the-tiny-one');
@@ -117,7 +117,7 @@ test('a run that was recorded is repeated without the model', async () => {
   expect(model.seen).toHaveLength(asked);
 });
 
-test('a model that wants a key ends the command like a server that wants a sign-in', async () => {
+test('a model that needs a key ends the command like a server that needs a sign-in', async () => {
   const { run } = await setUp([]);
   const refusing = await startEndpoint((response) => response.writeHead(401).end('{}'));
   onTestFinished(() => refusing.close());
@@ -126,7 +126,7 @@ test('a model that wants a key ends the command like a server that wants a sign-
   expect(complaints).toContain('key');
 });
 
-test('a file without a model is a clear question, and without a question nobody is waited for', async () => {
+test('a file without a model, and a missing question, are reported at once', async () => {
   const { run, folder } = await setUp([]);
   writeFileSync(join(folder, 'agent.yaml'), 'name: adder\n');
   expect(await run(['Hello.'])).toMatchObject({
@@ -136,7 +136,7 @@ test('a file without a model is a clear question, and without a question nobody 
   expect(await run([])).toMatchObject({ code: 1, complaints: expect.stringContaining('Say what to ask') });
 });
 
-test('a model of the command line does not get the key that a file names', async () => {
+test('a model given on the command line does not get the key that a file names', async () => {
   const { run } = await setUp([]);
   const other = await startEndpoint((response) => sendStream(response, words('Hello.')));
   onTestFinished(() => other.close());
@@ -145,7 +145,7 @@ test('a model of the command line does not get the key that a file names', async
   expect(other.seen[0]!.headers.authorization).toBeUndefined();
 });
 
-test('names that other programs use are looked up in the own map of the user', async () => {
+test("model names of other programs are looked up in the user's own models.yaml", async () => {
   const { run, model, folder } = await setUp([words('Hello.')]);
   writeFileSync(join(folder, 'agent.yaml'), 'name: adder\nmodel: sonnet\n');
   mkdirSync(join(folder, 'toolcrib'));
@@ -159,7 +159,7 @@ test('names that other programs use are looked up in the own map of the user', a
   expect(model.seen[0]!.body).toMatchObject({ model: 'tiny' });
 });
 
-test('a server that nobody is signed in to ends the command before the model is asked, and says what to do', async () => {
+test('a server without a sign-in ends the command before the model is called, and the message says what to do', async () => {
   const closed = await startEndpoint((response) =>
     response.writeHead(401, { 'www-authenticate': 'Bearer' }).end(),
   );
@@ -171,7 +171,7 @@ test('a server that nobody is signed in to ends the command before the model is 
   expect(model.seen).toEqual([]);
 });
 
-test('without a person, what a server asks inside a run is declined, and it is said', async () => {
+test('without a terminal, a question of a server during a run is declined with a message', async () => {
   const form = defineTool(
     { name: 'book', description: 'Books.', requires: ['elicitation'], annotations: { readOnlyHint: true } },
     async (_, { elicit }) =>

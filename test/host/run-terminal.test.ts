@@ -41,7 +41,7 @@ function waiting(): { tool: Tool<never>; began: Promise<void>; stopped: Promise<
   return { tool, began: began.promise, stopped: stopped.promise };
 }
 
-test('a person agrees to a file once, sees each call, changes it, and is asked again only about what is new', async () => {
+test('a person agrees to a file once, sees each call, can change it, and is asked again only about what is new', async () => {
   const answers = [call('greet', { name: 'Bob' }), words('Greeted.'), call('greet', { name: 'Eve' })];
   const { terminal, model } = await talk(greet, answers);
   expect(await terminal.until('[y/N] ')).toContain('and sends it the content of $TINY_KEY');
@@ -67,7 +67,7 @@ test('a person agrees to a file once, sees each call, changes it, and is asked a
   expect(await terminal.exit).toBe(0);
 });
 
-test('a yes that was typed before a call was shown does not let it run', async () => {
+test('a yes that was typed before a call was shown does not approve it', async () => {
   const answers = [call('greet', { name: 'Bob' }), words('Not greeted.')];
   const { terminal, model } = await talk(greet, answers, 'Greet Bob.', '--yes');
   terminal.type('y\n');
@@ -78,7 +78,7 @@ test('a yes that was typed before a call was shown does not let it run', async (
   expect(JSON.stringify(model.seen[1]!.body)).not.toContain('Hello Bob!');
 });
 
-test('what a server asks in the middle of a call is asked at the terminal', async () => {
+test('a question of a server during a call is asked at the terminal', async () => {
   const book = defineTool(
     { name: 'book', description: 'Books.', requires: ['elicitation'], annotations: { readOnlyHint: true } },
     async (_, { elicit }) => {
@@ -101,7 +101,7 @@ test('what a server asks in the middle of a call is asked at the terminal', asyn
   expect(JSON.stringify(model.seen[1]!.body)).toContain('Bern');
 });
 
-test('in a conversation, Ctrl-C stops the answer and the call at its server; a second one ends the program', async () => {
+test('in a conversation, the first Ctrl-C stops the answer and the call at its server, and the second ends the program', async () => {
   const { tool, began, stopped } = waiting();
   const { terminal, model } = await talk(tool, [call('wait', {}), words('Here again.')], '--yes');
   await terminal.until('> ');
@@ -118,7 +118,7 @@ test('in a conversation, Ctrl-C stops the answer and the call at its server; a s
   expect(await terminal.exit).toBe(130);
 });
 
-test('Ctrl-C in a run for one question stops the call at its server, and the command ends with 130', async () => {
+test('Ctrl-C in a run for one question stops the call at its server, and the command exits with 130', async () => {
   const { tool, began, stopped } = waiting();
   const { file, env } = await setUpRun(await serve([tool]), [call('wait', {})]);
   const child = startNode([cli, 'run', file, 'Wait.', '--yes'], env);
@@ -128,7 +128,7 @@ test('Ctrl-C in a run for one question stops the call at its server, and the com
   expect(await child.exit).toEqual({ code: 130, signal: null });
 });
 
-test('Ctrl-C while a call is asked about is no yes, and nothing more is asked', async () => {
+test('Ctrl-C at the question about a call denies it, and the command ends', async () => {
   let ran = 0;
   const wipe = defineTool({ name: 'wipe', description: 'Wipes.' }, () => String(++ran));
   const { terminal, model } = await talk(wipe, [call('wipe', {})], 'Wipe.', '--yes');

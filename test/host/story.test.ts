@@ -21,7 +21,7 @@ function decideOn({ tool, arguments: args }: DecisionRequest): Decision {
   return 'allow';
 }
 
-test('three servers, and everything that can go wrong: the record tells the story', async () => {
+test("an agent's record has every call and every failure of its three servers", async () => {
   const file = await recordFile();
   const journal = await openFileJournal(file);
   onTestFinished(() => journal.close());
@@ -93,7 +93,7 @@ test('three servers, and everything that can go wrong: the record tells the stor
     'old is connected',
     'ours is connected',
   ]);
-  // The call and the connection end at once, and are told of by themselves.
+  // The call and the connection end at the same time, and are reported separately.
   const crash = story.indexOf('ours.crash begins: person') + 1;
   const endOfCrash = story.slice(crash, crash + 3);
   expect(endOfCrash.toSorted()).toEqual([

@@ -29,7 +29,7 @@ function lastResult({ messages }: ModelRequest): string {
     : '';
 }
 
-test('a question in words goes through model, host, client, server and the API of Notion to an answer in words (000-03)', async () => {
+test('a question in words passes through model, host, client, server and the Notion API, and is answered in words (000-03)', async () => {
   const asked: unknown[] = [];
   const notion = await startApi(async (request, response) => {
     asked.push({ url: request.url, token: request.headers.authorization, body: await json(request) });
@@ -78,7 +78,7 @@ test('a question in words goes through model, host, client, server and the API o
   ]);
 });
 
-test('a call takes each step of the flow, in this order, and bad arguments are stopped before they are sent (004-03)', async () => {
+test('a call goes through each step in this order, and invalid arguments are stopped before they are sent (004-03)', async () => {
   const steps: string[] = [];
   const note =
     (step: string) =>

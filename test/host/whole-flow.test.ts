@@ -13,7 +13,7 @@ import { defineTool } from '../../src/index.ts';
 import { serve } from '../client/peers.ts';
 import { agentOf, serverOf } from './agents.ts';
 
-test('a call is found, chosen, checked by the client, sent, checked by the server, run, checked again and told (004-03)', async () => {
+test('a tool is found, chosen, checked by the client, called, checked by the server, run, checked again and reported (004-03)', async () => {
   const steps: string[] = [];
   // Checks that JSON Schema cannot express run on the server alone.
   const noted = (step: string) => (): boolean => steps.push(step) > 0;

@@ -50,7 +50,7 @@ export function connectV2(mode: VersionNegotiationMode): ConnectSdk {
       complete: async (ref, name, value) =>
         (await client.complete({ ref, argument: { name, value } })).completion.values,
       async setLoggingLevel(level) {
-        // The stateless revision has no such request: every call says what it wants to hear.
+        // The stateless revision has no such request: every call says which log level it wants.
         if (isModern) logLevel = level;
         else await client.setLoggingLevel(level);
       },

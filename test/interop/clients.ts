@@ -20,7 +20,7 @@ export interface CallResult {
   readonly isError?: boolean;
 }
 
-/** What a client does and hears beside its own calls. */
+/** What a client does and receives beside its own calls. */
 export interface Hooks {
   /** Whether it can be asked anything; it can unless set. */
   readonly answers?: boolean;

@@ -15,7 +15,7 @@ function addressOf({ url }: Listening, transport: string): Address {
 }
 
 describe.each(networked)('$kind over $transport:', ({ transport, connect }) => {
-  test('does not keep a server from closing', async () => {
+  test('a connected client does not keep a server from closing', async () => {
     const greet = defineTool({ name: 'greet', description: 'Greets.' }, () => 'hello');
     const server = createServer({ source: new ToolRegistry().registerTool(greet) });
     const listening = await listen(server, { port: 0, sse: true });
@@ -25,7 +25,7 @@ describe.each(networked)('$kind over $transport:', ({ transport, connect }) => {
     await listening.close(GRACE_MS);
   });
 
-  test('gets the answer to a call that is under way when the server closes', async () => {
+  test('a client gets the response to a call that is running when the server closes', async () => {
     const [started, released] = [deferred(), deferred()];
     const wait = defineTool({ name: 'wait', description: 'Waits.' }, async () => {
       started.resolve();

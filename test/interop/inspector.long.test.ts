@@ -61,7 +61,7 @@ describe.each(cells)('The Inspector ($era) over $transport', ({ era, transport }
     return { code, output: JSON.parse(output) };
   }
 
-  test('lists the tools of all pages and has no objection to a schema', async () => {
+  test('lists the tools of all pages and accepts every schema', async () => {
     const { code, output } = await inspect('--method', 'tools/list', '--strict');
     expect(code).toBe(0);
     expect(output.result).toMatchObject({

@@ -14,5 +14,5 @@ export const packages = {
   fastmcp: '4.20.16',
 };
 
-/** Variables with which nothing is told to anybody about these runs. */
+/** Variables that switch telemetry off. */
 export const QUIET = { DO_NOT_TRACK: '1', OTEL_SDK_DISABLED: 'true' };

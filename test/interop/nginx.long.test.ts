@@ -47,19 +47,19 @@ async function post(socketPath: string, accept: string): Promise<{ status: numbe
 }
 
 describe.skipIf(!hasNginx())('behind nginx', () => {
-  test('a call that is silent for longer than the proxy waits has its result all the same', async () => {
+  test('a call without output for longer than the proxy timeout still gets its result', async () => {
     const socketPath = await openBehindNginx({ waitSeconds: 4 });
     const { status, body } = await post(socketPath, 'application/json, text/event-stream');
     expect(status).toBe(200);
     expect(body).toMatch(/^(?:: keep-alive\n\n)+event: message\ndata: \{.*"text":"done"/);
   });
 
-  test('a client that takes no stream is cut off by it, so the test above can fail', async () => {
+  test('control: a client that accepts no event stream is cut off by the proxy', async () => {
     const socketPath = await openBehindNginx({ waitSeconds: 4 });
     expect(await post(socketPath, 'application/json')).toMatchObject({ status: 504 });
   });
 
-  test('a client of HTTP/2 has it too', async () => {
+  test('a client over HTTP/2 gets its result, too', async () => {
     const socketPath = await openBehindNginx({ waitSeconds: 4, http2: true });
     const session = connectHttp2('http://localhost', { createConnection: () => connect(socketPath) });
     onTestFinished(() => session.close());

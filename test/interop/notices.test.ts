@@ -39,7 +39,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ kind, transport, 
     ]);
   });
 
-  test('is told that a resource does not exist', async () => {
+  test('gets an error for a resource that does not exist', async () => {
     // The second SDK turns the number of the older revisions into the one of the newest.
     const unknown = {
       code: kind === 'SDK v1' ? -32002 : -32602,
@@ -49,7 +49,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ kind, transport, 
     await expect(client.readResource('nothing://here')).rejects.toMatchObject(unknown);
   });
 
-  test('hears that a resource has changed while it is subscribed to it', async () => {
+  test('is notified of changes of a resource while it is subscribed to it', async () => {
     expect(await client.readResource('note://today')).toMatchObject([{ text: 'first' }]);
     const unsubscribe = await client.subscribe('note://today');
     await client.callTool('change_note', { text: 'second' });
@@ -85,7 +85,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ kind, transport, 
     expect(await client.complete(template, 'book', 'mo')).toEqual(['moby', 'mort']);
   });
 
-  test('hears log entries of the level it set, and above', async () => {
+  test('gets log messages of the level it set, and above', async () => {
     await client.setLoggingLevel('warning');
     await client.callTool('speak');
     expect(await entries.next()).toEqual({ level: 'warning', logger: 'workshop', data: { what: 'loud' } });
@@ -95,7 +95,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ kind, transport, 
     expect(await entries.next()).toEqual({ level: 'debug', data: 'quiet' });
   });
 
-  test('hears that there is a new tool, lists again, and calls it', async () => {
+  test('is notified of a new tool, lists again, and calls it', async () => {
     expect((await client.listTools()).map(({ name }) => name)).not.toContain('a_new_tool');
     await client.callTool('add_tool');
     expect(await lists.next()).toContain('a_new_tool');

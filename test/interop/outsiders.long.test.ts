@@ -58,7 +58,7 @@ const outsiders: readonly Outsider[] = [
 ];
 
 const RUN_MS = 60_000;
-// Nothing is told to anybody about these runs.
+// Telemetry is off.
 const QUIET = {
   DO_NOT_TRACK: '1',
   MCP_USE_ANONYMIZED_TELEMETRY: 'false',
@@ -75,7 +75,7 @@ describe.each(outsiders)('$name', ({ name, packages, revisions }) => {
   beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
   test.each(Object.entries(revisions) as [Transport, string][])(
-    'lists and calls over %s, on %s',
+    'lists and calls tools over %s, on %s',
     async (transport, revision) => {
       const shop = await openFixture('tool-shop', transport);
       try {

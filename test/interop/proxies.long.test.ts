@@ -51,8 +51,8 @@ async function open(start: (upstream: string) => Promise<Proxy>) {
 describe.each([
   ['nginx', startDeployedNginx],
   ['caddy', startDeployedCaddy],
-] as const)('behind %s with the file of the deploy folder', (name, start) => {
-  test.skipIf(!hasProgram(name))('a client over TLS sees what a call reports while it runs', async () => {
+] as const)('behind %s with the configuration of the deploy folder', (name, start) => {
+  test.skipIf(!hasProgram(name))('a client over TLS gets progress while a call runs', async () => {
     const { go, post } = await open(start);
     const response = await post(NAME);
     expect([response.statusCode, response.headers['content-type']]).toEqual([200, 'text/event-stream']);
@@ -69,7 +69,7 @@ describe.each([
     expect(await text(response)).toContain('"text":"done"');
   });
 
-  test.skipIf(!hasProgram(name))('who is calling, and by which name, is still checked', async () => {
+  test.skipIf(!hasProgram(name))('the credential and the host name are still checked', async () => {
     const { post, runs } = await open(start);
     expect((await post(NAME, 'Bearer bad')).statusCode).toBe(401);
     // nginx hands everything to its one site, whose server refuses it; Caddy answers other names itself, with nothing.

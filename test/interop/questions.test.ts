@@ -15,7 +15,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transpor
     };
   });
 
-  test('the user fills in a form, or declines to', async () => {
+  test('the user can fill in a form or decline it', async () => {
     expect(await client.callTool('ask_form', { message: 'Which colour?' })).toMatchObject({
       structuredContent: { answer: { action: 'accept', content: { colour: 'red' } } },
       isError: false,
@@ -25,24 +25,24 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transpor
     });
   });
 
-  test('the user visits a page', async () => {
+  test('the user can be sent to a web page', async () => {
     expect((await client.callTool('ask_page')).structuredContent).toEqual({ answer: { action: 'accept' } });
   });
 
-  test('the model answers', async () => {
+  test('the client’s model can be asked (sampling)', async () => {
     expect((await client.callTool('ask_model')).structuredContent).toEqual({
       model: 'parrot-1',
       content: { type: 'text', text: 'forty-two' },
     });
   });
 
-  test('the client names its folders', async () => {
+  test('the client can be asked for its folders (roots)', async () => {
     expect((await client.callTool('ask_roots')).structuredContent).toEqual({
       roots: [{ uri: 'file:///home/ada', name: 'home' }],
     });
   });
 
-  test('several questions go out together, and more may follow', async () => {
+  test('several questions are sent together, and more can follow', async () => {
     expect((await client.callTool('ask_much')).structuredContent).toEqual({
       form: 'accept',
       model: 'parrot-1',
@@ -51,7 +51,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transpor
     });
   });
 
-  test('a client that cannot be asked is told what the tool needs', async () => {
+  test('a client that cannot be asked gets an error that names the capability', async () => {
     const mute = await connect(workshop.address, { answers: false });
     onTestFinished(() => mute.close());
     const called = mute.callTool('ask_model');

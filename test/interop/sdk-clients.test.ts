@@ -16,7 +16,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transpor
     };
   });
 
-  test('knows the server and is known to it', async () => {
+  test('the client and the server exchange their names and versions', async () => {
     expect(client.serverName).toBe('tool-shop');
     expect((await client.callTool('describe_client')).structuredContent).toEqual({
       name: 'interop',
@@ -46,7 +46,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transpor
     });
   });
 
-  test('calls tools, holds their output against its schema, and is told of failures by the tool', async () => {
+  test('calls tools, checks their output against the schema, and gets failures as results', async () => {
     await client.listTools();
     expect(await client.callTool('get_weather', { place: 'Zürich' })).toMatchObject({
       structuredContent: { place: 'Zürich', degrees: 21, unit: 'celsius' },
@@ -67,7 +67,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transpor
     });
   });
 
-  test('takes a list as structured output, in the form of its revision', async () => {
+  test('gets a list as structured output, in the form of its revision', async () => {
     await client.listTools();
     const places = ['Zürich', '京都'];
     expect((await client.callTool('list_places')).structuredContent).toEqual(
@@ -75,7 +75,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transpor
     );
   });
 
-  test('takes content of every kind', async () => {
+  test('gets content of every kind', async () => {
     const { content } = await client.callTool('draw_chart');
     expect(content).toEqual([
       { type: 'text', text: 'The chart:' },
@@ -86,7 +86,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transpor
     ]);
   });
 
-  test('hears of progress', async () => {
+  test('gets progress', async () => {
     const steps: unknown[] = [];
     const heard = deferred();
     const onprogress = (progress: { progress: number }): void => {
@@ -100,13 +100,13 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transpor
     expect(steps).toEqual([1, 2, 3].map((step) => ({ progress: step, total: 3, message: `step ${step}` })));
   });
 
-  test('mirrors arguments into headers where the revision asks for it', async () => {
+  test('repeats arguments in headers where the revision asks for it', async () => {
     await client.listTools();
     const { content } = await client.callTool('list_issues', { owner: 'größe inc.', repo: 'crib' });
     expect(content).toEqual([{ type: 'text', text: 'no issues in größe inc./crib' }]);
   });
 
-  test('cancels', async () => {
+  test('cancels a call', async () => {
     const controller = new AbortController();
     const options = { signal: controller.signal, onprogress: () => controller.abort() };
     await expect(client.callTool('wait_forever', {}, options)).rejects.toThrow();
@@ -114,7 +114,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transpor
     expect(content).toEqual([{ type: 'text', text: 'the wait was cancelled' }]);
   });
 
-  test('is refused an unknown tool with an error, not a result', async () => {
+  test('gets an error for an unknown tool, not a result', async () => {
     await expect(client.callTool('no_such_tool')).rejects.toMatchObject({
       code: -32602,
       message: expect.stringContaining('Unknown tool: no_such_tool'),
@@ -123,7 +123,7 @@ describe.each(firstFew(cells, 4))('$kind over $transport:', ({ version, transpor
 });
 
 describe.each(kinds)('$kind', ({ connect }) => {
-  test('talks to toolcrib serve --stdio', async () => {
+  test('works with toolcrib serve --stdio', async () => {
     const client = await connect({ command: process.execPath, args: [cli, 'serve', '--stdio'] });
     onTestFinished(() => client.close());
     expect((await client.listTools()).map(({ name }) => name)).toEqual(['get_time', 'ping', 'server_info']);

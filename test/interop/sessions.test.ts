@@ -29,7 +29,7 @@ async function connectByWire(connect: ConnectSdk, hooks: Hooks = {}): Promise<Wi
 }
 
 describe.each(firstFew(handshakeKinds, 1))('$kind over HTTP:', ({ connect }) => {
-  test('comes back for the result of a call whose connection was cut', async () => {
+  test('gets the result of a call after its connection was cut', async () => {
     const statuses = new Inbox<number>();
     const hooks = { wentBack: (status: number) => statuses.put(status) };
     const { client, wire, other } = await connectByWire(connect, hooks);
@@ -42,7 +42,7 @@ describe.each(firstFew(handshakeKinds, 1))('$kind over HTTP:', ({ connect }) => 
     expect(await statuses.next()).toBe(200);
   });
 
-  test('comes back for the result of a call that closed its stream', async () => {
+  test('gets the result of a call that closed its stream', async () => {
     const { client } = await connectByWire(connect);
     expect(await client.callTool('hang_up')).toMatchObject({
       content: [{ text: 'worth coming back for' }],
@@ -50,7 +50,7 @@ describe.each(firstFew(handshakeKinds, 1))('$kind over HTTP:', ({ connect }) => 
     });
   });
 
-  test('hears of what changed while it was cut off', async () => {
+  test('is notified after a reconnect of what changed while it was disconnected', async () => {
     const updates = new Inbox<string>();
     const lists = new Inbox<readonly string[]>();
     const { client, wire, other } = await connectByWire(connect, {
@@ -66,7 +66,7 @@ describe.each(firstFew(handshakeKinds, 1))('$kind over HTTP:', ({ connect }) => 
     expect(updates.count).toBe(1);
   });
 
-  test('ends its session, which nobody can use from then on', async () => {
+  test('ends its session, which cannot be used afterwards', async () => {
     const { client, url } = await connectByWire(connect);
     const id = client.sessionId()!;
     const ping = (): Promise<Response> =>
@@ -85,13 +85,13 @@ describe.each(firstFew(handshakeKinds, 1))('$kind over HTTP:', ({ connect }) => 
     expect((await ping()).status).toBe(404);
   });
 
-  test('is told that its session is over', async () => {
+  test('gets an error when its session has ended', async () => {
     const { client, url } = await connectByWire(connect);
     await fetch(url, { method: 'DELETE', headers: { 'mcp-session-id': client.sessionId()! } });
     await expect(client.callTool('release')).rejects.toThrow(/no such session/);
   });
 
-  test('comes back once, and without complaint, to the stream of a call it cancelled', async () => {
+  test('reconnects once, without an error, to the stream of a call it cancelled', async () => {
     const statuses = new Inbox<number>();
     const complaints: string[] = [];
     const { client } = await connectByWire(connect, {

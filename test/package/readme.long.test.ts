@@ -23,7 +23,7 @@ beforeAll(() => {
 }, MS);
 
 test(
-  'npm ci in a fresh clone warns of no engine on this Node, and builds',
+  'npm ci in a fresh clone builds, without an engine warning on this version of Node',
   () => {
     expect(npm(clone, 'ci')).not.toMatch(/EBADENGINE/);
     expect(existsSync(join(clone, 'dist/cli/main.js'))).toBe(true);
@@ -66,7 +66,7 @@ test(
 );
 
 test(
-  'npm install from git makes a package that was built',
+  'npm install from git makes a built package',
   () => {
     const folder = project('from-git');
     npm(folder, 'install', `git+file://${clone}`);
@@ -81,7 +81,7 @@ test(
 );
 
 test(
-  'a project that toolcrib init makes in a clone installs that clone, passes its test and its check',
+  'a project that toolcrib init makes in a clone depends on that clone, and passes its test and its check',
   () => {
     const folder = join(place, 'begun');
     execFileSync(process.execPath, [join(clone, 'dist/cli/main.js'), 'init', folder, '--yes'], {

@@ -31,7 +31,7 @@ const SETTINGS = {
   noEmit: true,
 };
 
-test('a strict project that has what the package depends on, and nothing else, compiles with every entry of it', () => {
+test("a strict TypeScript project with only the package's own dependencies compiles with every entry point", () => {
   const folder = mkdtempSync(join(tmpdir(), 'toolcrib-types-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const pack = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
@@ -56,7 +56,7 @@ test('a strict project that has what the package depends on, and nothing else, c
     JSON.stringify({ compilerOptions: SETTINGS, files: ['use.ts'] }),
   );
   expect(complaintsIn(folder)).toBe('');
-  // Control: what is not there is complained about, so this can fail.
+  // Control: a missing export is reported.
   const first = readdirSync(join(own, 'dist')).find((name) => name.endsWith('.d.ts'));
   writeFileSync(join(own, 'dist', first!), "export type Left = import('jose').JWTPayload;\n");
   expect(complaintsIn(folder)).toContain("'jose'");

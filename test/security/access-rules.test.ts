@@ -26,7 +26,7 @@ const rules: Rules = [
 
 for (const protocolVersion of versions) {
   describe(protocolVersion, () => {
-    test('B11 a hidden tool and an unknown one are answered byte for byte alike, and neither runs', async () => {
+    test('B11 calls of a hidden and of an unknown tool get the same response byte for byte, and neither runs', async () => {
       const { server, ran } = await guarded(rules);
       const hidden = await rawCall(server, protocolVersion, 'wipe');
       const { server: without } = await guarded(rules, { hasWipe: false });
@@ -46,7 +46,7 @@ for (const protocolVersion of versions) {
       expect(ran()).toEqual(['wipe']);
     });
 
-    test('a failed condition is a result the model can read, not an error of the protocol (000-40)', async () => {
+    test('a failed condition is a result that the model can read, not a protocol error (000-40)', async () => {
       const { server, ran } = await guarded(rules);
       const client = createTestClient(server, { caller: bob, protocolVersion });
       const refused = await client.callTool('pay', { amount: 101 });
@@ -65,20 +65,20 @@ test('B11 control: without rules the hidden tool runs', async () => {
   expect(ran()).toEqual(['wipe']);
 });
 
-test('a rule also sees defaults: leaving an argument out does not get around it (000-40)', async () => {
+test('an access rule also sees default values, so leaving an argument out does not bypass it (000-40)', async () => {
   const { server, ran } = await guarded(rules);
   const client = createTestClient(server, { caller: bob });
   expect((await client.callTool('pay', {})).isError).toBe(true);
   expect(ran()).toEqual([]);
 });
 
-test('bad arguments are told as such before any condition is asked', async () => {
+test('invalid arguments are reported before any condition is evaluated', async () => {
   const { server } = await guarded(rules);
   const { text } = await createTestClient(server, { caller: bob }).callTool('pay', { amount: 'all' });
   expect(text).toMatch(/^Invalid arguments for pay/);
 });
 
-test('B10 two roles never get the same list when their rights differ, and no list may be shared by a proxy', async () => {
+test('B10 roles with different rights never get the same list, and no proxy may cache a list', async () => {
   const { server } = await guarded(rules);
   const [hers, his] = await Promise.all(
     [ada, bob].map((caller) => createTestClient(server, { caller }).request('tools/list')),

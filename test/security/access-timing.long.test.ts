@@ -45,17 +45,17 @@ beforeAll(async () => {
 
 afterAll(() => server.close());
 
-test('E5 how long the refusal takes does not tell a hidden tool from one that does not exist', async () => {
+test('E5 the time of a refusal does not reveal whether a tool is hidden or does not exist', async () => {
   expect(await smallest(() => compare(ask([hidden, unknown])))).toBeLessThan(SIGNIFICANT);
 });
 
-test('E5 control: two microseconds more on one side are noticed', async () => {
+test('E5 control: a difference of two microseconds is noticed', async () => {
   const slow = (side: Side): void => (side === 0 ? waste(2_000n) : undefined);
   expect(await smallest(() => compare(ask([unknown, unknown]), slow))).toBeGreaterThan(SIGNIFICANT);
 });
 
 test.each(['ping', 'tools/call'])(
-  'E5 %s on a session of another caller is answered as on one that never was, and as fast',
+  'E5 %s on a session of another caller gets the response for an unknown session, just as fast',
   async (method) => {
     const ids = [await openSession(owner), randomUUID()] as const;
     expect((await onSession(ids[0], owner, method)).status).toBe(200);
@@ -68,7 +68,7 @@ test.each(['ping', 'tools/call'])(
 );
 
 test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
-  'E5 %s of a task of another caller is answered as of one that never was, and as fast',
+  'E5 %s of a task of another caller gets the response for an unknown task, just as fast',
   async (method) => {
     const ids = [await openTask(owner), randomBytes(16).toString('base64url')] as const;
     const [foreign, never] = await Promise.all(ids.map((id) => onTask(id, stranger, method)));
@@ -80,7 +80,7 @@ test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
   },
 );
 
-test('E5 control: two microseconds more for what is there are noticed, of sessions and of tasks', async () => {
+test('E5 control: a difference of two microseconds is noticed for sessions and for tasks', async () => {
   const slow = (side: Side): void => (side === 0 ? waste(2_000n) : undefined);
   const [session, task] = [randomUUID(), randomBytes(16).toString('base64url')];
   const sessions = (): Promise<unknown> => onSession(session, stranger, 'ping');

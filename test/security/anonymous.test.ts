@@ -58,7 +58,7 @@ const strangers: readonly [what: string, headers: (target: Keyed) => Record<stri
 const ALL = ['metrics:read'];
 
 // Every way in; what must be signed in for is worked out from what the server itself declares.
-test('B3 every way in declares who may use it, and these are all there are', async () => {
+test('B3 every route declares who may use it, and this list has all routes', async () => {
   const { listening } = await serve();
   expect(listening.routes).toEqual([
     { path: '/mcp', access: 'caller' },
@@ -73,7 +73,7 @@ test('B3 every way in declares who may use it, and these are all there are', asy
 });
 
 describe.each(strangers)('B3 with %s', (_what, headersFor) => {
-  test('nobody comes in by any way that is not public', async () => {
+  test('no route that is not public lets the request in', async () => {
     const target = await serve();
     const headers = headersFor(target);
     const outcomes: string[] = [];
@@ -93,7 +93,7 @@ describe.each(strangers)('B3 with %s', (_what, headersFor) => {
     expect(target.runs()).toBe(0);
   });
 
-  test('nobody comes in by server.fetch', async () => {
+  test('server.fetch does not let the request in', async () => {
     const target = await serve();
     const response = await target.server.fetch(
       new Request('http://localhost/mcp', {
@@ -106,7 +106,7 @@ describe.each(strangers)('B3 with %s', (_what, headersFor) => {
   });
 });
 
-test('B3 a good key comes in by the same ways, so the tests above can fail', async () => {
+test('B3 control: a valid key is accepted on the same routes', async () => {
   const target = await serve();
   const headers = { authorization: `Bearer ${target.identities.addKey({ scopes: ALL })}` };
   expect((await ask(target, { headers })).status).toBe(200);
@@ -116,7 +116,7 @@ test('B3 a good key comes in by the same ways, so the tests above can fail', asy
   expect(target.runs()).toBe(2);
 });
 
-test('what is public is there for everybody, and what is said in a header does not matter', async () => {
+test('a public route answers everybody, with or without credentials', async () => {
   const target = await serve();
   for (const { path, access } of target.listening.routes) {
     if (access !== 'public') continue;

@@ -20,7 +20,7 @@ function setUp(identities = new MapIdentities('north', 'south')) {
   return { clock, identities, signIn, logged };
 }
 
-test('a key names its caller, its tenant and its rights, with one frozen object every time', async () => {
+test('a key identifies its caller, tenant and rights, always as the same frozen object', async () => {
   const { identities, signIn } = setUp();
   const key = identities.addKey({ id: 'k1', scopes: ['tools'], roles: ['support'] });
   const caller = await signIn.check(key);
@@ -38,14 +38,14 @@ test('a key names its caller, its tenant and its rights, with one frozen object 
   );
 });
 
-test('two keys of one caller are told apart by their credential', async () => {
+test('two keys of one caller have different credential ids', async () => {
   const { identities, signIn } = setUp();
   const [one, two] = [await signIn.check(identities.addKey()), await signIn.check(identities.addKey())];
   expect(one?.id).toBe(two?.id);
   expect(one?.credential).not.toBe(two?.credential);
 });
 
-test('B8 a hundred thousand keys with a wrong checksum cost no lookup', () => {
+test('B8 a hundred thousand keys with a wrong checksum cause no lookup', () => {
   const { identities, signIn } = setUp();
   const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
   const bytes = randomBytes(100_000 * 36);
@@ -58,7 +58,7 @@ test('B8 a hundred thousand keys with a wrong checksum cost no lookup', () => {
   expect([named, identities.lookups]).toEqual([0, 0]);
 });
 
-test('B8 a well-formed key is looked up, so the test above can fail', async () => {
+test('B8 control: a well-formed key is looked up', async () => {
   const { identities, signIn } = setUp();
   expect(await signIn.check(createApiKey())).toBeUndefined();
   expect(identities.lookups).toBe(1);
@@ -70,19 +70,19 @@ test.each([
   ['a key that expires now', { expiresAt: Date.UTC(2026, 0, 1) }],
   ['a key of a tenant that is not there', { tenant: 'west' }],
   ['a key that is kept under another hash', { hash: 'x' }],
-])('B3 %s names nobody', async (_what, change) => {
+])('B3 %s is refused', async (_what, change) => {
   const { identities, signIn } = setUp();
   expect(await signIn.check(identities.addKey(change))).toBeUndefined();
 });
 
-test('B3 a key of a disabled tenant names nobody, and a key of another names somebody', async () => {
+test('B3 a key of a disabled tenant is refused, and a key of another tenant is accepted', async () => {
   const { identities, signIn } = setUp();
   identities.putTenant({ id: 'south', disabled: true });
   expect(await signIn.check(identities.addKey({ tenant: 'south' }))).toBeUndefined();
   expect(await signIn.check(identities.addKey())).toMatchObject({ id: 'ada' });
 });
 
-test('a key that expires while it is known names nobody from that moment', async () => {
+test('a key that expires while it is cached is refused from that moment', async () => {
   const { identities, signIn, clock } = setUp();
   const key = identities.addKey({ expiresAt: clock.now() + 1_000 });
   expect(await signIn.check(key)).toBeDefined();
@@ -93,7 +93,7 @@ test('a key that expires while it is known names nobody from that moment', async
 describe.each([['at once', false] as const, ['later', true] as const])(
   'with a store that answers %s',
   (_when, isFar) => {
-    test('B8 a revoked key names nobody at once where the store tells of it', async () => {
+    test('B8 a revoked key is refused at once when the store reports the revocation', async () => {
       const { identities, signIn } = setUp();
       identities.isFar = isFar;
       const key = identities.addKey();
@@ -102,7 +102,7 @@ describe.each([['at once', false] as const, ['later', true] as const])(
       expect(await signIn.check(key)).toBeUndefined();
     });
 
-    test('B8 a revoked key names nobody after five seconds, even where nobody tells', async () => {
+    test('B8 a revoked key is refused after five seconds, even when the store reports nothing', async () => {
       const { identities, signIn, clock } = setUp();
       identities.isFar = isFar;
       const key = identities.addKey();
@@ -112,7 +112,7 @@ describe.each([['at once', false] as const, ['later', true] as const])(
       expect(await signIn.check(key)).toBeUndefined();
     });
 
-    test('a key whose rights changed names another object, with the new rights', async () => {
+    test('a key whose rights changed gives a new caller object with the new rights', async () => {
       const { identities, signIn } = setUp();
       identities.isFar = isFar;
       const key = identities.addKey({ roles: ['admin'] });
@@ -124,7 +124,7 @@ describe.each([['at once', false] as const, ['later', true] as const])(
   },
 );
 
-test('B3 while the store is down a known key is good for sixty seconds, and then nobody is let in', async () => {
+test('B3 while the store is down a cached key is accepted for sixty seconds, and then all keys are refused', async () => {
   const { identities, signIn, clock, logged } = setUp();
   const key = identities.addKey();
   const caller = await signIn.check(key);
@@ -139,7 +139,7 @@ test('B3 while the store is down a known key is good for sixty seconds, and then
   expect(await signIn.check(key)).toEqual(caller);
 });
 
-test('that a key was used is noted once a minute', async () => {
+test('the last use of a key is stored once a minute', async () => {
   const { identities, signIn, clock } = setUp();
   const keys = [identities.addKey({ id: 'k1' }), identities.addKey({ id: 'k2' })];
   for (const key of keys) for (let i = 0; i < 3; i++) await signIn.check(key);
@@ -164,7 +164,7 @@ test.each([
 });
 
 describe('over HTTP', () => {
-  test('a key is taken as a bearer credential and in X-API-Key', async () => {
+  test('a key is accepted as a bearer token and in X-API-Key', async () => {
     const target = await keyed();
     const key = target.identities.addKey();
     expect((await ask(target, { headers: bearer(key) })).status).toBe(200);
@@ -175,7 +175,7 @@ describe('over HTTP', () => {
   test.each([
     ['alone', () => ({})],
     ['beside the same key in a header', bearer],
-  ])('B8 a key in the address is refused, %s, and is in no log', async (_what, headers) => {
+  ])('B8 a key in the URL is refused, %s, and is in no log', async (_what, headers) => {
     const target = await keyed({ sse: true });
     const key = target.identities.addKey();
     for (const path of [
@@ -192,7 +192,7 @@ describe('over HTTP', () => {
     expect(target.logged.join('\n')).not.toContain(key);
   });
 
-  test('B8 a check that reads the address is opened by it, so the test above can fail', async () => {
+  test('B8 control: a check that reads keys from the URL accepts it', async () => {
     const target = await keyed({
       authenticate: ({ target: address }) =>
         target.signIn.authenticate({
@@ -204,7 +204,7 @@ describe('over HTTP', () => {
     expect((await ask(target, { path: `/mcp?api_key=${key}` })).status).toBe(200);
   });
 
-  test('A16 a thousand requests that claim a thousand addresses are one caller', async () => {
+  test('A16 a thousand requests with a thousand claimed addresses count as one caller', async () => {
     const target = await keyed();
     const key = target.identities.addKey();
     for (let i = 0; i < 1_000; i++) {
@@ -221,7 +221,7 @@ describe('over HTTP', () => {
     expect(new Set(target.source.calls.map(({ caller }) => caller)).size).toBe(1);
   });
 
-  test('A16 a check that believes the address makes a caller of each, so the test above can fail', async () => {
+  test('A16 control: a check that trusts the claimed address sees a caller for each', async () => {
     const { signIn } = setUp();
     const target = await keyed({
       signIn,

@@ -46,7 +46,7 @@ for (const version of versions) {
     });
   }
 
-  test(`A5 over stdio every list of ${version} gets one refusal`, async () => {
+  test(`A5 over stdio every batch of ${version} gets one refusal`, async () => {
     const { answers, source } = await overStdio(
       [...arrays, ...empties].map(([, write]) => write(callBody(version))),
     );
@@ -56,7 +56,7 @@ for (const version of versions) {
     expect(source.calls).toEqual([]);
   });
 
-  test(`A5 every list with a call of ${version} gets through to a server that takes lists, so the table can fail`, async () => {
+  test(`A5 control: a server that accepts batches runs every batch of ${version} that has a call`, async () => {
     const names = arrays.map(([name]) => name);
     expect(await gotThrough(await careless(), attacksOf(version), version)).toEqual(names);
   });
@@ -76,7 +76,7 @@ const codesIn = (body: string): (number | undefined)[] =>
 
 describe('sessions', () => {
   test.each(handshakeVersions.filter((version) => version !== '2025-03-26'))(
-    'A5 a list on a session of %s is refused and nothing runs',
+    'A5 a batch on a session of %s is refused and nothing runs',
     async (version) => {
       for (const [, write] of [...arrays, ...empties]) {
         const { reply, ran } = await onSession(version, write(callBody(version)));
@@ -85,7 +85,7 @@ describe('sessions', () => {
     },
   );
 
-  test('A5 fifty calls on a session of 2025-03-26 are fifty calls with fifty answers, so the tests above can fail', async () => {
+  test('A5 control: fifty calls in a batch on a session of 2025-03-26 get fifty responses', async () => {
     const { reply, ran } = await onSession('2025-03-26', calls(50));
     expect([reply.status, ran]).toEqual([200, 50]);
     const ids = (JSON.parse(reply.body) as JsonRpcAnswer[]).map(({ id }) => id);
@@ -111,7 +111,7 @@ describe('sessions', () => {
     ['a parameter named constructor', calls(2).replace('"name"', '"constructor":1,"name"')],
     ['a parameter named prototype', calls(2).replace('"name"', '"prototype":1,"name"')],
     ['an argument named __proto__', calls(2).replace('"arguments":{}', '"arguments":{"__proto__":1}')],
-  ])('A5 a list of %s is refused as a whole on a session of 2025-03-26', async (_name, body) => {
+  ])('A5 a batch of %s is refused as a whole on a session of 2025-03-26', async (_name, body) => {
     const { reply, ran } = await onSession('2025-03-26', body);
     expect([reply.status, reply.json?.error?.code, ran]).toEqual([400, -32600, 0]);
   });
@@ -125,13 +125,13 @@ describe('sessions', () => {
     ],
     ['a member in another case', calls(2).replace('"method"', '"Method"'), [-32600, undefined]],
     ['an unknown method', calls(2).replace('tools/call', 'tools/CALL'), [-32601, undefined]],
-  ])('A5 of %s each element is judged by itself on a session of 2025-03-26', async (_name, body, codes) => {
+  ])('A5 each element of %s is checked by itself on a session of 2025-03-26', async (_name, body, codes) => {
     const { reply, ran } = await onSession('2025-03-26', body);
     expect([reply.status, codesIn(reply.body)]).toEqual([200, codes]);
     expect(ran).toBe(codes.filter((code) => code === undefined).length);
   });
 
-  test('A5 a list on a session of somebody else runs nothing', async () => {
+  test('A5 a batch on a session of another caller runs nothing', async () => {
     const target = await product(signsIn);
     const session = await new Client(target, ada).startSession('2025-03-26');
     const { status } = await new Client(target, bob).send({
@@ -141,7 +141,7 @@ describe('sessions', () => {
     expect([status, target.runs()]).toEqual([404, 0]);
   });
 
-  test('A5 a list whose header names another version than its session is judged by the session', async () => {
+  test('A5 a batch whose header names another version than its session is treated by the version of the session', async () => {
     const target = await product(signsIn);
     const client = new Client(target);
     for (const version of ['2025-11-25', '2025-06-18', '2024-11-05'] as const) {
@@ -152,12 +152,12 @@ describe('sessions', () => {
     expect(target.runs()).toBe(0);
   });
 
-  test('A5 a list of nothing but notifications gets no answer', async () => {
+  test('A5 a batch of notifications alone gets no response', async () => {
     const { reply } = await onSession('2025-03-26', '[{"jsonrpc":"2.0","method":"notifications/x"}]');
     expect([reply.status, reply.body]).toEqual([202, '']);
   });
 
-  test('A5 over stdio lists are taken after a handshake of 2025-03-26 and after no other', async () => {
+  test('A5 over stdio batches are accepted after a handshake of 2025-03-26 only', async () => {
     for (const version of handshakeVersions) {
       const { answers, source } = await overStdio([
         `{"jsonrpc":"2.0","id":9,"method":"initialize","params":{"protocolVersion":"${version}","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`,
@@ -171,6 +171,6 @@ describe('sessions', () => {
   });
 });
 
-test('A5 no refusal tells anything about the machine', () => {
+test('A5 no refusal reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });

@@ -82,7 +82,7 @@ async function plant(leaks: 'live' | 'signing' | 'own'): Promise<Planted> {
   };
   const staff = { tools: ['*'], prompts: ['*'], resources: ['*'] };
   const served = await serve({
-    // The module is told where the secrets are by the folder it is in.
+    // The module finds the secrets by the folder it is in.
     files: {
       'tools/leaky.ts': leaky.replace(
         'process.env.CANARY_FILE!',
@@ -145,7 +145,7 @@ async function plantNames(namesOf: (secret: string) => readonly string[]): Promi
   return { secrets, answers, outputs: await collect(served, temporary) };
 }
 
-test('E4 no secret leaves through an answer, the log, the record, the counts, the traces or a file, whatever its tools and callers do', async () => {
+test('E4 no secret leaks through responses, logs, audit records, metrics, traces or files, whatever tools and callers do', async () => {
   const { served, canaries, temporary, jwt } = await plant('live');
   const answers = [...(await provoke(served, jwt)), ...(await misuse(served, jwt))];
   const outputs = await collect(served, temporary);
@@ -155,7 +155,7 @@ test('E4 no secret leaves through an answer, the log, the record, the counts, th
   expect(answers.join('').split('[redacted:').length).toBeGreaterThan(50);
 });
 
-test('E4 the key that signs the record leaves in no form, even if a tool reads it from its file', async () => {
+test('E4 the key that signs the record does not leak in any form, even if a tool reads it from its file', async () => {
   const { served, canaries, temporary, jwt } = await plant('signing');
   const answers = await provoke(served, jwt);
   const outputs = await collect(served, temporary);
@@ -164,13 +164,13 @@ test('E4 the key that signs the record leaves in no form, even if a tool reads i
   ).toEqual([]);
 });
 
-test('E4 a credential in the place of a name is kept neither in the record nor in the database', async () => {
+test('E4 a credential that is sent in place of a name is stored neither in the record nor in the database', async () => {
   const { secrets, answers, outputs } = await leftOfNames();
   const { spans: _seen, ...kept } = outputs;
   expect(partsIn({ answers: answers.join('\n'), ...kept }, secrets)).toEqual([]);
 });
 
-test('E4 a secret that the cut of a long name falls into is kept in no part', async () => {
+test('E4 when a long name is cut inside a secret, no part of the secret is stored', async () => {
   const { secrets, answers, outputs } = await plantNames((secret) =>
     [165, 176, 188].map((letters) => padded(secret, letters)),
   );
@@ -184,7 +184,7 @@ test('E4 a secret that the cut of a long name falls into is kept in no part', as
   expect(partsIn({ answers: answers.join('\n'), ...kept }, secrets)).toEqual([]);
 });
 
-test('E4 a secret that the cut of what was refused falls into is kept in no part', async () => {
+test('E4 when a long refused value is cut inside a secret, no part of the secret is stored', async () => {
   const { secrets, outputs } = await leftOfNames();
   expect(outputs['audit export']!.match(/"target":"x{150}/g)).toHaveLength(3);
   expect(partsIn(outputs, secrets)).toEqual([]);
@@ -197,7 +197,7 @@ test('E4 a name that a caller made up is in no trace', async () => {
   expect(partsIn({ spans }, secrets)).toEqual([]);
 });
 
-test('E4 the search for parts finds what a cut leaves of a secret, so the tests above can fail', () => {
+test('E4 control: the search for parts of a secret finds what a cut leaves of it', () => {
   const secret = `s"/+%é ${randomBytes(24).toString('base64')}`;
   for (const letters of [165, 176, 188]) {
     const cut = padded(secret, letters).slice(0, 200);
@@ -212,7 +212,7 @@ test('E4 the search for parts finds what a cut leaves of a secret, so the tests 
   expect(partsIn({ place: 'x'.repeat(1_000) }, { secret })).toEqual([]);
 });
 
-test('E4 a secret that only a tool knows leaves neither by its failures nor by its results', async () => {
+test('E4 a secret that only a tool knows does not leak through its failures or its results', async () => {
   const { served, canaries, temporary, jwt } = await plant('own');
   const answers = await provoke(served, jwt);
   const outputs = await collect(served, temporary);
@@ -220,7 +220,7 @@ test('E4 a secret that only a tool knows leaves neither by its failures nor by i
   expect(hits({ answers: answers.join('\n'), ...outputs }, own)).toEqual([]);
 });
 
-test('E4 the search finds each secret where it is known to be, in every form, so the tests above can fail', () => {
+test('E4 control: the search finds each secret where it is known to be, in every form', () => {
   const secret = `s"/+%é ${randomBytes(12).toString('base64')}`;
   const wrapped = [
     secret,
@@ -285,7 +285,7 @@ async function misuse(served: Served, jwt: string): Promise<string[]> {
   return answers;
 }
 
-// Callers put a secret where a name belongs, and hear what is made of it.
+// Callers send a secret in place of a name, and read the response.
 async function misname(served: Served, jwt: string, secret: string): Promise<string[]> {
   const answers: string[] = [];
   const clientInfo = { name: secret, version: '1' };

@@ -59,7 +59,7 @@ const attacks = encodings.map(([encoding, encode]): Attack => ({
 
 for (const version of versions) {
   for (const attack of attacks) {
-    test(`A7 ${attack.name} is refused in ${version} and nothing is decoded`, async () => {
+    test(`A7 ${attack.name} is refused in ${version} and nothing is decompressed`, async () => {
       const target = await product();
       const good = goodCall(version, target.port);
       const request = attack.change(good, target.port);
@@ -74,7 +74,7 @@ for (const version of versions) {
     });
   }
 
-  test(`A7 every body of ${version} gets through to a server that decodes, and decoders are seen, so the tests can fail`, async () => {
+  test(`A7 control: a server that decompresses accepts every body of ${version}, and its decoders are noticed`, async () => {
     const target = await careless(decode);
     const decoders = countDecoders();
     expect(await gotThrough(target, attacks, version)).toEqual(attacks.map(({ name }) => name));
@@ -116,14 +116,14 @@ for (const route of routes) {
   );
 }
 
-test.each(encodings)('A7 "%s" is refused before a byte of the body is sent', async (encoding) => {
+test.each(encodings)('A7 "%s" is refused before any byte of the body is sent', async (encoding) => {
   const target = await product();
   const head = withHeader(withBody(goodCall('2026-07-28', target.port), ''), 'Content-Length', '1000');
   const answers = await talk(target.port, toBytes(withHeader(head, 'Content-Encoding', encoding)));
   expect(answers.map(({ status }) => status)).toEqual([415]);
 });
 
-test.each(encodings)('A7 server.fetch refuses "%s" and leaves the body alone', async (encoding, encode) => {
+test.each(encodings)('A7 server.fetch refuses "%s" and does not read the body', async (encoding, encode) => {
   const source = recordingSource(danger);
   const server = createServer({ source, authenticate: () => localCaller });
   const request = new Request('http://localhost/mcp', {
@@ -136,7 +136,7 @@ test.each(encodings)('A7 server.fetch refuses "%s" and leaves the body alone', a
   expect([response.status, request.bodyUsed, source.calls.length, decoders()]).toEqual([415, false, 0, 0]);
 });
 
-test('A7 answers are not compressed, whatever the client offers to read', async () => {
+test('A7 responses are not compressed, whatever Accept-Encoding says', async () => {
   const target = await product();
   const decoders = countDecoders();
   const { answer } = await deliver(
@@ -146,7 +146,7 @@ test('A7 answers are not compressed, whatever the client offers to read', async 
   expect([answer.status, answer.headers.get('content-encoding'), decoders()]).toEqual([200, undefined, 0]);
 });
 
-test('A7 nothing in the source can decode anything', () => {
+test('A7 no code of the server can decompress anything', () => {
   const root = join(import.meta.dirname, '../../src');
   const decoding = readdirSync(root, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
@@ -160,7 +160,7 @@ test('A7 nothing in the source can decode anything', () => {
   expect(decoding).toEqual([]);
 });
 
-test('A7 no refusal tells anything about the machine', () => {
+test('A7 no refusal reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });
 

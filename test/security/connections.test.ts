@@ -70,7 +70,7 @@ async function occupy(port: number): Promise<Connection[]> {
   return busy;
 }
 
-test('A8 there are only so many connections; health checks get through all the same, and what leaves makes room', async () => {
+test('A8 the number of connections is limited; health checks are still answered, and a closed connection makes room', async () => {
   const { port, release } = await openTarget(MAX);
   const busy = await occupy(port);
   expect(await get(port, '/healthz')).toBe(200);
@@ -85,7 +85,7 @@ test('A8 there are only so many connections; health checks get through all the s
     .toBe(200);
 });
 
-test('A8 a spare connection that is held open is closed for the next health check', async () => {
+test('A8 an idle connection in the reserve is closed for the next health check', async () => {
   const { port } = await openTarget(MAX);
   await occupy(port);
   const silent = Array.from({ length: 100 }, () => new Connection(port));
@@ -93,7 +93,7 @@ test('A8 a spare connection that is held open is closed for the next health chec
   for (let count = 0; count < 5; count++) expect(await get(port, '/healthz')).toBe(200);
 });
 
-test('A8 connections that are kept for later make room for others', async () => {
+test('A8 idle keep-alive connections are closed to make room for new ones', async () => {
   const { port } = await openTarget(MAX);
   const kept = Array.from({ length: MAX }, () => new Connection(port).send(port, ['GET /healthz']));
   expect(await Promise.all(kept.map((one) => one.status()))).toEqual([200, 200, 200]);
@@ -103,7 +103,7 @@ test('A8 connections that are kept for later make room for others', async () => 
     .toBe(200);
 });
 
-test('without such a limit the next connection is served like the others', async () => {
+test('control: without the limit the next connection is served like the others', async () => {
   const { port, release } = await openTarget();
   const busy = await occupy(port);
   const next = new Connection(port).send(port, ['POST /mcp', CALL]);
@@ -111,7 +111,7 @@ test('without such a limit the next connection is served like the others', async
   expect(await Promise.all([...busy, next].map((one) => one.status()))).toEqual([200, 200, 200, 200]);
 });
 
-test('A8 a gateway that has as many connections as it takes still says how it is', async () => {
+test('A8 a gateway at its connection limit still answers health checks', async () => {
   const crib = await openCrib({ config: { server: { listen: '127.0.0.1:0', maxConnections: MAX } } });
   const silent = Array.from({ length: MAX }, () => new Connection(crib.port));
   await Promise.all(silent.map(({ socket }) => once(socket, 'connect')));
@@ -119,7 +119,7 @@ test('A8 a gateway that has as many connections as it takes still says how it is
   expect(await get(crib.port, '/mcp')).toBe(503);
 });
 
-test('A8 an answer that is not read is cut once its caller leaves too many unread', async () => {
+test('A8 a response that is not read is cut off once its caller leaves too much unread', async () => {
   const bytes = 24_000_000;
   const big = defineTool({ name: 'big', description: 'Answers at length.' }, () => 'x'.repeat(bytes));
   const server = createServer({ source: new ToolRegistry().registerTool(big), log: () => {} });
@@ -144,7 +144,7 @@ test('A8 an answer that is not read is cut once its caller leaves too many unrea
   expect(await ask()).toBeGreaterThan(bytes);
 });
 
-test('a number of connections that cannot be is refused', async () => {
+test('an invalid connection limit is refused', async () => {
   const server = createServer({ source: new ToolRegistry(), log: () => {} });
   for (const maxConnections of [0, -1, 1.5, Number.NaN])
     await expect(listen(server, { port: 0, maxConnections })).rejects.toMatchObject({

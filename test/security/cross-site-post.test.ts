@@ -99,7 +99,7 @@ for (const version of versions) {
     expect({ status: answer.status, ran }).toEqual({ status: 200, ran: 1 });
   });
 
-  test(`A2 every attack of ${version} gets through to a server that does not check, so the table can fail`, async () => {
+  test(`A2 control: a server that does not check runs every attack of ${version}`, async () => {
     const names = attacks.map(({ name }) => name);
     expect(await gotThrough(await careless(), attacks, version)).toEqual(names);
   });
@@ -147,14 +147,14 @@ test.each([
   expect(await knock(target, { ...good, line })).toEqual({ status: 405, ran: 0 });
 });
 
-test('A2 a cross-site post of a listed origin runs', async () => {
+test('A2 a cross-site post of an allowed origin runs', async () => {
   const target = await product({ allowedOrigins: ['https://app.example'] });
   const good = withHeader(goodCall('2026-07-28', target.port), 'Origin', 'https://app.example');
   const { answer, ran } = await deliver(target, withHeader(good, 'Sec-Fetch-Site', 'cross-site'));
   expect({ status: answer.status, ran }).toEqual({ status: 200, ran: 1 });
 });
 
-test('A2 no answer ever allows every origin or asks for cookies', async () => {
+test('A2 no response allows every origin or asks for cookies', async () => {
   const target = await product({ allowedOrigins: ['https://app.example'] });
   const good = withHeader(goodCall('2026-07-28', target.port), 'Origin', 'https://app.example');
   for (const line of ['POST /mcp HTTP/1.1', 'OPTIONS /mcp HTTP/1.1', 'GET /mcp HTTP/1.1']) {
@@ -166,6 +166,6 @@ test('A2 no answer ever allows every origin or asks for cookies', async () => {
   }
 });
 
-test('A2 no refusal tells anything about the machine', () => {
+test('A2 no refusal reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });

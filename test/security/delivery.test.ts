@@ -10,13 +10,14 @@ import { serveStdio } from '../../src/server/stdio.ts';
 import { recordingSource } from '../../src/testing.ts';
 import { handshakeVersions } from './attack.ts';
 import { Client, Events, type RequestOptions } from './client.ts';
+import { propertyRuns } from '../property-runs.ts';
 import { ada, bob, cyn, otherAda, signsIn } from './people.ts';
 import { leakedAnswers, type JsonRpcAnswer } from './raw-http.ts';
 import { product, type Target } from './target.ts';
 
 const CLIENTS = 50;
 // Calls of each; A10 of the fault tests makes more of them.
-const CALLS = 30;
+const CALLS = propertyRuns(30, 10);
 const people = [ada, bob, cyn, otherAda];
 
 // Always the same, so that a failure can be looked at again.
@@ -74,7 +75,7 @@ async function matches(
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-test('A10 fifty clients that all count from 0 each get their own answers', async () => {
+test('A10 fifty clients that all count their ids from 0 each get their own responses', async () => {
   const target = await product(signsIn, [echo]);
   const count = await matches(
     target,
@@ -83,7 +84,7 @@ test('A10 fifty clients that all count from 0 each get their own answers', async
   expect(count).toBe(CLIENTS * CALLS);
 });
 
-test('A10 fifty clients on sessions of every revision, all counting from 0, each get their own answers', async () => {
+test('A10 fifty clients on sessions of every revision, all counting from 0, each get their own responses', async () => {
   const target = await product(signsIn, [echo]);
   const count = await matches(target, async (client, index) => {
     const session = await client.startSession(handshakeVersions[index % handshakeVersions.length]!);
@@ -92,7 +93,7 @@ test('A10 fifty clients on sessions of every revision, all counting from 0, each
   expect(count).toBe(CLIENTS * CALLS);
 });
 
-test('A10 a server that remembers whose turn it is mixes answers up, so the tests above can fail', async () => {
+test('A10 control: a server that answers in order of arrival mixes responses up', async () => {
   const target = await mixingServer();
   const count = await matches(
     target,
@@ -102,11 +103,11 @@ test('A10 a server that remembers whose turn it is mixes answers up, so the test
   expect(count).toBeLessThan(CLIENTS * 10);
 });
 
-test('A10 on one session shared by many connections each answer and its progress come to the request that asked', async () => {
+test('A10 on one session shared by many connections each response and its progress go to the right request', async () => {
   const target = await product(signsIn, [echo]);
   const client = new Client(target);
   const session = await client.startSession('2025-11-25');
-  const calls = Array.from({ length: 500 }, async (_, id) => {
+  const calls = Array.from({ length: propertyRuns(500, 200) }, async (_, id) => {
     const nonce = nonceOf(0, id);
     const params = { name: 'echo', arguments: { nonce }, _meta: { progressToken: id } };
     const { headers, ...call } = client.old('tools/call', params, { session, id });
@@ -120,7 +121,7 @@ test('A10 on one session shared by many connections each answer and its progress
   await Promise.all(calls);
 });
 
-test('A10 on old streams that all count from 0 each gets its own answers', async () => {
+test('A10 fifty clients of the SSE transport that all count from 0 each get their own responses', async () => {
   const target = await product({ ...signsIn, sse: true }, [echo]);
   const streams = people.map(async (caller, index) => {
     const client = new Client(target, caller);
@@ -145,7 +146,7 @@ test('A10 on old streams that all count from 0 each gets its own answers', async
   await Promise.all(streams);
 });
 
-test('A10 queued answers come on the stream of the session that asked', async () => {
+test('A10 queued responses come on the stream of the session that asked', async () => {
   const target = await product({ ...signsIn, delivery: 'queued' }, [echo]);
   const streams = people.map(async (caller, index) => {
     const client = new Client(target, caller);
@@ -163,7 +164,7 @@ test('A10 queued answers come on the stream of the session that asked', async ()
   await Promise.all(streams);
 });
 
-test('A10 over stdio answers that overtake each other keep their ids', async () => {
+test('A10 over stdio responses that overtake each other keep their ids', async () => {
   const [input, output] = [new PassThrough(), new PassThrough()];
   const written = text(output);
   const server = createServer({ source: recordingSource(echo), log: () => {} });
@@ -185,7 +186,7 @@ test('A10 over stdio answers that overtake each other keep their ids', async () 
     expect(textOf(answer)).toBe(expected(client, nonceOf(0, answer.id as number)));
 });
 
-test('A10 no answer tells anything about the machine', () => {
+test('A10 no response reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });
 

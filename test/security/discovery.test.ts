@@ -14,14 +14,14 @@ function signInOf(issuer: Issuer, options: Partial<IssuerOptions> = {}): Credent
   return createJwtSignIn({ issuer: issuer.url, audience, tenants, ...options });
 }
 
-test('the keys of an issuer are where its OpenID document says', async () => {
+test('the keys of an issuer are found through its OpenID document', async () => {
   const issuer = await startIssuer();
   issuer.documents.set(OPENID, { issuer: issuer.url, jwks_uri: `${issuer.url}/protocol/certs` });
   expect(await signInOf(issuer).check(await issuer.token())).toMatchObject({ id: 'ada' });
   expect(issuer.asked).toEqual([OPENID, '/protocol/certs']);
 });
 
-test('an issuer with a path has its documents below it, or its OAuth metadata in front of it', async () => {
+test('the documents of an issuer with a path are found below it, or as OAuth metadata in front of it', async () => {
   for (const path of [
     '/realms/acme/.well-known/openid-configuration',
     '/.well-known/oauth-authorization-server/realms/acme',
@@ -36,7 +36,7 @@ test('an issuer with a path has its documents below it, or its OAuth metadata in
   }
 });
 
-test('an issuer that ends in a slash is one', async () => {
+test('an issuer is the same with and without a slash at its end', async () => {
   const issuer = await startIssuer();
   const iss = `${issuer.url}/`;
   issuer.documents.set(OPENID, { issuer: iss, jwks_uri: `${issuer.url}/certs` });
@@ -45,14 +45,14 @@ test('an issuer that ends in a slash is one', async () => {
   expect(await signIn.check(await issuer.token())).toBeUndefined();
 });
 
-test('an issuer without documents has its keys where they usually are', async () => {
+test('the keys of an issuer without documents are found at the usual place', async () => {
   const issuer = await startIssuer();
   issuer.documents.clear();
   expect(await signInOf(issuer).check(await issuer.token())).toMatchObject({ id: 'ada' });
   expect(issuer.asked.at(-1)).toBe('/.well-known/jwks.json');
 });
 
-// The keys are good and where the document says, so that nobody gets in for the reason each line gives.
+// The keys are correct and where the document says, so that each refusal has the reason of its line.
 test.each<[string, (issuer: Issuer) => unknown]>([
   ['is of another issuer', ({ url }) => ({ issuer: 'https://id.evil.example', jwks_uri: `${url}/keys` })],
   ['is of an issuer with a slash more', ({ url }) => ({ issuer: `${url}/`, jwks_uri: `${url}/keys` })],
@@ -69,14 +69,14 @@ test.each<[string, (issuer: Issuer) => unknown]>([
   ['is a list', ({ url }) => [{ issuer: url, jwks_uri: `${url}/keys` }]],
   ['is text', () => '<html>'],
   ['is empty', () => ' '],
-])('B2 a document that %s lets nobody in', async (_what, document) => {
+])('B2 tokens of an issuer whose OpenID document %s are refused', async (_what, document) => {
   const issuer = await startIssuer();
   issuer.documents.set(OPENID, document(issuer));
   expect(await signInOf(issuer).check(await issuer.token())).toBeUndefined();
   expect(issuer.fetches()).toBe(0);
 });
 
-test('B2 the same document without what is wrong lets its callers in, so the tests above can fail', async () => {
+test('B2 control: with a correct document the tokens are accepted', async () => {
   const issuer = await startIssuer();
   issuer.documents.set(OPENID, JSON.stringify({ issuer: issuer.url, jwks_uri: `${issuer.url}/keys` }));
   expect(await signInOf(issuer).check(await issuer.token())).toMatchObject({ id: 'ada' });
@@ -102,19 +102,22 @@ test.each<[string, number]>([
   ['leads elsewhere', 302],
   ['fails', 500],
   ['is forbidden', 403],
-])('B2 an issuer whose document %s lets nobody in, and no other place is tried', async (_what, status) => {
-  const issuer = await startIssuer();
-  const host = await startHost(status, [issuer.publicKey]);
-  const token = await issuer.token({ iss: host.url });
-  expect(await signInOf(issuer, { issuer: host.url }).check(token)).toBeUndefined();
-  expect(host.asked).toEqual([OPENID]);
-  // Where the operator says where the keys are, no document is asked, so this test can fail.
-  const named = signInOf(issuer, { issuer: host.url, jwks: `${host.url}/keys` });
-  expect(await named.check(token)).toMatchObject({ id: 'ada' });
-});
+])(
+  'B2 tokens of an issuer whose document %s are refused, and no other place is tried',
+  async (_what, status) => {
+    const issuer = await startIssuer();
+    const host = await startHost(status, [issuer.publicKey]);
+    const token = await issuer.token({ iss: host.url });
+    expect(await signInOf(issuer, { issuer: host.url }).check(token)).toBeUndefined();
+    expect(host.asked).toEqual([OPENID]);
+    // Where the operator says where the keys are, no document is asked, so this test can fail.
+    const named = signInOf(issuer, { issuer: host.url, jwks: `${host.url}/keys` });
+    expect(await named.check(token)).toMatchObject({ id: 'ada' });
+  },
+);
 
 test.each(['http://127.0.0.1', 'http://localhost'])(
-  'B6 a document cannot make this server ask inside its own network, at %s',
+  'B6 a document cannot make this server send requests into its own network, to %s',
   async (origin) => {
     const issuer = await startIssuer();
     const inside = await startIssuer();
@@ -129,7 +132,7 @@ test.each(['http://127.0.0.1', 'http://localhost'])(
   },
 );
 
-test('an issuer may keep its keys at another public host', async () => {
+test('an issuer may publish its keys on another public host', async () => {
   const issuer = await startIssuer();
   const asked: string[] = [];
   const signIn = createJwtSignIn({

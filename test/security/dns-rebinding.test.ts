@@ -126,7 +126,7 @@ for (const version of versions) {
     });
   }
 
-  test(`A1 the good call of ${version} runs under every name of this machine`, async () => {
+  test(`A1 the good call of ${version} runs under every host name of this machine`, async () => {
     const target = await product();
     const { port } = target;
     const good = goodCall(version, port);
@@ -144,7 +144,7 @@ for (const version of versions) {
     }
   });
 
-  test(`A1 every attack of ${version} gets through to a server that does not check, so the table can fail`, async () => {
+  test(`A1 control: a server that does not check runs every attack of ${version}`, async () => {
     const names = attacks.map(({ name }) => name);
     expect(await gotThrough(await careless(), attacks, version)).toEqual(names);
   });
@@ -161,7 +161,7 @@ for (const route of routes) {
     });
   }
 
-  test(`A1 every attack on ${route.name} gets through to a server that does not check, so the table can fail`, async () => {
+  test(`A1 control: a server that does not check answers every attack on ${route.name}`, async () => {
     const good = await route.good(await product({ ...signsIn, sse: true }));
     const { port, runs } = await careless(() => ({}));
     for (const { change } of attacks)
@@ -169,14 +169,14 @@ for (const route of routes) {
   });
 }
 
-test('A1 there is no old transport unless it is asked for', async () => {
+test('A1 the SSE transport is off by default', async () => {
   const target = await product();
   for (const line of ['GET /sse HTTP/1.1', 'POST /messages?sessionId=1 HTTP/1.1'])
     expect((await deliver(target, { ...goodCall('2024-11-05', target.port), line })).answer.status).toBe(404);
 });
 
 test.each(['GET', 'DELETE', 'OPTIONS', 'PUT'])(
-  'A1 a foreign Host is refused for %s on every path, before anything else is said',
+  'A1 a foreign Host is refused for %s on every path, before any other check',
   async (method) => {
     const target = await product({ sse: true });
     for (const path of [
@@ -194,7 +194,7 @@ test.each(['GET', 'DELETE', 'OPTIONS', 'PUT'])(
   },
 );
 
-test.each(foreignOrigins)('A1 %s is not told that it may read the refusal', async (_name, origin) => {
+test.each(foreignOrigins)('A1 %s gets no CORS permission to read the refusal', async (_name, origin) => {
   const target = await product();
   const request = withHeader(goodCall('2026-07-28', target.port), 'Origin', origin);
   for (const line of ['POST /mcp HTTP/1.1', 'OPTIONS /mcp HTTP/1.1', 'POST /elsewhere HTTP/1.1']) {
@@ -203,7 +203,7 @@ test.each(foreignOrigins)('A1 %s is not told that it may read the refusal', asyn
   }
 });
 
-test('A1 an allowed origin may read refusals as well as answers', async () => {
+test('A1 an allowed origin may read refusals as well as results', async () => {
   const target = await product({ allowedOrigins: ['https://app.example'] });
   const request = withHeader(goodCall('2026-07-28', target.port), 'Origin', 'https://app.example');
   for (const changed of [request, withHeader(request, 'Content-Type', 'text/plain')]) {
@@ -234,7 +234,7 @@ for (const version of versions) {
   });
 }
 
-test('A1 server.fetch without allowedHosts serves loopback names on any port and nothing else', async () => {
+test('A1 server.fetch without allowedHosts serves loopback names on any port and no others', async () => {
   const { calls, fetch } = fetchTarget(undefined, []);
   const good = goodCall('2026-07-28', PORT);
   for (const host of ['localhost', 'LOCALHOST:1', '[::1]:9', '127.0.0.1'])
@@ -245,7 +245,7 @@ test('A1 server.fetch without allowedHosts serves loopback names on any port and
   expect(calls.length).toBe(ran);
 });
 
-test('A1 no refusal tells anything about the machine', () => {
+test('A1 no refusal reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });
 

@@ -31,7 +31,7 @@ describe('a message', () => {
     ['{"x":1,"stra\\u00dfe":1}', 'stra\\u00dfe', ['x', 'straße']],
     ['{"x":1,"\\"":1}', '\\"', ['x', '"']],
     ['{"x":1,"\\\\b":1}', '\\\\b', ['x', '\\b']],
-  ])('A4 with the arguments %s is read as it is, whatever others have sent', async (args, key, keys) => {
+  ])('A4 with the arguments %s is read correctly, whatever was sent before', async (args, key, keys) => {
     const target = await product();
     spoil(args, key);
     const beginsAlike = JSON.stringify(key.slice(0, keys.at(-1)!.length));
@@ -41,10 +41,10 @@ describe('a message', () => {
   });
 });
 
-describe('who is calling', () => {
+describe('the caller', () => {
   const TENANT = 'https:\\/\\/tools.example\\/tenant';
 
-  test('B2 a claim whose name is written with escapes, as PHP does, is found in every token', async () => {
+  test('B2 a claim whose name is written with JSON escapes, as PHP does, is found in every token', async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
     const issuer = await startIssuer();
     issuer.publish([{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }]);
@@ -65,7 +65,7 @@ describe('who is calling', () => {
     signIn.close();
   });
 
-  test('B2 a token is refused where a limit of its time stands under a name that can be read in two ways', async () => {
+  test('B2 a token is refused when the name of a time claim can be read in two ways', async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
     const issuer = await startIssuer();
     issuer.publish([{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }]);
@@ -81,7 +81,7 @@ describe('who is calling', () => {
     signIn.close();
   });
 
-  test("B2 an issuer's keys are found under names that are written with escapes", async () => {
+  test("B2 an issuer's keys are found when their field names are written with JSON escapes", async () => {
     const issuer = await startIssuer();
     const text = JSON.stringify({ keys: [issuer.publicKey] }).replace('"y"', '"\\u0079"');
     spoil(text, '\\u0079');
@@ -92,7 +92,7 @@ describe('who is calling', () => {
   });
 });
 
-describe('what a tool returns', () => {
+describe('the result of a tool', () => {
   const asKept = '{"value":1,"\\\\b":2}';
   // Not written as an object, because then the engine would know these keys already.
   const value = Object.fromEntries([
@@ -103,7 +103,7 @@ describe('what a tool returns', () => {
   test.each([
     ['kept in the cache', { annotations: { readOnlyHint: true }, cache: { seconds: 60 } }, {}],
     ['kept under an idempotency key', {}, { 'dev.toolcrib/idempotencyKey': 'k-1' }],
-  ])('B10 a result that is %s comes back with the keys it had', async (_how, definition, _meta) => {
+  ])('B10 a result that is %s keeps its keys', async (_how, definition, _meta) => {
     const tool = defineTool({ name: 'keys', description: 'Returns keys.', ...definition }, () => value);
     const crib = await openCrib({ offers: [tool], config: { stages: { cache: {} } } });
     const client = new KeyClient(crib, 'ada');
@@ -114,7 +114,7 @@ describe('what a tool returns', () => {
     }
   });
 
-  test('D4 the answer of an API arrives with the keys it had', async () => {
+  test('D4 the response of an API keeps its keys', async () => {
     const text = '{"x":1,"stra\\u00dfe":1}';
     spoil(text, 'stra\\u00dfe');
     const api = await openApi((response) => {

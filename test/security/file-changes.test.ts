@@ -42,12 +42,12 @@ async function lostWrites(root: string, run: Run): Promise<{ both: number; lost:
   return { both, lost };
 }
 
-test('D2 a move at the same time destroys nothing that was written', async () => {
+test('D2 a simultaneous write and move lose nothing that was written', async () => {
   const { root, run } = openSandbox();
   expect(await lostWrites(root, run)).toEqual({ both: ROUNDS, lost: 0 });
 });
 
-test('D2 control: a write between the two halves of a move is destroyed by the second', () => {
+test('D2 control: a move in two steps loses what is written between them', () => {
   const root = scratch();
   const [from, to, temporary] = ['from.txt', 'to.txt', 'temporary'].map((name) => join(root, name));
   writeFileSync(from!, 'old');
@@ -58,7 +58,7 @@ test('D2 control: a write between the two halves of a move is destroyed by the s
   expect(readdirSync(root).map((name) => readFileSync(join(root, name), 'utf8'))).toEqual(['old']);
 });
 
-test('D2 many changes at once, also the other way round, all come to an end', async () => {
+test('D2 many simultaneous changes, also in opposite directions, all finish', async () => {
   const { root, run } = openSandbox();
   mkdirSync(join(root, 'b'));
   writeFileSync(join(root, 'a/1.txt'), '1');
@@ -79,22 +79,19 @@ test('D2 many changes at once, also the other way round, all come to an end', as
   expect(await run({ operation: 'write', path: 'a/4.txt', content: '' })).toMatchObject({ path: '4.txt' });
 });
 
-test.each([0o600, 0o640, 0o444, 0o755])(
-  'D2 a file that is replaced keeps its permissions, %o',
-  async (mode) => {
-    const { root, run } = openSandbox();
-    const file = join(root, 'a.txt');
-    writeFileSync(file, 'old');
-    chmodSync(file, mode);
-    expect(await run({ operation: 'write', path: 'a.txt', content: 'new', overwrite: true })).toMatchObject({
-      replaced: true,
-    });
-    expect(readFileSync(file, 'utf8')).toBe('new');
-    expect(statSync(file).mode & 0o7777).toBe(mode);
-  },
-);
+test.each([0o600, 0o640, 0o444, 0o755])('D2 a replaced file keeps its permissions, %o', async (mode) => {
+  const { root, run } = openSandbox();
+  const file = join(root, 'a.txt');
+  writeFileSync(file, 'old');
+  chmodSync(file, mode);
+  expect(await run({ operation: 'write', path: 'a.txt', content: 'new', overwrite: true })).toMatchObject({
+    replaced: true,
+  });
+  expect(readFileSync(file, 'utf8')).toBe('new');
+  expect(statSync(file).mode & 0o7777).toBe(mode);
+});
 
-test('D2 control: writing beside the file and renaming widens them', async () => {
+test('D2 control: writing a new file and renaming it widens the permissions', async () => {
   const root = scratch();
   writeFileSync(join(root, 'a.txt'), 'old', { mode: 0o600 });
   writeFileSync(join(root, 'temporary'), 'new');
@@ -102,7 +99,7 @@ test('D2 control: writing beside the file and renaming widens them', async () =>
   expect(statSync(join(root, 'a.txt')).mode & 0o777).not.toBe(0o600);
 });
 
-test('D2 bits that lend rights are not passed on to a new content, and a new file has the usual ones', async () => {
+test('D2 setuid and setgid bits are not kept for new content, and a new file has the usual permissions', async () => {
   const { root, run } = openSandbox();
   writeFileSync(join(root, 'a.txt'), 'old');
   chmodSync(join(root, 'a.txt'), 0o4755);
@@ -112,7 +109,7 @@ test('D2 bits that lend rights are not passed on to a new content, and a new fil
   expect(statSync(join(root, 'b.txt')).mode & 0o7777).toBe(0o644 & ~process.umask());
 });
 
-test.skipIf(process.getuid?.() !== 0)('D2 a file that is replaced keeps its owner and group', async () => {
+test.skipIf(process.getuid?.() !== 0)('D2 a replaced file keeps its owner and group', async () => {
   const { root, run } = openSandbox();
   writeFileSync(join(root, 'a.txt'), 'old', { mode: 0o600 });
   chownSync(join(root, 'a.txt'), 1234, 4321);
@@ -123,7 +120,7 @@ test.skipIf(process.getuid?.() !== 0)('D2 a file that is replaced keeps its owne
 test.each<[FileOperationsOptions, string]>([
   [{ extensions: ['txt'], hidden: true }, 'app.key'],
   [{}, '.env'],
-])('D2 with %j a folder does not take along files that are not offered', async (options, name) => {
+])('D2 with %j moving a folder does not move files that are not offered', async (options, name) => {
   const { root, run } = openSandbox(options);
   mkdirSync(join(root, 'conf'));
   expect(await run({ operation: 'move', path: 'conf', to: 'a/conf' })).toMatchObject({ type: 'directory' });
@@ -136,7 +133,7 @@ test.each<[FileOperationsOptions, string]>([
   expect(existsSync(join(root, 'conf'))).toBe(false);
 });
 
-test('D2 where every file is offered, a folder is moved with what is in it', async () => {
+test('D2 where every file is offered, a folder is moved with its contents', async () => {
   const { root, run } = openSandbox({ hidden: true });
   writeFileSync(join(root, 'a/.env'), 'mine');
   expect(await run({ operation: 'move', path: 'a', to: 'b' })).toMatchObject({ type: 'directory' });

@@ -23,7 +23,7 @@ function onSmallDisk(context: TestContext): { readonly disk: string; readonly ru
   return { disk, run };
 }
 
-test('D2 a disk that is full is told, and no part of a file stays behind', async (context) => {
+test('D2 a full disk is reported, and no partial file is left', async (context) => {
   const { disk, run } = onSmallDisk(context);
   writeFileSync(join(disk, 'old.txt'), 'old');
   const write = (path: string, content: string) =>

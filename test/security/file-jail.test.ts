@@ -61,7 +61,7 @@ const ways = [
   'a/up/canary.txt',
 ];
 
-test.each(ways)('D2 no operation gets out: %j', async (path) => {
+test.each(ways)('D2 no operation leaves the root folder: %j', async (path) => {
   const sandbox = openSandbox();
   setTraps(sandbox);
   const before = sandbox.snapshot();
@@ -70,13 +70,13 @@ test.each(ways)('D2 no operation gets out: %j', async (path) => {
   expect(sandbox.snapshot()).toBe(before);
 });
 
-test.each(ways)('D2 control: a tool that just opens the path gets out: %j', async (path) => {
+test.each(ways)('D2 control: a tool that just opens the path leaves the root folder: %j', async (path) => {
   const sandbox = openSandbox();
   setTraps(sandbox);
   expect(await readCarelessly(sandbox, path)).toBe(CANARY);
 });
 
-test('D2 control: a tool that compares beginnings lets a neighbour of a similar name in', async () => {
+test('D2 control: a tool that compares path prefixes accepts a sibling folder of a similar name', async () => {
   expect(await readNaively(openSandbox(), '../root-evil/canary.txt')).toBe(CANARY);
 });
 
@@ -89,7 +89,7 @@ test.each([
   'zero',
   'harmless.txt',
   'magic/canary.txt',
-])('D2 a link is refused wherever it points: %j', async (path) => {
+])('D2 a symbolic link is refused wherever it points: %j', async (path) => {
   const sandbox = openSandbox();
   setTraps(sandbox);
   const before = sandbox.snapshot();
@@ -97,7 +97,7 @@ test.each([
   expect(sandbox.snapshot()).toBe(before);
 });
 
-test('D2 links and other traps are not listed', async () => {
+test('D2 links and special files are not listed', async () => {
   const sandbox = openSandbox();
   setTraps(sandbox);
   const { items } = (await sandbox.run({ operation: 'list', path: '.' })) as { items: Answer[] };
@@ -128,12 +128,12 @@ test.each([
   ['300 folders', 'a/'.repeat(300), 'Invalid path'],
   ['a home folder', '~/canary.txt', 'File not found'],
   ['an address', 'file:///etc/passwd', 'Invalid path'],
-])('D2 %s is not understood as anything else', async (_, path, error) => {
+])('D2 %s is taken literally', async (_, path, error) => {
   const sandbox = openSandbox();
   expect(await sandbox.run({ operation: 'read', path })).toEqual(failure(error));
 });
 
-test('D2 names that differ in case or in the form of a letter are different files', async () => {
+test('D2 names that differ in case or in Unicode form are different files', async () => {
   const { root, run } = openSandbox();
   const twins = {
     'Readme.md': '1',
@@ -148,14 +148,14 @@ test('D2 names that differ in case or in the form of a letter are different file
   expect(await run({ operation: 'read', path: 'readme.md' })).toEqual(failure('File not found'));
 });
 
-test('D2 a name of 255 bytes is a name like any other', async () => {
+test('D2 a name of 255 bytes is accepted', async () => {
   const { run } = openSandbox();
   const path = `${'n'.repeat(251)}.txt`;
   expect(await run({ operation: 'write', path, content: 'x' })).toMatchObject({ size: 1 });
   expect(await run({ operation: 'read', path })).toMatchObject({ content: 'x' });
 });
 
-test('D2 the tool makes no links, and carries none from one place to another', async () => {
+test('D2 the tool neither creates nor moves links', async () => {
   const sandbox = openSandbox({ hidden: true });
   setTraps(sandbox);
   expect(await sandbox.run({ operation: 'move', path: 'relative.txt', to: 'a/x.txt' })).toEqual(invalid);
@@ -167,7 +167,7 @@ test('D2 the tool makes no links, and carries none from one place to another', a
   expect(existsSync(join(sandbox.outside, 'none.txt'))).toBe(false);
 });
 
-test('D2 a hard link to something outside is not written through', async () => {
+test('D2 a hard link to a file outside is not written through', async () => {
   const sandbox = openSandbox();
   const canary = join(sandbox.outside, 'canary.txt');
   linkSync(canary, join(sandbox.root, 'hard.txt'));
@@ -181,7 +181,7 @@ test('D2 a hard link to something outside is not written through', async () => {
   expect(readFileSync(canary, 'utf8')).toBe('overwritten');
 });
 
-test('D2 a pipe does not make anybody wait', async () => {
+test('D2 a named pipe does not block a call', async () => {
   const { root, run } = openSandbox();
   execFileSync('mkfifo', [join(root, 'pipe')]);
   const answers = await tryAll(run, 'pipe');
@@ -196,7 +196,7 @@ test('D2 a pipe does not make anybody wait', async () => {
   expect(await run({ operation: 'list', path: '.' })).toMatchObject({ count: 2 });
 });
 
-test('D2 control: opening a pipe as if it were a file waits until somebody writes', async () => {
+test('D2 control: opening a pipe like a file blocks until somebody writes', async () => {
   const { root } = openSandbox();
   const pipe = join(root, 'pipe');
   execFileSync('mkfifo', [pipe]);
@@ -213,7 +213,7 @@ test('D2 control: opening a pipe as if it were a file waits until somebody write
   await writer.close();
 });
 
-test('D2 a socket is no file', async () => {
+test('D2 a socket is refused', async () => {
   const { root, run } = openSandbox();
   const server = createServer();
   await new Promise<void>((done) => {
@@ -225,7 +225,7 @@ test('D2 a socket is no file', async () => {
   expect(existsSync(join(root, 'socket'))).toBe(true);
 });
 
-test('D2 a device is no file', async (context) => {
+test('D2 a device is refused', async (context) => {
   const { root, run } = openSandbox();
   try {
     execFileSync('mknod', [join(root, 'zero'), 'c', '1', '5'], { stdio: 'pipe' });
@@ -265,7 +265,7 @@ const hostilePath = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),
 );
 
-test('D2 whatever the path, nothing outside is ever read, listed or described', async () => {
+test('D2 for any path, nothing outside is read, listed or described', async () => {
   const sandbox = openSandbox({ write: false, hidden: true });
   setTraps(sandbox);
   const before = sandbox.snapshot();
@@ -282,7 +282,7 @@ test('D2 whatever the path, nothing outside is ever read, listed or described', 
   expect(sandbox.snapshot()).toBe(before);
 });
 
-test('D2 whatever the path, nothing outside is ever written, moved or deleted', async () => {
+test('D2 for any path, nothing outside is written, moved or deleted', async () => {
   const sandbox = openSandbox();
   setTraps(sandbox);
   const before = sandbox.snapshot();
@@ -298,7 +298,7 @@ test('D2 whatever the path, nothing outside is ever written, moved or deleted', 
   expect(sandbox.snapshot()).toBe(before);
 });
 
-test('D2 control: the same paths lead out of a tool that just opens them', async () => {
+test('D2 control: a tool that just opens these paths leaves the root folder', async () => {
   const sandbox = openSandbox();
   setTraps(sandbox);
   const paths = fc.sample(hostilePath, { numRuns: 1_000, seed: 7 });
@@ -306,7 +306,7 @@ test('D2 control: the same paths lead out of a tool that just opens them', async
   expect(read.filter((content) => content === CANARY).length).toBeGreaterThan(0);
 });
 
-test('D2 answers hold neither the path of the root nor words of the system', async () => {
+test('D2 results hold neither the path of the root nor error texts of the system', async () => {
   const sandbox = openSandbox();
   setTraps(sandbox);
   mkdirSync(join(sandbox.root, 'full'));

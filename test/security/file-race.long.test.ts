@@ -11,7 +11,7 @@ const CONTROL_SECONDS = 30;
 const ATTEMPTS = 8;
 
 test(
-  `D2 no operation gets out in ${SECONDS} seconds each while folders and files are swapped for links`,
+  `D2 no operation leaves the root folder in ${SECONDS} seconds each while folders and files are swapped for links`,
   async () => {
     const sandbox = openSandbox();
     const tallies = await race(sandbox, sandbox.run, { seconds: SECONDS });
@@ -30,7 +30,7 @@ test(
 );
 
 test(
-  'D2 control: every operation gets out if the path is checked first and used afterwards',
+  'D2 control: every operation leaves the root folder if the path is checked first and used later',
   async () => {
     const sandbox = openSandbox();
     const tallies = await race(sandbox, checkThenUse(sandbox.root), {

@@ -14,7 +14,7 @@ export interface Tally {
   escapes: number;
 }
 
-/** How long a race goes on. */
+/** The duration of a race. */
 export interface RaceOptions {
   /** For each operation. */
   readonly seconds: number;
@@ -138,7 +138,7 @@ while (Date.now() < end) {
   }
 }`;
 
-// It also ends by itself, should nobody be left to stop it.
+// It also ends by itself, in case it is never stopped.
 async function startSwapping(root: string, seconds: number): Promise<() => Promise<void>> {
   const child = spawn(process.execPath, ['-e', SWAPPER, root, String(seconds + 10)], {
     stdio: ['ignore', 'pipe', 'inherit'],

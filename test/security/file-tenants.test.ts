@@ -14,7 +14,7 @@ const files = {
 const read = async (peer: Peer, path: string): Promise<string> =>
   JSON.stringify(await peer.call('file_operations', { operation: 'read', path }));
 
-test('D2 through a gateway, tenants find their own files under the same paths and no others', async () => {
+test('D2 through a gateway, tenants find only their own files under the same paths', async () => {
   const crib = await openCrib({
     files,
     config: { tools: { modules: [], ready: { file_operations: { root: './files/{tenant}' } } } },
@@ -30,7 +30,7 @@ test('D2 through a gateway, tenants find their own files under the same paths an
   }
 });
 
-test('D2 through a gateway, a tenant without a folder is refused instead of given another', async () => {
+test('D2 through a gateway, a tenant without a folder is refused and not given another', async () => {
   const rootsByTenant = { north: './files/north' };
   const crib = await openCrib({
     files,
@@ -42,7 +42,7 @@ test('D2 through a gateway, a tenant without a folder is refused instead of give
   expect(refusal).not.toContain('of ');
 });
 
-test('D2 a gateway whose files cannot be offered does not start, and says where to change what', async () => {
+test('D2 a gateway with an invalid files setting does not start, and says where to change it', async () => {
   const crib = await openCrib();
   const start = async (options: object): Promise<void> => {
     writeFileSync(

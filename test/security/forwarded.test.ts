@@ -29,7 +29,7 @@ const claims: readonly [header: string, value: string][] = [
 describe('open mode', () => {
   for (const version of versions) {
     test.each(forwarding)(
-      `A16 a call of ${version} that came through a proxy (%s) is nobody local and is refused`,
+      `A16 a call of ${version} that came through a proxy (%s) does not count as local and is refused`,
       async (header, value) => {
         const target = await product();
         const { answer, ran } = await deliver(
@@ -56,7 +56,7 @@ describe('open mode', () => {
 
 describe('with a sign-in check', () => {
   for (const version of versions) {
-    test.each(claims)(`A16 %s changes nothing about who calls in ${version}`, async (header, value) => {
+    test.each(claims)(`A16 %s does not change the caller in ${version}`, async (header, value) => {
       const target = await product(signsIn);
       const good = withHeader(goodCall(version, target.port), 'Authorization', tokenOf(ada));
       const { ran } = await deliver(target, withHeader(good, header, value));
@@ -64,7 +64,7 @@ describe('with a sign-in check', () => {
       expect(target.source.calls[0]?.caller).toBe(ada);
     });
 
-    test.each(claims)(`A16 %s signs nobody in, in ${version}`, async (header, value) => {
+    test.each(claims)(`A16 %s does not authenticate a request in ${version}`, async (header, value) => {
       const target = await product(signsIn);
       const { answer, ran } = await deliver(
         target,
@@ -75,7 +75,7 @@ describe('with a sign-in check', () => {
   }
 
   for (const route of routes) {
-    test.each(claims)(`A16 %s neither opens nor closes ${route.name}`, async (header, value) => {
+    test.each(claims)(`A16 %s does not change access to ${route.name}`, async (header, value) => {
       const target = await product({ ...signsIn, sse: true });
       const good = await route.good(target);
       const stranger = withHeader(withHeader(good, 'Authorization', 'Bearer nobody'), header, value);
@@ -84,7 +84,7 @@ describe('with a sign-in check', () => {
     });
   }
 
-  test('A16 a check that believes such a header is fooled by it, so the tests above can fail', async () => {
+  test('A16 control: a check that trusts such a header is deceived by it', async () => {
     const target = await product({
       authenticate: ({ headers }) => ({ ...ada, id: String(headers['x-forwarded-user']) }),
     });
@@ -94,6 +94,6 @@ describe('with a sign-in check', () => {
   });
 });
 
-test('A16 no refusal tells anything about the machine', () => {
+test('A16 no refusal reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });

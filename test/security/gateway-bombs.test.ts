@@ -24,7 +24,7 @@ const bombOf = (version: (typeof versions)[number], port: number, argument: stri
 const signed = (crib: Crib, request: RawRequest): RawRequest =>
   withHeader(request, 'Authorization', `Bearer ${crib.keys.ada}`);
 
-test('A6 no bomb gets through a gateway with a key, in any revision; each is on record, and the next call is served', async () => {
+test('A6 a gateway refuses every bomb sent with a key, in any revision, records each and serves the next call', async () => {
   const crib = await openCrib({ offers: [danger] });
   for (const version of versions) {
     for (const [name, argument, status] of bombs) {
@@ -50,10 +50,12 @@ test('A6 no bomb gets through a gateway with a key, in any revision; each is on 
     .toBe(versions.length * bombs.length);
 });
 
-test('A6 a bomb without a key, or with a wrong one, is answered from its head: not a byte of its body is wanted', async () => {
+test('A6 a bomb without a valid key is refused from its headers, and no byte of its body is read', async () => {
   const crib = await openCrib({ offers: [danger] });
+  const { ada } = crib.keys;
+  const almost = ada.slice(0, -1) + (ada.endsWith('x') ? 'y' : 'x');
   for (const version of versions) {
-    for (const key of [undefined, 'Bearer nonsense', `Bearer ${crib.keys.ada.slice(0, -1)}x`]) {
+    for (const key of [undefined, 'Bearer nonsense', `Bearer ${almost}`]) {
       for (const framing of [
         ['Content-Length', '1000000'],
         ['Transfer-Encoding', 'chunked'],
@@ -70,7 +72,7 @@ test('A6 a bomb without a key, or with a wrong one, is answered from its head: n
   expect(crib.rows()).toEqual([]);
 });
 
-test('A6 only somebody with a key is told to go on with a body, so the test above can fail', async () => {
+test('A6 control: a client with a valid key gets "100 Continue" for a body', async () => {
   const crib = await openCrib({ offers: [danger] });
   const body = callBody('2026-07-28');
   const asking = withHeader(
@@ -84,13 +86,13 @@ test('A6 only somebody with a key is told to go on with a body, so the test abov
   expect(await statuses(asking)).toEqual([401]);
 });
 
-test('A6 every bomb gets through to a server without limits, so the tables can fail', async () => {
+test('A6 control: every bomb reaches a server without limits', async () => {
   const target = await careless((body) => JSON.parse(body.toString()) as unknown);
   for (const [, argument] of bombs)
     await talk(target.port, toBytes(measured(bombOf('2026-07-28', target.port, argument))));
   expect(target.runs()).toBe(bombs.length);
 });
 
-test('A6 no answer tells anything about the machine', () => {
+test('A6 no response reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });

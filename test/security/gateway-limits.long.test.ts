@@ -27,7 +27,7 @@ function counting() {
   return { tool, ran };
 }
 
-// Every way to look like somebody else, or like the first time.
+// Every way to look like another caller, or like a new one.
 async function waysOf(crib: Crib): Promise<(() => Promise<unknown>)[]> {
   const [ada, again] = [new KeyClient(crib, 'ada'), new KeyClient(crib, 'ada again')];
   const call = (client: KeyClient, options: RequestOptions, headers = {}): Promise<Reply> =>
@@ -69,7 +69,7 @@ async function waysOf(crib: Crib): Promise<(() => Promise<unknown>)[]> {
   return ways;
 }
 
-test('B13 sessions, keys, headers, names, revisions and transports of one caller share one allowance', async () => {
+test('B13 sessions, keys, headers, names, revisions and transports of one caller share one rate limit', async () => {
   const { tool, ran } = counting();
   const crib = await openCrib({
     offers: [tool],
@@ -86,7 +86,7 @@ test('B13 sessions, keys, headers, names, revisions and transports of one caller
   expect(ran.slice(-3)).toEqual(['north/bob', 'south/cyn', 'south/ada']);
 });
 
-test('B13 without the limit every one of those ways runs the tool, so the test above can fail', async () => {
+test('B13 control: without the limit every one of those ways runs the tool', async () => {
   const { tool, ran } = counting();
   const crib = await openCrib({
     offers: [tool],
@@ -103,7 +103,7 @@ test('B13 without the limit every one of those ways runs the tool, so the test a
   expect(idle).toEqual([7, 8, 9]);
 });
 
-test('B13 of a thousand calls at once, as many run as the limit has, whatever their revision', async () => {
+test('B13 of a thousand simultaneous calls, as many run as the limit allows, in any revision', async () => {
   const { tool, ran } = counting();
   const crib = await openCrib({
     offers: [tool],
@@ -125,7 +125,7 @@ test('B13 of a thousand calls at once, as many run as the limit has, whatever th
   expect(ran.length).toBeLessThanOrEqual(130);
 });
 
-test('B13 the allowance of a tenant is shared by its callers, and a day of it outlasts a restart', async () => {
+test('B13 the rate limit of a tenant is shared by its callers, and its daily limit survives a restart', async () => {
   const { tool, ran } = counting();
   const crib = await openCrib({
     offers: [tool],
@@ -142,7 +142,7 @@ test('B13 the allowance of a tenant is shared by its callers, and a day of it ou
   expect(ran.at(-1)).toBe('south/cyn');
 });
 
-test('B13 in open mode standard input and HTTP are one caller with one allowance', async () => {
+test('B13 in open mode standard input and HTTP are one caller with one rate limit', async () => {
   const loaded = defaultConfig();
   const { server, stages, ...rest } = loaded.config;
   const config = {
@@ -189,7 +189,7 @@ test('B13 a batch spends one token for each of its calls', async () => {
     .toBe(20);
 });
 
-test('E3 the largest legal arguments at full rate leave short rows, and nothing runs that is not on record', async () => {
+test('E3 the largest legal arguments at the full rate leave short audit rows, and no call runs without one', async () => {
   const ran: number[] = [];
   const tool = defineTool(
     {
@@ -234,7 +234,7 @@ test('E3 the largest legal arguments at full rate leave short rows, and nothing 
   expect(bytes).toBeLessThan(16 * 1_048_576);
 });
 
-test('E3 a flood beyond the calls that may wait for their turn is refused instead of queued, and what ran is on record', async () => {
+test('E3 calls beyond the queue limit are refused, and every call that ran is on record', async () => {
   let ran = 0;
   const tool = defineTool({ name: 'act', description: 'Acts.' }, async () => {
     ran++;
@@ -266,7 +266,7 @@ test('E3 a flood beyond the calls that may wait for their turn is refused instea
     .toBe(300 - ran);
 });
 
-test('E3 without a record tools do run unseen, so the tests above can fail', async () => {
+test('E3 control: without a record tools run unseen', async () => {
   let ran = 0;
   const tool = defineTool({ name: 'act', description: 'Acts.' }, () => ++ran);
   const server = createServer({ source: new ToolRegistry().registerTool(tool), log: () => {} });

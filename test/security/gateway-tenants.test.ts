@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { checkpointKeys } from '../../src/store/journal/checkpoint.ts';
 import { openSecrets } from '../../src/store/secrets-file.ts';
 import { SqliteDatabase } from '../../src/store/sqlite/database.ts';
-import { verifyJournal, type Verdict } from '../../src/store/journal/verify.ts';
+import { verifyJournal, type JournalVerdict } from '../../src/store/journal/verify.ts';
 import { definePrompt, defineResource, defineTool } from '../../src/index.ts';
 import { openCrib, type Crib, type Holder } from '../gateway.ts';
 import { versions } from './attack.ts';
@@ -15,7 +15,7 @@ const everybody: readonly Holder[] = ['ada', 'bob', 'cyn', 'other ada'];
 const textOf = (body: string): string =>
   (JSON.parse(body) as { result: { content: { text: string }[] } }).result.content[0]!.text;
 
-test('A10 clients that count from 0, under the same session-less ids, each get their own answers from a gateway', async () => {
+test('A10 through a gateway, clients with the same ids and without sessions each get their own responses', async () => {
   const tool = defineTool(
     { name: 'echo', description: 'Repeats.', input: { properties: { nonce: { type: 'string' } } } },
     async ({ nonce }, { caller }) => {
@@ -43,7 +43,7 @@ test('A10 clients that count from 0, under the same session-less ids, each get t
   expect(answers.filter((isOwn) => !isOwn)).toEqual([]);
 });
 
-test('A10 a tool that answers with what it kept of the last call fails that check, so it can fail', async () => {
+test('A10 control: a tool that answers with data of the previous call fails that check', async () => {
   let last = '';
   const tool = defineTool(
     { name: 'echo', description: 'Repeats.', input: { properties: { nonce: { type: 'string' } } }, ...reads },
@@ -64,7 +64,7 @@ test('A10 a tool that answers with what it kept of the last call fails that chec
   expect(answers).toContain(false);
 });
 
-test('B10 what is kept for one caller reaches no other; what is kept for a tenant, no other tenant', async () => {
+test('B10 data cached for one caller reaches no other caller; data cached for a tenant reaches no other tenant', async () => {
   let runs = 0;
   const made = (name: string, shared: boolean) =>
     defineTool(
@@ -84,7 +84,7 @@ test('B10 what is kept for one caller reaches no other; what is kept for a tenan
   expect(ours[2]).not.toBe(ours[0]);
 });
 
-test('B10 lists differ where rights differ, and never say that others may keep them', async () => {
+test('B10 lists differ where rights differ, and are never marked as public for caches', async () => {
   const offers = ['a', 'b'].flatMap((name) => [
     defineTool({ name, description: 'A tool.', ...reads }, () => name),
     defineResource({ uri: `note://${name}`, name }, () => name),
@@ -117,7 +117,7 @@ test('B10 lists differ where rights differ, and never say that others may keep t
   }
 });
 
-test('A11 state outlasts a restart and a change of the sealing key, and is used up all the same', async () => {
+test('A11 a request state survives a restart and a new sealing key, and still works only once', async () => {
   const { tools, ran } = richOffers();
   const crib = await openCrib({ offers: tools });
   const client = new KeyClient(crib, 'ada');
@@ -143,14 +143,14 @@ test('A11 state outlasts a restart and a change of the sealing key, and is used 
   await crib.restart();
   expect((await resume(first)).json?.error?.code).toBe(-32602);
   expect((await resume(third)).json?.error?.code).toBe(-32602);
-  // A key that is gone opens nothing any more.
+  // A removed key opens no state.
   inside(crib, (db) => db.run('delete from sealing_keys where id = ?', second.split('.')[0]!));
   await crib.restart();
   expect((await resume(second)).json?.error?.code).toBe(-32602);
   expect(ran).toHaveLength(2);
 });
 
-test('A11 a state with any byte changed, for other arguments or from another caller is refused by a gateway, and still good as it was', async () => {
+test('A11 a gateway refuses a state that is changed, for other arguments or from another caller; the original still works', async () => {
   const { tools, ran } = richOffers();
   const crib = await openCrib({ offers: tools, config: { stages: { rateLimit: false } } });
   const client = new KeyClient(crib, 'ada');
@@ -194,7 +194,7 @@ const tampering: readonly [how: string, change: (db: SqliteDatabase) => void][] 
   ],
 ];
 
-test.each(tampering)('E1 the record of a gateway tells of %s', async (_how, change) => {
+test.each(tampering)('E1 the record of a gateway reveals %s', async (_how, change) => {
   const crib = await openCrib({
     offers: [defineTool({ name: 'act', description: 'Acts.' }, () => 'acted')],
   });
@@ -218,7 +218,7 @@ function inside<T>(crib: Crib, use: (db: SqliteDatabase) => T): T {
   }
 }
 
-function verify(crib: Crib): Verdict {
+function verify(crib: Crib): JournalVerdict {
   const { checking } = checkpointKeys(openSecrets(crib.path('toolcrib.secrets')).signingKey);
   return inside(crib, (db) =>
     verifyJournal(db, { checkpointFiles: [crib.path('toolcrib.checkpoints')], key: checking }),

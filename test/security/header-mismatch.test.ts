@@ -138,12 +138,12 @@ for (const attack of attacks) {
   });
 }
 
-test('A3 every mismatch gets through to a server that does not compare, so the table can fail', async () => {
+test('A3 control: a server that does not compare accepts every mismatch', async () => {
   const names = attacks.map(({ name }) => name);
   expect(await gotThrough(await careless(), attacks, MODERN)).toEqual(names);
 });
 
-describe('what must be accepted', () => {
+describe('matching headers', () => {
   test.each<[name: string, header: string, value: string]>([
     ['blanks around a name', 'Mcp-Name', ' \tdanger\t '],
     ['an encoded name', 'Mcp-Name', base64('danger')],
@@ -184,7 +184,7 @@ describe('what must be accepted', () => {
   });
 });
 
-describe('every method that names something', () => {
+describe('every method that has a name or an address as its target', () => {
   const named: readonly [method: string, member: string, value: string][] = [
     ['prompts/get', 'name', 'greet'],
     ['resources/read', 'uri', 'note://shared'],
@@ -219,7 +219,7 @@ describe('every method that names something', () => {
       },
     );
 
-    test(`A3 ${method} with the right headers gets its own answer, so the table can fail`, async () => {
+    test(`A3 control: ${method} with the right headers gets its own response`, async () => {
       const client = new Client(await richTarget());
       const plain = client.modern(method, { [member]: value, arguments: { who: 'x' } });
       for (const name of [value, base64(value)]) {
@@ -250,7 +250,7 @@ describe('every method that names something', () => {
     }
   });
 
-  test('A3 a modern request is held to its headers even when it names a session', async () => {
+  test('A3 the headers of a modern request are checked even when it names a session', async () => {
     const client = new Client(await richTarget());
     const session = await client.startSession('2025-06-18');
     const { headers, ...request } = client.modern('tools/call', { name: 'danger' });
@@ -258,7 +258,7 @@ describe('every method that names something', () => {
     expect((await client.send({ ...request, headers: changed })).json?.error?.code).toBe(-32020);
   });
 
-  test('A3 a modern request cannot slip past the headers beside the old stream', async () => {
+  test('A3 the headers of a modern request are checked on the SSE transport too', async () => {
     const target = await richTarget();
     const client = new Client(target);
     const events = new Events(await client.open({ method: 'GET', path: '/sse' }));
@@ -271,7 +271,7 @@ describe('every method that names something', () => {
 });
 
 for (const version of handshakeVersions) {
-  test(`A3 on a session of ${version} mirrored headers are ignored and the body is run`, async () => {
+  test(`A3 on a session of ${version} headers that mirror arguments are ignored and the body is run`, async () => {
     const target = await richTarget();
     const client = new Client(target);
     const session = await client.startSession(version);
@@ -281,7 +281,7 @@ for (const version of handshakeVersions) {
   });
 }
 
-test('A3 an older revision ignores mirrored headers and runs what the body says', async () => {
+test('A3 an older revision ignores headers that mirror arguments and runs the body', async () => {
   const target = await product();
   const good = withHeader(goodCall('2025-06-18', target.port), 'Mcp-Name', 'mirrored');
   const { ran } = await deliver(target, withHeader(good, 'Mcp-Method', 'tools/list'));
@@ -290,7 +290,7 @@ test('A3 an older revision ignores mirrored headers and runs what the body says'
 });
 
 test.each(['mcp-name', 'mcp-method', 'mcp-protocol-version', 'mcp-session-id'])(
-  'A3 an older revision refuses %s twice all the same',
+  'A3 an older revision refuses a repeated %s as well',
   async (header) => {
     const target = await product();
     const good = withHeader(goodCall('2025-06-18', target.port), header, '2025-06-18');
@@ -303,7 +303,7 @@ test.each(['mcp-name', 'mcp-method', 'mcp-protocol-version', 'mcp-session-id'])(
   },
 );
 
-test('A3 no refusal tells anything about the machine', () => {
+test('A3 no refusal reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });
 

@@ -13,7 +13,7 @@ import { richTarget } from './rich-target.ts';
 
 for (const [who, caller] of others) {
   test.each(byName(belongings))(
-    `A9 ${who} who tries to %s gets the answer for what never was, and it stays hers`,
+    `A9 ${who} who tries to %s gets the response for an unknown id, and the owner keeps access`,
     async (_name, { make, invent, use, hers }) => {
       const target = await richTarget();
       const owner = new Client(target, ada);
@@ -36,14 +36,14 @@ for (const [who, caller] of others) {
 
 test.each(
   byName(belongings.filter(({ name }) => !name.includes('of their own') && !name.includes('beside'))),
-)('A9 to %s works with her identity, so the table can fail', async (_name, { make, use, hers }) => {
+)('A9 control: to %s works with her identity', async (_name, { make, use, hers }) => {
   const target = await richTarget({ authenticate: () => ada });
   const id = await make(new Client(target, ada), target);
   const other = new Client(target, others[0]![1]);
   expect(hers(await other.send(await use(other, id)))).toBe(true);
 });
 
-test('A9 a memory that forgets whose a session is would let strangers in, so the owner is what keeps them out', async () => {
+test('A9 control: a session memory that ignores the owner lets strangers in', async () => {
   const memory = createInMemory(systemClock);
   const [, [, stranger]] = others as [(typeof others)[0], (typeof others)[0]];
   const careless: Memory = {
@@ -71,7 +71,7 @@ test('A9 a memory that forgets whose a session is would let strangers in, so the
 });
 
 for (const [who, caller] of others) {
-  test(`A9 ${who} who ends, cancels or takes over by her ids leaves her call, her stream and her task alone`, async () => {
+  test(`A9 ${who} who ends, cancels or takes over by the owner's ids does not affect the owner's call, stream and task`, async () => {
     const target = await richTarget();
     const owner = new Client(target, ada);
     const session = await owner.startSession('2025-11-25');
@@ -95,7 +95,7 @@ for (const [who, caller] of others) {
       .toMatchObject({ status: 'completed', result: { content: [{ text: 'done for ada' }] } });
   });
 
-  test(`A9 ${who} who listens to her task, her resource or under her subscription id hears nothing of hers`, async () => {
+  test(`A9 ${who} who subscribes to the owner's task, resource or subscription id gets no notification of them`, async () => {
     const target = await richTarget();
     const owner = new Client(target, ada);
     const taskId = await makeTask('detach')(owner);
@@ -122,7 +122,7 @@ for (const [who, caller] of others) {
     expect(await theirs.next()).toMatchObject({ params: { uri: 'note://shared' } });
   });
 
-  test(`A9 ${who} who follows a resource on a session hears of it only while it is there for them`, async () => {
+  test(`A9 ${who} who subscribes to a resource on a session is notified only while they may read it`, async () => {
     const target = await richTarget();
     const thief = new Client(target, caller);
     const session = await thief.startSession('2025-06-18');
@@ -140,7 +140,7 @@ for (const [who, caller] of others) {
     expect(await events.next()).toMatchObject({ params: { uri: 'note://shared' } });
   });
 
-  test(`A9 ${who} who works under her progress token and her id gets their own progress and answer, and she hers`, async () => {
+  test(`A9 ${who} who uses the owner's progress token and id gets their own progress and response, and so does the owner`, async () => {
     const target = await richTarget();
     const work = async (client: Client): Promise<Events> => {
       const call = client.modern('tools/call', { name: 'work', _meta: { progressToken: 'p' } }, 1);
@@ -171,7 +171,7 @@ test('A9 a second stream of a session is refused and does not replace the first'
   expect(await first.next()).toMatchObject({ method: 'notifications/prompts/list_changed' });
 });
 
-test('A9 an event id that was never issued does not take her live stream away', async () => {
+test("A9 an unknown event id does not end the owner's live stream", async () => {
   const target = await richTarget();
   const owner = new Client(target, ada);
   const session = await owner.startSession('2025-11-25');
@@ -185,7 +185,7 @@ test('A9 an event id that was never issued does not take her live stream away', 
   expect(await first.next()).toMatchObject({ method: 'notifications/prompts/list_changed' });
 });
 
-test('A9 a session that has ended is answered like one that never was', async () => {
+test('A9 an ended session gets the response for an unknown session', async () => {
   const target = await richTarget();
   const owner = new Client(target, ada);
   const session = await owner.startSession('2025-11-25');
@@ -194,7 +194,7 @@ test('A9 a session that has ended is answered like one that never was', async ()
   expect([ended.status, ended.body]).toEqual([404, never.body]);
 });
 
-test('A9 no answer tells anything about the machine', () => {
+test('A9 no response reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });
 

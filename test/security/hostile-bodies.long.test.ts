@@ -10,7 +10,7 @@ const KEY = 'dev.toolcrib/idempotencyKey';
 const RUN_MS = 75_000;
 
 test(
-  'A8 nothing that one tenant has kept, or that runs out, refuses a call of another',
+  'A8 memory that one tenant occupies, or that runs out, does not refuse calls of other tenants',
   { timeout: 600_000 },
   async () => {
     const keep = defineTool({ name: 'keep', description: 'Has its outcome kept.' }, () => LARGE);

@@ -38,7 +38,7 @@ export class MapIdentities implements Identities {
     return key;
   }
 
-  /** Changes a key; tells those who watch, unless told not to. */
+  /** Changes a key; notifies watchers, except with `quietly`. */
   changeKey(key: string, change: Partial<KeyRecord>, { quietly = false } = {}): void {
     const hash = hashKey(key, pepper);
     this.keys.set(hash, { ...this.keys.get(hash)!, ...change });

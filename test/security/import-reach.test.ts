@@ -158,7 +158,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
 };
 
-test.each(Object.entries(cases))('D2 a folder to write in that reaches %s is refused', async (_what, one) => {
+test.each(Object.entries(cases))('D2 a writable folder that reaches %s is refused', async (_what, one) => {
   const { ready = write('./up'), reached } = one;
   delete ran[RAN];
   expect(await complaintsOf({ ...one, ready })).toEqual([
@@ -168,7 +168,7 @@ test.each(Object.entries(cases))('D2 a folder to write in that reaches %s is ref
 });
 
 test.each(Object.entries(cases).filter(([, { isLater }]) => !isLater))(
-  'D2 what callers cannot write is run, which is why it is refused otherwise: %s',
+  'D2 control: a module that callers cannot write is loaded: %s',
   async (_what, one) => {
     delete ran[RAN];
     expect(await complaintsOf({ ...one, ready: {} })).toEqual([]);
@@ -176,7 +176,7 @@ test.each(Object.entries(cases).filter(([, { isLater }]) => !isLater))(
   },
 );
 
-test('D2 an import under a name that is made up while it runs is refused beside any folder to write in', async () => {
+test('D2 a computed import is refused when there is any writable folder', async () => {
   const files = { 'tools/one.ts': tool(`export const load = (name) => import(name);`), 'up/.keep': '' };
   expect(await complaintsOf({ files, ready: write('./up') })).toEqual([
     'tools.ready.file_operations.root would let callers reach what tools/one.ts imports, as the name is made up while it runs; write the name there as text, or at least the folder it begins with',
@@ -184,7 +184,7 @@ test('D2 an import under a name that is made up while it runs is refused beside 
   expect(await complaintsOf({ files, ready: { file_operations: { root: './up' } } })).toEqual([]);
 });
 
-test('D2 run_command whose programs change files that callers choose is refused alike', async () => {
+test('D2 run_command is refused in the same way if its programs change files that callers choose', async () => {
   const count = {
     file: '/usr/bin/wc',
     description: 'Counts.',
@@ -200,7 +200,7 @@ test('D2 run_command whose programs change files that callers choose is refused 
   expect(await complaintsOf({ files, ready: programs(true) })).toEqual([]);
 });
 
-test('D2 a folder beside everything that modules import is good', async () => {
+test('D2 a writable folder apart from all imported modules is accepted', async () => {
   const files = {
     'package.json': '{ "type": "module", "dependencies": { "pkg": "1" } }',
     'node_modules/pkg/index.js': 'export default 1;',
@@ -222,7 +222,7 @@ async function openWatched(): Promise<Crib> {
   });
 }
 
-test('D2 a module that comes to import what callers may write is not run while the server runs, and its last good tools stay', async () => {
+test('D2 a module that starts to import a file that callers can write is not loaded, and its last good tools stay', async () => {
   delete ran[RAN];
   const crib = await openWatched();
   writeFileSync(crib.path('tools/one.ts'), tool(`import '../up/evil.ts';`));
@@ -239,7 +239,7 @@ test('D2 a module that comes to import what callers may write is not run while t
   expect(ran[RAN]).toBeUndefined();
 });
 
-test('D2 a reload after which a module imports what callers may write changes nothing', async () => {
+test('D2 a reload after which a module imports a file that callers can write changes nothing', async () => {
   delete ran[RAN];
   const crib = await openWatched();
   writeFileSync(crib.path('tools/two.ts'), tool(`import '../up/evil.ts';`).replaceAll('one', 'two'));

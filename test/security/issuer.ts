@@ -25,9 +25,19 @@ export interface Issuer {
   ): Promise<string>;
 }
 
+type Keys = Awaited<ReturnType<typeof generateKeyPair>>;
+const unused = new Map<string, Keys[]>();
+
+// Keys that no other issuer of the test has; finding the primes of new ones can take longer than the test.
+async function takeKeys(alg: string): Promise<Keys> {
+  const keys = unused.get(alg)?.pop() ?? (await generateKeyPair(alg, { extractable: true }));
+  onTestFinished(() => void unused.set(alg, [...(unused.get(alg) ?? []), keys]));
+  return keys;
+}
+
 /** Starts an issuer for the length of one test. */
 export async function startIssuer(alg = 'ES256'): Promise<Issuer> {
-  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  const { privateKey, publicKey } = await takeKeys(alg);
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg, use: 'sig' };
   let keys: readonly JWK[] = [jwk];
   let fetches = 0;

@@ -28,7 +28,7 @@ async function openTwo(second: Partial<IssuerOptions> = {}): Promise<Two> {
   return { one, other, tenants, signIn: createJwtSignIn({ issuers, tenants }) };
 }
 
-test('each issuer names callers of its own tenant, whatever its tokens say', async () => {
+test('each issuer can name callers of its own tenant only, whatever its tokens say', async () => {
   const { one, other, signIn } = await openTwo();
   expect(await signIn.check(await one.token({ tenant: 'south' }))).toMatchObject({ tenant: { id: 'north' } });
   expect(await signIn.check(await other.token({ tenant: 'north' }))).toMatchObject({
@@ -36,14 +36,14 @@ test('each issuer names callers of its own tenant, whatever its tokens say', asy
   });
 });
 
-test('a token without a tenant is taken where its issuer has one', async () => {
+test('a token without a tenant is accepted where its issuer has a fixed tenant', async () => {
   const { one, signIn } = await openTwo();
   expect(await signIn.check(await one.token({ tenant: undefined }))).toMatchObject({
     tenant: { id: 'north' },
   });
 });
 
-test('B1 a fixed tenant that is disabled or unknown is nobody', async () => {
+test('B1 tokens are refused where the fixed tenant is disabled or unknown', async () => {
   const { one, other, tenants, signIn } = await openTwo({ tenant: 'west' });
   expect(await signIn.check(await other.token())).toBeUndefined();
   const token = await one.token();
@@ -52,7 +52,7 @@ test('B1 a fixed tenant that is disabled or unknown is nobody', async () => {
   expect(await signIn.check(token)).toBeUndefined();
 });
 
-test('B1 a token of one issuer that was signed with the key of the other names nobody', async () => {
+test('B1 a token of one issuer that was signed with the key of another is refused', async () => {
   const { one, other, signIn } = await openTwo();
   expect(await signIn.check(await other.token({ iss: one.url }))).toBeUndefined();
   expect(await signIn.check(await one.token({ iss: other.url }))).toBeUndefined();
@@ -61,7 +61,7 @@ test('B1 a token of one issuer that was signed with the key of the other names n
   expect((await jwtVerify(await other.token({ iss: one.url }), key)).payload.iss).toBe(one.url);
 });
 
-test('B1 a token of one issuer whose other key has the same id and algorithm names nobody', async () => {
+test('B1 a token is refused if another issuer signed it with a key of the same id and algorithm', async () => {
   const [one, other] = [await startIssuer(), await startIssuer()];
   const tenants = new MapIdentities('north', 'south');
   const issuers = [one, other].map(({ url }) => ({ issuer: url, audience }));
@@ -71,7 +71,7 @@ test('B1 a token of one issuer whose other key has the same id and algorithm nam
   expect(await signIn.check(await other.token({ iss: one.url }))).toBeUndefined();
 });
 
-test('B1 what one issuer requires counts for its own tokens alone', async () => {
+test('B1 the required claims of one issuer apply to its own tokens only', async () => {
   const elsewhere = 'https://elsewhere.example/mcp';
   const { one, other, signIn } = await openTwo({ audience: elsewhere, requiredScopes: ['more'] });
   expect(await signIn.check(await one.token({ aud: elsewhere }))).toBeUndefined();
@@ -82,7 +82,7 @@ test('B1 what one issuer requires counts for its own tokens alone', async () => 
   expect(await signIn.check(await one.token({ scope: '' }))).toMatchObject({ id: 'ada' });
 });
 
-test('B2 a secret made of the public key of one issuer signs nothing, for either of them', async () => {
+test('B2 a token signed with the public key of an issuer as a shared secret is refused, for every issuer', async () => {
   const { one, other, signIn } = await openTwo();
   const pem = await exportSPKI(
     (await importJWK(other.publicKey, 'ES384', { extractable: true })) as CryptoKey,
@@ -98,7 +98,7 @@ test('B2 a secret made of the public key of one issuer signs nothing, for either
   }
 });
 
-test('B2 an algorithm that only one issuer may use is refused from the other', async () => {
+test('B2 an algorithm that is allowed for one issuer only is refused for the other', async () => {
   const narrow = await openTwo({ algorithms: ['ES256'] });
   expect(await narrow.signIn.check(await narrow.other.token())).toBeUndefined();
   expect(await narrow.signIn.check(await narrow.one.token())).toMatchObject({ id: 'ada' });
@@ -107,7 +107,7 @@ test('B2 an algorithm that only one issuer may use is refused from the other', a
 });
 
 test.each(['__proto__', 'constructor', '', null, 1, ['x'], { x: 1 }, undefined])(
-  'B1 a token of the issuer %j names nobody, and no issuer is asked',
+  'B1 a token of the issuer %j is refused, and no issuer is asked',
   async (iss) => {
     const { one, other, signIn } = await openTwo();
     expect(await signIn.check(await one.token({ iss }))).toBeUndefined();
@@ -115,7 +115,7 @@ test.each(['__proto__', 'constructor', '', null, 1, ['x'], { x: 1 }, undefined])
   },
 );
 
-test('B2 an issuer that cannot be reached keeps nobody of the other out', async () => {
+test('B2 an issuer that cannot be reached does not affect callers of the other issuer', async () => {
   const { one, other, signIn } = await openTwo();
   one.documents.clear();
   one.answer = (_request, response) => void response.destroy();
@@ -123,7 +123,7 @@ test('B2 an issuer that cannot be reached keeps nobody of the other out', async 
   expect(await signIn.check(await other.token())).toMatchObject({ id: 'ada' });
 });
 
-test('a token that was seen is known at once, and the same with several issuers as with one', async () => {
+test('a verified token is found in the cache, with several issuers as with one', async () => {
   const clock = createFakeClock(Date.now());
   const [one, other] = [await startIssuer(), await startIssuer()];
   const tenants = new MapIdentities('north', 'south');
@@ -152,11 +152,11 @@ test.each<[string, readonly IssuerOptions[]]>([
     [{ issuer: 'https://id.example', audience, tenant: 'a', tenantClaim: 'b' }],
   ],
   ['an empty tenant', [{ issuer: 'https://id.example', audience, tenant: '' }]],
-])('%s cannot be set up', (_what, issuers) => {
+])('%s is refused at setup', (_what, issuers) => {
   expect(() => createJwtSignIn({ issuers, tenants: new MapIdentities() })).toThrow(/issuers|tenant/);
 });
 
-test('a gateway names all of its issuers to clients, and the scopes they have in common', async () => {
+test('a gateway names all of its issuers to clients, and the scopes that all of them need', async () => {
   const [one, other] = [await startIssuer(), await startIssuer()];
   const jwt = [
     { issuer: one.url, audience, tenant: 'north', requiredScopes: ['tools', 'more'] },

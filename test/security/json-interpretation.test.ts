@@ -102,7 +102,7 @@ for (const version of versions) {
     expect(source.calls).toEqual([]);
   });
 
-  test(`A4 every message of ${version} gets through to a reader that takes what it can, so the table can fail`, async () => {
+  test(`A4 control: a lenient reader accepts every message of ${version}`, async () => {
     const names = attacks.map(({ name }) => name);
     expect(await gotThrough(await careless(), attacks, version)).toEqual(names);
   });
@@ -124,7 +124,7 @@ describe('ids', () => {
   ];
 
   for (const version of versions) {
-    test.each(ids)(`A4 the id %s comes back to the letter in ${version}`, async (id) => {
+    test.each(ids)(`A4 the id %s comes back unchanged in ${version}`, async (id) => {
       const target = await product();
       const good = goodCall(version, target.port);
       const { answer, ran } = await deliver(
@@ -136,7 +136,7 @@ describe('ids', () => {
     });
   }
 
-  test('A4 over stdio every id comes back to the letter', async () => {
+  test('A4 over stdio every id comes back unchanged', async () => {
     const { texts } = await overStdio(
       ids.map((id) => callBody('2025-06-18').replace('"id":1', `"id":${id}`)),
     );
@@ -144,7 +144,7 @@ describe('ids', () => {
   });
 });
 
-describe('one view', () => {
+describe('the same reading everywhere', () => {
   test.each<[name: string, args: string]>([
     ['a lone surrogate', String.raw`{"a":"\ud800","\udfff":1}`],
     ['surrogates in the wrong order', String.raw`{"a":"\udc00\ud800"}`],
@@ -173,6 +173,6 @@ describe('one view', () => {
   });
 });
 
-test('A4 no refusal tells anything about the machine', () => {
+test('A4 no refusal reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });

@@ -31,7 +31,7 @@ const repeatingKeys = ['y_object_duplicated_key.json', 'y_object_duplicated_key_
 const cases = parsing.map(({ name, input }) => ({ name, bytes: toBytes(input), text: input }));
 const named = (letter: string): typeof cases => cases.filter(({ name }) => name.startsWith(`${letter}_`));
 
-test('A4 the corpus is whole', () => {
+test('A4 the test corpus is complete', () => {
   expect([named('n').length, named('y').length, named('i').length]).toEqual([188, 95, 35]);
 });
 
@@ -44,7 +44,7 @@ describe('each text as a message of its own', () => {
   );
 
   test.each(named('y').map(({ name, bytes }) => [name, bytes] as const))(
-    'A4 %s is read, and neither it nor anything in it is a message',
+    'A4 %s is readable JSON, and neither it nor a part of it is a message',
     (_name, bytes) => {
       const read = parse(bytes);
       const messages = read.kind === 'batch' ? read.messages : [read];
@@ -79,7 +79,7 @@ describe('each text inside a message', () => {
   );
 });
 
-test('A4 a reader without the scan and the strict decoding takes many of them, so the tests above can fail', () => {
+test('A4 control: a reader without the scan and the strict decoding accepts many of them', () => {
   const taken = [...named('i'), ...named('y')].filter(
     ({ bytes }) => parse(within(bytes)).kind === 'invalid' && isTakenLeniently(within(bytes)),
   );
@@ -93,7 +93,7 @@ test('A4 a reader without the scan and the strict decoding takes many of them, s
   );
 });
 
-test('A4 a live server answers every text of the corpus and goes on working', async () => {
+test('A4 a running server answers every text of the corpus and keeps working', async () => {
   const target = await product();
   const good = goodCall('2025-06-18', target.port);
   for (const { bytes } of cases) {

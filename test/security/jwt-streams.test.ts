@@ -31,7 +31,7 @@ async function setUp(): Promise<SetUp> {
   };
 }
 
-/** Whether listeners have heard that a caller is gone. */
+/** Whether listeners were notified that a caller's access has ended. */
 function follow(signIn: CredentialSignIn): (caller: Caller | undefined) => boolean {
   let heard: IsGone = () => false;
   signIn.onRevoked((isGone) => {
@@ -42,7 +42,7 @@ function follow(signIn: CredentialSignIn): (caller: Caller | undefined) => boole
 
 const bearer = (token: string): { authorization: string } => ({ authorization: `Bearer ${token}` });
 
-test('B1 a caller is told to be gone within five seconds of the end of its token, and not before', async () => {
+test("B1 a caller's streams end within five seconds of the expiry of its token, and not before", async () => {
   const { clock, signIn, token } = await setUp();
   const isGone = follow(signIn);
   const caller = await signIn.check(await token(30));
@@ -55,7 +55,7 @@ test('B1 a caller is told to be gone within five seconds of the end of its token
   expect([isGone(caller), isGone(other)]).toEqual([true, false]);
 });
 
-test('B1 a caller who comes back with a later token before the first one ends stays until the end of the later one', async () => {
+test('B1 a caller that renews its token in time keeps its streams until the later token expires', async () => {
   const { clock, signIn, token } = await setUp();
   const isGone = follow(signIn);
   const caller = await signIn.check(await token(30));
@@ -69,7 +69,7 @@ test('B1 a caller who comes back with a later token before the first one ends st
   expect(isGone(caller)).toBe(true);
 });
 
-test('B1 a caller that comes back with a new token after the old one expired is let in', async () => {
+test('B1 a caller that returns with a new token after the old one expired is accepted', async () => {
   const { clock, signIn, token } = await setUp();
   const isGone = follow(signIn);
   const before = await signIn.check(await token(30));
@@ -80,7 +80,7 @@ test('B1 a caller that comes back with a new token after the old one expired is 
   expect([isGone(before), isGone(after)]).toEqual([true, false]);
 });
 
-test('B1 a token that is still taken because clocks differ names somebody who is gone when it is no longer taken', async () => {
+test('B1 a token that is accepted within the clock tolerance ends its streams when the tolerance is over', async () => {
   const { clock, signIn, token } = await setUp();
   const isGone = follow(signIn);
   const late = await token(30);
@@ -96,7 +96,7 @@ test('B1 a token that is still taken because clocks differ names somebody who is
   expect([await signIn.check(late), isGone(caller)]).toEqual([undefined, true]);
 });
 
-test('B1 a clock that is set back brings nobody back who was told to be gone', async () => {
+test('B1 setting the clock back does not restore access that has ended', async () => {
   const { clock, issuer, token } = await setUp();
   let setBackMs = 0;
   const signIn = createJwtSignIn({
@@ -115,7 +115,7 @@ test('B1 a clock that is set back brings nobody back who was told to be gone', a
   expect([isGone(before), isGone(after)]).toEqual([true, false]);
 });
 
-test('B1 what a request opens just as its token ends is told to end in a later sweep', async () => {
+test('B1 a stream that is opened just as its token expires is ended soon after', async () => {
   const { clock, signIn, token } = await setUp();
   let told = 0;
   signIn.onRevoked(() => told++);
@@ -163,18 +163,21 @@ test.each<[what: string, open: Open]>([
   ['a subscription', openSubscription],
   ['the stream of a session', openSessionStream],
   ['the old stream', openOldStream],
-])('B1 %s ends with the token it was opened with, and not while a later one is good', async (_what, open) => {
-  const { clock, signIn, token } = await setUp();
-  const target = await keyed({ sse: true, signIn });
-  const [short, long] = [await token(30), await token(600, { sub: 'bob' })];
-  const [mine, stays] = [await open(target, short), await open(target, long)];
-  expect((await ask(target, { headers: bearer(await token(120)) })).status).toBe(200);
-  const ended = hasEnded(mine);
-  clock.advance(60_000);
-  const later = ask(target, { headers: bearer(long) }).then(({ status }) => status);
-  expect(await Promise.race([ended, later])).toBe(200);
-  clock.advance(65_000);
-  expect(await ended).toBe(true);
-  const last = ask(target, { headers: bearer(long) }).then(({ status }) => status);
-  expect(await Promise.race([hasEnded(stays), last])).toBe(200);
-});
+])(
+  'B1 %s ends when the token it was opened with expires, and stays open with a later token',
+  async (_what, open) => {
+    const { clock, signIn, token } = await setUp();
+    const target = await keyed({ sse: true, signIn });
+    const [short, long] = [await token(30), await token(600, { sub: 'bob' })];
+    const [mine, stays] = [await open(target, short), await open(target, long)];
+    expect((await ask(target, { headers: bearer(await token(120)) })).status).toBe(200);
+    const ended = hasEnded(mine);
+    clock.advance(60_000);
+    const later = ask(target, { headers: bearer(long) }).then(({ status }) => status);
+    expect(await Promise.race([ended, later])).toBe(200);
+    clock.advance(65_000);
+    expect(await ended).toBe(true);
+    const last = ask(target, { headers: bearer(long) }).then(({ status }) => status);
+    expect(await Promise.race([hasEnded(stays), last])).toBe(200);
+  },
+);

@@ -39,7 +39,7 @@ const bearer = (token: string): { authorization: string } => ({ authorization: `
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 
-test('a token names its caller, tenant, scopes and roles', async () => {
+test('a token identifies its caller, tenant, scopes and roles', async () => {
   const { issuer, signIn } = await setUp();
   expect(await signIn.check(await issuer.token({ scope: 'b a', roles: ['support'] }))).toEqual({
     id: 'ada',
@@ -52,7 +52,7 @@ test('a token names its caller, tenant, scopes and roles', async () => {
   });
 });
 
-test('the same token and a new token with the same rights name the same object, one with others does not', async () => {
+test('tokens with the same rights give the same caller object, and a token with other rights gives another', async () => {
   const { issuer, signIn } = await setUp();
   const token = await issuer.token({ jti: '1' });
   const caller = await signIn.check(token);
@@ -62,11 +62,14 @@ test('the same token and a new token with the same rights name the same object, 
   expect(await signIn.check(await issuer.token({ sub: 'bob' }))).toMatchObject({ id: 'bob' });
 });
 
-test.each(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'])('a token signed with %s is taken', async (alg) => {
-  const issuer = await startIssuer(alg);
-  const signIn = createJwtSignIn({ issuer: issuer.url, audience, tenants: new MapIdentities('north') });
-  expect(await signIn.check(await issuer.token())).toMatchObject({ id: 'ada' });
-});
+test.each(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'])(
+  'a token signed with %s is accepted',
+  async (alg) => {
+    const issuer = await startIssuer(alg);
+    const signIn = createJwtSignIn({ issuer: issuer.url, audience, tenants: new MapIdentities('north') });
+    expect(await signIn.check(await issuer.token())).toMatchObject({ id: 'ada' });
+  },
+);
 
 const now = seconds();
 const wrong: readonly [what: string, claims: Record<string, unknown>, header?: Record<string, unknown>][] = [
@@ -92,7 +95,7 @@ const wrong: readonly [what: string, claims: Record<string, unknown>, header?: R
   ['whose subject holds half a character', { sub: 'ada\ud800' }],
 ];
 
-test.each(wrong)('B1 a token %s names nobody', async (_what, claims) => {
+test.each(wrong)('B1 a token %s is refused', async (_what, claims) => {
   const { issuer, target } = await serve();
   const iss = claims['iss'] === 'slash' ? { iss: `${issuer.url}/` } : {};
   const { status, headers } = await ask(target, {
@@ -105,13 +108,13 @@ test.each(wrong)('B1 a token %s names nobody', async (_what, claims) => {
   ]);
 });
 
-test('B1 the same token without what is wrong is taken, so the tests above can fail', async () => {
+test('B1 control: the same token without the fault is accepted', async () => {
   const { issuer, target } = await serve();
   expect((await ask(target, { headers: bearer(await issuer.token()) })).status).toBe(200);
   expect(target.runs()).toBe(1);
 });
 
-test('B1 a tenant whose name holds half a character is nobody, even where one is known by it', async () => {
+test('B1 a tenant whose name has an unpaired surrogate is refused, even if a similar tenant exists', async () => {
   const issuer = await startIssuer();
   const tenants = new MapIdentities('north\ud800', 'north\ufffd');
   const signIn = createJwtSignIn({ issuer: issuer.url, audience, tenants });
@@ -119,35 +122,35 @@ test('B1 a tenant whose name holds half a character is nobody, even where one is
   expect(await signIn.check(await issuer.token({ tenant: 'north\ufffd' }))).toMatchObject({ id: 'ada' });
 });
 
-test('B1 a check that leaves out the audience takes a token for somebody else, so the tests above can fail', async () => {
+test('B1 control: a check without the audience accepts a token for another server', async () => {
   const { issuer } = await setUp();
   const token = await issuer.token({ aud: 'https://other.example/mcp' });
   const key = await importJWK(issuer.publicKey, 'ES256');
   expect((await jwtVerify(token, key, { issuer: issuer.url })).payload.sub).toBe('ada');
 });
 
-test('B1 a token for several audiences is taken where one of them is ours', async () => {
+test('B1 a token for several audiences is accepted if one of them is this server', async () => {
   const { issuer, signIn } = await setUp();
   expect(await signIn.check(await issuer.token({ aud: ['https://other.example', audience] }))).toMatchObject({
     id: 'ada',
   });
 });
 
-test('B1 an ID token names nobody where access tokens are marked as such', async () => {
+test('B1 an ID token is refused where access tokens are marked as such', async () => {
   const { issuer, signIn } = await setUp({ typ: 'at+jwt' });
   expect(await signIn.check(await issuer.token({}, { typ: 'JWT' }))).toBeUndefined();
   expect(await signIn.check(await issuer.token())).toBeUndefined();
   expect(await signIn.check(await issuer.token({}, { typ: 'at+jwt' }))).toMatchObject({ id: 'ada' });
 });
 
-test('B1 a token that another issuer signed with a key of the same name names nobody', async () => {
+test('B1 a token that another issuer signed with a key of the same name is refused', async () => {
   const { issuer, signIn } = await setUp();
   const other = await startIssuer();
   expect(await signIn.check(await other.token({ iss: issuer.url }))).toBeUndefined();
   expect(await signIn.check(await other.token())).toBeUndefined();
 });
 
-test('B1 a token that lacks a scope is challenged for the missing scopes and no others', async () => {
+test('B1 the challenge for a token without enough scopes names exactly the missing scopes', async () => {
   const { issuer, target } = await serve({ requiredScopes: ['tools', 'audit', 'more'] });
   const { status, headers } = await ask(target, { headers: bearer(await issuer.token({ scope: 'tools' })) });
   expect([status, headers['www-authenticate'], target.runs()]).toEqual([
@@ -159,13 +162,13 @@ test('B1 a token that lacks a scope is challenged for the missing scopes and no 
   expect((await ask(target, { headers: bearer(enough) })).status).toBe(200);
 });
 
-test('B1 a request without a token is told where to get one, and of no error', async () => {
+test('B1 a request without a token is told where to get one, without an error code', async () => {
   const { target } = await serve();
   const { status, headers } = await ask(target);
   expect([status, headers['www-authenticate']]).toEqual([401, `Bearer resource_metadata="${metadataUrl}"`]);
 });
 
-test('B1 an unknown caller of a gateway is told which scopes a token must have', async () => {
+test('B1 the challenge of a gateway names the scopes that a token must have', async () => {
   const issuer = await startIssuer();
   const jwt = { issuer: issuer.url, audience, jwks: `${issuer.url}/jwks`, requiredScopes: ['tools', 'more'] };
   const crib = await openCrib({
@@ -181,7 +184,7 @@ test('B1 an unknown caller of a gateway is told which scopes a token must have',
   expect(await told(bearer('wrong'))).toEqual([401, `Bearer error="invalid_token", ${wanted}`]);
 });
 
-test('B1 a tenant that is disabled later is nobody, from tokens that were good too', async () => {
+test('B1 when a tenant is disabled, its valid tokens are refused', async () => {
   const { issuer, signIn, tenants } = await setUp();
   const token = await issuer.token();
   expect(await signIn.check(token)).toBeDefined();
@@ -189,7 +192,7 @@ test('B1 a tenant that is disabled later is nobody, from tokens that were good t
   expect(await signIn.check(token)).toBeUndefined();
 });
 
-test('a token that was good is nobody once it has expired, although it was remembered', async () => {
+test('a cached token is refused once it has expired', async () => {
   const clock = createFakeClock(Date.now());
   const { issuer, signIn } = await setUp({ clock, clockToleranceSeconds: 0 });
   const token = await issuer.token();
@@ -198,7 +201,7 @@ test('a token that was good is nobody once it has expired, although it was remem
   expect(await signIn.check(token)).toBeUndefined();
 });
 
-test('B2 a token that says it is not signed names nobody, and the issuer is not asked', async () => {
+test('B2 a token that says it is not signed is refused, and the issuer is not asked', async () => {
   const { issuer, signIn } = await setUp();
   const [, payload] = (await issuer.token()).split('.');
   for (const alg of ['none', 'None', 'NONE', 'nOnE', 'HS256', 'HS512', 'RS1', '', undefined]) {
@@ -210,7 +213,7 @@ test('B2 a token that says it is not signed names nobody, and the issuer is not 
   expect(issuer.fetches()).toBe(0);
 });
 
-test('B2 a token signed with the public key as if it were a secret names nobody', async () => {
+test('B2 a token signed with the public key as a shared secret is refused', async () => {
   const { issuer, signIn } = await setUp();
   const pem = await exportSPKI(
     (await importJWK(issuer.publicKey, 'ES256', { extractable: true })) as CryptoKey,
@@ -225,7 +228,7 @@ test('B2 a token signed with the public key as if it were a secret names nobody'
   }
 });
 
-test('B2 a secret that the issuer publishes by mistake signs nothing', async () => {
+test('B2 a shared secret that the issuer publishes by mistake is not accepted as a key', async () => {
   const { issuer, signIn } = await setUp();
   const secret = Buffer.alloc(32, 7);
   issuer.publish([
@@ -241,7 +244,7 @@ test('B2 a secret that the issuer publishes by mistake signs nothing', async () 
   expect(await signIn.check(await issuer.token())).toMatchObject({ id: 'ada' });
 });
 
-test('B2 a key of 512 bits signs nothing', async () => {
+test('B2 a key of 512 bits is not accepted', async () => {
   const { issuer, signIn } = await setUp();
   const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 512 });
   issuer.publish([
@@ -254,7 +257,7 @@ test('B2 a key of 512 bits signs nothing', async () => {
   expect(await signIn.check(`${signed}.${signature}`)).toBeUndefined();
 });
 
-test('B2 a signature of zeros, or none of the right length, is no signature', async () => {
+test('B2 a signature of zeros or of the wrong length is refused', async () => {
   const { issuer, signIn } = await setUp();
   const [header, payload] = (await issuer.token()).split('.');
   for (const length of [64, 63, 65, 1, 0, 72]) {
@@ -264,7 +267,7 @@ test('B2 a signature of zeros, or none of the right length, is no signature', as
   }
 });
 
-test('B2 a token that was seen is nobody with another signature, and is remembered as it was', async () => {
+test('B2 a cached token is refused with another signature, and still accepted with its own', async () => {
   const { issuer, signIn } = await setUp();
   const token = await issuer.token();
   const caller = await signIn.check(token);
@@ -275,7 +278,7 @@ test('B2 a token that was seen is nobody with another signature, and is remember
   expect(signIn.check(token)).toBe(caller);
 });
 
-test('B2 where to find a key is not up to the token', async () => {
+test('B2 a token cannot choose where its key is fetched', async () => {
   const { issuer, signIn } = await setUp();
   const evil = await startIssuer();
   const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
@@ -293,7 +296,7 @@ test('B2 where to find a key is not up to the token', async () => {
   expect(evil.fetches()).toBe(0);
 });
 
-test('B2 a token with something critical in its header names nobody', async () => {
+test('B2 a token with a "crit" header is refused', async () => {
   const { issuer, signIn } = await setUp();
   const [, payload] = (await issuer.token()).split('.');
   for (const crit of [['exp'], ['b64'], [], 'x', [1]]) {
@@ -316,7 +319,7 @@ test.each([
   expect(await signIn.check(await issuer.token())).toMatchObject({ id: 'ada' });
 });
 
-test('B2 ten thousand invented key ids make one request to the issuer', async () => {
+test('B2 ten thousand invented key ids cause one request to the issuer', async () => {
   const { issuer, signIn } = await setUp();
   const [, payload, signature] = (await issuer.token()).split('.');
   for (let i = 0; i < 10_000; i += 500) {
@@ -330,7 +333,7 @@ test('B2 ten thousand invented key ids make one request to the issuer', async ()
   expect(issuer.fetches()).toBe(1);
 });
 
-test('B2 a new key of the issuer is found, at most one question in thirty seconds', async () => {
+test('B2 a new key of the issuer is found, with at most one request in thirty seconds', async () => {
   const clock = createFakeClock(Date.now());
   const { issuer, signIn } = await setUp({ clock });
   expect(await signIn.check(await issuer.token())).toBeDefined();
@@ -346,7 +349,7 @@ test('B2 a new key of the issuer is found, at most one question in thirty second
   expect(issuer.fetches()).toBe(2);
 });
 
-test('B2 a key the issuer has withdrawn is good no longer than an hour', async () => {
+test('B2 a key that the issuer withdrew is accepted for an hour at most', async () => {
   const clock = createFakeClock(Date.now());
   const { issuer, signIn } = await setUp({ clock, clockToleranceSeconds: 60 });
   issuer.answer = (_request, response) =>
@@ -362,19 +365,19 @@ test('B2 a key the issuer has withdrawn is good no longer than an hour', async (
   expect(await signIn.check(await issuer.token({ ...claims, jti: '2' }))).toBeUndefined();
 });
 
-test('B2 a token that was seen is nobody as soon as keys are read without the one it was signed with', async () => {
+test('B2 a cached token is refused as soon as its key is no longer published', async () => {
   const clock = createFakeClock(Date.now());
   const { issuer, signIn } = await setUp({ clock });
   const token = await issuer.token({ exp: seconds() + 100_000 });
   const caller = await signIn.check(token);
   issuer.publish([]);
   clock.advance(500_000);
-  // Keys that are good for a while yet make nobody wait: new ones are read beside this call.
+  // While the keys are still valid no call waits: new ones are read in the background.
   expect(signIn.check(token)).toBe(caller);
   await expect.poll(() => signIn.check(token)).toBeUndefined();
 });
 
-test('a token that was seen is known at once for as long as the issuer publishes the same keys', async () => {
+test('a cached token needs no new check while the issuer publishes the same keys', async () => {
   const clock = createFakeClock(Date.now());
   let reads = 0;
   const fetch = async (): Promise<FetchedDocument> => {
@@ -392,7 +395,7 @@ test('a token that was seen is known at once for as long as the issuer publishes
   expect(reads).toBe(6);
 });
 
-test('B2 while the issuer cannot be reached tokens that were seen are good as long as its keys are, and no longer', async () => {
+test('B2 while the issuer cannot be reached, cached tokens are accepted only as long as its keys are', async () => {
   const clock = createFakeClock(Date.now());
   const { issuer, signIn } = await setUp({ clock });
   const token = await issuer.token({ exp: seconds() + 100_000 });
@@ -409,7 +412,7 @@ test('B2 while the issuer cannot be reached tokens that were seen are good as lo
 
 type Answers = (response: ServerResponse, keys: string, request: IncomingMessage) => void;
 
-// The keys are the good ones wherever there are any, so that nobody gets in for the reason each line gives.
+// The keys themselves are correct in every case, so that each refusal has the reason of its line.
 test.each<[string, Answers]>([
   [
     'redirects',
@@ -435,7 +438,7 @@ test.each<[string, Answers]>([
   ],
   ['answers without end', (response, keys) => response.end(keys + ' '.repeat(300_000))],
   ['hangs up', (response) => void response.destroy()],
-])('B2 an issuer that %s lets nobody in', async (_what, answer) => {
+])('B2 tokens are refused if their issuer %s', async (_what, answer) => {
   const { issuer, signIn } = await setUp();
   issuer.answer = (request, response) =>
     answer(response, JSON.stringify({ keys: [issuer.publicKey] }), request);
@@ -443,7 +446,7 @@ test.each<[string, Answers]>([
   expect(issuer.fetches()).toBe(1);
 });
 
-test('B2 an issuer that answers with the same keys, and as many as it may, lets its callers in, so the tests above can fail', async () => {
+test('B2 control: an issuer that answers with the same keys, up to the limit, has its tokens accepted', async () => {
   const { issuer, signIn } = await setUp();
   issuer.answer = (_request, response) => {
     const keys = [...Array.from({ length: 99 }, () => ({ kty: 'EC' })), issuer.publicKey];
@@ -452,7 +455,7 @@ test('B2 an issuer that answers with the same keys, and as many as it may, lets 
   expect(await signIn.check(await issuer.token())).toMatchObject({ id: 'ada' });
 });
 
-test('A7 the keys are asked for uncompressed', async () => {
+test('A7 the keys are requested without compression', async () => {
   const { issuer, signIn } = await setUp();
   let encoding: unknown;
   issuer.answer = (request, response) => {
@@ -471,7 +474,7 @@ test.each<[string, Partial<IssuerOptions & TokenParts>, string]>([
   ['an issuer over plain HTTP', { issuer: 'http://id.example.com' }, 'https'],
   ['keys over plain HTTP', { jwks: 'http://id.example.com/keys' }, 'https'],
   ['keys in a file', { jwks: 'file:///etc/keys.json' }, 'https'],
-])('B2 %s cannot be set up', (_what, change, said) => {
+])('B2 %s is refused at setup', (_what, change, said) => {
   const good = { issuer: 'https://id.example.com', audience, tenants: new MapIdentities() };
   expect(() => createJwtSignIn({ ...good, ...change })).toThrow(said);
 });

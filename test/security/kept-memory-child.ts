@@ -10,7 +10,7 @@ async function measure(): Promise<void> {
   const kept: Record<string, number> = {};
   for (const name of process.argv.slice(2)) {
     const { count, hold } = ways[name]!;
-    // What is made once, such as compiled code, is not what is kept for each.
+    // Memory that is used once, such as for compiled code, does not count.
     await hold(listening.url);
     const before = await held();
     for (let index = 0; index < count; index++) await hold(listening.url);
@@ -67,6 +67,7 @@ const ways: Readonly<Record<string, Way>> = {
     count: 20,
     hold: (url) => send(url, modern('tools/call', { name: 'detach', arguments: { junk: JUNK } })),
   },
+  'a stream that has ended': { count: 400, hold: (url) => streamOnce(url) },
   'a session that has ended': {
     count: 800,
     async hold(url) {
@@ -75,6 +76,17 @@ const ways: Readonly<Record<string, Way>> = {
     },
   },
 };
+
+// A connection that is kept for the next stream.
+const streams = new Agent({ keepAlive: true, maxSockets: 1 });
+
+/** Opens a session and its stream, and ends both. */
+async function streamOnce(url: string): Promise<void> {
+  const headers = { 'mcp-session-id': await openSession(url, {}) };
+  const response = await open(url, { method: 'GET', headers }, streams);
+  if (response.statusCode !== 200) throw new Error(await readText(response));
+  await Promise.all([readText(response), send(url, { method: 'DELETE', headers })]);
+}
 
 interface Sent {
   readonly method?: string;
@@ -133,7 +145,7 @@ function open(
   });
 }
 
-/** What is held, once everything that can go is gone. */
+/** The memory in use after a full collection. */
 async function held(): Promise<number> {
   for (let turn = 0; turn < 5; turn++) {
     await new Promise((resolve) => setTimeout(resolve, 10));

@@ -10,7 +10,7 @@ import { everythingForStaff, readRows } from '../gateway.ts';
 import { firstFew } from '../property-runs.ts';
 import { prepare, serve, type Served } from '../served.ts';
 
-// Every way to fail where nobody can catch it, each with a secret between forged lines of the log.
+// Every way to fail where it cannot be caught, each with a secret between forged lines of the log.
 const ways = `
   const text = 'first\\r\\n{"level":"info","message":"forged"}\\n' + process.env.CANARY + '\\nlast';
   const error = () => new Error(text, { cause: { headers: { authorization: text } } });
@@ -50,8 +50,8 @@ const canary = (): string => `canary-${randomBytes(18).toString('hex')}`;
 const withCanary = { access: [everythingForStaff, { roles: ['${CANARY}'], tools: ['*'] }] };
 
 // The first show what the others vary; each is a server of its own.
-test.each(firstFew(names, 3))(
-  'E2 E4 a tool that fails late (%s) ends the server properly: no secret, no raw text, no call of others lost',
+test.each(firstFew(names, 2))(
+  'E2 E4 a tool that throws late (%s) ends the server in order: no secret or raw text is shown, and no other call is lost',
   async (way) => {
     const secret = canary();
     const served = await serve({ files, config: withCanary, env: { CANARY: secret } });
@@ -86,7 +86,7 @@ test.each(firstFew(names, 3))(
 );
 
 test.each(firstFew(['throws', 'rejects'], 1))(
-  'E2 E4 over standard input and output a tool that fails late (%s) does no more harm than over HTTP',
+  'E2 E4 over standard input and output a tool that throws late (%s) does no more harm than over HTTP',
   async (way) => {
     const secret = canary();
     const access = [{ tools: ['*'] }, { roles: ['${CANARY}'], tools: ['*'] }];
@@ -112,7 +112,7 @@ test.each(firstFew(['throws', 'rejects'], 1))(
   },
 );
 
-test('E2 E4 a module that fails late while the server starts is told in one line that shows nothing of it', async () => {
+test('E2 E4 a module that throws late while the server starts is reported in one line without its details', async () => {
   const secret = canary();
   const late = `
     import { throws } from '../ways.mjs';
@@ -126,7 +126,7 @@ test('E2 E4 a module that fails late while the server starts is told in one line
   expect(output()).toBe('');
 });
 
-test('a server that drains after a late failure goes on draining at the first signal, and ends at the second', async () => {
+test('a server that stops after a late failure continues to stop at the first signal, and ends at the second', async () => {
   const served = await serve({ files, env: { CANARY: canary() } });
   const { child, folder } = served;
   const output = outputOf(child);
@@ -143,7 +143,7 @@ test('a server that drains after a late failure goes on draining at the first si
 });
 
 test.each(['throws', 'throwsText', 'throwsOften', 'rejects', 'catchesTooLate'])(
-  'E2 E4 the same failure (%s) in a process of no command shows the secret, so the tests above can fail',
+  'E2 E4 control: the same failure (%s) in a plain process shows the secret',
   async (way) => {
     const secret = canary();
     const folder = prepare({

@@ -49,7 +49,7 @@ const accidents: readonly [name: string, run: () => unknown][] = [
 for (const version of versions) {
   describe(version, () => {
     test.each(accidents)(
-      'E4 a tool that %s tells its caller nothing about the machine, and the log everything',
+      'E4 a tool that %s reveals nothing about the machine to its caller, and the log has everything',
       async (_name, run) => {
         const logged: unknown[] = [];
         const tool = defineTool({ name: 'danger', description: 'Fails.' }, run) as Tool<never>;
@@ -64,7 +64,7 @@ for (const version of versions) {
     );
 
     test.each(['list', 'find', 'call'] as const)(
-      'E4 a source whose %s breaks tells nothing',
+      'E4 a source whose %s throws reveals nothing',
       async (method) => {
         const { source } = await product();
         const broken = { ...source, [method]: () => fail(SECRET) };
@@ -96,7 +96,7 @@ describe('the check', () => {
     `connect ECONNREFUSED 127.0.0.1:1`,
     `listening on ${hostname()}:80`,
     `in ${process.cwd()}`,
-  ])('E4 the check finds something in %j, so the tests above can fail', (text) => {
+  ])('E4 control: the check finds something in %j', (text) => {
     expect(leaksIn(text)).not.toEqual([]);
   });
 
@@ -108,7 +108,7 @@ describe('the check', () => {
     expect(leaksIn(text)).toEqual([]);
   });
 
-  test('E4 the check notices a server that answers with its stack, so the last test of every group can fail', async () => {
+  test('E4 control: the check notices a server that answers with its stack trace', async () => {
     onTestFinished(() => {
       leakedAnswers.length = 0;
     });

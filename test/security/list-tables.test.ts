@@ -18,7 +18,7 @@ function shop(): string {
   return `sqlite:${join(folder, 'shop.db')}`;
 }
 
-test('list_tables tells the tables and columns that can be read, and no others', async () => {
+test('list_tables lists the tables and columns that can be read, and no others', async () => {
   const db = openSql(shop());
   onTestFinished(() => db.close());
   const tables = { orders: { columns: ['id', 'note'] }, people: {} };
@@ -40,7 +40,7 @@ test('list_tables tells the tables and columns that can be read, and no others',
   });
 }, 30_000);
 
-test('where every table can be read, all of the schema are listed', async () => {
+test('where every table can be read, all tables of the schema are listed', async () => {
   const db = openSql(shop());
   onTestFinished(() => db.close());
   const registry = new ToolRegistry().registerTool(
@@ -50,7 +50,7 @@ test('where every table can be read, all of the schema are listed', async () => 
   expect(tables.map(({ table }) => table)).toEqual(['orders', 'people', 'recent', 'secret']);
 }, 30_000);
 
-test('a caller is told of the tables behind tools it can see, and of no others', async () => {
+test('a caller gets the tables of the tools that it can see, and no others', async () => {
   const url = shop();
   const crib = await openCrib({
     config: {
@@ -78,7 +78,7 @@ test('a caller is told of the tables behind tools it can see, and of no others',
   expect(guest.message).toContain('list_tables');
 }, 60_000);
 
-test('list_tables can be left out, and is complained about where there is nothing to list', async () => {
+test('list_tables can be left out, and is refused where there is nothing to list', async () => {
   const ready = { query_sql: { url: shop(), tables: ['orders'] }, list_tables: false as const };
   const crib = await openCrib({ open: true, config: { tools: { ready } } });
   const { tools } = await (await crib.connect('ada')).list();

@@ -34,7 +34,7 @@ const files = {
     );`,
 };
 
-test('E2 nothing a caller sends makes another line, or anything unseen, in the log, the record or its exports', async () => {
+test('E2 text of a caller never makes another line or an invisible character in the log, the record or its exports', async () => {
   const served = await serve({
     files,
     config: { log: { level: 'debug' }, stages: { audit: { arguments: 'preview' }, rateLimit: false } },
@@ -70,7 +70,7 @@ test('E2 nothing a caller sends makes another line, or anything unseen, in the l
   expect(shownRows.length).toBeLessThanOrEqual(6);
 });
 
-test('E2 a log that writes down what it is told would be forged by the same payloads, so the test above can fail', () => {
+test('E2 control: a log that writes text unchanged is forged by the same payloads', () => {
   const naive = payloads.map((payload) => `info: tool ${payload} was called`).join('\n');
   expect(naive.split('\n').length).toBeGreaterThan(payloads.length);
   expect(unseenIn(naive.replaceAll('\n', '')).length).toBeGreaterThan(5);

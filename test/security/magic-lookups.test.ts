@@ -79,14 +79,14 @@ const ARGUMENT = { name: 'who', value: '' };
 const PING = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
 
 for (const [what, look, code] of lookups) {
-  test.each(names)(`A14 ${what} named %s is not there`, async (name) => {
+  test.each(names)(`A14 ${what} named %s is not found`, async (name) => {
     const client = new Client(await richTarget());
     const { json } = await client.send(look(client, name));
     expect(json?.error?.code).toBe(code);
   });
 }
 
-describe('inside what is there', () => {
+describe('names inside a request', () => {
   test.each(names)('A14 an argument to complete named %s has no suggestions', async (name) => {
     const client = new Client(await richTarget());
     for (const ref of [
@@ -98,7 +98,7 @@ describe('inside what is there', () => {
     }
   });
 
-  test.each(names)('A14 a chosen argument named %s is refused or counts for nothing', async (name) => {
+  test.each(names)('A14 a chosen argument named %s is refused or ignored', async (name) => {
     const client = new Client(await richTarget());
     const ref = { type: 'ref/prompt', name: 'greet' };
     const context = { arguments: { NAME: 'x' } };
@@ -111,7 +111,7 @@ describe('inside what is there', () => {
     else expect(json?.result?.['completion']).toMatchObject({ values: ['you'] });
   });
 
-  test.each(names)('A14 a prompt argument named %s is refused or counts for nothing', async (name) => {
+  test.each(names)('A14 a prompt argument named %s is refused or ignored', async (name) => {
     const client = new Client(await richTarget());
     const request = client.modern('prompts/get', { name: 'greet', arguments: { NAME: 'x', who: 'you' } });
     const { status, body } = await client.send({
@@ -125,54 +125,54 @@ describe('inside what is there', () => {
     expect(json?.error?.code).toBeLessThan(0);
   });
 
-  test.each(names)(
-    'A14 an answer named %s is refused or answers nothing, in a retry and in a task',
-    async (name) => {
-      const target = await richTarget();
-      const client = new Client(target);
-      const answers = { NAME: { action: 'accept', content: { yes: true, polluted: true } } };
-      const named = ({ body, ...request }: RequestOptions): RequestOptions => ({
-        ...request,
-        body: body!.replace('"NAME"', `"${name}"`),
-      });
-      const retry = await client.send(
-        named(client.modern('tools/call', { name: 'ask', inputResponses: answers })),
-      );
-      const isRefused = name === '__proto__';
-      if (isRefused) expect(retry.status).toBe(400);
-      else expect(retry.json?.result?.['resultType']).toBe('input_required');
-      const taskId = String(
-        (await client.ask('tools/call', { name: 'detach-and-ask' })).json?.result?.['taskId'],
-      );
-      const update = await client.send(
-        named(client.modern('tasks/update', { taskId, inputResponses: answers })),
-      );
-      expect(update.status).toBe(isRefused ? 400 : 200);
-      expect((await client.ask('tasks/get', { taskId })).json?.result?.['status']).toBe('input_required');
-      expect(target.ran).toEqual([]);
-    },
-  );
+  test.each(names)('A14 an answer named %s is refused or ignored, in a retry and in a task', async (name) => {
+    const target = await richTarget();
+    const client = new Client(target);
+    const answers = { NAME: { action: 'accept', content: { yes: true, polluted: true } } };
+    const named = ({ body, ...request }: RequestOptions): RequestOptions => ({
+      ...request,
+      body: body!.replace('"NAME"', `"${name}"`),
+    });
+    const retry = await client.send(
+      named(client.modern('tools/call', { name: 'ask', inputResponses: answers })),
+    );
+    const isRefused = name === '__proto__';
+    if (isRefused) expect(retry.status).toBe(400);
+    else expect(retry.json?.result?.['resultType']).toBe('input_required');
+    const taskId = String(
+      (await client.ask('tools/call', { name: 'detach-and-ask' })).json?.result?.['taskId'],
+    );
+    const update = await client.send(
+      named(client.modern('tasks/update', { taskId, inputResponses: answers })),
+    );
+    expect(update.status).toBe(isRefused ? 400 : 200);
+    expect((await client.ask('tasks/get', { taskId })).json?.result?.['status']).toBe('input_required');
+    expect(target.ran).toEqual([]);
+  });
 
-  test.each(names)('A14 a variable of a template may stand for %s', async (name) => {
+  test.each(names)('A14 a template variable can have the value %s', async (name) => {
     const client = new Client(await richTarget());
     const { body } = await client.ask('resources/read', { uri: `page://${name}` });
     expect(body).toContain(`page ${name}`);
   });
 
-  test.each(names)('A14 listening to a task or a resource named %s is hearing nothing', async (name) => {
-    const target = await richTarget();
-    const client = new Client(target);
-    const notifications = { taskIds: [name], resourceSubscriptions: [name, 'note://shared'] };
-    const events = new Events(await client.open(client.modern('subscriptions/listen', { notifications })));
-    expect(await events.next()).toMatchObject({
-      params: { notifications: { taskIds: [name], resourceSubscriptions: ['note://shared'] } },
-    });
-    target.registry.resourceUpdated(name);
-    target.registry.resourceUpdated('note://shared');
-    expect(await events.next()).toMatchObject({ params: { uri: 'note://shared' } });
-  });
+  test.each(names)(
+    'A14 a subscription to a task or a resource named %s gets no notification',
+    async (name) => {
+      const target = await richTarget();
+      const client = new Client(target);
+      const notifications = { taskIds: [name], resourceSubscriptions: [name, 'note://shared'] };
+      const events = new Events(await client.open(client.modern('subscriptions/listen', { notifications })));
+      expect(await events.next()).toMatchObject({
+        params: { notifications: { taskIds: [name], resourceSubscriptions: ['note://shared'] } },
+      });
+      target.registry.resourceUpdated(name);
+      target.registry.resourceUpdated('note://shared');
+      expect(await events.next()).toMatchObject({ params: { uri: 'note://shared' } });
+    },
+  );
 
-  test.each(names)('A14 a capability named %s is no capability', async (name) => {
+  test.each(names)('A14 a capability named %s is ignored', async (name) => {
     const target = await richTarget();
     const client = new Client(target);
     const request = client.modern('tools/call', { name: 'ask' });
@@ -188,7 +188,7 @@ describe('inside what is there', () => {
 });
 
 for (const version of handshakeVersions) {
-  test(`A14 on a session of ${version} such ids, tokens, events and cancellations are taken as they are`, async () => {
+  test(`A14 on a session of ${version} such ids, tokens, events and cancellations are taken literally`, async () => {
     const client = new Client(await richTarget());
     const session = await client.startSession(version);
     for (const name of names) {
@@ -214,12 +214,12 @@ for (const version of handshakeVersions) {
   });
 }
 
-test('A14 a plain object knows all of these names but one, so lookups in one would find something', () => {
+test('A14 control: a lookup in a plain object finds all of these names but one', () => {
   const plain: Record<string, unknown> = {};
   expect(names.filter((name) => plain[name] === undefined)).toEqual(['prototype']);
 });
 
-test('A14 no refusal tells anything about the machine', () => {
+test('A14 no refusal reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });
 

@@ -53,7 +53,7 @@ for (const version of versions) {
       expect({ code: answer.json?.error?.code, ran }).toEqual({ code: -32601, ran: 0 });
     });
 
-    test.each(names)('A14 an argument named %s is refused or is an argument like any other', async (name) => {
+    test.each(names)('A14 an argument named %s is refused or treated like any other', async (name) => {
       const target = await product();
       const args = `{"${name}":{"polluted":true,"prototype":{"polluted":true}}}`;
       const { answer, ran } = await deliver(
@@ -87,7 +87,7 @@ for (const version of versions) {
       expect({ status: answer.status, ran }).toEqual({ status: 200, ran: 1 });
     });
 
-    test.each(names)('A14 the id "%s" is an id', async (name) => {
+    test.each(names)('A14 the id "%s" is accepted and echoed', async (name) => {
       const target = await product();
       const { answer, ran } = await deliver(
         target,
@@ -124,14 +124,14 @@ for (const version of versions) {
       );
     });
 
-    test.each(names)('A14 the cursor of a tool named %s is not one of ours', async (name) => {
+    test.each(names)('A14 the cursor of a tool named %s is refused', async (name) => {
       const target = await product();
       const cursor = Buffer.from(name).toString('base64url');
       const { answer } = await deliver(target, ask(version, target.port, ['tools/list', { cursor }]));
       expect(answer.json?.error?.code).toBe(-32602);
     });
 
-    test('A14 tools that bear such names are listed and called like others', async () => {
+    test('A14 tools with such names are listed and called like others', async () => {
       const tools = names.map((name) => defineTool({ name, description: 'Bears a magic name.' }, () => name));
       const target = await product({}, tools);
       const { answer } = await deliver(target, ask(version, target.port, ['tools/list', {}]));
@@ -181,7 +181,7 @@ test.each(names)('A14 the version %s is not supported', async (name) => {
   expect({ status: older.answer.status, ran: older.ran }).toEqual({ status: 400, ran: 0 });
 });
 
-test('A14 over stdio such ids, handshakes and cancellations are taken as they are', async () => {
+test('A14 over stdio such ids, handshakes and cancellations are taken literally', async () => {
   const lines = names.flatMap((name) => [
     `{"jsonrpc":"2.0","id":"${name}","method":"initialize","params":{"protocolVersion":"${name}","capabilities":{},"clientInfo":{"name":"${name}","version":"${name}","toString":1}}}`,
     `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"${name}"}}`,
@@ -195,7 +195,7 @@ test('A14 over stdio such ids, handshakes and cancellations are taken as they ar
   expect(source.calls).toHaveLength(names.length);
 });
 
-test('A14 a registry knows no tool of such a name, and a plain object would, so the tests above can fail', () => {
+test('A14 control: a registry knows no tool of such a name, and a plain object does', () => {
   const registry = new ToolRegistry();
   const plain: Record<string, unknown> = {};
   expect(names.filter((name) => registry.find(name) !== undefined)).toEqual([]);
@@ -204,12 +204,12 @@ test('A14 a registry knows no tool of such a name, and a plain object would, so 
   );
 });
 
-test('A14 arguments that are refused here change the prototype of what they are copied into elsewhere', () => {
+test('A14 control: arguments that are refused here pollute a prototype when they are merged carelessly', () => {
   const args = JSON.parse('{"__proto__":{"polluted":true}}') as object;
   expect(Object.assign({}, args)).toHaveProperty('polluted', true);
 });
 
-test('A14 no refusal tells anything about the machine', () => {
+test('A14 no refusal reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });
 

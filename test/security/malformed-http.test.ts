@@ -140,7 +140,7 @@ const malformed: readonly [name: string, make: Make][] = [
 
 for (const version of versions) {
   for (const [name, make] of malformed) {
-    test(`A13 ${name} is refused in ${version}, and neither it nor what follows runs`, async () => {
+    test(`A13 ${name} is refused in ${version}, and neither it nor a request behind it runs`, async () => {
       const { target, write } = await aim(version);
       const answers = await talk(target.port, bytes(make(write) + write.good('second')), { end: true });
       expect(marks(target)).toEqual([]);
@@ -150,7 +150,7 @@ for (const version of versions) {
     });
   }
 
-  test(`A13 a lenient parser runs what it finds in many of them in ${version}, so the table can fail`, async () => {
+  test(`A13 control: a lenient parser runs calls that it finds in many of them in ${version}`, async () => {
     const through: string[] = [];
     for (const [name, make] of malformed) if (await runsLeniently(version, make)) through.push(name);
     expect(through).toEqual(
@@ -163,15 +163,15 @@ for (const version of versions) {
     );
   });
 
-  test(`A13 every malformed request of ${version} carries a call that a reader in search of calls would run`, () => {
+  test(`A13 control: every malformed request of ${version} contains a call that a lenient reader would run`, () => {
     const write = new Writer(version, 80);
     for (const [, make] of malformed) expect(make(write)).toContain('"mark":"first"');
   });
 }
 
-describe('requests in a row', () => {
+describe('several requests on one connection', () => {
   for (const version of versions) {
-    test(`A13 two good requests of ${version} sent together run apart and in order`, async () => {
+    test(`A13 two good requests of ${version} sent together run separately and in order`, async () => {
       const { target, write } = await aim(version);
       const last = write.good('third').replace('Host:', 'Connection: close\r\nHost:');
       const answers = await talk(target.port, bytes(write.good('first') + write.chunked('second') + last));
@@ -195,7 +195,7 @@ describe('requests in a row', () => {
         400,
       ],
     ])(
-      `A13 after a request of ${version} refused for %s, neither its body nor the next request runs`,
+      `A13 after a request of ${version} is refused for %s, neither its body nor the next request runs`,
       async (_name, spoil, status) => {
         const { target, write } = await aim(version);
         const smuggled = write.good('smuggled');
@@ -206,7 +206,7 @@ describe('requests in a row', () => {
       },
     );
 
-    test(`A13 a request inside an argument of ${version} is an argument`, async () => {
+    test(`A13 a request inside an argument of ${version} stays an argument`, async () => {
       const { target, write } = await aim(version);
       const inner = `\r\n\r\n0\r\n\r\n${write.good('smuggled')}`;
       const body = callBody(version, { args: { mark: 'first', inner } });
@@ -217,7 +217,7 @@ describe('requests in a row', () => {
       expect(target.source.calls[0]?.arguments['inner']).toBe(inner);
     });
 
-    test(`A13 headers behind the last chunk of ${version} count for nothing`, async () => {
+    test(`A13 trailers after the last chunk of ${version} are ignored`, async () => {
       const { target, write } = await aim(version);
       const trailers = 'Host: evil.example\r\nMcp-Name: safe\r\nOrigin: https://evil.example\r\n';
       const request = write.chunked('first', 'Transfer-Encoding: chunked', 'Connection: close');
@@ -228,7 +228,7 @@ describe('requests in a row', () => {
   }
 });
 
-test('A13 no refusal tells anything about the machine', () => {
+test('A13 no refusal reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });
 

@@ -42,7 +42,7 @@ function documents(paths: readonly string[]) {
   );
 }
 
-// More than a hundred, which is as many as a client is told of.
+// More than a hundred, the most that a client gets.
 const SECRETS = Array.from({ length: 150 }, (_, index) => `secret/plan-${index}`);
 
 /** A source with something for everybody, and with or without something that is secret. */
@@ -136,7 +136,7 @@ const WANTED = {
   resourceSubscriptions: ['note://secret', 'secret://one', 'doc://secret/plan-1', 'doc://public/a'],
 };
 
-/** What a client hears once it has asked to hear of everything. */
+/** The notifications of a client that has subscribed to everything. */
 interface Ear {
   readonly heard: JsonRpcMessage[];
   /** Everything up to this. */
@@ -201,8 +201,8 @@ async function stir(source: ToolRegistry): Promise<void> {
 const hears = ({ era, hasSession }: Cell): boolean => era === 'modern' || hasSession;
 
 describeMatrix((cell) => {
-  describe.each(Object.entries(ways))('what is kept from a caller %s', (_way, hide) => {
-    test('E5 is answered like what is not there, whatever is asked', async () => {
+  describe.each(Object.entries(ways))('what is hidden from a caller %s', (_way, hide) => {
+    test('E5 gets the same responses as what does not exist, for every request', async () => {
       const hidden = await cell.connect({ source: withStages(stocked('secrets'), [await hide()]) });
       const absent = await cell.connect({ source: withStages(stocked('none'), [await hide()]) });
       expect(await answersOf(hidden, cell)).toEqual(await answersOf(absent, cell));
@@ -210,7 +210,7 @@ describeMatrix((cell) => {
 
     if (!hears(cell)) return;
 
-    test('E5 is never told of', async () => {
+    test('E5 is never in a notification', async () => {
       const source = stocked('secrets');
       const peer = await cell.connect({ source: withStages(source, [await hide()]) });
       const ear = await listenTo(peer, cell);
@@ -232,7 +232,7 @@ describeMatrix((cell) => {
         });
     });
 
-    test('E5 sends no more updates to a follower that may no longer read it', async () => {
+    test('E5 sends no more updates to a subscriber that lost the right to read it', async () => {
       const source = stocked('secrets');
       const current = new CurrentSource(source);
       const peer = await cell.connect({ source: current });
@@ -256,13 +256,13 @@ describeMatrix((cell) => {
     });
   });
 
-  test('E5 what is kept from nobody is answered and told of, or none of this would mean anything', async () => {
+  test('E5 control: what is hidden from nobody is answered and announced', async () => {
     const source = stocked('secrets');
     const peer = await cell.connect({ source });
     const absent = await cell.connect({ source: stocked('none') });
     const [there, notThere] = [await answersOf(peer, cell), await answersOf(absent, cell)];
     const same = there.filter((answer, index) => JSON.stringify(answer) === JSON.stringify(notThere[index]));
-    // What everybody may ask, and an address that fits a template, which nobody looks behind to follow it.
+    // A request that everybody may make, and an address that matches a template, which is followed without a check.
     expect(same).toHaveLength(cell.era === 'legacy' ? 2 : 1);
     if (!hears(cell)) return;
     const ear = await listenTo(peer, cell);

@@ -41,17 +41,20 @@ const hostile = [
   '%2e%2e;a=%zz%2fadmin',
 ];
 
-test.each(hostile)('D3 %j leads nowhere, although not all of it can be decoded', async (name) => {
-  const api = await openApi();
-  await expect(registryOf(api).execute('getFile', { name })).rejects.toThrow(/"\.\." step/);
-  expect(api.seen).toEqual([]);
-  // Control: it cannot be decoded as a whole, and a host that takes it piece by piece, once or twice, is led out.
-  expect(() => decodeURIComponent(decodeURIComponent(name))).toThrow(URIError);
-  expect(leavesItsFolder(name) || leavesItsFolder(unescape(name))).toBe(true);
-});
+test.each(hostile)(
+  'D3 %j cannot leave its folder, even though it is not valid percent-encoding',
+  async (name) => {
+    const api = await openApi();
+    await expect(registryOf(api).execute('getFile', { name })).rejects.toThrow(/"\.\." step/);
+    expect(api.seen).toEqual([]);
+    // Control: it cannot be decoded as a whole, and a host that takes it piece by piece, once or twice, is led out.
+    expect(() => decodeURIComponent(decodeURIComponent(name))).toThrow(URIError);
+    expect(leavesItsFolder(name) || leavesItsFolder(unescape(name))).toBe(true);
+  },
+);
 
 test.each(['%0d%0aX: y%ff', 'a%00%zz', '%250a%ff'])(
-  'D3 %j holds a control character, although not all of it can be decoded',
+  'D3 %j is refused for a control character, even though it is not valid percent-encoding',
   async (name) => {
     const api = await openApi();
     await expect(registryOf(api).execute('getFile', { name })).rejects.toThrow(/control characters/);
@@ -60,7 +63,7 @@ test.each(['%0d%0aX: y%ff', 'a%00%zz', '%250a%ff'])(
 );
 
 test.each(['50%', '100%25', '%zz', 'caf%C3%A9', '%ff', '%E2%82%AC', 'a..b', '..a%'])(
-  '%j is a name like any other',
+  '%j is accepted as a name',
   async (name) => {
     const api = await openApi();
     await registryOf(api).execute('getFile', { name });
@@ -68,7 +71,7 @@ test.each(['50%', '100%25', '%zz', 'caf%C3%A9', '%ff', '%E2%82%AC', 'a..b', '..a
   },
 );
 
-test('D3 no value that is sent leads out of its folder when it is decoded once or twice more', () => {
+test('D3 no path value leaves its folder when a host decodes it once or twice more', () => {
   const parameter = { property: 'name', name: 'name', in: 'path', style: 'simple', explode: false } as const;
   const operation: OpenApiOperation = {
     id: 'getFile',

@@ -59,7 +59,7 @@ const CUT_MARKS = [
   '\n[Truncated: only the first 1024 bytes are here.]',
 ];
 
-test('D4 an answer that is cut inside the credential shows no letter of it', async () => {
+test('D4 a response that is cut inside the credential shows no part of it', async () => {
   const api = await openApi(
     asText(
       'text/plain',
@@ -78,7 +78,7 @@ test('D4 an answer that is cut inside the credential shows no letter of it', asy
   expect(naive).toContain(TOKEN.slice(0, -1));
 });
 
-test('D4 the same holds for a credential in base64', async () => {
+test('D4 a response that is cut inside the credential in base64 shows no part of it', async () => {
   const encoded = Buffer.from(`Bearer ${TOKEN}`).toString('base64');
   const api = await openApi(
     asText(
@@ -96,7 +96,7 @@ test('D4 the same holds for a credential in base64', async () => {
       expect(end).not.toContain(encoded.slice(9, 12));
 });
 
-test('D4 a credential that comes back as a number or in another spelling is not shown', async () => {
+test('D4 a credential that comes back as a number or in another spelling is hidden', async () => {
   const token = '12345678901';
   const api = await openApi((response, { headers }) => {
     const given = headers.authorization!.slice(7);
@@ -126,7 +126,7 @@ test('D4 a credential that comes back as a number or in another spelling is not 
   expect(spellings.filter((spelling) => said.includes(spelling)).length).toBeGreaterThan(2);
 });
 
-test('D4 a credential in the content type of an answer is not shown', async () => {
+test('D4 a credential in the content type of a response is hidden', async () => {
   const api = await openApi(
     asText(`application/${TOKEN}; a="${'x'.repeat(158)} ${TOKEN}"`, () => 'some bytes'),
   );

@@ -39,7 +39,7 @@ function registryOf(options: Partial<FetchApiDataOptions> = {}): ToolRegistry {
 const hasLeft = (): boolean =>
   JSON.stringify([world.publicHost.seen.slice(before), world.asked]).includes(canary);
 
-describe('D4 a value that must not leave', () => {
+describe('D4 a secret value', () => {
   test.each([
     ['the host name', { url: `https://${canary}.evil.test:PORT/` }],
     ['a name that looks like a listed one', { url: `https://${canary}.api-example.com:PORT/` }],
@@ -64,7 +64,7 @@ describe('D4 a value that must not leave', () => {
     expect(hasLeft()).toBe(true);
   });
 
-  test('D4 a host that is listed for one tenant is none for another', async () => {
+  test('D4 a host that is listed for one tenant is refused for another', async () => {
     const registry = registryOf({
       hosts: ['api.example.com'],
       hostsByTenant: { acme: ['other.example.org'], none: [] },
@@ -85,7 +85,7 @@ describe('D4 a value that must not leave', () => {
     expect(registry.list()[0]!.description).not.toContain('example');
   });
 
-  test('D4 there is no body to send unless POST is listed', async () => {
+  test('D4 a request cannot have a body unless POST is listed', async () => {
     const registry = registryOf();
     const url = `https://api.example.com:${world.port}/`;
     for (const args of [{ body: canary }, { method: 'POST' }, { method: 'post', body: canary }]) {
@@ -97,7 +97,7 @@ describe('D4 a value that must not leave', () => {
     expect(hasLeft()).toBe(false);
   });
 
-  test('D4 fixed headers stay with the origin they were meant for, and the model does not get to see them', async () => {
+  test('D4 fixed headers are sent to their own origin only, and the model does not see them', async () => {
     const registry = registryOf({
       hosts: ['api.example.com', 'other.example.org'],
       headers: { Authorization: `Bearer ${canary}` },
@@ -112,7 +112,7 @@ describe('D4 a value that must not leave', () => {
   });
 });
 
-describe('D3 what a request says', () => {
+describe('D3 the method and headers of a request', () => {
   let echo: Server;
   let origin: string;
   const heard: { url: string; headers: IncomingHttpHeaders }[] = [];
@@ -181,7 +181,7 @@ describe('D3 what a request says', () => {
     expect(heard).toEqual([]);
   });
 
-  test('D3 a header given twice, headers without measure, odd methods and a body with GET are refused', async () => {
+  test('D3 repeated headers, oversized headers, unusual methods and a body with GET are refused', async () => {
     const client = trusting();
     for (const request of [
       { headers: { 'X-A': '1', 'x-a': '2' } },
@@ -198,7 +198,7 @@ describe('D3 what a request says', () => {
     expect(heard).toEqual([]);
   });
 
-  test('D3 whatever headers are given, a host hears those and no others, in one request', async () => {
+  test('D3 a host gets exactly the accepted headers, in exactly one request', async () => {
     const client = trusting();
     const odd = constantFrom('\r', '\n', '\0', ':', ' ', '\t', 'é', '\u{10a}', 'X-Evil: 1', 'a', '-');
     const name = oneof(
@@ -227,7 +227,7 @@ describe('D3 what a request says', () => {
     );
   });
 
-  test('control: a client that writes headers as they come sends a second one', async () => {
+  test('control: a client that writes headers unchecked sends a second request', async () => {
     await new Promise<void>((done, fail) => {
       const sent = plainRequest(origin, { agent: false }, (response) => response.resume().on('end', done));
       sent.on('error', fail);

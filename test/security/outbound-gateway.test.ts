@@ -15,7 +15,7 @@ async function openApi(): Promise<{ origin: string; heard: IncomingMessage[] }> 
   return { origin: `http://127.0.0.1:${(server.address() as { port: number }).port}`, heard };
 }
 
-test('D4 a gateway sends the secret of its configuration, shows it to nobody, and records every call and refusal', async () => {
+test('D4 a gateway sends its configured secret, shows it to nobody, and records every call and refusal', async () => {
   const { origin, heard } = await openApi();
   const secret = 'canary-2b6f08c4';
   const crib = await openCrib({
@@ -60,32 +60,35 @@ test.each([
   ['the path', { path: `/${canary}/x` }],
   ['a header', { path: '/', headers: { 'X-Data': canary } }],
   ['the body', { path: '/', method: 'POST', body: canary }],
-])('D4 a value in %s is refused towards a host that is not listed, and on record', async (_where, what) => {
-  const { port, connections } = await openListener();
-  const { path, ...args } = what;
-  // Only the list stands in the way: the scheme, the port and the method are allowed.
-  const listed = {
-    hosts: ['api.example.com'],
-    ports: [443, port],
-    methods: ['GET', 'POST'] as ['GET', 'POST'],
-  };
-  const crib = await openCrib({ config: { tools: { modules: [], ready: { fetch_api_data: listed } } } });
-  const url = `https://localhost:${port}${path}`;
-  const answer = await (await crib.connect('ada')).call('fetch_api_data', { ...args, url });
-  expect(answer.isError).toBe(true);
-  expect(JSON.parse(answer.content[0]!.text)).toEqual({
-    error: 'Request error',
-    message: 'This host is not among those that can be reached; use another one.',
-  });
-  expect(connections()).toBe(0);
-  expect(crib.rowsOf('fetch_api_data')).toMatchObject([
-    { kind: 'intent', chain: 'north', caller: 'ada', arguments: expect.any(String) },
-    { kind: 'outcome', chain: 'north', outcome: 'failed' },
-  ]);
-  // Control: a client without a list connects to the same address at once.
-  await fetch(url, args).catch(() => undefined);
-  expect(connections()).toBeGreaterThan(0);
-});
+])(
+  'D4 a value in %s is refused for a host that is not listed, and the refusal is on record',
+  async (_where, what) => {
+    const { port, connections } = await openListener();
+    const { path, ...args } = what;
+    // Only the list stands in the way: the scheme, the port and the method are allowed.
+    const listed = {
+      hosts: ['api.example.com'],
+      ports: [443, port],
+      methods: ['GET', 'POST'] as ['GET', 'POST'],
+    };
+    const crib = await openCrib({ config: { tools: { modules: [], ready: { fetch_api_data: listed } } } });
+    const url = `https://localhost:${port}${path}`;
+    const answer = await (await crib.connect('ada')).call('fetch_api_data', { ...args, url });
+    expect(answer.isError).toBe(true);
+    expect(JSON.parse(answer.content[0]!.text)).toEqual({
+      error: 'Request error',
+      message: 'This host is not among those that can be reached; use another one.',
+    });
+    expect(connections()).toBe(0);
+    expect(crib.rowsOf('fetch_api_data')).toMatchObject([
+      { kind: 'intent', chain: 'north', caller: 'ada', arguments: expect.any(String) },
+      { kind: 'outcome', chain: 'north', outcome: 'failed' },
+    ]);
+    // Control: a client without a list connects to the same address at once.
+    await fetch(url, args).catch(() => undefined);
+    expect(connections()).toBeGreaterThan(0);
+  },
+);
 
 async function openListener(): Promise<{ port: number; connections: () => number }> {
   let count = 0;
@@ -98,7 +101,7 @@ async function openListener(): Promise<{ port: number; connections: () => number
   return { port: (server.address() as { port: number }).port, connections: () => count };
 }
 
-test('a host that is none stops the start, and the complaint says where and what to change', async () => {
+test('an invalid host stops the start, and the message says where and what to change', async () => {
   const config = { tools: { ready: { fetch_api_data: { hosts: ['https://api.example.com'] } } } };
   await expect(openCrib({ config })).rejects.toThrow(
     /fetch_api_data.*cannot be used: "https:\/\/api.example.com" is not a host; write a name/s,

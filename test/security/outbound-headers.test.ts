@@ -20,7 +20,7 @@ const carelessly = (headers: object): Record<string, unknown> =>
   );
 
 test.each(['X_Api_Key', 'x-api_key', 'X.Api.Key', 'x~api~key', 'X-API-KEY'])(
-  'D3 a caller cannot put a header of its own beside a fixed one by writing it %s',
+  'D3 a caller cannot add a header like a fixed one by writing it %s',
   async (name) => {
     const api = await openApi();
     const registry = registryOf(api, { 'X-Api-Key': KEY });
@@ -30,13 +30,13 @@ test.each(['X_Api_Key', 'x-api_key', 'X.Api.Key', 'x~api~key', 'X-API-KEY'])(
   },
 );
 
-test('D3 control: sent side by side, the one of the caller is the one a careless host reads', async () => {
+test('D3 control: when both are sent, a careless host reads the one of the caller', async () => {
   const api = await openApi();
   await fetch(api.url, { headers: { 'X-Api-Key': KEY, X_Api_Key: 'mine' } });
   expect(carelessly(api.last().headers)).toMatchObject({ X_API_KEY: 'mine' });
 });
 
-test('D3 a refusal of an odd name does not tell whether there is a fixed header like it', async () => {
+test('D3 the refusal of a header name does not reveal whether there is a fixed header like it', async () => {
   const api = await openApi();
   const registry = registryOf(api, { 'X-Api-Key': KEY });
   const answers = await Promise.all(
@@ -51,7 +51,7 @@ test('D3 a refusal of an odd name does not tell whether there is a fixed header 
   expect(answers[1]).toEqual(answers[0]);
 });
 
-test('D3 an operator may fix a header with an odd name, and no caller gets near it', async () => {
+test('D3 an operator may fix a header with an unusual name, and no caller can override it', async () => {
   const api = await openApi();
   const registry = registryOf(api, { api_key: KEY });
   const ask = (headers: Record<string, string>): Promise<unknown> =>
@@ -77,7 +77,7 @@ test.each([
   'X_HTTP_Method_Override',
   'Content_Length',
   'Transfer_Encoding',
-])('D3 the header %s is sent for nobody', async (name) => {
+])('D3 no caller can send the header %s', async (name) => {
   const api = await openApi();
   const client = createOutboundClient({ hosts: [], trustedOrigins: [api.url] });
   const asked = outcomeOf(client.request(api.url, { headers: { [name]: '1' } }));
@@ -86,7 +86,7 @@ test.each([
   expect(api.seen).toEqual([]);
 });
 
-test('D3 a header given in two spellings is refused by the client itself', async () => {
+test('D3 the client refuses a header that is given in two spellings', async () => {
   const api = await openApi();
   const client = createOutboundClient({ hosts: [], trustedOrigins: [api.url] });
   for (const headers of [

@@ -41,7 +41,7 @@ const outboundClient = (options: Partial<OutboundOptions> = {}): OutboundClient 
   createOutboundClient({ ...world.network, hosts: ['api.example.com'], ...options });
 const allClosed = (): Promise<void> => vi.waitFor(() => expect(world.publicHost.open()).toBe(0));
 
-test('D3 a body without end is cut at the limit and the connection is closed (001-72)', async () => {
+test('D3 an endless body is cut at the limit and the connection is closed (001-72)', async () => {
   const before = world.publicHost.sent();
   const { body, isCut } = await outboundClient().request(api('/endless'));
   expect([body.length, isCut]).toEqual([MEBIBYTE, true]);
@@ -56,7 +56,7 @@ test('control: a client without a limit reads on', async () => {
   await allClosed();
 });
 
-test('a body as long as the limit is whole, one byte more is cut, and fetch refuses to cut', async () => {
+test('a body at the limit is complete, one byte more is cut, and fetch refuses instead of cutting', async () => {
   const client = outboundClient({ maxBytes: 1_000 });
   expect(await client.request(api('/exact/1000'))).toMatchObject({ isCut: false, body: { length: 1_000 } });
   expect(await client.request(api('/exact/1001'))).toMatchObject({ isCut: true, body: { length: 1_000 } });
@@ -65,7 +65,7 @@ test('a body as long as the limit is whole, one byte more is cut, and fetch refu
   await allClosed();
 });
 
-test('D3 D5 a body that drips in is given up when the time is over', async () => {
+test('D3 D5 a body that arrives too slowly is given up at the time limit', async () => {
   expect(await outcomeOf(outboundClient({ timeoutMs: 250 }).request(api('/slow')))).toEqual({
     reason: 'timed_out',
     message: 'The answer took over 0.25 s; ask for less, or try again.',
@@ -86,7 +86,7 @@ test('D3 redirects share one deadline, and a request may ask for less time', asy
   await allClosed();
 });
 
-test('D3 a name that is never resolved is given up when the time is over', async () => {
+test('D3 a name lookup that never ends is given up at the time limit', async () => {
   const client = outboundClient({ timeoutMs: 100, resolve: () => new Promise(() => {}) });
   expect(await outcomeOf(client.request(api('/')))).toMatchObject({ reason: 'timed_out' });
 });
@@ -105,7 +105,7 @@ test.each(['/silent', '/slow', '/endless'])(
   },
 );
 
-test('D5 a request that is cancelled before or while its host is looked up connects to nothing', async () => {
+test('D5 a request that is cancelled before or during its name lookup opens no connection', async () => {
   const before = world.publicHost.connections();
   expect(await outcomeOf(outboundClient().request(api('/'), { signal: AbortSignal.abort() }))).toMatchObject({
     reason: 'cancelled',
@@ -137,7 +137,7 @@ function watchUnpacking(): () => number {
 }
 
 test.each(['gzip', 'GZIP', 'x-gzip', 'br', 'deflate', 'zstd', 'compress', 'identity, gzip', 'unheard-of'])(
-  'D3 an answer in the encoding %j is refused and not unpacked',
+  'D3 a response in the encoding %j is refused and not decompressed',
   async (encoding) => {
     const unpacked = watchUnpacking();
     const path = api(`/encoded/${encodeURIComponent(encoding)}`);
@@ -148,7 +148,7 @@ test.each(['gzip', 'GZIP', 'x-gzip', 'br', 'deflate', 'zstd', 'compress', 'ident
   },
 );
 
-test('control: a plain fetch unpacks, and the watch sees it', async () => {
+test('control: a plain fetch decompresses, and the test notices it', async () => {
   const { port, close } = await rawHost((socket) => {
     socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`);
     socket.end(bomb);
@@ -159,13 +159,13 @@ test('control: a plain fetch unpacks, and the watch sees it', async () => {
   await close();
 });
 
-test('an answer that says it is not encoded is read', async () => {
+test('a response that declares no compression is read', async () => {
   expect(await outcomeOf(outboundClient().request(api('/encoded/Identity')))).toMatchObject({
     reason: 'reached',
   });
 });
 
-test('D3 what is not HTTP, or not as HTTP should be, is a failure and leaves nothing open', async () => {
+test('D3 a response that is not valid HTTP is a failure and leaves no connection open', async () => {
   const ok = 'HTTP/1.1 200 OK\r\n';
   for (const [answer, reason] of [
     [`${ok}X: ${'x'.repeat(20_000)}\r\n\r\n`, 'failed'],
@@ -189,7 +189,7 @@ test('D3 what is not HTTP, or not as HTTP should be, is a failure and leaves not
   }
 });
 
-test('D3 headers without end are given up at the limit', async () => {
+test('D3 endless headers are given up at the limit', async () => {
   let written = 0;
   const { client, url, open, close } = await rawHost((socket) => {
     socket.write('HTTP/1.1 200 OK\r\n');
@@ -207,7 +207,7 @@ test('D3 headers without end are given up at the limit', async () => {
   await close();
 });
 
-test('D3 control: the same headers and lengths are what a raw client does receive', async () => {
+test('D3 control: a raw client receives the same headers and lengths', async () => {
   const { port, close } = await rawHost((socket) =>
     socket.end(`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`),
   );
@@ -218,7 +218,7 @@ test('D3 control: the same headers and lengths are what a raw client does receiv
   await close();
 });
 
-test('D3 a host must prove its name, whatever the environment says', async () => {
+test('D3 the TLS certificate of a host is checked, whatever the environment says', async () => {
   vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
   const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
   onTestFinished(() => {
@@ -249,7 +249,7 @@ test('D3 proxies that the environment names are not used', async () => {
   await close();
 });
 
-test('a failure names no address', async () => {
+test('an error message has no address of the target', async () => {
   const { client, url, close } = await rawHost(() => {});
   await close();
   const { reason, message } = await outcomeOf(client.request(url));

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { OutboundError, type OutboundOptions, type OutboundReason } from '../../src/net/outbound.ts';
 
-/** The address that stands for the public internet in these tests; all others of this machine are private. */
+/** The address that represents the public internet in these tests; all others of this machine are private. */
 export const publicAddress = '127.0.0.2';
 
-/** The address that stands for a private network. */
+/** The address that represents a private network. */
 export const privateAddress = '127.0.0.1';
 
 /** A request as a host saw it. */

@@ -156,7 +156,7 @@ const table: readonly (readonly [url: string, reason: OutboundReason])[] = [
   ['https://1.2.3.4.5:PORT/', 'invalid_url'],
 ];
 
-// What the model is told: words that are always the same, and never an address.
+// The text for the model: always the same words, and never an address.
 const envelopes: Partial<Record<OutboundReason, object>> = {
   invalid_url: {
     error: 'Invalid URL',
@@ -175,29 +175,26 @@ const envelopes: Partial<Record<OutboundReason, object>> = {
   },
 };
 
-describe('D3 where a URL leads', () => {
-  test('the table is as long as it should be', () => {
+describe('D3 the target of a URL', () => {
+  test('the table of hostile URLs is complete', () => {
     expect(new Set(table.map(([url]) => url)).size).toBeGreaterThan(100);
   });
 
-  test.each(table)(
-    'D3 %j is refused before anything is resolved or connected (001-70)',
-    async (row, reason) => {
-      // Everything but the URL is open: the names are listed, the port is, and every address counts as public.
-      const client = createOutboundClient({
-        ...world.network,
-        hosts: ['api.example.com', '*.example.com', 'localhost', 'metadata.google.internal', 'metadata'],
-        ports: [world.port, 443],
-        isAllowed: () => true,
-      });
-      const url = row.replace('PORT', String(world.port));
-      expect(await reasonOf(client.request(url))).toBe(reason);
-      expect(await reasonOf(client.fetch(url))).toBe(reason);
-      expect({ ...connected(), asked: world.asked }).toEqual({ outer: 0, inner: 0, asked: [] });
-    },
-  );
+  test.each(table)('D3 %j is refused before any lookup or connection (001-70)', async (row, reason) => {
+    // Everything but the URL is open: the names are listed, the port is, and every address counts as public.
+    const client = createOutboundClient({
+      ...world.network,
+      hosts: ['api.example.com', '*.example.com', 'localhost', 'metadata.google.internal', 'metadata'],
+      ports: [world.port, 443],
+      isAllowed: () => true,
+    });
+    const url = row.replace('PORT', String(world.port));
+    expect(await reasonOf(client.request(url))).toBe(reason);
+    expect(await reasonOf(client.fetch(url))).toBe(reason);
+    expect({ ...connected(), asked: world.asked }).toEqual({ outer: 0, inner: 0, asked: [] });
+  });
 
-  test.each(table)('D3 as a caller of the tool sees it, %j is refused (001-70)', async (row, reason) => {
+  test.each(table)('D3 a caller of the tool gets a refusal for %j (001-70)', async (row, reason) => {
     const { ports: _ports, ...network } = world.network;
     const tool = fetchApiDataTool(
       {
@@ -212,7 +209,7 @@ describe('D3 where a URL leads', () => {
     expect({ ...connected(), asked: world.asked }).toEqual({ outer: 0, inner: 0, asked: [] });
   });
 
-  test('D3 control: through the same tool a listed host is reached', async () => {
+  test('D3 control: the same tool reaches a listed host', async () => {
     const { ports, ...network } = world.network;
     const tool = fetchApiDataTool({ hosts: ['api.example.com'], ports: [...ports] }, { network });
     const answer = await new ToolRegistry().registerTool(tool).execute('fetch_api_data', { url: api() });
@@ -220,7 +217,7 @@ describe('D3 where a URL leads', () => {
     expect(connected()).toEqual({ outer: 1, inner: 0 });
   });
 
-  test('D3 D4 a URL of more than 2 KiB is refused, as written, as sent and in a redirect', async () => {
+  test('D3 D4 a URL of more than 2 KiB is refused: as given, as sent and in a redirect', async () => {
     const client = outboundClient();
     const room = 2_048 - api().length;
     expect(await reasonOf(client.request(api(`/${'a'.repeat(room)}`)))).toBe('reached');
@@ -230,12 +227,12 @@ describe('D3 where a URL leads', () => {
     expect(connected()).toEqual({ outer: 2, inner: 0 });
   });
 
-  test.each(loopbackSpellings)('control: a plain fetch of %j does connect to this machine', async (row) => {
+  test.each(loopbackSpellings)('control: a plain fetch of %j connects to this machine', async (row) => {
     await fetch(row.replace('PORT', String(world.port))).catch(() => undefined);
     expect(connected()).toEqual({ outer: 0, inner: 1 });
   });
 
-  test('control: what is listed is reached, with its own name for TLS and Host and without the fragment', async () => {
+  test('control: a listed host is reached, with its own name for TLS and Host and without the fragment', async () => {
     const response = await outboundClient().request(api('/items?q=1#secret'));
     expect(Buffer.from(response.body).toString()).toBe('hello');
     expect(connected()).toEqual({ outer: 1, inner: 0 });
@@ -283,11 +280,11 @@ describe('D3 where a URL leads', () => {
   });
 });
 
-describe('D3 where a name leads', () => {
+describe('D3 the addresses of a host name', () => {
   const bad = [[privateAddress], [publicAddress, privateAddress], [privateAddress, publicAddress]];
 
   test.each(bad)(
-    'D3 a name that leads to %j %j is refused and nothing is connected (001-70)',
+    'D3 a name that resolves to %j %j is refused without a connection (001-70)',
     async (...answer) => {
       world.answers.set('api.example.com', [answer]);
       expect(await reasonOf(outboundClient().request(api()))).toBe('refused_address');
@@ -310,7 +307,7 @@ describe('D3 where a name leads', () => {
     'not an address',
     '2130706433',
     '',
-  ])('D3 a name that also leads to %j is refused (001-70)', async (address) => {
+  ])('D3 a name that also resolves to %j is refused (001-70)', async (address) => {
     const { isAllowed: _ours, ...network } = world.network;
     const client = createOutboundClient({
       ...network,
@@ -320,7 +317,7 @@ describe('D3 where a name leads', () => {
     expect(await reasonOf(client.request(api()))).toBe('refused_address');
   });
 
-  test('D3 a name that changes its address between the check and the connection is connected to what was checked (001-70)', async () => {
+  test('D3 a name whose address changes after the check is connected to the checked address (001-70)', async () => {
     world.answers.set('api.example.com', [[publicAddress], [privateAddress]]);
     expect(await reasonOf(outboundClient().request(api()))).toBe('reached');
     expect({ ...connected(), asked: world.asked }).toEqual({
@@ -332,7 +329,7 @@ describe('D3 where a name leads', () => {
     expect(connected()).toEqual({ outer: 1, inner: 0 });
   });
 
-  test('control: a client that checks first and resolves again gets to the private host', async () => {
+  test('control: a client that checks first and resolves again reaches the private host', async () => {
     world.answers.set('api.example.com', [[publicAddress], [privateAddress]]);
     const { resolve, isAllowed, ca } = world.network;
     expect((await resolve('api.example.com')).every(isAllowed)).toBe(true);
@@ -340,7 +337,7 @@ describe('D3 where a name leads', () => {
     expect(connected()).toEqual({ outer: 0, inner: 1 });
   });
 
-  test('a name that leads nowhere, or cannot be looked up, is a failure that names no address', async () => {
+  test('a name without an address, or whose lookup fails, is a failure that names no address', async () => {
     const client = (resolve: () => Promise<string[]>): OutboundClient =>
       createOutboundClient({ ...world.network, hosts: ['api.example.com'], resolve });
     const failures = [
@@ -351,7 +348,7 @@ describe('D3 where a name leads', () => {
     expect(await Promise.all(failures)).toEqual([expected, expected]);
   });
 
-  test('a connection is used once', async () => {
+  test('each request has a connection of its own', async () => {
     const client = outboundClient();
     await client.request(api());
     await client.request(api());
@@ -359,7 +356,7 @@ describe('D3 where a name leads', () => {
   });
 });
 
-describe('D3 where a redirect leads', () => {
+describe('D3 the target of a redirect', () => {
   const to = (location: string, status = 302): string =>
     api(`/${status}?to=${encodeURIComponent(location.replace('PORT', String(world.port)))}`);
 
@@ -390,27 +387,27 @@ describe('D3 where a redirect leads', () => {
     expect(connected()).toEqual({ outer: 1, inner: 0 });
   });
 
-  test('control: a client that follows every redirect gets to the private host', async () => {
+  test('control: a client that follows every redirect reaches the private host', async () => {
     world.answers.set('inner.example.com', [[privateAddress]]);
     const { resolve, ca } = world.network;
     await naiveGet(to('https://inner.example.com:PORT/'), { resolve, ca });
     expect(connected()).toEqual({ outer: 1, inner: 1 });
   });
 
-  test('D3 a redirect back to the same name is resolved and checked again (001-70)', async () => {
+  test('D3 a redirect to the same name is resolved and checked again (001-70)', async () => {
     world.answers.set('api.example.com', [[publicAddress], [privateAddress]]);
     expect(await reasonOf(outboundClient().request(to('/again')))).toBe('refused_redirect');
     expect(connected()).toEqual({ outer: 1, inner: 0 });
   });
 
-  test('D3 a chain from public to public to private ends before the private host', async () => {
+  test('D3 a chain of redirects from public to public to private ends before the private host', async () => {
     world.answers.set('inner.example.com', [[privateAddress]]);
     const second = `https://other.example.org:PORT/?to=${encodeURIComponent(`https://inner.example.com:${world.port}/`)}`;
     expect(await reasonOf(outboundClient().request(to(second)))).toBe('refused_redirect');
     expect(connected()).toEqual({ outer: 2, inner: 0 });
   });
 
-  test('three redirects are followed, a fourth is not', async () => {
+  test('three redirects are followed, and a fourth is refused', async () => {
     const chain = (length: number): string =>
       length === 0 ? '/end' : `/302?to=${encodeURIComponent(chain(length - 1))}`;
     expect(await reasonOf(outboundClient().request(api(chain(3))))).toBe('reached');
@@ -441,7 +438,7 @@ describe('D3 where a redirect leads', () => {
     expect(headers['content-length']).toBe(keepsBody ? '4' : undefined);
   });
 
-  test('D3 another origin gets neither credentials nor any header that could hold one', async () => {
+  test('D3 a redirect to another origin carries no credentials and no header that could hold one', async () => {
     const headers = {
       Authorization: 'Bearer canary',
       'X-Api-Key': 'canary',
@@ -461,7 +458,7 @@ describe('D3 where a redirect leads', () => {
     });
   });
 
-  test('control: a client that takes everything along hands the credentials over', async () => {
+  test('control: a client that keeps all headers sends the credentials along', async () => {
     const { resolve, ca } = world.network;
     const headers = { Authorization: 'Bearer canary' };
     await naiveGet(to('https://other.example.org:PORT/end'), { resolve, ca, headers });
@@ -469,8 +466,8 @@ describe('D3 where a redirect leads', () => {
   });
 });
 
-describe('D3 what a trusted origin is spared', () => {
-  test('D3 it need not have a public address or a listed port, and is reached by that origin alone', async () => {
+describe('D3 a trusted origin', () => {
+  test('D3 may have a private address and an unlisted port, which no other origin can use', async () => {
     const trustedOrigins = [`https://api.example.com:${world.port}`];
     const { isAllowed: _ours, ports: _ports, ...network } = world.network;
     const client = createOutboundClient({
@@ -488,7 +485,7 @@ describe('D3 what a trusted origin is spared', () => {
     expect(connected()).toEqual({ outer: 0, inner: 1 });
   });
 
-  test('D3 an address that is listed for a trusted origin is not reached in any other way', async () => {
+  test('D3 does not open its address to any other request', async () => {
     const trustedOrigins = ['http://127.0.0.1:1'];
     const client = createOutboundClient({ ...world.network, hosts: ['127.0.0.1'], trustedOrigins });
     expect(await outcomeOf(client.request(`https://127.0.0.1:${world.port}/`))).toEqual({
@@ -498,7 +495,7 @@ describe('D3 what a trusted origin is spared', () => {
     expect(connected()).toEqual({ outer: 0, inner: 0 });
   });
 
-  test('D3 everything else is asked of it, too', async () => {
+  test('D3 must meet all other checks', async () => {
     const trustedOrigins = [`https://api.example.com:${world.port}`, `http://127.0.0.1:${world.port}`];
     const client = createOutboundClient({ ...world.network, hosts: [], trustedOrigins });
     const to = (location: string): string => api(`/?to=${encodeURIComponent(location)}`);

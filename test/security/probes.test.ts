@@ -21,13 +21,13 @@ test.each([
   ['an IPv6 address of a pod', '[fd00::17]:8484'],
   ['the name of a service', 'toolcrib.default.svc.cluster.local'],
   ['the public name', 'tools.example.com'],
-])('a probe that asks by %s hears yes or no, and nothing more', async (_what, host) => {
+])('a health check by %s gets the state and nothing more', async (_what, host) => {
   const crib = await openCrib({ config: PUBLIC });
   expect(await look(crib, '/healthz', { host })).toEqual([200, 'ok\n', undefined]);
   expect(await look(crib, '/readyz', { host })).toEqual([200, 'ready\n', undefined]);
 });
 
-test('A1 everything else still takes its own names alone', async () => {
+test('A1 all other routes accept their own host names only', async () => {
   const crib = await openCrib({ config: PUBLIC });
   const headers = { host: '10.42.0.17:8484', authorization: `Bearer ${crib.keys.watcher}` };
   const own = { ...headers, host: 'tools.example.com' };
@@ -37,7 +37,7 @@ test('A1 everything else still takes its own names alone', async () => {
   expect((await ask(crib, { headers: own })).status).toBe(200);
 });
 
-test('A1 a page of another site cannot ask a probe, whatever the Host', async () => {
+test('A1 a page of another site cannot read a health check, whatever the Host', async () => {
   const crib = await openCrib({ config: PUBLIC });
   for (const path of ['/healthz', '/readyz']) {
     const [status, body, allowed] = await look(crib, path, {
@@ -48,7 +48,7 @@ test('A1 a page of another site cannot ask a probe, whatever the Host', async ()
   }
 });
 
-test('an old load balancer that sends no Host is answered, too', async () => {
+test('an old load balancer that sends no Host gets a response, too', async () => {
   const crib = await openCrib({ config: PUBLIC });
   const ask10 = (path: string): ReturnType<typeof send> =>
     send(crib.port, { line: `GET ${path} HTTP/1.0`, headers: [], body: '' });

@@ -207,7 +207,7 @@ async function open(provider: Provider) {
 }
 
 test.each(providers)(
-  'B1 a token of $name is accepted with the settings of the page, and its tokens for others are refused',
+  'B1 a token of $name is accepted with the documented settings, and its tokens for others are refused',
   async (provider) => {
     const { crib, issuer, send } = await open(provider);
     expect(await send()).toEqual([200, expect.stringContaining('hello')]);
@@ -225,7 +225,7 @@ test.each(providers)(
 const REASON =
   /^Sign-in refused: token: (?:audience is|issuer is|no (?:tenant|caller) claim|there is no tenant|its claim aud)/;
 
-test('B1 somebody without the role of the page may not call', async () => {
+test('B1 a caller without the documented role is refused', async () => {
   const { send } = await open(providers[0]!);
   const [status, body] = await send({ realm_access: { roles: ['guest'] } });
   expect([status, body.includes('hello'), body.includes('Unknown tool')]).toEqual([200, false, true]);

@@ -35,7 +35,7 @@ test('a configuration offers query_sql, and each tenant reaches its own database
   }
 }, 60_000);
 
-test('a tenant without a database, and a query beyond the list, are told so as results (003-03)', async () => {
+test('a tenant without a database, and a query beyond the list, get an error result (003-03)', async () => {
   const crib = await openCrib({ config: offering({ north: shopFor('north') }) });
   const cyn = await crib.connect('cyn');
   const none = await cyn.call('query_sql', { query: 'SELECT 1' });
@@ -47,7 +47,7 @@ test('a tenant without a database, and a query beyond the list, are told so as r
   expect(refused.content[0]!.text).toBe("Error: Table 'secret' not found");
 }, 60_000);
 
-test('a configuration that cannot work is refused with the place of the mistake', async () => {
+test('an invalid configuration is refused with the place of the mistake', async () => {
   const config = offering({ north: 'sqlite:./absent.db' });
   await expect(openCrib({ config })).rejects.toThrow(/tools\.ready\.query_sql[^]*does not exist/);
 }, 60_000);

@@ -74,7 +74,7 @@ const interruptible: readonly string[] = [
   'with recursive r(n) as (select 1 union all select n + 1 from r) select max(n) from r',
 ];
 
-describe.skipIf(!hasPostgres())('what PostgreSQL cannot be stopped at', () => {
+describe.skipIf(!hasPostgres())('a query that PostgreSQL cannot interrupt', () => {
   const asker = (timeoutSeconds: number) => {
     const tool = sqlQueryTool({ url: pg.url('reader'), tables: ['orders'], timeoutSeconds });
     onTestFinished(() => tool.close());
@@ -85,7 +85,7 @@ describe.skipIf(!hasPostgres())('what PostgreSQL cannot be stopped at', () => {
         .catch((error: unknown) => ({ error: (error as { code: string }).code }));
   };
 
-  test('D5 is refused, and nothing runs on after the answer', async () => {
+  test('D5 is refused, and nothing runs on after the response', async () => {
     const ask = asker(2);
     for (const [sql, parameters] of endless)
       expect([sql, await ask(sql, parameters)]).toEqual([
@@ -95,7 +95,7 @@ describe.skipIf(!hasPostgres())('what PostgreSQL cannot be stopped at', () => {
     expect(await active()).toBe(0);
   });
 
-  test('D5 what is let through is gone from the server soon after the answer', async () => {
+  test('D5 an accepted query is gone from the server soon after the response', async () => {
     const ask = asker(0.5);
     for (const sql of interruptible) {
       expect([sql, await ask(sql)]).toEqual([sql, { error: 'timed_out' }]);
@@ -103,7 +103,7 @@ describe.skipIf(!hasPostgres())('what PostgreSQL cannot be stopped at', () => {
     }
   }, 30_000);
 
-  test('D5 a parameter that is looked for must be short, and every one has a limit', async () => {
+  test('D5 a search parameter must be short, and every parameter has a length limit', async () => {
     const ask = asker(2);
     const sql = "select id from orders where note like '%' || $1 || '%'";
     expect(await ask(sql, ['a'])).toMatchObject({ structuredContent: { rowCount: 1 } });
@@ -117,7 +117,7 @@ describe.skipIf(!hasPostgres())('what PostgreSQL cannot be stopped at', () => {
     expect(await ask('select length($1) as n', ['a'.repeat(10_001)])).toEqual({ error: 'invalid_arguments' });
   });
 
-  test('D5 without the check such a query runs on, whatever it is told', async () => {
+  test('D5 control: without the check such a query runs on after it is cancelled', async () => {
     const client = new Client({ connectionString: pg.url('reader') });
     client.on('error', () => {});
     await client.connect();
@@ -137,7 +137,7 @@ describe.skipIf(!hasPostgres())('what PostgreSQL cannot be stopped at', () => {
   }, 60_000);
 });
 
-describe.skipIf(!hasPostgres())('a server that falls silent', () => {
+describe.skipIf(!hasPostgres())('a database server that stops answering', () => {
   const ask = (db: PostgresDriver, parts: Partial<SqlStatement> = {}): Promise<SqlRows> =>
     db.query({
       sql: 'select 1',
@@ -154,7 +154,7 @@ describe.skipIf(!hasPostgres())('a server that falls silent', () => {
     return db;
   };
 
-  test('D5 keeps nobody waiting for a connection to be given back, and takes no place in the pool', async () => {
+  test('D5 does not block calls, and takes no connection of the pool', async () => {
     const proxy = await startProxy('rollback');
     const db = open(proxy.port);
     const all = Array.from({ length: 4 }, () => ask(db));
@@ -173,7 +173,7 @@ describe.skipIf(!hasPostgres())('a server that falls silent', () => {
     await naive;
   }, 30_000);
 
-  test('D5 ends a call that is cancelled, and the operator hears that its statement could not be ended', async () => {
+  test('D5 ends a call that is cancelled, and the log says that its statement could not be ended', async () => {
     const heard: unknown[] = [];
     const proxy = await startProxy('pg_sleep');
     const db = open(proxy.port, { onFailure: (error) => heard.push(error) });
@@ -188,7 +188,7 @@ describe.skipIf(!hasPostgres())('a server that falls silent', () => {
       .toEqual([expect.stringContaining('A statement could not be ended; its process is ')]);
   }, 30_000);
 
-  test('D5 one that has no connection left is busy, not away', async () => {
+  test('D5 without free connections is reported as busy, not as unavailable', async () => {
     const holder = new Client({ connectionString: pg.url('single') });
     await holder.connect();
     onTestFinished(() => holder.end());
@@ -197,7 +197,7 @@ describe.skipIf(!hasPostgres())('a server that falls silent', () => {
     await expect(ask(db)).rejects.toMatchObject({ code: 'busy' });
   });
 
-  test('D5 waiting for a connection counts as part of the time a statement has', async () => {
+  test('D5 waiting for a connection counts as part of the time limit of a statement', async () => {
     const db = open(pg.port, { maxConnections: 1 });
     const first = ask(db, { sql: 'select pg_sleep(0.5)::text' });
     const { rows } = await ask(db, {

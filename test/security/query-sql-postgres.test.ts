@@ -169,7 +169,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
     expect(await stateOf()).toEqual(before);
   });
 
-  test('the whole row, a star and JSON of a table show only the columns on the list', async () => {
+  test('a whole row, a star and a table as JSON have only the allowed columns', async () => {
     const ask = toolFor();
     for (const sql of [
       'SELECT * FROM people',
@@ -187,7 +187,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
     expect(JSON.stringify(await pg.run('SELECT to_jsonb(p) FROM people p'))).toContain(CANARY);
   });
 
-  test('a function or operator that stands in front of a built-in one is not found', async () => {
+  test('a function or operator that shadows a built-in one is not used', async () => {
     const ask = toolFor();
     const lower = await ask('SELECT lower(note) AS n FROM orders WHERE id = $1', [1]);
     expect(lower.structuredContent?.rows).toEqual([{ n: 'note 1' }]);
@@ -197,7 +197,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
     expect(await pg.run('SELECT note > 1 AS x FROM orders LIMIT 1')).toEqual([{ x: true }]);
   });
 
-  test('a database that lets a backslash end a text cannot be made to read the query differently', async () => {
+  test('a database with backslash escapes in text cannot be made to read the query differently', async () => {
     await pg.run('alter database postgres set standard_conforming_strings = off');
     onTestFinished(() => pg.run('alter database postgres reset standard_conforming_strings').then(() => {}));
     const sql = String.raw`SELECT '\' , '|| (SELECT v FROM secret) --'`;
@@ -210,7 +210,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
     );
   });
 
-  test('100 calls of two tenants on one connection leave each other nothing', async () => {
+  test('100 calls of two tenants on one connection leave no data for each other', async () => {
     const ask = toolFor({
       functions: ['set_config', 'current_setting', 'pg_backend_pid', 'pg_advisory_lock'],
     });
@@ -249,7 +249,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
     ]);
   });
 
-  test('each tenant is its own role, and a tenant without one is refused', async () => {
+  test('each tenant has its own role, and a tenant without one is refused', async () => {
     await pg.run(
       `create role tenant_a login; create role tenant_b login; grant select on orders to tenant_a; grant select on people to tenant_b`,
     );
@@ -268,7 +268,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
       expect((await ask('SELECT 1', [], as(id))).error).toBe('No database');
   });
 
-  test('the role that the documentation makes reads its own rows and columns, and no more', async () => {
+  test('the documented role reads its own rows and columns, and no more', async () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/tools/query-sql.md'), 'utf8');
     const [, statements = ''] = /```sql\n([^]*?)```/.exec(page) ?? [];
     await pg.run('create database roles', 'template1');
@@ -284,7 +284,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
     expect(await pg.run('SELECT id FROM orders', 'roles')).toHaveLength(2);
   });
 
-  test('a slow query is ended where it runs when the call is cancelled', async () => {
+  test('a slow query is ended in the database when the call is cancelled', async () => {
     const ask = toolFor({ functions: ['pg_sleep'], timeoutSeconds: 60 });
     const stop = new AbortController();
     const running = ask("SELECT 'slow-1' FROM pg_sleep(60)", [], { signal: stop.signal });
@@ -300,7 +300,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
     await vi.waitFor(async () => expect(await active()).toBe(1), 5_000);
   });
 
-  test('a query that takes too long or returns too much is stopped, and says so', async () => {
+  test('a query that takes too long or returns too much is stopped with a message', async () => {
     const quick = toolFor({ timeoutSeconds: 0.3 });
     const joined = Array.from({ length: 12 }, (_, n) => `orders o${n}`).join(', ');
     expect((await quick(`SELECT count(*) FROM ${joined}`)).error).toBe('timed_out');
@@ -316,7 +316,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
     });
   });
 
-  test('a mistake is told with the word it is about, and in no words of the server', async () => {
+  test('a mistake in a query is reported with its word and place, without the text of the server', async () => {
     const ask = toolFor();
     expect(await ask('SELECT o.totl FROM orders o')).toEqual({
       error: 'Database query failed',
@@ -328,7 +328,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
     );
   });
 
-  test('the design everybody starts with falls to the same attacks', async () => {
+  test('control: a usual naive design fails under the same attacks', async () => {
     // A string check in front of `BEGIN READ ONLY` and the simple protocol.
     const naive = async (sql: string): Promise<string> => {
       if (!/^\s*(select|with)\b/i.test(sql) || /\bsecret\b/i.test(sql.replaceAll(/'[^']*'/g, '')))
@@ -362,7 +362,7 @@ describe.skipIf(!hasPostgres())('D1 query_sql on PostgreSQL', () => {
   });
 });
 
-describe.skipIf(!hasPostgres())('D1 what the planner of PostgreSQL says', () => {
+describe.skipIf(!hasPostgres())('D1 the query plans of PostgreSQL', () => {
   const rules: SqlRules = {
     tables: [
       { schema: 'public', table: 'orders' },
@@ -380,7 +380,7 @@ describe.skipIf(!hasPostgres())('D1 what the planner of PostgreSQL says', () => 
     }
   }
 
-  test('an accepted query reads no table beyond the list, whatever it is made of', async () => {
+  test('any accepted query reads only tables on the list', async () => {
     const client = new Client({ connectionString: pg.url() });
     await client.connect();
     onTestFinished(() => client.end());
@@ -421,7 +421,7 @@ describe.skipIf(!hasPostgres())('D1 what the planner of PostgreSQL says', () => 
     expect(tally.missed).toBeGreaterThan(0);
   }, 60_000);
 
-  test('a row can be handed to no built-in function that does more than show it', async () => {
+  test('no row can be given to a built-in function that does more than show it', async () => {
     // `t.f` means f(t) where t has no column f; a row fits only parameters of these types.
     const rows = await pg.run(
       `select p.proname from pg_proc p join pg_type t on t.oid = p.proargtypes[0] where p.pronamespace = 'pg_catalog'::regnamespace

@@ -154,7 +154,7 @@ describe('D1 query_sql on SQLite', () => {
     expect(existsSync(owned)).toBe(false);
   }, 60_000);
 
-  test('a connection that is opened as usual falls to the same attacks', () => {
+  test('control: an ordinary connection fails under the same attacks', () => {
     const naive = new Database(file, { readonly: true });
     onTestFinished(() => void naive.close());
     const all = (sql: string): string => JSON.stringify(naive.prepare(sql).all());
@@ -169,7 +169,7 @@ describe('D1 query_sql on SQLite', () => {
     rmSync(owned);
   });
 
-  test('ordinary queries are let through', async () => {
+  test('ordinary queries are accepted', async () => {
     const ask = toolFor();
     for (const sql of [
       'SELECT * FROM orders',
@@ -192,14 +192,14 @@ describe('D1 query_sql on SQLite', () => {
     }
   });
 
-  test('a view can be read where all of its tables can, and a table that is not there looks like one that is not allowed', async () => {
+  test('a view can be read if all of its tables can, and a missing table looks like a table that is not allowed', async () => {
     const ask = toolFor();
     expect((await ask('SELECT * FROM order_view')).error).toBeUndefined();
     for (const name of ['strong_view', 'secret', 'nothing_here'])
       expect(await ask(`SELECT * FROM ${name}`)).toEqual({ error: `Error: Table '${name}' not found` });
   });
 
-  test('a query that runs away is ended with its process, and the next one works', async () => {
+  test('a runaway query is ended with its process, and the next query works', async () => {
     const ask = toolFor({ timeoutSeconds: 1 });
     const bomb = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n';
     expect((await ask(bomb)).error).toBe('timed_out');
@@ -209,7 +209,7 @@ describe('D1 query_sql on SQLite', () => {
     expect((await ask('SELECT count(*) AS n FROM orders')).structuredContent?.rows).toEqual([{ n: 50 }]);
   });
 
-  test('a slow query is gone when the call is cancelled', async () => {
+  test('a slow query is ended when the call is cancelled', async () => {
     const ask = toolFor({ timeoutSeconds: 60 });
     await ask('SELECT 1');
     const [child] = childrenOf(file);
@@ -223,7 +223,7 @@ describe('D1 query_sql on SQLite', () => {
     await vi.waitFor(() => expect(childrenOf(file)).toEqual([]), 5_000);
   });
 
-  test('an accepted query of any make reads only what is on the list', async () => {
+  test('any accepted query reads only what is on the list', async () => {
     const ask = toolFor();
     // Rows of the tables on the list, and of no other, end up in the answer.
     const tally = { answered: 0, refused: 0, read: 0 };

@@ -74,22 +74,25 @@ test.each<[string, Parameters<typeof ask>[1], Omit<Refusal, 'caller'>]>([
     { method: undefined, target: undefined, code: 'method_not_allowed' },
   ],
   ['another tenant', { path: '/t/south/mcp' }, { method: undefined, target: undefined, code: 'not_found' }],
-])('A2 a known caller that sends %s is told of once', async (_what, request = {}, refusal) => {
-  const { target, headers, refusals, unknown } = await watched();
-  await ask(target, { ...request, headers: { ...headers, ...request.headers } });
-  expect({ refusals, unknown }).toEqual({ refusals: [refusal], unknown: [] });
-  const before = refusals.length;
-  await target.server.fetch(
-    new Request('http://localhost/mcp', {
-      method: request.method ?? 'POST',
-      headers: { 'content-type': 'application/json', ...headers, ...request.headers },
-      ...(request.method === undefined && { body: request.body ?? rpc('tools/call', { name: 'danger' }) }),
-    }),
-  );
-  expect(refusals.slice(before)).toEqual(request.path === undefined ? [refusal] : []);
-});
+])(
+  'A2 the refusal of a known caller that sends %s is reported once',
+  async (_what, request = {}, refusal) => {
+    const { target, headers, refusals, unknown } = await watched();
+    await ask(target, { ...request, headers: { ...headers, ...request.headers } });
+    expect({ refusals, unknown }).toEqual({ refusals: [refusal], unknown: [] });
+    const before = refusals.length;
+    await target.server.fetch(
+      new Request('http://localhost/mcp', {
+        method: request.method ?? 'POST',
+        headers: { 'content-type': 'application/json', ...headers, ...request.headers },
+        ...(request.method === undefined && { body: request.body ?? rpc('tools/call', { name: 'danger' }) }),
+      }),
+    );
+    expect(refusals.slice(before)).toEqual(request.path === undefined ? [refusal] : []);
+  },
+);
 
-test('a good call is no refusal, and neither is one that a stage has put on record', async () => {
+test('a good call is not reported as a refusal, nor is one that a stage has already recorded', async () => {
   const { target, headers, refusals } = await watched();
   await ask(target, { headers });
   expect(refusals).toEqual([]);
@@ -106,13 +109,13 @@ test.each<[string, Parameters<typeof ask>[1], string]>([
   ['is not known', {}, 'unauthenticated'],
   ['comes by a foreign name', { headers: { host: 'evil.example' } }, 'refused_origin'],
   ['asks for something else', { path: '/x' }, 'not_found'],
-])('a client that %s is counted, by the reason', async (_who, request, code) => {
+])('the refusal of a client that %s is counted by its reason', async (_who, request, code) => {
   const { target, refusals, unknown } = await watched();
   await ask(target, request);
   expect({ refusals, unknown }).toEqual({ refusals: [], unknown: [code] });
 });
 
-test('a listener that fails changes nothing for the client', async () => {
+test('a refusal listener that throws does not affect the client', async () => {
   const fail = (): never => {
     throw new Error('The journal is full.');
   };
@@ -124,7 +127,7 @@ test('a listener that fails changes nothing for the client', async () => {
   expect(failures.length).toBe(2);
 });
 
-test('refusals over standard input are told of too', async () => {
+test('refusals over standard input are reported too', async () => {
   const codes: string[] = [];
   const { server } = await keyed({ onRefusal: ({ code, caller }) => codes.push(`${caller.id} ${code}`) });
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });

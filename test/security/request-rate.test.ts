@@ -54,6 +54,10 @@ const modern = (method: string, params: object = {}) => ({
   name: `${method} of 2026-07-28`,
   send: (door: Door) => sendModern(door, [method, { ...params }], { capabilities: TASKS }),
 });
+const raw = (name: string, body: string) => ({
+  name,
+  send: (_door: Door, session: SessionClient) => session.post(body),
+});
 const completion = {
   ref: { type: 'ref/resource', uri: 'note://{id}' },
   argument: { name: 'id', value: '' },
@@ -83,6 +87,26 @@ const requests: readonly { name: string; send: (door: Door, session: SessionClie
       name: 'an answer nobody asked for',
       send: (_door, session) => session.post({ jsonrpc: '2.0', id: 1, result: {} }),
     },
+    raw('a text that is no message', '{"jsonrpc":'),
+    raw('a message with an unknown member', '{"jsonrpc":"2.0","id":1,"method":"tools/call","more":1}'),
+    raw('a call whose parameters are a list', '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":[]}'),
+    legacy('tools/call'),
+    legacy('resources/read'),
+    legacy('prompts/get', { name: 7 }),
+    modern('tools/call', { arguments: {} }),
+    modern('tools/call', { name: 'echo', requestState: 'made up' }),
+    {
+      name: 'a call whose headers say something else',
+      send: (door) =>
+        sendModern(door, ['tools/call', { name: 'echo' }], { headers: { 'mcp-name': 'other' } }),
+    },
+    {
+      name: 'a call of an unknown revision',
+      send: (door) =>
+        sendModern(door, ['tools/call', { name: 'echo' }], {
+          headers: { 'mcp-protocol-version': '2099-01-01' },
+        }),
+    },
     { name: 'GET of a stream', send: (_door, session) => session.get() },
     { name: 'DELETE of a session', send: (door) => new SessionClient(door, 'made up').end() },
     {
@@ -92,7 +116,7 @@ const requests: readonly { name: string; send: (door: Door, session: SessionClie
   ];
 
 describeDoors((open) => {
-  describe('B13 what is no call has a rate of its own:', () => {
+  describe('B13 the rate limit of requests that are not calls counts', () => {
     test.each(requests)('$name', async ({ send }) => {
       const setup = setUp();
       const door = await open(setup);
@@ -118,14 +142,14 @@ describeDoors((open) => {
     });
   });
 
-  test('B13 a handshake counts as ten requests, because it leaves something behind', async () => {
+  test('B13 a handshake counts as ten requests, because it leaves a session behind', async () => {
     const door = await open(setUp());
     const statuses: Told[] = [];
     for (let count = 0; count < 4; count++) statuses.push(await told(await initialize(door)));
     expect(statuses.map(isLimited)).toEqual([false, false, false, true]);
   });
 
-  test('B13 calls are counted by their own limits alone', async () => {
+  test('B13 calls are counted by their own limits only', async () => {
     const door = await open(setUp());
     for (let count = 0; count < 2 * LIMIT; count++) {
       const { status, error } = await told(await sendModern(door, ['tools/call', { name: 'echo' }]));
@@ -134,7 +158,23 @@ describeDoors((open) => {
     expect(await told(await sendModern(door, ['tools/list']))).not.toSatisfy(isLimited);
   });
 
-  test('B13 where there is no answer to carry it, a refusal has a status of its own and says when to come back', async () => {
+  test('B13 a malformed message is answered with what is wrong with it, as long as it is allowed', async () => {
+    const door = await open(setUp());
+    const headers = postHeaders('ada');
+    for (let count = 0; count < 10; count++)
+      expect(await told(await door.send({ headers, body: '{' }))).toMatchObject({ error: { code: -32700 } });
+  });
+
+  test('B13 calls that the stages or a tool refuse are counted by their own limits only', async () => {
+    const door = await open(setUp());
+    for (let count = 0; count < 2 * LIMIT; count++) {
+      const answer = await told(await sendModern(door, ['tools/call', { name: 'unknown' }]));
+      expect([answer.error?.code, isLimited(answer)]).toEqual([-32602, false]);
+    }
+    expect(await told(await sendModern(door, ['tools/list']))).not.toSatisfy(isLimited);
+  });
+
+  test('B13 a refused message without a response has status 429 and Retry-After', async () => {
     const door = await open(setUp());
     const client = new SessionClient(door, 'made up');
     let response = await client.end();
@@ -144,7 +184,7 @@ describeDoors((open) => {
   });
 });
 
-test('B13 the first HTTP transport counts its streams and messages like the others', async () => {
+test('B13 the streams and messages of the SSE transport are counted too', async () => {
   const door = await openHttpDoor({ ...setUp(), sse: true });
   const open = (): Promise<Response> =>
     door.send({ method: 'GET', path: '/sse', headers: { ...postHeaders('ada'), 'content-type': undefined } });
@@ -162,15 +202,17 @@ test('B13 the first HTTP transport counts its streams and messages like the othe
   expect((await open()).status).toBe(429);
 });
 
-test('a client that has the process to itself is not limited', async () => {
+test('a client that has a process of its own is not limited', async () => {
   const server = serve(setUp());
   for (let count = 0; count < 2 * LIMIT; count++) {
     const message = { jsonrpc: '2.0', id: count, method: 'ping' } as const;
     expect(await server.handle(message, { caller: localCaller })).toMatchObject({ result: {} });
+    const broken = { ...message, method: 'tools/call', params: {} };
+    expect(await server.handle(broken, { caller: localCaller })).toMatchObject({ error: { code: -32602 } });
   }
 });
 
-test('B13 a gateway puts it on record, once for all of a second', async () => {
+test('B13 a gateway records such refusals once a second', async () => {
   const crib = await openCrib({ config: { server: { listen: '127.0.0.1:0', requestsPerMinute: 60 } } });
   const peer = await crib.connect('ada');
   const answers = [];

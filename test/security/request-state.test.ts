@@ -24,8 +24,8 @@ const refusal = {
   message: 'This "requestState" is not valid for this call; call again without it.',
 };
 
-describe('tampering', () => {
-  test('A11 a state that is flipped at any of 256 places is refused, and the real one still works', async () => {
+describe('changing a request state', () => {
+  test('A11 a state that is flipped at any of 256 places is refused, and the original still works', async () => {
     const target = await richTarget();
     const client = new Client(target);
     const state = await begin(client);
@@ -70,7 +70,7 @@ describe('tampering', () => {
     ['of 100,000 letters', () => 'A'.repeat(100_000)],
     ['plain JSON', () => '{"answers":[["sure",{"action":"accept","content":{"yes":true}}]]}'],
     ['__proto__', () => '__proto__.constructor'],
-  ])('A11 a state that is %s is refused without a word why', async (_name, change) => {
+  ])('A11 a state that is %s is refused without a reason', async (_name, change) => {
     const target = await richTarget();
     const client = new Client(target);
     const reply = await resume(client, change(await begin(client)));
@@ -84,21 +84,24 @@ describe('tampering', () => {
   });
 });
 
-describe('replay', () => {
-  test.each(others)('A11 %s cannot use it, and it still works for her', async (_who, caller) => {
-    const target = await richTarget();
-    const state = await begin(new Client(target, ada));
-    expect((await resume(new Client(target, caller), state)).json?.error).toEqual(refusal);
-    expect(target.ran).toEqual([]);
-    expect((await resume(new Client(target, ada), state)).json?.result).toMatchObject({ isError: false });
-  });
+describe('reusing a request state', () => {
+  test.each(others)(
+    'A11 %s cannot use a state of another caller, which still works for its owner',
+    async (_who, caller) => {
+      const target = await richTarget();
+      const state = await begin(new Client(target, ada));
+      expect((await resume(new Client(target, caller), state)).json?.error).toEqual(refusal);
+      expect(target.ran).toEqual([]);
+      expect((await resume(new Client(target, ada), state)).json?.result).toMatchObject({ isError: false });
+    },
+  );
 
   test.each<[name: string, change: object]>([
     ['another tool', { name: 'ask-too' }],
     ['other arguments', { arguments: { n: 2 } }],
     ['more arguments', { arguments: { n: 1, m: 1 } }],
     ['no arguments', { arguments: {} }],
-  ])('A11 it cannot be used for %s', async (_name, change) => {
+  ])('A11 a state cannot be used for %s', async (_name, change) => {
     const target = await richTarget();
     const client = new Client(target);
     const state = await begin(client);
@@ -109,7 +112,7 @@ describe('replay', () => {
   test.each<[method: string, params: object]>([
     ['prompts/get', { name: 'greet', arguments: { who: 'x' } }],
     ['resources/read', { uri: 'note://shared' }],
-  ])('A11 it cannot be used for %s', async (method, params) => {
+  ])('A11 a state cannot be used for %s', async (method, params) => {
     const target = await richTarget();
     const client = new Client(target);
     const requestState = await begin(client);
@@ -117,7 +120,7 @@ describe('replay', () => {
     expect(json?.error).toEqual(refusal);
   });
 
-  test('A11 it cannot be used for a tool that has changed meanwhile', async () => {
+  test('A11 a state cannot be used for a tool that has changed since', async () => {
     const target = await richTarget();
     const client = new Client(target);
     const state = await begin(client);
@@ -133,7 +136,7 @@ describe('replay', () => {
     expect((await resume(client, state)).json?.error).toEqual(refusal);
   });
 
-  test('A11 it cannot be used twice, not even at the same time', async () => {
+  test('A11 a state cannot be used twice, not even at the same time', async () => {
     const target = await richTarget();
     const client = new Client(target);
     const state = await begin(client);
@@ -143,7 +146,7 @@ describe('replay', () => {
     expect(target.ran).toHaveLength(1);
   });
 
-  test('A11 the order of arguments does not matter, so the tests above can fail', async () => {
+  test('A11 control: the order of arguments does not matter', async () => {
     const target = await richTarget();
     const client = new Client(target);
     const params = { name: 'ask', arguments: { n: 1, a: 2 } };
@@ -153,7 +156,7 @@ describe('replay', () => {
     expect((await client.ask('tools/call', reordered)).json?.result).toMatchObject({ isError: false });
   });
 
-  test('A11 it is good for ten minutes and no longer', async () => {
+  test('A11 a state is valid for ten minutes', async () => {
     const clock = createFakeClock(Date.now());
     const target = await richTarget({ clock });
     const client = new Client(target);
@@ -165,7 +168,7 @@ describe('replay', () => {
     expect(target.ran).toHaveLength(1);
   });
 
-  test('A11 a state of an older key works while that key is known, and not a moment longer', async () => {
+  test('A11 a state of an older key works only while that key is known', async () => {
     const { target, rotate, forget } = await withKeys();
     const client = new Client(target);
     const [one, two] = [await begin(client), await begin(client)];
@@ -176,7 +179,7 @@ describe('replay', () => {
     expect((await resume(client, await begin(client))).json?.result).toMatchObject({ isError: false });
   });
 
-  test('A11 what the client never says is asked again, whatever it claims under other names', async () => {
+  test('A11 a question without an answer is asked again, whatever names the client sends', async () => {
     const target = await richTarget();
     const client = new Client(target);
     for (const inputResponses of [
@@ -191,7 +194,7 @@ describe('replay', () => {
     expect(target.ran).toEqual([]);
   });
 
-  test('A11 a memory that forgets what was used lets a state in twice, so what keeps it out is the memory', async () => {
+  test('A11 control: with a memory that forgets used states, a state works twice', async () => {
     const clock = createFakeClock(Date.now());
     const memory = { ...createInMemory(clock), spent: { spend: () => true } };
     const target = await richTarget({ clock, memory });
@@ -224,7 +227,7 @@ function openPaying() {
 const answered = (amount: number) => ({ amount: { action: 'accept', content: { amount } } });
 const YES = { sure: { action: 'accept', content: {} } };
 
-test('A11 an answer that was sealed stays: a later round cannot put another in its place', async () => {
+test('A11 an answer inside a state is final: a later round cannot replace it', async () => {
   const { pay, paid } = openPaying();
   const target = await richTarget();
   target.registry.registerTool(pay);
@@ -242,7 +245,7 @@ test('A11 an answer that was sealed stays: a later round cannot put another in i
   expect(paid).toEqual([5, 7]);
 });
 
-test('A11 the rounds of a call are counted: a client that never gives a good answer is not asked for ever', async () => {
+test('A11 the rounds of a call are limited: a client that never gives a good answer is not asked forever', async () => {
   let runs = 0;
   const nag = defineTool({ name: 'nag', description: 'Asks.' }, async (_args, { elicit }) => {
     runs++;
@@ -269,7 +272,7 @@ test('A11 the rounds of a call are counted: a client that never gives a good ans
   expect(runs).toBe(21);
 });
 
-test('A11 what a state holds cannot be read from it', async () => {
+test('A11 the content of a state cannot be read from it', async () => {
   const target = await richTarget();
   const state = await begin(new Client(target));
   const bytes = Buffer.from(state.split('.')[1]!, 'base64url').toString('latin1');
@@ -277,7 +280,7 @@ test('A11 what a state holds cannot be read from it', async () => {
     expect(bytes).not.toContain(word);
 });
 
-test('A11 no answer tells anything about the machine', () => {
+test('A11 no response reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });
 

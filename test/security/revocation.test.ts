@@ -86,7 +86,7 @@ describe.each(streams)('%s', (_what, open) => {
     expect(await rest(events)).toBeLessThan(2);
   });
 
-  test('B8 ends within five seconds of the end of its key', async () => {
+  test('B8 ends within five seconds of the expiry of its key', async () => {
     const clock = createFakeClock();
     const { target, identities } = await keyedWith(clock);
     const key = identities.addKey({ expiresAt: clock.now() + 1_000 });
@@ -95,7 +95,7 @@ describe.each(streams)('%s', (_what, open) => {
     expect(await rest(events)).toBeLessThan(2);
   });
 
-  test('B8 ends once the store has been out of reach for long enough', async () => {
+  test('B8 ends once the store has been unreachable for too long', async () => {
     const clock = createFakeClock();
     const { target, identities } = await keyedWith(clock);
     const events = await open(target, identities.addKey());
@@ -107,7 +107,7 @@ describe.each(streams)('%s', (_what, open) => {
     expect(await rest(events)).toBeLessThan(2);
   });
 
-  test('B8 stays open where nobody listens to revocations, so the tests above can fail', async () => {
+  test('B8 control: stays open where revocations are not watched', async () => {
     const target = await keyed({ sse: true });
     target.server.dismissals.clear();
     const [key, other] = [target.identities.addKey(), target.identities.addKey()];
@@ -124,7 +124,7 @@ async function keyedWith(clock: ReturnType<typeof createFakeClock>) {
   return { target, identities };
 }
 
-test('B8 a stream opened with another key of the same caller ends with that key, and the session goes on', async () => {
+test('B8 a stream opened with another key of the same caller ends with that key, and the session continues', async () => {
   const target = await keyed();
   const [one, two] = [target.identities.addKey(), target.identities.addKey()];
   const session = await openSession(target, one);
@@ -134,7 +134,7 @@ test('B8 a stream opened with another key of the same caller ends with that key,
   expect(await isOpen(target, await follow(target, one, session), one)).toBe(true);
 });
 
-test('A9 a session whose key was revoked is over for other keys of the same caller too', async () => {
+test('A9 a session whose key was revoked is closed for other keys of the same caller too', async () => {
   const target = await keyed();
   const [one, two] = [target.identities.addKey(), target.identities.addKey()];
   const session = await openSession(target, one);
@@ -148,7 +148,7 @@ test('A9 a session whose key was revoked is over for other keys of the same call
 test.each([
   ['not run when its key was revoked before', true],
   ['run when its key is still good', false],
-])('B8 a call whose body takes its time is %s', async (_what, isRevoked) => {
+])('B8 a call with a slow body is %s', async (_what, isRevoked) => {
   const clock = createFakeClock();
   const target = await keyed({ clock });
   const key = target.identities.addKey();
@@ -170,7 +170,7 @@ test.each([
   expect(target.runs()).toBe(isRevoked ? 0 : 1);
 });
 
-test('B8 a disabled tenant ends the streams of those who came with a token', async () => {
+test('B8 disabling a tenant ends the streams of callers that used a token', async () => {
   const issuer = await startIssuer();
   const tenants = new MapIdentities('north');
   const target = await keyed({ signIn: createJwtSignIn({ issuer: issuer.url, audience, tenants }) });
@@ -179,7 +179,7 @@ test('B8 a disabled tenant ends the streams of those who came with a token', asy
   expect(await rest(events)).toBeLessThan(2);
 });
 
-test('dismiss ends what callers have open, and nothing else', async () => {
+test('dismiss ends the streams and calls of the chosen callers only', async () => {
   const target = await keyed();
   const key = target.identities.addKey();
   const events = await openSubscription(target, key);

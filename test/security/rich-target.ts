@@ -20,7 +20,7 @@ export interface RichTarget {
   readonly port: number;
   readonly server: Server;
   readonly registry: ToolRegistry;
-  /** Lets everything that waits go on. */
+  /** Releases everything that waits. */
   release(): void;
   /** What ran, by tool and caller. */
   readonly ran: readonly string[];

@@ -34,7 +34,7 @@ test.each<[string, unknown]>([
   });
 });
 
-test('a public route answers everybody, and takes nothing but GET', async () => {
+test('a public route answers everybody, and accepts only GET', async () => {
   const target = await keyed({ routes: [health] });
   expect(await ask(target, { method: 'GET', path: '/healthz' })).toMatchObject({ status: 200, body: 'ok' });
   expect((await ask(target, { method: 'GET', path: '/healthz?x=1' })).status).toBe(200);
@@ -44,7 +44,7 @@ test('a public route answers everybody, and takes nothing but GET', async () => 
   }
 });
 
-test('B11 a route that needs a scope answers callers who have it, and names it to those who do not', async () => {
+test('B11 a route that needs a scope answers callers who have it, and names the scope to others', async () => {
   const target = await keyed({ routes: [metrics] });
   const read = (key: string) =>
     ask(target, { method: 'GET', path: '/metrics', headers: { authorization: `Bearer ${key}` } });
@@ -58,7 +58,7 @@ test('B11 a route that needs a scope answers callers who have it, and names it t
   ]);
 });
 
-test('in open mode every client that reaches this machine may read every route', async () => {
+test('in open mode every client on this machine may read every route', async () => {
   const target = await keyed({ routes: [metrics], authenticate: undefined as never });
   expect(await ask(target, { method: 'GET', path: '/metrics' })).toMatchObject({
     status: 200,
@@ -66,7 +66,7 @@ test('in open mode every client that reaches this machine may read every route',
   });
 });
 
-test('a route that fails answers 500 and tells nothing', async () => {
+test('a route that throws answers 500 and reveals nothing', async () => {
   const target = await keyed({ routes: [broken] });
   const { status, body } = await ask(target, { method: 'GET', path: '/broken' });
   expect(status).toBe(500);
@@ -88,7 +88,7 @@ test.each<[string, Record<string, string>]>([
   }
 });
 
-test('the metadata of the resource is where clients look for it', async () => {
+test('the resource metadata is at the address where clients look for it', async () => {
   const resource = {
     url: 'https://tools.example.com/public/mcp',
     authorizationServers: ['https://id.example.com'],
@@ -117,7 +117,7 @@ test('the metadata of the resource is where clients look for it', async () => {
   );
 });
 
-test('without a resource there is no metadata', async () => {
+test('without a resource setting there is no metadata', async () => {
   const target = await keyed();
   const path = '/.well-known/oauth-protected-resource';
   expect((await ask(target, { method: 'GET', path })).status).toBe(404);
@@ -128,11 +128,11 @@ test.each([
   { url: 'https://tools.example.com/mcp#x', authorizationServers: ['https://id.example.com'] },
   { url: 'https://tools.example.com/mcp', authorizationServers: [] },
   { url: 'https://tools.example.com/mcp', authorizationServers: ['id'] },
-])('a resource that clients could not use is refused: %j', (resource) => {
+])('a resource address that clients could not use is refused: %j', (resource) => {
   expect(() => createServer({ source: recordingSource(), resource })).toThrow('resource.');
 });
 
-test('a scope that could end its quotes is left out of the challenge', async () => {
+test('a scope that would break out of its quotes is left out of the challenge', async () => {
   const target = await keyed({ routes: [{ ...metrics, access: { scope: 'a", error="x' } }] });
   const headers = { 'x-api-key': target.identities.addKey() };
   const { headers: answered } = await ask(target, { method: 'GET', path: '/metrics', headers });

@@ -106,7 +106,7 @@ test('the log says that the keys of an issuer cannot be read', async () => {
   expect(entries[1]!.message).toContain('token: the keys of its issuer cannot be read');
 });
 
-test('the log says what is wrong where there is no credential, or one too many', async () => {
+test('the log says that there is no credential, or one too many', async () => {
   const { identities, entries, told } = await setUp();
   const key = identities.addKey();
   expect(await told({})).toBe('Sign-in refused: no credential was sent.');
@@ -118,14 +118,14 @@ test('the log says what is wrong where there is no credential, or one too many',
   expect(await told({ 'x-api-key': 'secret' })).toContain('X-API-Key holds no key');
 });
 
-test('a credential of a kind that is not taken is told so', async () => {
+test('the log says when a kind of credential is not accepted', async () => {
   const { identities, entries, log, clock } = await setUp();
   const only = combine([createKeySignIn({ identities, pepper, clock })], { log, clock });
   expect(await only.authenticate({ target: '/mcp', headers: bearer('a.b.c') })).toBeUndefined();
   await expect.poll(() => entries.at(-1)?.message).toBe('Sign-in refused: token: none is taken here.');
 });
 
-test('whoever is let in leaves no entry', async () => {
+test('an accepted caller leaves no log entry', async () => {
   const { identities, issuer, entries, signIn } = await setUp();
   const token = await issuer.token({}, { typ: 'at+jwt' });
   for (const credential of [identities.addKey(), token, token])
@@ -139,7 +139,7 @@ async function flood(signIn: SignIn, headers: RequestHead['headers'], count: num
   await new Promise(setImmediate);
 }
 
-test('a flood of one kind makes a few entries in ten seconds, is counted, and hides no other kind', async () => {
+test('a flood of one kind of failure makes a few log entries in ten seconds, is counted, and hides no other kind', async () => {
   const { clock, identities, entries, signIn, told } = await setUp();
   await flood(signIn, bearer(createApiKey()), 1_000);
   expect(entries).toHaveLength(refusalLimits.entries);
@@ -172,7 +172,7 @@ test('C2 no credential is in the log, whatever is wrong with it', async () => {
     expect(text).not.toContain(credential.slice(0, 20));
 });
 
-test('C2 what a token says reaches the log short, quoted and without what a terminal obeys', async () => {
+test('C2 text of a token is logged short, quoted and without control characters', async () => {
   const { issuer, told } = await setUp();
   const iss = `https://x\u001b[2J\n{"level":"error"}\u202e${'y'.repeat(1_000)}`;
   const message = await told(bearer(await issuer.token({ iss })));
@@ -181,7 +181,7 @@ test('C2 what a token says reaches the log short, quoted and without what a term
   expect(message.length).toBeLessThan(400);
 });
 
-test('a store that does not answer leaves an entry without a reason, and holds up nobody', async () => {
+test('a store that does not answer leaves a log entry without a reason, and delays no request', async () => {
   const { identities, entries, signIn, clock } = await setUp();
   identities.findKey = () => new Promise(() => {});
   const refused = signIn.authenticate({ target: '/mcp', headers: bearer(createApiKey()) });
@@ -192,7 +192,7 @@ test('a store that does not answer leaves an entry without a reason, and holds u
   await expect.poll(() => entries.at(-1)?.message).toContain('why could not be found out');
 });
 
-test('a gateway logs why, and the client hears the same as ever', async () => {
+test('a gateway logs the reason, and the client gets no more than before', async () => {
   const crib = await openCrib();
   const { status, headers, body } = await ask(crib, { headers: bearer(createApiKey()) });
   expect([status, headers['www-authenticate']]).toEqual([401, 'Bearer error="invalid_token"']);

@@ -9,7 +9,7 @@ import { danger, product } from './target.ts';
 
 type Authenticate = NonNullable<ServerOptions['authenticate']>;
 
-// What a check may hand back when it does not know somebody, or is wrong; written as a program without types could.
+// Results of a check that does not know a caller, or is wrong; as a program without types could return them.
 const nobody: readonly [name: string, outcome: () => unknown][] = [
   ['undefined', () => undefined],
   ['null', () => null],
@@ -32,7 +32,7 @@ const nobody: readonly [name: string, outcome: () => unknown][] = [
 
 for (const version of versions) {
   test.each(nobody)(
-    `B3 a sign-in check that comes back with %s lets nobody in, in ${version}`,
+    `B3 when authenticate returns %s, the request is refused in ${version}`,
     async (_name, outcome) => {
       const target = await product({ authenticate: outcome as Authenticate });
       const { answer, ran } = await deliver(target, goodCall(version, target.port));
@@ -44,7 +44,7 @@ for (const version of versions) {
     ['a caller', () => ada],
     ['a promise of a caller', () => Promise.resolve(ada)],
   ])(
-    `B3 a sign-in check that comes back with %s lets that caller in, in ${version}, so the tests above can fail`,
+    `B3 control: when authenticate returns %s, the request is accepted in ${version}`,
     async (_name, authenticate) => {
       const target = await product({ authenticate });
       expect((await deliver(target, goodCall(version, target.port))).ran).toBe(1);
@@ -54,7 +54,7 @@ for (const version of versions) {
 }
 
 test.each(nobody)(
-  'B3 server.fetch lets nobody in when the check comes back with %s',
+  'B3 server.fetch refuses the request when authenticate returns %s',
   async (_name, outcome) => {
     const source = recordingSource(danger);
     const server = createServer({ source, authenticate: outcome as Authenticate, log: () => {} });
@@ -69,7 +69,7 @@ test.each(nobody)(
   },
 );
 
-test('B3 server.fetch without a sign-in check answers nobody', async () => {
+test('B3 server.fetch without authenticate refuses every request', async () => {
   const server = createServer({ source: recordingSource(danger), log: () => {} });
   await expect(async () =>
     server.fetch(new Request('http://localhost/mcp', { method: 'POST' })),
@@ -77,7 +77,7 @@ test('B3 server.fetch without a sign-in check answers nobody', async () => {
 });
 
 test.each(['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip'])(
-  'B3 without a sign-in check a request with %s is nobody local and is refused',
+  'B3 without authenticate a request with %s does not count as local and is refused',
   async (header) => {
     const target = await product();
     const { answer, ran } = await deliver(
@@ -88,7 +88,7 @@ test.each(['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forward
   },
 );
 
-test('B3 no refusal tells anything about the machine', () => {
+test('B3 no refusal reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });
 

@@ -52,21 +52,18 @@ test.each<[name: string, noise: string]>([
     'progress about nothing',
     '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1}}',
   ],
-])(
-  'A12 %s is taken in silence, before and after a handshake, and the next line is served',
-  async (_name, noise) => {
-    for (const lines of [
-      [noise, call('good')],
-      [hello, ...Array<string>(50).fill(noise), call('good')],
-    ]) {
-      const { answers, source } = await overStdio(lines);
-      expect(answers.filter(({ id }) => id !== 'hello').map(({ id, error }) => [id, error])).toEqual([
-        ['good', undefined],
-      ]);
-      expect(source.calls).toHaveLength(1);
-    }
-  },
-);
+])('A12 %s is ignored, before and after a handshake, and the next line is served', async (_name, noise) => {
+  for (const lines of [
+    [noise, call('good')],
+    [hello, ...Array<string>(50).fill(noise), call('good')],
+  ]) {
+    const { answers, source } = await overStdio(lines);
+    expect(answers.filter(({ id }) => id !== 'hello').map(({ id, error }) => [id, error])).toEqual([
+      ['good', undefined],
+    ]);
+    expect(source.calls).toHaveLength(1);
+  }
+});
 
 test.each([
   'sampling/createMessage',
@@ -90,7 +87,7 @@ test.each([
 });
 
 describe('questions', () => {
-  test('A12 only the first answer under the right id counts, and only once it was asked', async () => {
+  test('A12 only the first response with the right id counts, and only after the question was asked', async () => {
     const conversation = talkOverStdio();
     conversation.say(
       '{"jsonrpc":"2.0","id":"ask-1","result":{"action":"accept","content":{"word":"early"}}}',
@@ -112,7 +109,7 @@ describe('questions', () => {
     conversation.end();
   });
 
-  test('A12 an answer of another shape fails that call and no other', async () => {
+  test('A12 a response of another form fails its own call only', async () => {
     const conversation = talkOverStdio();
     conversation.say(
       '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"elicitation":{}},"clientInfo":{"name":"x","version":"1"}}}',
@@ -138,19 +135,19 @@ describe('questions', () => {
   });
 });
 
-test('A12 blank lines and line ends of either kind are no messages', async () => {
+test('A12 blank lines are ignored, and lines may end in LF or CRLF', async () => {
   const { answers } = await overStdio(
     Readable.from([Buffer.from(`\n\r\n${call('a')}\r\n\n${call('b')}\n\r\n`)]),
   );
   expect(answers.map(({ id }) => String(id)).toSorted()).toEqual(['a', 'b']);
 });
 
-test('A12 a last line without an end is served', async () => {
+test('A12 a last line without a line end is served', async () => {
   const { answers } = await overStdio(Readable.from([Buffer.from(call('last'))]));
   expect(answers.map(({ id }) => id)).toEqual(['last']);
 });
 
-test('A12 lines mean the same however the bytes are cut up', async () => {
+test('A12 lines are read the same wherever their bytes are split', async () => {
   const ids = ['a', 'é', '😀', 'd'];
   const bytes = Buffer.from(ids.map(call).join('\n'));
   await fc.assert(
@@ -163,7 +160,7 @@ test('A12 lines mean the same however the bytes are cut up', async () => {
   );
 });
 
-test('A12 no answer tells anything about the machine', () => {
+test('A12 no response reveals anything about the machine', () => {
   expect(leakedAnswers).toEqual([]);
 });
 

@@ -5,14 +5,14 @@ import { ask, keyed } from './keyed.ts';
 
 const bearer = (key: string): { authorization: string } => ({ authorization: `Bearer ${key}` });
 
-test('a caller finds the endpoint below its tenant, and where it always is', async () => {
+test("the endpoint is at the path of the caller's tenant and at the usual path", async () => {
   const target = await keyed();
   const headers = bearer(target.identities.addKey());
   for (const path of ['/mcp', '/t/north/mcp', '/t/n%6Frth/mcp', '/t/north/mcp?x=1'])
     expect([path, (await ask(target, { path, headers })).status]).toEqual([path, 200]);
 });
 
-test('B9 another tenant answers as one that does not exist', async () => {
+test('B9 the path of another tenant gets the response for an unknown tenant', async () => {
   const target = await keyed();
   const headers = bearer(target.identities.addKey());
   const paths = [
@@ -34,14 +34,14 @@ test('B9 another tenant answers as one that does not exist', async () => {
   expect(target.runs()).toBe(0);
 });
 
-test('B9 the same credential is taken by the tenant it belongs to, so the test above can fail', async () => {
+test('B9 control: the same credential is accepted at the path of its own tenant', async () => {
   const target = await keyed();
   const headers = bearer(target.identities.addKey({ tenant: 'south' }));
   expect((await ask(target, { path: '/t/south/mcp', headers })).status).toBe(200);
   expect(target.source.calls[0]?.caller.tenant.id).toBe('south');
 });
 
-test('B9 a caller that is not signed in learns nothing about which tenants exist', async () => {
+test('B9 an unauthenticated caller cannot find out which tenants exist', async () => {
   const target = await keyed();
   for (const tenant of ['north', 'south', 'nowhere']) {
     const { status, body } = await ask(target, { path: `/t/${tenant}/mcp` });
@@ -49,7 +49,7 @@ test('B9 a caller that is not signed in learns nothing about which tenants exist
   }
 });
 
-test('B9 a path that only looks like a tenant is not there', async () => {
+test("B9 a path that only looks like a tenant's is not found", async () => {
   const target = await keyed();
   const headers = bearer(target.identities.addKey());
   const paths = [
@@ -66,7 +66,7 @@ test('B9 a path that only looks like a tenant is not there', async () => {
     expect([path, (await ask(target, { path, headers })).status]).toEqual([path, 404]);
 });
 
-test('B9 no tenant but its own lets a caller in, whatever the path says', async () => {
+test('B9 a caller is accepted by its own tenant only, whatever the path says', async () => {
   const target = await keyed();
   const { authenticate } = target.signIn;
   const key = target.identities.addKey();
@@ -89,14 +89,14 @@ test('B9 no tenant but its own lets a caller in, whatever the path says', async 
   expect(target.runs()).toBe(0);
 });
 
-test('the path of a tenant follows the path of the endpoint', async () => {
+test('the path of a tenant follows the configured path of the endpoint', async () => {
   const target = await keyed({ path: '/tools' });
   const headers = bearer(target.identities.addKey());
   expect((await ask(target, { path: '/t/north/tools', headers })).status).toBe(200);
   expect((await ask(target, { path: '/t/north/mcp', headers })).status).toBe(404);
 });
 
-test('in open mode there is one tenant, called local', async () => {
+test('in open mode there is one tenant, named local', async () => {
   const target = await keyed({ authenticate: undefined as never });
   expect((await ask(target, { path: '/t/local/mcp' })).status).toBe(200);
   expect((await ask(target, { path: '/t/north/mcp' })).status).toBe(404);

@@ -27,7 +27,7 @@ function limitTo(perCaller: number): void {
 }
 
 test.each([false, true])(
-  'A8 messages that one caller begins and does not finish take only so much room (chunked: %j)',
+  'A8 unfinished messages of one caller take a limited amount of memory (chunked: %j)',
   async (isChunked) => {
     limitTo(isChunked ? 1_048_576 : SIZE);
     const door = await openHttpDoor();
@@ -51,7 +51,7 @@ test.each([false, true])(
   },
 );
 
-test('A8 a stream that was asked for in pieces holds no more room than its message', async () => {
+test('A8 a stream whose request came in pieces takes no more memory than its message', async () => {
   limitTo(1_048_576 + 10_000);
   const door = await openHttpDoor();
   const port = Number(new URL(door.listening!.url).port);
@@ -73,7 +73,7 @@ test('A8 a stream that was asked for in pieces holds no more room than its messa
   expect(await statusOf(next)).toBe('400');
 });
 
-test('A8 the same goes for web-standard requests', async () => {
+test('A8 unfinished web-standard requests of one caller take a limited amount of memory', async () => {
   limitTo(1_048_576);
   const server = serve();
   const send = (as: Person) => {

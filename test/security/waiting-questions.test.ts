@@ -24,7 +24,7 @@ const refused = {
 };
 
 describeDoors((open) => {
-  test('A8 only so many questions of one caller wait, fewer where its messages are large', async () => {
+  test('A8 the number of open questions of a caller is limited, and is lower when its messages are large', async () => {
     const { perCaller } = questionLimits;
     onTestFinished(() => void (questionLimits.perCaller = perCaller));
     questionLimits.perCaller = 2;

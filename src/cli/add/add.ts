@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { statSync } from 'node:fs';
+import { dirname, extname, isAbsolute, resolve } from 'node:path';
 import { compileGlob } from '../../base/glob.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { isLoopback } from '../../base/loopback.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import type { ListedTool } from '../../core/tool.ts';
 import { scanDefinition } from '../../stages/pin/scan.ts';
@@ -12,11 +14,11 @@ import { reportFailure } from '../client/with-client.ts';
 import { concealInComplaints } from '../complain.ts';
 import { RELAYABLE } from '../../client/relay/capabilities.ts';
 import { readEntry } from '../../config/foreign-entry.ts';
-import { readWrittenServers, serverFiles } from '../servers/files.ts';
+import { projectFolder, readWrittenServers, serverFiles } from '../servers/files.ts';
 import { formatTable, printable } from '../table.ts';
 import { checkProposal, describeProposal, readConfigFile, writeServers } from './config-file.ts';
 import { fromForeign } from './foreign-entry.ts';
-import { literal, nameFrom, readCommand, type Proposal } from './new-entry.ts';
+import { isRelative, literal, nameFrom, readCommand, type Proposal } from './new-entry.ts';
 import { fromRegistry } from './registry-entry.ts';
 import { serverNames } from './write-yaml.ts';
 
@@ -26,6 +28,7 @@ export interface AddFlags {
   readonly name?: string;
   readonly tools?: string;
   readonly try: boolean;
+  readonly print?: boolean;
   readonly yes?: boolean;
 }
 
@@ -53,6 +56,7 @@ export async function add(
       `${flags.config} has a server "${proposal.name}" already; choose another with --name.`,
     );
   process.stdout.write(describeProposal(proposal));
+  if (flags.print) return;
   // Starting it is running its code, so that needs a yes as well.
   if (!(await agrees(proposal, flags))) {
     process.stdout.write('Nothing was added.\n');
@@ -91,7 +95,8 @@ async function showTools(
     // As the gateway declares it, so that both are listed the same.
     const client = await openTarget(target, {}, { capabilities: RELAYABLE });
     try {
-      process.stdout.write(toolTable(await client.listTools(), patterns));
+      const tools = await client.listTools();
+      process.stdout.write(toolTable(tools, patterns) + unmatched(tools, patterns ?? []));
     } finally {
       await client.close();
     }
@@ -115,13 +120,35 @@ function toolTable(tools: readonly ListedTool[], patterns: readonly string[] | u
   return formatTable(['TOOL', 'USED', 'LOOK AT', 'DOES'], rows, 'The server has no tools.');
 }
 
+function unmatched(tools: readonly ListedTool[], patterns: readonly string[]): string {
+  return patterns
+    .filter((pattern) => !tools.some(({ name }) => compileGlob(pattern)(name)))
+    .map((pattern) => `Warning: No tool matches "${printable(pattern)}" of --tools.\n`)
+    .join('');
+}
+
 function fromCommand(words: readonly string[]): Proposal {
-  const [command = '', ...args] = words.map(literal);
+  const [command = '', ...args] = words.map(fromHere).map(literal);
   return {
     ...readCommand(words),
     entry: { command, ...(args.length > 0 && { args }) },
     variables: [],
   };
+}
+
+// The gateway starts programs in folders of their own, where what is named from here would not be found.
+function fromHere(word: string): string {
+  const isNamed = isRelative(word) || (extname(word) !== '' && !isAbsolute(word) && isFile(word));
+  return isNamed ? resolve(word) : word;
+}
+
+// A word may be anything, such as a script that is too long for a name.
+function isFile(word: string): boolean {
+  try {
+    return statSync(word).isFile();
+  } catch {
+    return false;
+  }
 }
 
 async function fromTarget(target: string | undefined): Promise<Proposal> {
@@ -145,16 +172,20 @@ async function fromTarget(target: string | undefined): Promise<Proposal> {
 }
 
 function nameOfAddress({ hostname, port }: URL): string {
-  if (/^(?:localhost$|127\.|\[::1\]$)/.test(hostname)) return nameFrom(`local ${port}`);
+  if (isLoopback(hostname)) return nameFrom(`local ${port}`);
   if (/^[\d.]+$|^\[/.test(hostname)) return nameFrom(hostname);
   return nameFrom(hostname.split('.').find((one) => !/^(?:www|mcp|api)$/.test(one)) ?? hostname);
 }
 
 async function fromClients(name: string): Promise<Proposal> {
-  for (const { file } of serverFiles().filter((one) => !/\.ya?ml$/.test(one.file))) {
+  for (const { file, owner } of serverFiles().filter((one) => !/\.ya?ml$/.test(one.file))) {
     const written = (await readWrittenServers(file)).find((one) => one.name === name);
-    const made = written && fromForeign({ ...written, file });
-    if (made) return { ...made, name: nameFrom(name) };
+    const folder = owner === 'project' ? projectFolder(file) : undefined;
+    const made = written && fromForeign({ ...written, file, folder });
+    if (!made) continue;
+    // Who names it wants it, also if it is switched off there.
+    const { disabled: _disabled, ...entry } = made.entry;
+    return { ...made, entry, name: nameFrom(name) };
   }
   throw new ToolcribError(
     'invalid_setup',
@@ -170,17 +201,25 @@ async function readDescription(place: string, isAddress: boolean): Promise<unkno
   try {
     text = isAddress ? await fetchText(place) : await readFile(place, 'utf8');
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    throw new ToolcribError('invalid_setup', `${place} cannot be read: ${why}`, { cause });
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const why =
+      code === 'ENOENT'
+        ? `There is no file ${place}; name a server.json, or a server by its address or name.`
+        : `${place} cannot be read: ${message}`;
+    throw new ToolcribError('invalid_setup', why, { cause });
   }
   try {
     return parseJson(text);
   } catch (cause) {
-    throw new ToolcribError('invalid_setup', `${place} is not JSON.`, { cause });
+    throw new ToolcribError(
+      'invalid_setup',
+      `${place} is not JSON; name a server.json, or an address that leads to one.`,
+      { cause },
+    );
   }
 }
 
-// What is compressed is never unpacked, and nobody is sent on to another place than the one that was named.
+// Compressed data is never unpacked, and no redirect is followed.
 async function fetchText(url: string): Promise<string> {
   const { createOutboundClient } = await import('../../net/create-outbound-client.ts');
   const client = createOutboundClient({

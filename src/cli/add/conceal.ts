@@ -1,5 +1,5 @@
 import { Secrets } from '../../observe/secrets.ts';
-import { literal, variableFrom } from './new-entry.ts';
+import { inOne, literal, variableFrom } from './new-entry.ts';
 
 /** Values that were replaced by variables. */
 export interface Concealed {
@@ -20,7 +20,7 @@ export class Concealing {
 
   /** A variable of the environment of a program. */
   env(name: string, value: string): string {
-    const own = referenceIn(value);
+    const own = referring(name, value);
     if (own !== undefined) return own;
     if (!isSecret(name, value)) return literal(value);
     return this.#variable(name, `the value of ${name}`);
@@ -28,12 +28,11 @@ export class Concealing {
 
   /** A header; nearly all of them are credentials. */
   header(name: string, value: string): string {
-    const own = referenceIn(value);
-    if (own !== undefined) return own;
-    if (PLAIN_HEADERS.has(name.toLowerCase())) return literal(value);
-    const scheme = /^(?:Bearer|Basic|Token) (?=\S)/i.exec(value)?.[0] ?? '';
-    const inner = referenceIn(value.slice(scheme.length));
+    const scheme = SCHEME.exec(value)?.[0] ?? '';
+    const isPlain = PLAIN_HEADERS.has(name.toLowerCase());
+    const inner = referring(isPlain ? name : CREDENTIAL, value.slice(scheme.length));
     if (inner !== undefined) return scheme + inner;
+    if (isPlain) return literal(value);
     const variable = variableFrom(this.#server, scheme === '' ? name : 'token');
     return (
       scheme + this.#variable(variable, `the header ${name}${scheme === '' ? '' : ' without its scheme'}`)
@@ -42,12 +41,12 @@ export class Concealing {
 
   /** A word of a command line; `before` is the word in front of it. */
   word(word: string, before: string | undefined): string {
-    const own = referenceIn(word);
-    if (own !== undefined) return own;
+    const option = before?.startsWith('-') === true ? before : '';
     const [, name = '', value] = /^(-{0,2}[\w.-]+)=([^]+)$/.exec(word) ?? [];
+    const own = value === undefined ? referring(option, word) : referring(name, value);
+    if (own !== undefined) return value === undefined ? own : `${name}=${own}`;
     if (value !== undefined && isSecret(name, value))
       return `${name}=${this.#variable(variableFrom(this.#server, name.replace(/^-+/, '')), `the value of ${name}`)}`;
-    const option = before?.startsWith('-') === true ? before : '';
     if (!isSecret(option, word)) return literal(word);
     const called = option.replace(/^-+/, '') || 'argument';
     return this.#variable(variableFrom(this.#server, called), `the word after ${option || 'the command'}`);
@@ -55,13 +54,13 @@ export class Concealing {
 
   /** An address; a password in it, or a secret behind the question mark, becomes a variable. */
   address(text: string): string {
-    const own = referenceIn(text);
-    if (own !== undefined) return own;
-    if (!URL.canParse(text)) return literal(text);
-    const url = new URL(text);
+    // What is a variable already is no secret of the file, but what stands in for it may be one.
+    const bare = text.replaceAll(REFERENCE, (whole) => /:-([^{}]*)\}$/.exec(whole)?.[1] ?? '');
+    if (bare === '' || !URL.canParse(bare)) return spelled(text);
+    const url = new URL(bare);
     const hasSecret =
       url.password !== '' || [...url.searchParams].some(([name, value]) => isSecret(name, value));
-    return hasSecret ? this.#variable(variableFrom(this.#server, 'url'), 'the whole address') : literal(text);
+    return hasSecret ? this.#variable(variableFrom(this.#server, 'url'), 'the whole address') : spelled(text);
   }
 
   #variable(name: string, what: string): string {
@@ -70,12 +69,41 @@ export class Concealing {
   }
 }
 
-// The whole value is a variable, in the writing of one of the clients.
-function referenceIn(value: string): string | undefined {
-  const match = /^(?:\$\{(?:env:)?(\w+)\}|\{env:(\w+)\}|\$([A-Z_]\w*))$/.exec(value.trim());
-  const name = match?.[1] ?? match?.[2] ?? match?.[3];
-  return name === undefined ? undefined : `\${${name}}`;
+/**
+ * Text of another client in the writing of our own: variables keep their meaning, all else stands for itself. What
+ * stands in for a variable is left out where that, or the name of the text, tells of a secret.
+ */
+export function spelled(text: string, called = ''): string {
+  const parts: string[] = [''];
+  let from = 0;
+  for (const found of text.matchAll(REFERENCE)) {
+    const [whole, home, own, usual, fallback = '', inBraces, alone] = found;
+    const name = home === undefined ? (own ?? usual ?? inBraces ?? alone!) : 'HOME';
+    const shown = [name, called].some((one) => isSecret(one, fallback.slice(2))) ? '' : fallback;
+    parts.push(literal(text.slice(from, found.index)), `\${${name}${shown}}`);
+    from = found.index + whole.length;
+  }
+  return inOne([...parts, literal(text.slice(from))]);
 }
+
+/** A variable of the environment; what cannot be the name of one stands for itself. */
+export function reference(name: string): string {
+  return /^[A-Za-z_]\w*$/.test(name) ? `\${${name}}` : literal(`\${${name}}`);
+}
+
+// Values that hold variables, unless there is a secret beside them.
+function referring(name: string, value: string): string | undefined {
+  const rest = value.replaceAll(REFERENCE, '').trim();
+  const isOther = rest === value.trim() || isSecret(name, rest.replace(SCHEME_ALONE, ''));
+  return isOther ? undefined : spelled(value, name);
+}
+
+// How clients write a variable of the environment; an editor has others, such as the folder of a project.
+const REFERENCE =
+  /\$\{(?:(userHome)|env[:.]([A-Za-z_]\w*)|(?!workspace|userHome|pathSeparator)([A-Za-z_]\w*)(:-[^{}]*)?)\}|(?<![$\w])\{env:([A-Za-z_]\w*)\}|^\$([A-Z_]\w*)$/g;
+const SCHEME = /^(?:Bearer|Basic|Token) (?=\S)/i;
+const SCHEME_ALONE = /^(?:Bearer|Basic|Token)$/i;
+const CREDENTIAL = 'credential';
 
 const PLAIN_HEADERS = new Set([
   'accept',

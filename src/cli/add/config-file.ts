@@ -1,21 +1,35 @@
 import { stringify } from 'yaml';
 import { ToolcribError } from '../../base/errors.ts';
-import { readServerEntry } from '../../config/servers.ts';
+import { readUpstreamEntry } from '../../config/servers.ts';
+import { upstreamConflicts } from '../../gateway/settings/upstream-conflicts.ts';
 import { readUserFile, writeUserFile, type UserFile } from '../link/user-file.ts';
 import { printable, printableLines } from '../table.ts';
 import type { NewEntry, Proposal } from './new-entry.ts';
 import { withServers } from './write-yaml.ts';
 
 /** Refuses a name or an entry that the configuration would not take. */
-export function checkProposal({ name, entry }: Proposal): void {
+export function checkProposal(proposal: Proposal): void {
+  const problem = problemOf(proposal);
+  if (problem !== undefined) throw new ToolcribError('invalid_setup', problem);
+}
+
+/** Why the configuration would not take a name or an entry; with it, nothing else in the file would work either. */
+export function problemOf({ name, entry }: Proposal): string | undefined {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/.test(name) || name.includes('__'))
-    throw new ToolcribError(
-      'invalid_setup',
-      `"${printable(name).slice(0, 40)}" cannot be the name of a server; choose one with --name: up to 32 letters, digits, "-" and single "_".`,
-    );
+    return `"${printable(name).slice(0, 40)}" cannot be the name of a server; choose one with --name: up to 32 letters, digits, "-" and single "_".`;
   // Variables are filled in later, so an address that is one cannot be checked yet.
-  if ('url' in entry && entry.url.startsWith('${')) return;
-  readServerEntry(entry as Parameters<typeof readServerEntry>[0]);
+  const isOpen = 'url' in entry && entry.url.startsWith('${');
+  const { read, problems } = readUpstreamEntry(name, isOpen ? { ...entry, url: 'http://localhost' } : entry);
+  const conflicts = read ? upstreamConflicts({ [name]: read }).filter(isError) : problems;
+  const [first] = conflicts;
+  if (!first) return undefined;
+  const place = first.path.slice(read ? 2 : 0).join('.');
+  const remedy = first.remedy === undefined ? '' : `; ${first.remedy}`;
+  return printable(`"${name}" cannot be used: ${place === '' ? 'it' : place} ${first.message}${remedy}.`);
+}
+
+function isError({ severity }: { readonly severity: string }): boolean {
+  return severity === 'error';
 }
 
 /** What will be written, and what its operator has to do, for a terminal. */
@@ -26,9 +40,16 @@ export function describeProposal({ name, entry, variables, warnings }: Proposal)
   if ('command' in entry)
     lines.push('It is a program that runs on this machine with the rights of Toolcrib.');
   for (const { name: variable, what } of variables)
-    lines.push(`Set ${variable} where Toolcrib runs: ${what}.`);
+    lines.push(`Set ${variable} where Toolcrib runs: ${what}.${isSet(variable) ? SET : ''}`);
   lines.push(...warnings.map((warning) => `Warning: ${warning}`));
   return `${printableLines(lines.join('\n'))}\n`;
+}
+
+// Whoever describes a server chooses the names, and may ask for a key of something else.
+const SET = ' It is set here already: what it holds goes to this server.';
+
+function isSet(name: string): boolean {
+  return (process.env[name] ?? '') !== '';
 }
 
 /** Writes servers into a configuration, which is made if there is none. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { localServer } from '../client/declare.ts';
+import { localCommand } from '../client/declare.ts';
 import { DEFAULT_CONFIG } from '../default-file.ts';
 import type { AddFlags } from './add.ts';
 import type { ImportFlags } from './import.ts';
@@ -17,9 +17,10 @@ export function declareAddCommands(program: Command): void {
     .option('--name <name>', 'what the server is called here')
     .option('--tools <patterns>', 'which of its tools are used, separated by commas; all unless set')
     .option('--no-try', 'do not connect to it before it is added')
+    .option('--print', 'print what would be added; start, reach and write nothing')
     .option('--yes', 'do not ask')
     .action(async (target: string | undefined, flags: AddFlags) =>
-      (await import('./add.ts')).add(target, localServer(), flags),
+      (await import('./add.ts')).add(target, localCommand(), flags),
     );
   program
     .command('import')

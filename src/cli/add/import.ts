@@ -1,11 +1,12 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
 import { ask } from '../client/ask.ts';
 import { readOrComplain } from '../complain.ts';
-import { readLedger } from '../link/links.ts';
-import { readWrittenServers, serverFiles } from '../servers/files.ts';
+import { readLinks } from '../link/links.ts';
+import { projectFolder, readWrittenServers, serverFiles, type ServerFile } from '../servers/files.ts';
 import { printable } from '../table.ts';
-import { checkProposal, describeProposal, readConfigFile, writeServers } from './config-file.ts';
+import { describeProposal, problemOf, readConfigFile, writeServers } from './config-file.ts';
 import { fromForeign } from './foreign-entry.ts';
 import { nameFrom, type Proposal } from './new-entry.ts';
 import { serverNames } from './write-yaml.ts';
@@ -37,6 +38,11 @@ export async function importServers(names: readonly string[], flags: ImportFlags
       process.stdout.write(
         `"${proposal.name}" of ${printable(found.file)} is left out: the name is taken.\n`,
       );
+      continue;
+    }
+    const problem = problemOf(proposal);
+    if (problem !== undefined) {
+      process.stdout.write(`From ${printable(found.file)}, left out: ${problem}\n`);
       continue;
     }
     taken.add(proposal.name);
@@ -77,18 +83,21 @@ interface Found {
 
 // Our own entries are left out: Toolcrib behind itself would never end.
 async function foreignServers(from: string | undefined): Promise<readonly Found[]> {
-  const links = await readLedger();
-  const files =
-    from === undefined ? serverFiles().flatMap(({ file }) => (/\.ya?ml$/.test(file) ? [] : [file])) : [from];
+  const links = await readLinks();
+  if (from !== undefined && !existsSync(from))
+    throw new ToolcribError('invalid_setup', `There is no file ${printable(from)}.`);
+  const files: readonly ServerFile[] =
+    from === undefined
+      ? serverFiles().filter(({ file }) => !/\.ya?ml$/.test(file))
+      : [{ file: from, owner: 'project' }];
   const found: Found[] = [];
-  for (const file of files) {
+  for (const { file, owner } of files) {
+    const folder = owner === 'project' ? projectFolder(file) : undefined;
     for (const { name, entry } of await readOrComplain(readWrittenServers(file))) {
       if (links.some((link) => link.file === resolve(file) && link.name === name)) continue;
-      const made = fromForeign({ name, entry, file });
+      const made = fromForeign({ name, entry, file, folder });
       if (!made) continue;
-      const proposal = { ...made, name: nameFrom(name) };
-      checkProposal(proposal);
-      found.push({ file, written: name, proposal });
+      found.push({ file, written: name, proposal: { ...made, name: nameFrom(name) } });
     }
   }
   return found;

@@ -7,6 +7,7 @@ interface NewProgram {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly tools?: readonly string[];
+  readonly disabled?: boolean;
 }
 
 interface NewAddress {
@@ -14,6 +15,7 @@ interface NewAddress {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly tools?: readonly string[];
+  readonly disabled?: boolean;
 }
 
 /** An entry, and what its operator has to know or do. */
@@ -40,9 +42,22 @@ export function variableFrom(...parts: readonly string[]): string {
   return /^\d/.test(name) ? `_${name}` : name;
 }
 
+/** Whether a word of a command line is a path from some folder. */
+export function isRelative(word: string): boolean {
+  return /^\.{1,2}\//.test(word);
+}
+
 /** Text that stands for itself in our file, where `${` begins a variable. */
 export function literal(text: string): string {
-  return text.replaceAll('${', '$${');
+  // In the text of a replacement two dollars stand for one.
+  return text.replaceAll('${', () => '$${');
+}
+
+/** Texts of which each is written for our file, as one text in which no variable begins between two of them. */
+export function inOne(parts: readonly string[]): string {
+  return parts.reduce((whole, part) =>
+    whole.endsWith('$') && part.startsWith('{') ? `${whole}$${part}` : whole + part,
+  );
 }
 
 /** What a command line says about the server it starts: a name, and whether its version is left open. */

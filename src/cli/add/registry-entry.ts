@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import { ToolcribError } from '../../base/errors.ts';
-import { literal, nameFrom, readCommand, variableFrom, type NewEntry, type Proposal } from './new-entry.ts';
+import {
+  inOne,
+  literal,
+  nameFrom,
+  readCommand,
+  variableFrom,
+  type NewEntry,
+  type Proposal,
+} from './new-entry.ts';
 
 const input = z.object({
   value: z.string().optional(),
@@ -9,7 +17,11 @@ const input = z.object({
   isRequired: z.boolean().default(false),
   isSecret: z.boolean().default(false),
 });
-const named = input.extend({ name: z.string().min(1) });
+// Written as keys, so they hold nothing that could be read as a variable.
+const variable = input.extend({ name: z.string().regex(/^[A-Za-z_]\w*$/, 'must be the name of a variable') });
+const header = input.extend({
+  name: z.string().regex(/^[\w!#%&'*+.^`|~-]+$/, 'must be the name of a header'),
+});
 const argument = input.extend({
   type: z.enum(['positional', 'named']),
   name: z.string().optional(),
@@ -29,18 +41,27 @@ const registryServer = z.object({
         transport: z.object({ type: z.string() }).optional(),
         runtimeArguments: z.array(argument).default([]),
         packageArguments: z.array(argument).default([]),
-        environmentVariables: z.array(named).default([]),
+        environmentVariables: z.array(variable).default([]),
       }),
     )
     .default([]),
   remotes: z
-    .array(z.object({ type: z.string(), url: z.string(), headers: z.array(named).default([]) }))
+    .array(
+      z.object({
+        type: z.string(),
+        url: z.string(),
+        headers: z.array(header).default([]),
+        variables: z.record(z.string(), input).default({}),
+      }),
+    )
     .default([]),
 });
 
 type RegistryServer = z.output<typeof registryServer>;
 type Package = RegistryServer['packages'][number];
+type Remote = RegistryServer['remotes'][number];
 type Input = z.output<typeof input>;
+type Fill = (one: Input, variable: string) => string | undefined;
 
 /** The entry for a server that a registry describes (`server.json`): a package to run, or else an address. */
 export function fromRegistry(content: unknown): Proposal {
@@ -56,28 +77,42 @@ export function fromRegistry(content: unknown): Proposal {
   const server = checked.data;
   const name = nameFrom(server.name.split('/').at(-1) ?? server.name);
   const variables: { name: string; what: string }[] = [];
-  const fill = (one: Input, variable: string): string | undefined => filled(one, variable, variables);
+  const fill: Fill = (one, called) => filled(one, called, variables);
   const remote = server.remotes.find(({ type }) => type !== 'stdio');
-  const local = server.packages.find(({ registryType }) => Object.hasOwn(RUNNERS, registryType));
+  const local = server.packages.find(
+    ({ registryType, transport }) =>
+      Object.hasOwn(RUNNERS, registryType) && (transport?.type ?? 'stdio') === 'stdio',
+  );
   if (local) {
     const entry = fromPackage(local, name, fill);
     const { warnings } = readCommand([entry.command, ...(entry.args ?? [])]);
     return { name, entry, variables, warnings };
   }
   if (!remote)
-    throw refuse('It names neither an address nor a package of npm, PyPI, NuGet or a container registry.');
+    throw refuse(
+      'It names neither an address nor a package of npm, PyPI, NuGet or a container registry that is spoken to over standard input.',
+    );
+  return { name, entry: fromRemote(remote, name, fill), variables, warnings: [] };
+}
+
+function fromRemote({ type, url, headers: asked, variables }: Remote, name: string, fill: Fill): NewEntry {
   const headers = Object.fromEntries(
-    remote.headers.flatMap((header) => {
-      const value = fill(header, variableFrom(name, header.name));
-      return value === undefined ? [] : [[header.name, value]];
+    asked.flatMap((one) => {
+      const value = fill(one, variableFrom(name, one.name));
+      return value === undefined ? [] : [[one.name, value]];
     }),
   );
-  const entry: NewEntry = {
-    ...(remote.type === 'sse' && { type: 'sse' as const }),
-    url: remote.url,
+  // What is in braces is for the operator to fill in; without it there is no address.
+  const parts = url.split(/(?<!\$)\{(\w+)\}/).map((part, at) => {
+    if (at % 2 === 0) return literal(part);
+    const one = Object.hasOwn(variables, part) ? variables[part]! : input.parse({});
+    return fill({ ...one, isRequired: true }, variableFrom(name, part)) ?? '';
+  });
+  return {
+    ...(type === 'sse' && { type: 'sse' as const }),
+    url: inOne(parts),
     ...(Object.keys(headers).length > 0 && { headers }),
   };
-  return { name, entry, variables, warnings: [] };
 }
 
 // How a package of each kind is run, with its version fixed.
@@ -111,27 +146,24 @@ function joined(identifier: string, sign: string, version: string | undefined): 
   return version === undefined || version === 'latest' ? identifier : `${identifier}${sign}${version}`;
 }
 
-function fromPackage(
-  one: Package,
-  name: string,
-  fill: (one: Input, variable: string) => string | undefined,
-): Extract<NewEntry, { command: string }> {
-  const { command, args } = RUNNERS[one.registryType]!(one);
+function fromPackage(one: Package, name: string, fill: Fill): Extract<NewEntry, { command: string }> {
+  const made = RUNNERS[one.registryType]!(one);
+  const [command = '', ...args] = [made.command, ...made.args].map(literal);
   const words = (list: Package['packageArguments']): string[] =>
     list.flatMap((each, at) => {
       const called = each.name ?? each.valueHint ?? `argument ${at + 1}`;
       const value = fill(each, variableFrom(name, called.replace(/^-+/, '')));
       if (each.type === 'positional') return value === undefined ? [] : [value];
-      return value === undefined ? [] : [called, value];
+      return value === undefined ? [] : [literal(called), value];
     });
   const env = Object.fromEntries(
-    one.environmentVariables.flatMap((variable) => {
-      const value = fill(variable, variable.name);
-      return value === undefined ? [] : [[variable.name, value]];
+    one.environmentVariables.flatMap((each) => {
+      const value = fill(each, each.name);
+      return value === undefined ? [] : [[each.name, value]];
     }),
   );
   const isImage = one.registryType === 'oci';
-  const passed = isImage ? Object.keys(env).flatMap((variable) => ['-e', variable]) : [];
+  const passed = isImage ? Object.keys(env).flatMap((key) => ['-e', key]) : [];
   const before = isImage
     ? [...args.slice(0, -1), ...passed, ...words(one.runtimeArguments)]
     : words(one.runtimeArguments);
@@ -144,18 +176,14 @@ function fromPackage(
 }
 
 // A secret is never written, whatever the description offers; what is neither set nor needed is left out.
-function filled(
-  one: Input,
-  variable: string,
-  variables: { name: string; what: string }[],
-): string | undefined {
+function filled(one: Input, name: string, variables: { name: string; what: string }[]): string | undefined {
   const given = one.value ?? one.default;
   const hasBlank = one.value?.includes('{') === true;
   if (given !== undefined && !one.isSecret && !hasBlank) return literal(given);
   if (!one.isRequired && !one.isSecret && !hasBlank) return undefined;
   const what = one.description ?? (one.isSecret ? 'a secret' : 'a value it needs');
-  variables.push({ name: variable, what: `${what}${one.isRequired ? '' : ' (may stay empty)'}` });
-  return one.isRequired ? `\${${variable}}` : `\${${variable}:-}`;
+  variables.push({ name, what: `${what}${one.isRequired ? '' : ' (may stay empty)'}` });
+  return one.isRequired ? `\${${name}}` : `\${${name}:-}`;
 }
 
 function refuse(text: string): ToolcribError {

@@ -35,10 +35,17 @@ export function serverNames(text: string): readonly string[] {
 function parse(text: string): Document.Parsed {
   const document = parseDocument(text);
   const [error] = document.errors;
-  if (error) throw new ToolcribError('invalid_setup', `It is no YAML: ${error.message.split('\n', 1)[0]}`);
+  if (error)
+    throw new ToolcribError(
+      'invalid_setup',
+      `It is no YAML; correct it first: ${error.message.split('\n', 1)[0]}`,
+    );
   const { contents } = document;
   if (contents !== null && !isMap(contents) && document.toJS() !== null)
-    throw new ToolcribError('invalid_setup', 'It holds no settings.');
+    throw new ToolcribError(
+      'invalid_setup',
+      'It holds no settings; write lines of "key: value", or choose another file.',
+    );
   return document;
 }
 

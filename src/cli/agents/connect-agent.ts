@@ -5,7 +5,7 @@ import type { AgentConfig } from '../../host/agent-config.ts';
 import { createAgent, type CreateAgentOptions } from '../../host/create-agent.ts';
 import { networkOf } from '../client/target.ts';
 import { packageVersion } from '../package-version.ts';
-import type { OpenedAgent } from './show.ts';
+import type { FoundAgent } from './show.ts';
 import { credentialsFolder } from '../servers/places.ts';
 
 type Authorizer = NonNullable<HttpOptions['authorizer']>;
@@ -16,9 +16,9 @@ export interface ConnectedAgent {
   readonly close: () => Promise<void>;
 }
 
-/** Connects an agent to its servers, signed in where somebody was before. */
+/** Connects an agent to its servers, with tokens of an earlier sign-in. */
 export async function connectAgent(
-  { config, ownTools }: Pick<OpenedAgent, 'config' | 'ownTools'>,
+  { config, ownTools }: Pick<FoundAgent, 'config' | 'ownTools'>,
   options: Omit<CreateAgentOptions, 'connection' | 'tools'>,
 ): Promise<ConnectedAgent> {
   const own = await ownTools?.load();

@@ -97,7 +97,7 @@ async function valueOf(file: string): Promise<unknown> {
     const { parse } = await import('yaml');
     return parse(text, { maxAliasCount: 100, logLevel: 'silent' }) as unknown;
   } catch {
-    // Whoever names the file is told what is wrong with it.
+    // A file that was named on the command line is reported if it is invalid.
     return undefined;
   }
 }

@@ -24,7 +24,7 @@ export interface AgentFlags {
 }
 
 /** An agent that was found and read. */
-export interface OpenedAgent {
+export interface FoundAgent {
   readonly config: AgentConfig;
   /** Values that must not be shown. */
   readonly secrets: readonly string[];
@@ -40,7 +40,7 @@ export async function showAgent(reference: string, flags: AgentFlags): Promise<v
 }
 
 /** Finds and reads the agent that a command line means, with the servers that `toolcrib servers` finds. */
-export async function openAgentFile(reference: string, { yes = false }: AgentFlags): Promise<OpenedAgent> {
+export async function openAgentFile(reference: string, { yes = false }: AgentFlags): Promise<FoundAgent> {
   const known = await knownServers();
   const found = await findAgent(reference, { servers: known.entries });
   const { file, agent } = splitReference(found);

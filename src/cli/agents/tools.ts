@@ -7,7 +7,7 @@ import { complain } from '../complain.ts';
 import { formatJson } from '../table.ts';
 import { confirmAgent } from './confirm-agent.ts';
 import { connectAgent } from './connect-agent.ts';
-import { concealed, openAgentFile, type AgentFlags, type OpenedAgent } from './show.ts';
+import { concealed, openAgentFile, type AgentFlags, type FoundAgent } from './show.ts';
 
 /** `toolcrib agents tools`: connects to the servers of an agent, and says what its model can see and why. */
 export async function showAgentTools(reference: string, flags: AgentFlags): Promise<void> {
@@ -34,7 +34,7 @@ export async function showAgentTools(reference: string, flags: AgentFlags): Prom
   }
 }
 
-function toJson(agent: Agent, { secrets }: OpenedAgent): unknown {
+function toJson(agent: Agent, { secrets }: FoundAgent): unknown {
   const tokens = agent.availableTools.reduce(
     (sum, { name, description, inputSchema }) => sum + estimateTokens({ name, description, inputSchema }),
     0,

@@ -7,11 +7,11 @@ export function canAsk(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** Asks at the terminal; `undefined` if nobody can be asked or the input ends. */
+/** Asks at the terminal; `undefined` if there is no terminal or the input ends. */
 export async function ask(question: string, signal?: AbortSignal): Promise<string | undefined> {
   if (!canAsk()) return undefined;
   const lines = createInterface({ input: process.stdin, output: process.stderr });
-  // Whoever reads keys gets Ctrl-C as one of them; it means the same as everywhere.
+  // A program that reads keys gets Ctrl-C as one of them; it means the same as everywhere.
   lines.on('SIGINT', () => {
     if (!process.emit('SIGINT', 'SIGINT')) process.exit(exitCodes.interrupted);
   });
@@ -32,7 +32,8 @@ export async function askAnew(question: string, signal?: AbortSignal): Promise<s
 // Lines wait in the terminal until they are read, and come within a few milliseconds of that.
 const TYPED_MS = 50;
 
-async function dropTyped(): Promise<void> {
+/** Drops what was typed at the terminal before now. */
+export async function dropTyped(): Promise<void> {
   const drop = (): void => {};
   process.stdin.on('data', drop);
   await wait(TYPED_MS);

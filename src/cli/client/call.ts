@@ -2,14 +2,15 @@ import { ToolcribError } from '../../base/errors.ts';
 import type { CallResult } from '../../client/calls/call-result.ts';
 import type { Client } from '../../client/client.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
-import { formatJson, printable } from '../table.ts';
+import { complain } from '../complain.ts';
+import { formatExact, printable } from '../table.ts';
 import { exitCodes } from './exit-codes.ts';
 import { toolIn } from './list.ts';
 import { createProgressBar } from './progress-bar.ts';
 import { readableJson } from './readable.ts';
 import { showContent } from './show-content.ts';
 import { splitTarget, type ServerFlags } from './target.ts';
-import { argumentsFrom, typedArguments } from './typed-arguments.ts';
+import { argumentsFrom, knownNames, typedArguments, unknownNames } from './typed-arguments.ts';
 import { withClient } from './with-client.ts';
 
 /** Options of `toolcrib call`. */
@@ -32,11 +33,12 @@ export async function call(
   await withClient({
     meant,
     talk: async (client, signal) => {
-      const args = { ...given, ...typedArguments(pairs, await schemaOf(client, tool, pairs)) };
+      const schema = await schemaOf(client, tool, pairs);
+      const typed = typedArguments(pairs, schema);
+      const args = { ...given, ...typed };
+      for (const name of unknownNames(typed, schema)) complain(notThere(tool, name, schema));
       const result = await callShowingProgress(client, { tool, args, signal });
-      process.stdout.write(
-        flags.json ? readableJson(result.json, result.raw) : await show(result, tool, flags),
-      );
+      process.stdout.write(flags.json ? readableJson(result.json) : await show(result, tool, flags));
       if (result.isError) process.exitCode = exitCodes.failed;
     },
   });
@@ -46,6 +48,12 @@ export async function call(
 async function schemaOf(client: Client, tool: string, pairs: readonly string[]): Promise<unknown> {
   if (pairs.length === 0) return undefined;
   return (await client.listTools()).find(({ name }) => name === tool)?.inputSchema;
+}
+
+// Sent all the same: many servers pass over what they do not know, and the call then means something else.
+function notThere(tool: string, name: string, schema: unknown): string {
+  const known = knownNames(schema).map(printable).join(', ') || 'none';
+  return `The schema of ${printable(tool)} has no "${printable(name)}", which is sent all the same; it has: ${known}.`;
 }
 
 interface ToolCall {
@@ -73,6 +81,6 @@ async function show(result: CallResult, tool: string, { save = '.' }: CallFlags)
   const isTerminal = process.stdout.isTTY;
   const text = await showContent(result.content, { folder: save, name: tool, isTerminal });
   if (text.trim() !== '') return text;
-  if (result.structuredContent !== undefined) return formatJson(result.structuredContent, 2);
+  if (result.structuredContent !== undefined) return formatExact(result.data({ exact: true }));
   return result.isError ? `${printable(tool)} failed and gave no reason.\n` : '';
 }

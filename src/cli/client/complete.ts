@@ -12,15 +12,15 @@ export async function complete(
   flags: ServerFlags,
 ): Promise<void> {
   const { meant, rest } = splitTarget(words, command, flags);
-  const [subject, asked, ...pairs] = rest;
+  const [reference, asked, ...pairs] = rest;
   const [, argument, value = ''] = /^([^=]+)(?:=([^]*))?$/.exec(asked ?? '') ?? [];
-  if (subject === undefined || argument === undefined)
+  if (reference === undefined || argument === undefined)
     throw new ToolcribError(
       'invalid_setup',
       'Say what to complete, such as: PROMPT city=Be, or file:///{path} path=a.',
     );
   const chosen = typedArguments(pairs, undefined) as Record<string, string>;
-  const target = subject.includes('://') ? { template: subject } : { prompt: subject };
+  const target = reference.includes('://') ? { template: reference } : { prompt: reference };
   await withClient({
     meant,
     talk: async (client, signal) => {

@@ -4,7 +4,6 @@ import type { ListFlags } from './list.ts';
 import type { LoginFlags } from './login.ts';
 import type { ReadFlags } from './read.ts';
 import type { ServerFlags } from './target.ts';
-import { splitServerCommand } from './server-command.ts';
 import type { ServersFlags } from '../servers/servers.ts';
 
 const TARGET = 'the address or the name of a server; or none, and the command of a local one after "--"';
@@ -109,7 +108,7 @@ const DECLARED: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /** The command of a local server, if the command line has one. */
-export function localServer(): readonly string[] {
+export function localCommand(): readonly string[] {
   return serverCommand;
 }
 
@@ -117,9 +116,11 @@ export function localServer(): readonly string[] {
 export function takeServerCommand(argv: readonly string[]): readonly string[] {
   serverCommand = [];
   if (!DECLARED.has(argv[2])) return argv;
-  const { words, command } = splitServerCommand(argv);
-  serverCommand = command;
-  return words.flatMap((word, at) => (isInput(words, at) ? ['--json', '--input'] : [word]));
+  // What follows `--` is never read as an option of ours.
+  const at = argv.indexOf('--');
+  const words = at < 0 ? argv : argv.slice(0, at);
+  if (at >= 0) serverCommand = argv.slice(at + 1);
+  return words.flatMap((word, index) => (isInput(words, index) ? ['--json', '--input'] : [word]));
 }
 
 // `--json FILE.json` and `--json -` say where the arguments are, too.

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { watchInterrupts } from './interrupts.ts';
 
-test('Ctrl-C that npm passes on to a program that has had it is one Ctrl-C', () => {
+test('a Ctrl-C that npm passes on a second time counts once', () => {
   const interrupts = watchInterrupts();
   onTestFinished(interrupts.stop);
   const signal = interrupts.begin();

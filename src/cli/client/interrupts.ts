@@ -11,7 +11,7 @@ export interface Interrupts {
   readonly stop: () => void;
 }
 
-// npm passes Ctrl-C on to a program that has had it from the terminal; nobody presses it twice as fast.
+// npm passes on a Ctrl-C that the program already got from the terminal; no person presses it twice so fast.
 const SAME_MS = 100;
 
 /** Listens for Ctrl-C and for the end of the terminal. */

@@ -1,7 +1,10 @@
 import { ToolcribError } from '../../base/errors.ts';
+import { exactly } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
+import type { Client } from '../../client/client.ts';
+import { RemoteError } from '../../client/errors.ts';
 import type { ListedTool } from '../../core/tool.ts';
-import { formatJson, formatTable, printable, printableLines } from '../table.ts';
+import { formatExact, formatTable, printable, printableLines } from '../table.ts';
 import { firstLine, readable } from './readable.ts';
 import { splitTarget, type ServerFlags } from './target.ts';
 import { withClient } from './with-client.ts';
@@ -24,11 +27,22 @@ export async function list(
   await withClient({
     meant,
     talk: async (client) => {
-      const all = await client.listTools();
+      const all = await toolsOf(client);
       const tools = wanted === undefined ? all : [toolIn(all, wanted)];
       process.stdout.write(await show(tools, flags, wanted === undefined ? 'all' : 'one'));
     },
   });
+}
+
+// A server that names no tools among what it has may know the list all the same.
+async function toolsOf(client: Client): Promise<readonly ListedTool[]> {
+  try {
+    return await client.listTools();
+  } catch (error) {
+    const isAbsent = error instanceof RemoteError && error.code === 'unknown_method';
+    if (!isAbsent || 'tools' in client.server.capabilities) throw error;
+    return [];
+  }
 }
 
 /** The tool of a name; an error that says which there are if it is not there. */
@@ -47,7 +61,7 @@ async function show(
   { json, types }: ListFlags,
   which: 'all' | 'one',
 ): Promise<string> {
-  if (json) return formatJson(which === 'all' ? { tools } : tools[0], 2);
+  if (json) return formatExact(which === 'all' ? { tools: tools.map(exactly) } : exactly(tools[0]!));
   if (types) return typesOf(tools);
   if (which === 'one') return `${describe(tools[0]!)}\n${await typesOf(tools)}`;
   const width = Math.max(40, (process.stdout.columns ?? 160) - 60);

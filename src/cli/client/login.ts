@@ -80,12 +80,12 @@ async function openPage(url: string): Promise<void> {
 
 async function tryOut(url: string, authorizer: ClientSignIn, flags: LoginFlags): Promise<void> {
   // It is closed with the command, not with this connection.
-  const lasting = {
+  const unclosed = {
     headers: authorizer.headers.bind(authorizer),
     challenged: authorizer.challenged.bind(authorizer),
     close: () => Promise.resolve(),
   };
-  const client = await openTarget({ kind: 'url', url }, flags, { authorizer: lasting });
+  const client = await openTarget({ kind: 'url', url }, flags, { authorizer: unclosed });
   try {
     await client.listTools();
   } finally {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createProgressBar, describeProgress } from './progress-bar.ts';
 
-test('a bar shows the share, the rate and what is left', () => {
+test('a bar shows the percentage, the rate and the remaining time', () => {
   const line = describeProgress(
     { progress: 30, total: 120, message: 'rows\u001B[2J' },
     { ms: 2_000, done: 20 },
@@ -9,12 +9,12 @@ test('a bar shows the share, the rate and what is left', () => {
   expect(line).toBe(String.raw`[######..................] 25%  10/s  9 s left  rows\u001b[2J`);
 });
 
-test('without a total it shows how much is done', () => {
+test('without a total it shows the amount that is done', () => {
   expect(describeProgress({ progress: 7 }, { ms: 0, done: 0 })).toBe('7');
   expect(describeProgress({ progress: 7, total: 0 }, { ms: 0, done: 0 })).toBe('7');
 });
 
-test('a bar is drawn on one line, no wider than the screen, and taken away', () => {
+test('a bar stays on one line, no wider than the screen, and is erased at the end', () => {
   const written: string[] = [];
   let now = 0;
   const bar = createProgressBar({ columns: 20, write: (text) => written.push(text) }, () => now);

@@ -2,10 +2,12 @@ import type { Progress } from '../../core/call.ts';
 import { printable } from '../table.ts';
 
 const WIDTH = 24;
-const CLEAR = '\r\u001B[K';
+/** Takes the line away that the cursor is on. */
+export const CLEAR = '\r\u001B[K';
 
-/** Where a bar is drawn. */
+/** Something that is written to, and whether it is a terminal. */
 export interface Screen {
+  readonly isTTY?: boolean;
   readonly columns?: number;
   write(text: string): unknown;
 }

@@ -1,7 +1,9 @@
+import { exactly } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import type { Client } from '../../client/client.ts';
+import { mayHave } from '../../client/opening/handshake.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
-import { formatJson, formatTable, printable } from '../table.ts';
+import { formatExact, formatTable, printable } from '../table.ts';
 import { firstLine } from './readable.ts';
 import { showContent } from './show-content.ts';
 import { splitTarget, type ServerFlags } from './target.ts';
@@ -22,7 +24,7 @@ export async function prompt(
     talk: async (client, signal) => {
       if (name === undefined) return listAll(client, flags);
       const result = await client.getPrompt(name, args, { signal });
-      process.stdout.write(flags.json ? formatJson(result, 2) : await show(result, name));
+      process.stdout.write(flags.json ? formatExact(exactly(result)) : await show(result, name));
     },
   });
 }
@@ -39,9 +41,9 @@ async function show({ messages }: JsonObject, name: string): Promise<string> {
 }
 
 async function listAll(client: Client, { json }: ServerFlags): Promise<void> {
-  const prompts = 'prompts' in client.server.capabilities ? await client.listPrompts() : [];
+  const prompts = mayHave(client.server, 'prompts') ? await client.listPrompts() : [];
   if (json) {
-    process.stdout.write(formatJson({ prompts }, 2));
+    process.stdout.write(formatExact({ prompts: prompts.map(exactly) }));
     return;
   }
   const rows = prompts.map(({ name, arguments: args, description }) => [

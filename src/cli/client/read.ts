@@ -1,6 +1,9 @@
+import { ToolcribError } from '../../base/errors.ts';
+import { exactly } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import type { Client } from '../../client/client.ts';
-import { formatJson, formatTable } from '../table.ts';
+import { mayHave } from '../../client/opening/handshake.ts';
+import { formatExact, formatTable } from '../table.ts';
 import { firstLine } from './readable.ts';
 import { showResource } from './show-content.ts';
 import { splitTarget, type ServerFlags } from './target.ts';
@@ -18,13 +21,15 @@ export async function read(
   flags: ReadFlags,
 ): Promise<void> {
   const { meant, rest } = splitTarget(words, command, flags);
-  const [uri] = rest;
+  const [uri, more] = rest;
+  if (more !== undefined)
+    throw new ToolcribError('invalid_setup', `"${more}" is one word too many: name one resource or none.`);
   await withClient({
     meant,
     talk: async (client, signal) => {
       if (uri === undefined) return listAll(client, flags);
       const result = await client.readResource(uri, { signal });
-      process.stdout.write(flags.json ? formatJson(result, 2) : await show(result['contents'], flags));
+      process.stdout.write(flags.json ? formatExact(exactly(result)) : await show(result['contents'], flags));
     },
   });
 }
@@ -40,12 +45,16 @@ async function show(contents: unknown, { save = '.' }: ReadFlags): Promise<strin
 }
 
 async function listAll(client: Client, { json }: ReadFlags): Promise<void> {
-  const has = 'resources' in client.server.capabilities;
+  const has = mayHave(client.server, 'resources');
   const resources = has ? await client.listResources() : [];
   // Not every server with resources has templates.
   const resourceTemplates = has ? await client.listResourceTemplates().catch(() => []) : [];
   if (json) {
-    process.stdout.write(formatJson({ resources, resourceTemplates }, 2));
+    const listed = {
+      resources: resources.map(exactly),
+      resourceTemplates: resourceTemplates.map(exactly),
+    };
+    process.stdout.write(formatExact(listed));
     return;
   }
   const rows = [...resources, ...resourceTemplates].map((one) => [

@@ -1,5 +1,6 @@
 import { escapeUnseen } from '../../base/escape-unseen.ts';
-import { formatJson } from '../table.ts';
+import { readJson } from '../../base/parse-json.ts';
+import { formatExact } from '../table.ts';
 
 /** Text of a server for a terminal: lines and tabs stay, everything unseen is escaped. */
 export function readable(text: string): string {
@@ -11,9 +12,9 @@ export function readable(text: string): string {
 }
 
 /** JSON that a server wrote, for terminals and programs; it parses to the same value, large integers included. */
-export function readableJson(json: string, value: unknown): string {
+export function readableJson(json: string): string {
   // Between values, an escape would not be JSON.
-  return /[\t\r\n]/.test(json) ? formatJson(value) : `${escapeUnseen(json)}\n`;
+  return /[\t\r\n]/.test(json) ? formatExact(readJson(json, 'exact'), '') : `${escapeUnseen(json)}\n`;
 }
 
 /** The first line of a text, cut to a width. */

@@ -1,13 +1,14 @@
 import { closeSync, fchmodSync, openSync, writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { ToolcribError } from '../../base/errors.ts';
+import { writeExact } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
-import { parseJson } from '../../base/parse-json.ts';
+import { readJson } from '../../base/parse-json.ts';
 import type { OnMessage } from '../../client/traffic.ts';
 
 type Message = Readonly<Record<string, unknown>>;
 
-/** One line of a recording. */
+/** One line of a recording; integers that a number cannot hold are `bigint` in it. */
 export interface RecordedLine {
   readonly from: 'client' | 'server';
   readonly message: Message;
@@ -66,12 +67,12 @@ export async function readRecording(file: string): Promise<readonly RecordedLine
 
 function oneLine(text: string): string {
   const value = parsed(text);
-  return JSON.stringify(value === undefined ? text : value);
+  return writeExact(value === undefined ? text : value)!;
 }
 
 function parsed(text: string): unknown {
   try {
-    return parseJson(text);
+    return readJson(text, 'exact');
   } catch {
     return undefined;
   }

@@ -4,7 +4,7 @@ import { renderMarkdown } from './render-markdown.ts';
 
 const plain = (text: string): string => stripVTControlCharacters(renderMarkdown(text));
 
-test('headings, emphasis and code lose their marks', () => {
+test('headings, emphasis and code are shown without their marks', () => {
   expect(plain('# Title\nSome **bold** and `code`\n```js\nlet **x**;\n```')).toBe(
     'Title\nSome bold and code\n  let **x**;',
   );
@@ -18,16 +18,16 @@ test('tables are aligned', () => {
 test.each([
   ['a long cell', `|${'x'.repeat(20_000)}|y|\n|-|-|\n${'|a|b|\n'.repeat(2_000)}`],
   ['many rows', `|a|b|\n|-|-|\n${'|a|b|\n'.repeat(150_000)}`],
-])('a table with %s does not grow beyond measure', (_, text) => {
+])('a table with %s does not become too wide', (_, text) => {
   expect(plain(text).length).toBeLessThan(text.length * 20);
 });
 
-test('a table of very many columns is shown as it came', () => {
+test('a table with very many columns is shown as text', () => {
   const text = `${'|x'.repeat(51)}|\n|-|\n|a|`;
   expect(renderMarkdown(text)).toBe(text);
 });
 
-test('other text stays as it is', () => {
+test('other text is not changed', () => {
   const text = 'a | b\n* item\n  indented 2 * 3 ** 4\n|not a table|\n';
   expect(renderMarkdown(text)).toBe(text);
 });

@@ -74,7 +74,7 @@ async function save(
   { folder, name }: ShowOptions,
 ): Promise<string> {
   const bytes = Buffer.from(data, 'base64');
-  const ending = ENDINGS[String(mimeType).split(';', 1)[0]!.trim().toLowerCase()] ?? 'bin';
+  const ending = ENDINGS[typeOf(mimeType)] ?? 'bin';
   // The server chooses neither the folder nor the ending, and no file is overwritten.
   const base = name.replaceAll(/[^\w-]+/g, '_').slice(0, 60) || kind;
   for (let number = 1; number <= MOST_TRIES; number++) {
@@ -88,6 +88,10 @@ async function save(
     }
   }
   throw unsaved(folder, undefined);
+}
+
+function typeOf(mimeType: unknown): string {
+  return typeof mimeType === 'string' ? mimeType.split(';', 1)[0]!.trim().toLowerCase() : '';
 }
 
 function unsaved(folder: string, cause: unknown): ToolcribError {

@@ -13,7 +13,20 @@ export async function createUserSignIn(
   return createClientSignIn({ ...options, server, store: await fileCredentials(credentialsFolder()) });
 }
 
-/** Sends the tokens that are kept for a server and renews them; nobody is asked to sign in. */
+/** Whether tokens are kept for a server that are still good, or could be renewed. */
+export async function hasTokens(
+  server: string,
+  network: NonNullable<SignInOptions['network']>,
+): Promise<boolean> {
+  const signIn = await createUserSignIn(server, { network });
+  try {
+    return 'authorization' in (await signIn.headers({ url: server, method: 'POST' }));
+  } finally {
+    await signIn.close();
+  }
+}
+
+/** Sends the tokens that are kept for a server and renews them; a sign-in is never started. */
 export async function keptAuthorizer(
   server: string,
   network: NonNullable<SignInOptions['network']>,

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import { parseJson } from '../../base/parse-json.ts';
+import { readJson as parse } from '../../base/parse-json.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Arguments from words such as `city=Bern` and `days:=3`; what `=` gives is typed by the tool's schema. */
+/**
+ * Arguments from words such as `city=Bern` and `days:=3`; what `=` gives is typed by the tool's schema. Integers that a
+ * number cannot hold are `bigint` in them.
+ */
 export function typedArguments(words: readonly string[], schema: unknown): Json {
   const properties = isObject(schema) && isObject(schema['properties']) ? schema['properties'] : {};
   const found = new Map<string, unknown>();
@@ -18,11 +21,27 @@ export function typedArguments(words: readonly string[], schema: unknown): Json 
   return Object.fromEntries(found);
 }
 
+// What else of a schema can say of more names.
+const OTHERS = ['additionalProperties', 'unevaluatedProperties', 'patternProperties', '$ref', '$dynamicRef'];
+const INNER = ['allOf', 'anyOf', 'oneOf', 'if', 'dependentSchemas'];
+
+/** The names that a schema of arguments lists. */
+export function knownNames(schema: unknown): readonly string[] {
+  return isObject(schema) && isObject(schema['properties']) ? Object.keys(schema['properties']) : [];
+}
+
+/** Names that a schema does not list and says nothing else of; they are probably misspelt. */
+export function unknownNames(args: Json, schema: unknown): readonly string[] {
+  if (!isObject(schema) || [...OTHERS, ...INNER].some((keyword) => keyword in schema)) return [];
+  const known = knownNames(schema);
+  return Object.keys(args).filter((name) => !known.includes(name));
+}
+
 /** Arguments from a file or, for `-`, from standard input. */
 export function argumentsFrom(file: string): Json {
   let value: unknown;
   try {
-    value = parseJson(readFileSync(file === '-' ? 0 : file, 'utf8'));
+    value = parse(readFileSync(file === '-' ? 0 : file, 'utf8'), 'exact');
   } catch (cause) {
     const reason = cause instanceof SyntaxError ? 'is not JSON' : 'cannot be read';
     throw wrong(`${file === '-' ? 'Standard input' : file} ${reason}.`);
@@ -46,7 +65,7 @@ function readWord(word: string): Word {
 
 function readJson(key: string, text: string): unknown {
   try {
-    return parseJson(text);
+    return parse(text, 'exact');
   } catch {
     throw wrong(`${key}:= takes JSON, such as ${key}:=true or ${key}:='["a"]'; for plain text use ${key}=.`);
   }
@@ -63,12 +82,17 @@ function typed(key: string, text: string, schema: unknown): unknown {
   if (types.includes('string') || types.length === 0) return text;
   if (types.includes('null') && text === 'null') return null;
   if (types.includes('boolean') && /^(?:true|false)$/.test(text)) return text === 'true';
-  if (types.includes('integer') && /^[+-]?\d+$/.test(text)) return Number(text);
+  if (types.includes('integer') && /^[+-]?\d+$/.test(text)) return integerOf(text);
   if (types.includes('number') && text.trim() !== '' && !Number.isNaN(Number(text))) return Number(text);
   if (types.includes('array')) return items(key, text, schema);
   if (types.includes('object') && text.startsWith('{')) return readJson(key, text);
   const wanted = types.map((type) => (/^[aio]/.test(type) ? `an ${type}` : `a ${type}`));
   throw wrong(`${key} must be ${wanted.join(' or ')}, not "${text}".`);
+}
+
+function integerOf(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isSafeInteger(value) ? value : BigInt(text);
 }
 
 function items(key: string, text: string, schema: unknown): unknown {

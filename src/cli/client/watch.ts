@@ -1,6 +1,7 @@
 import { ToolcribError } from '../../base/errors.ts';
+import { exactly, writeExact } from '../../base/exact-json.ts';
 import type { Client } from '../../client/client.ts';
-import { formatJson, printable } from '../table.ts';
+import { formatExact, printable } from '../table.ts';
 import { splitTarget, type ServerFlags } from './target.ts';
 import { withClient } from './with-client.ts';
 
@@ -18,7 +19,7 @@ export async function watch(
     options: { logLevel: 'debug' },
     talk: async (client, signal) => {
       const tell = (told: Told): void =>
-        void process.stdout.write(flags.json ? formatJson(told) : lineOf(told));
+        void process.stdout.write(flags.json ? formatExact(told, '') : lineOf(told));
       const ended = follow(client, tell);
       for (const uri of rest) await client.subscribe(uri);
       tell({ event: 'watching', server: client.label });
@@ -36,7 +37,7 @@ function follow(client: Client, tell: (told: Told) => void): Promise<never> {
   client.on('resourcesChanged', () => tell({ event: 'resources changed' }));
   client.on('resourceUpdated', ({ uri }) => tell({ event: 'resource updated', uri }));
   client.on('log', ({ level, logger, data }) =>
-    tell({ event: 'log', level, ...(logger !== undefined && { logger }), data }),
+    tell({ event: 'log', level, ...(logger !== undefined && { logger }), data: exactData(data) }),
   );
   return new Promise((_, reject) => {
     client.on('state', (state) => {
@@ -46,9 +47,11 @@ function follow(client: Client, tell: (told: Told) => void): Promise<never> {
   });
 }
 
+function exactData(data: unknown): unknown {
+  return typeof data === 'object' && data !== null ? exactly(data) : data;
+}
+
 function lineOf({ event, ...more }: Told): string {
-  const details = Object.values(more).map((value) =>
-    typeof value === 'string' ? value : JSON.stringify(value),
-  );
+  const details = Object.values(more).map((value) => (typeof value === 'string' ? value : writeExact(value)));
   return `${printable([event, ...details].join('  '))}\n`;
 }

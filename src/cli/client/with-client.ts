@@ -1,8 +1,9 @@
 import { ToolcribError } from '../../base/errors.ts';
+import { exactly } from '../../base/exact-json.ts';
 import type { Client } from '../../client/client.ts';
 import { SignInNeeded } from '../../client/errors.ts';
 import { complain, withoutConcealed } from '../complain.ts';
-import { formatJson } from '../table.ts';
+import { formatExact } from '../table.ts';
 import { exitCodeOf } from './exit-codes.ts';
 import { watchInterrupts } from './interrupts.ts';
 import { questionHandlers } from './questions.ts';
@@ -10,7 +11,7 @@ import type { Recorder } from './recording.ts';
 import { findTarget, openTarget, type Meant, type OpenOptions, type ServerFlags } from './target.ts';
 
 /** What a command does with a server, and with what. */
-export interface Conversation {
+export interface ServerTalk {
   readonly meant: Meant;
   readonly options?: OpenOptions;
   /** `signal` is aborted by Ctrl-C. */
@@ -18,7 +19,7 @@ export interface Conversation {
 }
 
 /** Talks to a server; a failure is explained and gives the exit code, and nothing is left running. */
-export async function withClient(conversation: Conversation): Promise<void> {
+export async function withClient(conversation: ServerTalk): Promise<void> {
   const { meant, options = {}, talk } = conversation;
   const { flags } = meant;
   let recorder: Recorder | undefined;
@@ -46,17 +47,22 @@ export async function withClient(conversation: Conversation): Promise<void> {
 /** Explains a failure to the person, and with `--json` also to a program; sets the exit code. */
 export function reportFailure(error: unknown, { json = false }: Pick<ServerFlags, 'json'>): void {
   if (!(error instanceof ToolcribError)) throw error;
-  const { code, message, cause } = error;
+  const { code, message } = error;
   const remedy = error instanceof SignInNeeded ? SIGN_IN : '';
-  // The last words of a program that ended.
-  const said = code === 'upstream_unavailable' && isLastWords(cause) ? `\n${cause.message}` : '';
-  complain(`${message}${said}${remedy}`);
-  // What programs are told ends up in logs as well.
-  if (json) process.stdout.write(withoutConcealed(formatJson({ error: { code, message, ...error.data } })));
+  const said = lastWordsOf(error);
+  complain(`${message}${said === undefined ? '' : `\n${said}`}${remedy}`);
+  // Output for programs ends up in logs as well.
+  const facts = { code, message, ...(error.data && (exactly(error.data) as object)) };
+  if (json) process.stdout.write(withoutConcealed(formatExact({ error: facts }, '')));
   process.exitCode = exitCodeOf(error);
 }
 
 const SIGN_IN = '\nRun toolcrib login TARGET, or give a credential with --key or --header.';
+
+/** What a program wrote to its error output before it ended. */
+export function lastWordsOf({ code, cause }: ToolcribError): string | undefined {
+  return code === 'upstream_unavailable' && isLastWords(cause) ? cause.message : undefined;
+}
 
 // Other causes are errors of the network, which the message names.
 function isLastWords(cause: unknown): cause is Error {

@@ -1,5 +1,5 @@
 import { asList, isObject } from '../../base/json.ts';
-import { followIn, type Follow, type Node } from '../../schema/references.ts';
+import { resolverOf, type Follow, type Node } from '../../schema/references.ts';
 import {
   alone,
   docComment,
@@ -27,7 +27,7 @@ export function declareSchema({ schema, name, doc, take }: Declaration): string 
   if (!isObject(schema))
     return `${docComment(doc, '')}export type ${name} = ${schema === false ? 'never' : 'unknown'};\n`;
   const names = new Map<Node, string>([[schema, name]]);
-  const writing: Writing = { follow: followIn(schema), names, take, rootName: name };
+  const writing: Writing = { follow: resolverOf(schema), names, take, rootName: name };
   const texts: string[] = [];
   // Referenced schemas are added while the list is being written.
   for (const [node, own] of names) {

@@ -4,8 +4,8 @@ import type { ClientName } from '../servers/client-files.ts';
 /** The environment variable that `toolcrib serve --stdio` reads its key from. */
 export const KEY_VARIABLE = 'TOOLCRIB_KEY';
 
-/** A server as a client is told of it: where it is or how it is started, and the key it wants. */
-export type Told = (
+/** A server as in a client's configuration: its address or its command, and the key it needs. */
+export type ToldServer = (
   | { readonly url: string }
   | { readonly command: string; readonly args: readonly string[] }
 ) & { readonly key?: ToldKey | undefined };
@@ -22,11 +22,11 @@ export interface ToldKey {
 export type ClientEntry = Readonly<Record<string, unknown>>;
 
 /** The entry for a server in the file of a client; Claude Desktop has none for an address. */
-export function shapeFor(name: ClientName, told: Told): ClientEntry {
+export function shapeFor(name: ClientName, told: ToldServer): ClientEntry {
   return 'url' in told ? urlShape(name, told) : commandShape(name, told);
 }
 
-function urlShape(name: ClientName, { url, key }: Extract<Told, { url: string }>): ClientEntry {
+function urlShape(name: ClientName, { url, key }: Extract<ToldServer, { url: string }>): ClientEntry {
   const headers = key && { headers: { Authorization: `Bearer ${key.text}` } };
   switch (name) {
     case 'claude-desktop':
@@ -48,7 +48,7 @@ function urlShape(name: ClientName, { url, key }: Extract<Told, { url: string }>
 
 function commandShape(
   name: ClientName,
-  { command, args, key }: Extract<Told, { command: string }>,
+  { command, args, key }: Extract<ToldServer, { command: string }>,
 ): ClientEntry {
   const variables = key && { [KEY_VARIABLE]: key.text };
   const env = variables && { env: variables };

@@ -1,5 +1,5 @@
 import { isObject } from '../../base/json.ts';
-import { shapeFor, type Told } from './client-shapes.ts';
+import { shapeFor, type ToldServer } from './client-shapes.ts';
 
 /** A server as a client reaches it: at an address, or as a program that the client starts. */
 export type Reached = ReachedByUrl | ReachedByCommand;
@@ -22,7 +22,7 @@ export interface ReachedByCommand {
 }
 
 /** What to paste into a client. */
-export interface Entry {
+export interface ClientSnippet {
   /** The clients that read it. */
   readonly clients: string;
   /** Where it goes. */
@@ -31,11 +31,11 @@ export interface Entry {
 }
 
 /** The entry for each client that can reach a server in this way. */
-export function entriesFor(server: Reached): readonly Entry[] {
+export function entriesFor(server: Reached): readonly ClientSnippet[] {
   return 'url' in server ? forUrl(server) : forCommand(server);
 }
 
-function forUrl({ name, url, key }: ReachedByUrl): readonly Entry[] {
+function forUrl({ name, url, key }: ReachedByUrl): readonly ClientSnippet[] {
   const told = { url, key: toldKey(key) };
   return [
     {
@@ -47,7 +47,7 @@ function forUrl({ name, url, key }: ReachedByUrl): readonly Entry[] {
   ];
 }
 
-function forCommand({ name, command, args, key }: ReachedByCommand): readonly Entry[] {
+function forCommand({ name, command, args, key }: ReachedByCommand): readonly ClientSnippet[] {
   const told = { command, args, key: toldKey(key) };
   return [
     {
@@ -59,7 +59,7 @@ function forCommand({ name, command, args, key }: ReachedByCommand): readonly En
   ];
 }
 
-function forOthers(name: string, told: Told): readonly Entry[] {
+function forOthers(name: string, told: ToldServer): readonly ClientSnippet[] {
   return [
     {
       clients: 'VS Code',
@@ -79,7 +79,7 @@ function forOthers(name: string, told: Told): readonly Entry[] {
   ];
 }
 
-function toldKey(key: string | undefined): Told['key'] {
+function toldKey(key: string | undefined): ToldServer['key'] {
   return key === undefined ? undefined : { text: key, variable: undefined };
 }
 

@@ -13,7 +13,7 @@ async function firstLineFor(tools: readonly string[], yaml: string): Promise<str
   return httpGreeting('http://127.0.0.1:8484/mcp', tools, await loadConfig(file)).split('\n')[0];
 }
 
-test('the greeting names our tools, and the servers whose tools are served too', async () => {
+test('the greeting names the gateway’s own tools, and the servers behind it', async () => {
   const servers = 'mcpServers: { files: { command: node }, off: { command: node, disabled: true } }\n';
   expect(await firstLineFor(['ping'], 'log: {}\n')).toBe('Toolcrib serves ping at http://127.0.0.1:8484/mcp');
   expect(await firstLineFor(['ping'], servers)).toContain(' serves ping, and the tools of files at ');

@@ -2,7 +2,7 @@ import { join, resolve } from 'node:path';
 import type { LoadedConfig } from '../../gateway/settings/load-config.ts';
 import { packageFolder } from '../package-version.ts';
 import { printable } from '../table.ts';
-import { entriesFor, type Entry, type ReachedByCommand } from './entries.ts';
+import { entriesFor, type ClientSnippet, type ReachedByCommand } from './entries.ts';
 import { INSPECTOR } from './inspector.ts';
 
 const MAX_NAMES = 8;
@@ -43,7 +43,7 @@ export function stdioGreeting(tools: readonly string[], loaded: LoadedConfig): s
   ].join('\n');
 }
 
-function lineOf({ clients, place, text }: Entry): string[] {
+function lineOf({ clients, place, text }: ClientSnippet): string[] {
   return [`  ${clients} (${place})`, ...text.split('\n').map((line) => `    ${line}`)];
 }
 
@@ -60,7 +60,7 @@ function needsKey({ config }: LoadedConfig): boolean {
   return config.auth !== undefined;
 }
 
-// Other servers are asked when somebody needs them, so their tools are not known yet.
+// Other servers are connected when they are needed, so their tools are not known yet.
 function offered(tools: readonly string[], { config }: LoadedConfig): string {
   const servers = Object.entries(config.mcpServers ?? {}).flatMap(([name, { disabled }]) =>
     disabled ? [] : [name],

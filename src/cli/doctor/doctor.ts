@@ -3,7 +3,8 @@ import { formatJson, printable } from '../table.ts';
 import { exitCodeOf } from '../client/exit-codes.ts';
 import { stepsFor, type Step } from './steps.ts';
 import { findTarget, splitTarget, type ServerFlags } from '../client/target.ts';
-import { reportFailure } from '../client/with-client.ts';
+import { lastWordsOf, reportFailure } from '../client/with-client.ts';
+import { withoutConcealed } from '../complain.ts';
 
 interface Examined {
   readonly step: string;
@@ -51,8 +52,15 @@ async function examine({ name, run, remedy }: Step): Promise<Examined> {
   } catch (error) {
     if (!(error instanceof ToolcribError)) throw error;
     process.exitCode = exitCodeOf(error);
-    return { step: name, state: 'failed', found: error.message, remedy };
+    return { step: name, state: 'failed', found: explain(error), remedy };
   }
+}
+
+function explain(error: ToolcribError): string {
+  const lines = lastWordsOf(error)?.split('\n') ?? [];
+  const said = lines.map((line) => line.trim()).filter((line) => line !== '');
+  if (said.length === 0) return error.message;
+  return withoutConcealed(`${error.message} It wrote: ${said.join(' | ')}`);
 }
 
 function lineOf({ step, state, found, remedy }: Examined): string {

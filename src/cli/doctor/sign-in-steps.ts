@@ -1,8 +1,9 @@
 import { ToolcribError } from '../../base/errors.ts';
 import { readChallenge } from '../../client/sign-in/challenge.ts';
-import { discover, type Place } from '../../client/sign-in/discover.ts';
+import { discover, type TokenSource } from '../../client/sign-in/discover.ts';
 import { createSignInOutbound } from '../../client/sign-in/outbound.ts';
 import { canonicalResource } from '../../client/sign-in/resource-metadata.ts';
+import { hasTokens } from '../client/sign-in.ts';
 import type { Step, Visit } from './steps.ts';
 import { networkOf, openTarget, type ServerFlags, type UrlTarget } from '../client/target.ts';
 
@@ -11,7 +12,7 @@ const NOT_NEEDED = { skipped: 'The server asks for no sign-in.' };
 /** The steps of a sign-in; none is taken where the server asks for none. */
 export function signInSteps(target: UrlTarget, flags: ServerFlags, visit: Visit): readonly Step[] {
   const server = new URL(target.url);
-  let place: Place | undefined;
+  let place: TokenSource | undefined;
   const step = (name: string, remedy: string, run: Step['run']): Step => ({
     name,
     remedy,
@@ -27,9 +28,11 @@ export function signInSteps(target: UrlTarget, flags: ServerFlags, visit: Visit)
         return `Tokens come from ${place.issued.issuer}.`;
       },
     ),
-    step('registration', 'Register a client by hand, and use toolcrib login --client-id.', () => {
+    step('registration', 'Register a client by hand, and use toolcrib login --client-id.', async () => {
       const { registration_endpoint: endpoint } = place!.server;
-      if (endpoint !== undefined) return Promise.resolve('Clients can register themselves.');
+      if (endpoint !== undefined) return 'Clients can register themselves.';
+      if (await hasTokens(target.url, networkOf(flags)))
+        return 'Clients cannot register themselves; the kept tokens are those of one that is registered.';
       throw new ToolcribError('sign_in_failed', 'Clients cannot register themselves.');
     }),
     step('audience', 'Use the address that the server publishes.', () => {

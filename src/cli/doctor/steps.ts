@@ -5,7 +5,8 @@ import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { Client } from '../../client/client.ts';
 import { SignInNeeded } from '../../client/errors.ts';
-import { describeFailure } from '../../client/http/failure.ts';
+import { describeFailure, reasonFor } from '../../client/http/failure.ts';
+import { mayHave } from '../../client/opening/handshake.ts';
 import type { ListedTool } from '../../core/tool.ts';
 import { environmentProxies, proxyFor } from '../../net/proxies.ts';
 import { signInSteps } from './sign-in-steps.ts';
@@ -23,7 +24,7 @@ export interface Step {
 /** What earlier steps found, for later ones. */
 export interface Visit {
   client?: Client;
-  /** The challenge of a server that wants to know who is calling. */
+  /** The challenge of a server that requires a sign-in. */
   challenge?: string | undefined;
   needsSignIn: boolean;
   tools: readonly ListedTool[];
@@ -118,7 +119,7 @@ function secured(socket: TLSSocket, host: string): Promise<void> {
     };
     socket.setTimeout(LIMIT_MS, () => fail('no encrypted connection within 10 s'));
     socket.once('secureConnect', resolve);
-    socket.once('error', (error: Error) => fail(error.message, error));
+    socket.once('error', (error: Error) => fail(reasonFor(error) ?? error.message, error));
   });
 }
 
@@ -181,7 +182,7 @@ function listStep(visit: Visit): Step {
     name: 'tools',
     remedy: 'See the log of the server: a list that cannot be read is of no use to any client.',
     async run() {
-      if (!('tools' in visit.client!.server.capabilities)) return { skipped: 'The server has no tools.' };
+      if (!mayHave(visit.client!.server, 'tools')) return { skipped: 'The server has no tools.' };
       visit.tools = await visit.client!.listTools();
       return `${visit.tools.length} tools.`;
     },

@@ -10,7 +10,7 @@ description: Answers questions about dates and times.
 instructions: |
   You answer questions briefly. Use your tools instead of guessing.
 
-# Without a model here, whoever runs the agent says which: --model ollama/qwen3
+# Without a model here, the person who runs the agent says which: --model ollama/qwen3
 # model: claude-sonnet-4-5
 
 mcpServers:

@@ -35,7 +35,7 @@ export async function init(folder: string, flags: InitFlags): Promise<void> {
     return;
   }
   const standard = standardPlan(folder, flags);
-  // Before any questions, so that nobody answers them in vain.
+  // Before any questions, so that no answers are lost.
   if (!flags.force) refuseExisting(folder, projectFiles(standard).keys());
   const isAsked = !flags.yes && process.stdin.isTTY && process.stdout.isTTY;
   const plan = isAsked ? await askQuestions(knownFrom(flags), standard.name) : standard;
@@ -54,7 +54,7 @@ function writeAgent(folder: string, { name = nameAfter(folder), force = false }:
   if (!force) refuseExisting(folder, files.keys());
   writeFiles(folder, files, { overwrite: force });
   const path = quotedForShell(join(folder, AGENT_FILE));
-  // Whoever ran this with npx has no command of that name.
+  // After a run with npx there is no installed command of that name.
   const own = process.env['npm_command'] === 'exec' ? 'npx toolcrib' : 'toolcrib';
   const steps = [
     `${own} agents show ${path}`,

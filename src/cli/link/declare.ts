@@ -27,5 +27,6 @@ export function declareLinkCommands(program: Command): void {
     .argument('<client>', CLIENTS)
     .option('--name <name>', 'only the entry of this name')
     .option('--file <file>', 'another file than the usual one')
+    .option('--print', 'print what would be taken out, and change nothing')
     .action(async (client: string, flags: UnlinkFlags) => (await import('./link.ts')).unlink(client, flags));
 }

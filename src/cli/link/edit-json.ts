@@ -53,7 +53,7 @@ export function removeJson(
 }
 
 /** The value of JSON with comments; refused where it cannot be read, or can be read in two ways. */
-export function readJson(text: string): unknown {
+export function readCommentedJson(text: string): unknown {
   const root = rootOf(text);
   return root ? valueOf(root) : {};
 }

@@ -32,19 +32,30 @@ export function removeToml(
   const key = /^[\w-]+$/.test(name) ? name : JSON.stringify(name);
   const own = `${member}.${key}`;
   const parts: [number, number][] = [];
-  let isOurs = false;
   let at = 0;
-  for (const line of text.split(/(?<=\n)/)) {
-    const header = /^\s*\[([^[\]]+)\]/.exec(line)?.[1]?.trim();
-    if (header !== undefined) isOurs = header === own || header.startsWith(`${own}.`);
-    if (isOurs) {
+  for (const table of tablesIn(text)) {
+    const header = /^\s*\[([^[\]]+)\]/.exec(table)?.[1]?.trim();
+    if (header === own || header?.startsWith(`${own}.`)) {
+      const end = at + table.length - lastComments(table).length;
       const last = parts.at(-1);
-      if (last?.[1] === at) last[1] += line.length;
-      else parts.push([at, at + line.length]);
+      if (last?.[1] === at) last[1] = end;
+      else parts.push([at, end]);
     }
-    at += line.length;
+    at += table.length;
   }
   return parts;
+}
+
+function tablesIn(text: string): readonly string[] {
+  return text.split(/(?<=\n)(?=[ \t]*\[\[?[^[\]\n]+\])/);
+}
+
+// Comments at the end of a table are about what follows it.
+function lastComments(table: string): string {
+  const lines = table.split(/(?<=\n)/);
+  const last = lines.findLastIndex((line) => !/^\s*(?:#|$)/.test(line));
+  const first = lines.findIndex((line, at) => at > last && line.trim() !== '');
+  return first < 0 ? '' : lines.slice(first).join('');
 }
 
 /** The value of TOML; refused where it cannot be read. */

@@ -57,7 +57,7 @@ describe('JSON with comments', () => {
     expect(() => putEntry(text, json, entry)).toThrow(message);
   });
 
-  test('everything outside of the entry stays to the byte, whatever the file looks like', () => {
+  test('everything outside of the entry stays unchanged, whatever the file looks like', () => {
     fc.assert(
       fc.property(jsonFiles(), fc.boolean(), (before, isEditedLater) => {
         const edited = putEntry(before, json, entry);
@@ -91,11 +91,17 @@ describe('TOML', () => {
     expect(takeEntry(edited.text, toml, edited.insertions)).toBe(before);
   });
 
-  test('an entry is found again after other changes, and only it goes', () => {
+  test('an entry is found again after other changes, and only it is removed', () => {
     const before = '[mcp_servers.a]\ncommand = "a"\n';
     const { text, insertions } = putEntry(before, toml, entry);
     const later = `# new\n${text}\n[mcp_servers.crib.env]\nA = "1"\n\n[later]\nb = 1 # c\n`;
     expect(takeEntry(later, toml, insertions)).toBe(`# new\n${before}\n[later]\nb = 1 # c\n`);
+  });
+
+  test('a comment about the table behind an entry stays, and so do lists of tables', () => {
+    const { text, insertions } = putEntry('', toml, entry);
+    for (const next of ['# about what comes\n# next\n[next]\nb = 1\n', '[[list]]\nb = 1\n'])
+      expect(takeEntry(`# new\n${text}\n${next}`, toml, insertions)).toBe(`# new\n${next}`);
   });
 
   test.each([

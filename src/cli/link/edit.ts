@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import type { ClientFile } from '../servers/client-files.ts';
 import type { ClientEntry } from '../connect/client-shapes.ts';
-import { insertJson, readJson, removeJson } from './edit-json.ts';
+import { insertJson, readCommentedJson, removeJson } from './edit-json.ts';
 import { insertToml, readToml, removeToml } from './edit-toml.ts';
 import { insertAll, removeAll, type Insertion } from './splice.ts';
 
@@ -12,13 +12,13 @@ import { insertAll, removeAll, type Insertion } from './splice.ts';
 export type EntryIn = Pick<ClientFile, 'format' | 'member'> & { readonly name: string };
 
 /** A changed text, and what was put into it. */
-export interface Edited {
+export interface EditedText {
   readonly text: string;
   readonly insertions: readonly Insertion[];
 }
 
 /** Puts an entry into the text of a file; checks that it means the same as before but for the entry. */
-export function putEntry(text: string, place: EntryIn, entry: ClientEntry): Edited {
+export function putEntry(text: string, place: EntryIn, entry: ClientEntry): EditedText {
   const before = readServers(text, place);
   const insertions = (place.format === 'json' ? insertJson : insertToml)(text, place, entry);
   const edited = insertAll(text, insertions);
@@ -50,7 +50,7 @@ interface Meaning {
 }
 
 function readServers(text: string, { format, member }: EntryIn): Meaning {
-  const content = format === 'json' ? readJson(text) : readToml(text);
+  const content = format === 'json' ? readCommentedJson(text) : readToml(text);
   const { [member]: servers, ...others } = isObject(content) ? content : {};
   return { servers: isObject(servers) ? servers : {}, others };
 }

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { ToolcribError } from '../../base/errors.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { ask } from '../client/ask.ts';
+import { complain } from '../complain.ts';
 import { asProgram } from '../connect/greeting.ts';
 import { loadDeployment } from '../deployment.ts';
 import { clientFiles, clientNames, type ClientFile } from '../servers/client-files.ts';
@@ -10,7 +11,7 @@ import { printable } from '../table.ts';
 import type { ClientEntry } from '../connect/client-shapes.ts';
 import { entryFor, type Way } from './clients.ts';
 import { findEntry, putEntry, takeEntry, type EntryIn } from './edit.ts';
-import { backUp, noteLink, readLedger, type Linked } from './links.ts';
+import { backUp, noteLink, readLinks, type LinkedEntry } from './links.ts';
 import { readUserFile, removeUserFile, writeUserFile, type UserFile } from './user-file.ts';
 
 /** Options of `toolcrib link`. */
@@ -25,11 +26,11 @@ export interface LinkFlags {
 }
 
 /** Options of `toolcrib unlink`. */
-export type UnlinkFlags = Pick<LinkFlags, 'name' | 'file'>;
+export type UnlinkFlags = Pick<LinkFlags, 'name' | 'file' | 'print'>;
 
 /** `toolcrib link`: writes the entry for this Toolcrib into the file of a client, and nothing else. */
 export async function link(clientName: string | undefined, flags: LinkFlags): Promise<void> {
-  const { name, way } = await readWay(flags);
+  const { name, way, isNobody = false } = await readWay(flags);
   if (flags.print) return printEntries(clientName, name, way);
   if (clientName === undefined)
     throw new ToolcribError('invalid_setup', `Name a client: ${clientNames.join(', ')}; or use --print.`);
@@ -47,7 +48,9 @@ export async function link(clientName: string | undefined, flags: LinkFlags): Pr
   const base = known ? within(client, () => takeEntry(text, place, known.insertions)) : text;
   const edited = within(client, () => putEntry(base, place, entry));
   const backup = file.text === undefined ? undefined : await backUp(client.name, file.text, new Date());
-  const linked: Linked = {
+  // Fails before anything is written that could not be remembered.
+  await noteLink({ file: file.file, name }, known);
+  const linked: LinkedEntry = {
     client: client.name,
     file: file.file,
     name,
@@ -59,13 +62,14 @@ export async function link(clientName: string | undefined, flags: LinkFlags): Pr
   await writeUserFile(file, edited.text);
   await noteLink(linked, linked);
   process.stdout.write(linkedText(client, name, backup));
+  if (isNobody) complain(NOBODY);
 }
 
 /** `toolcrib unlink`: takes the entry out again; a file that nobody changed since is as it was before. */
 export async function unlink(clientName: string, flags: UnlinkFlags): Promise<void> {
   const client = clientOf(clientName, flags.file);
   const file = await readUserFile(client.file);
-  const links = (await readLedger()).filter(
+  const links = (await readLinks()).filter(
     (one) => one.file === file.file && (flags.name === undefined || one.name === flags.name),
   );
   if (links.length === 0)
@@ -75,27 +79,58 @@ export async function unlink(clientName: string, flags: UnlinkFlags): Promise<vo
     );
   let current = file;
   // The newest first, so that each finds the text as it left it.
-  for (const linked of links.toReversed()) current = await unlinkOne(client, current, linked);
+  for (const linked of links.toReversed()) {
+    const next = withoutLink(client, current, linked);
+    if (flags.print) process.stdout.write(plannedText(client, linked, { before: current, after: next }));
+    else await writeWithout(linked, { before: current, after: next });
+    current = next;
+  }
+  if (flags.print) return;
   const names = links.map(({ name }) => `"${printable(name)}"`).join(', ');
   process.stdout.write(`${client.title} no longer has ${names}; it notices with its next start.\n`);
 }
 
-async function unlinkOne(client: ClientFile, file: UserFile, linked: Linked): Promise<UserFile> {
-  const text = file.text ?? '';
-  const place = { ...client, name: linked.name };
-  const isThere = findOrRefuse(client, text, place) !== undefined;
-  const rest = isThere ? within(client, () => takeEntry(text, place, linked.insertions)) : text;
-  if (isThere && linked.isNewFile && digestOf(text) === linked.digest) {
-    await removeUserFile(file);
-    await noteLink(linked, undefined);
-    return { ...file, text: undefined };
-  }
-  if (isThere) await writeUserFile(file, rest);
-  await noteLink(linked, undefined);
-  return { ...file, text: rest };
+interface Change {
+  readonly before: UserFile;
+  /** Without a text where the file is to be removed. */
+  readonly after: UserFile;
 }
 
-async function readWay({ config, name, url, keyVariable }: LinkFlags): Promise<{ name: string; way: Way }> {
+function withoutLink(client: ClientFile, file: UserFile, linked: LinkedEntry): UserFile {
+  const text = file.text ?? '';
+  const place = { ...client, name: linked.name };
+  if (findOrRefuse(client, text, place) === undefined) return file;
+  const rest = within(client, () => takeEntry(text, place, linked.insertions));
+  return { ...file, text: linked.isNewFile && digestOf(text) === linked.digest ? undefined : rest };
+}
+
+async function writeWithout(linked: LinkedEntry, { before, after }: Change): Promise<void> {
+  if (before !== after && after.text === undefined) await removeUserFile(before);
+  else if (before !== after) {
+    await backUp(linked.client, before.text ?? '', new Date());
+    await writeUserFile(before, after.text ?? '');
+  }
+  await noteLink(linked, undefined);
+}
+
+function plannedText({ title, file }: ClientFile, { name }: LinkedEntry, { before, after }: Change): string {
+  const entry = `${title}, ${file}: "${printable(name)}"`;
+  if (before === after) return `${entry} is not there any more; it would be forgotten.\n`;
+  if (after.text === undefined) return `${entry} would be taken out, and the file removed with it.\n`;
+  return `${entry} would be taken out, and nothing else changed.\n`;
+}
+
+const NOBODY =
+  'Without a key this client is the caller "local", who has no roles; say --key-variable NAME, or name it in auth.stdio.';
+
+interface Linked {
+  readonly name: string;
+  readonly way: Way;
+  /** Whether the configuration has callers, and nothing says which of them the client is. */
+  readonly isNobody?: boolean;
+}
+
+async function readWay({ config, name, url, keyVariable }: LinkFlags): Promise<Linked> {
   if (keyVariable !== undefined && !/^[A-Za-z_]\w*$/.test(keyVariable))
     throw new ToolcribError('invalid_setup', '--key-variable takes the name of an environment variable.');
   if (url !== undefined) {
@@ -108,7 +143,9 @@ async function readWay({ config, name, url, keyVariable }: LinkFlags): Promise<{
   }
   const loaded = await loadDeployment(config);
   const { command, args, name: own } = asProgram(loaded);
-  return { name: checkName(name ?? own), way: { command, args, keyVariable } };
+  const { auth } = loaded.config;
+  const isNobody = auth !== undefined && auth.stdio === undefined && keyVariable === undefined;
+  return { name: checkName(name ?? own), way: { command, args, keyVariable }, isNobody };
 }
 
 function checkName(name: string): string {
@@ -139,7 +176,7 @@ function printEntries(clientName: string | undefined, name: string, way: Way): v
   }
 }
 
-// A link may have been put there by somebody who wants another file to be written.
+// Another user may have put the link there to have another file written.
 async function confirmPlace(client: ClientFile, file: UserFile, { yes }: LinkFlags): Promise<void> {
   if (!file.isElsewhere || yes) return;
   const answer = await ask(
@@ -152,8 +189,8 @@ async function confirmPlace(client: ClientFile, file: UserFile, { yes }: LinkFla
   );
 }
 
-async function knownLink(file: string, name: string): Promise<Linked | undefined> {
-  return (await readLedger()).find((one) => one.file === file && one.name === name);
+async function knownLink(file: string, name: string): Promise<LinkedEntry | undefined> {
+  return (await readLinks()).find((one) => one.file === file && one.name === name);
 }
 
 function findOrRefuse(client: ClientFile, text: string, place: EntryIn): unknown {

@@ -5,9 +5,10 @@ import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { settingsFolder } from '../servers/places.ts';
 import type { Insertion } from './splice.ts';
+import { notWritten } from './user-file.ts';
 
 /** What was put into a file of a client. */
-export interface Linked {
+export interface LinkedEntry {
   readonly client: string;
   /** The file itself, links followed. */
   readonly file: string;
@@ -23,8 +24,8 @@ export interface Linked {
 }
 
 /** Everything that was put into files of clients and not taken out since. */
-export async function readLedger(): Promise<readonly Linked[]> {
-  const file = ledgerFile();
+export async function readLinks(): Promise<readonly LinkedEntry[]> {
+  const file = linksFile();
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     const { code } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') return '{"links":[]}';
@@ -34,17 +35,17 @@ export async function readLedger(): Promise<readonly Linked[]> {
   const links = isObject(content) ? content['links'] : undefined;
   if (!Array.isArray(links))
     throw new ToolcribError('invalid_setup', `${file} is damaged; restore it, or move it away.`);
-  return links as readonly Linked[];
+  return links as readonly LinkedEntry[];
 }
 
 /** Replaces what is known about one entry; `undefined` forgets it. */
 export async function noteLink(
-  about: Pick<Linked, 'file' | 'name'>,
-  linked: Linked | undefined,
+  about: Pick<LinkedEntry, 'file' | 'name'>,
+  linked: LinkedEntry | undefined,
 ): Promise<void> {
-  const others = (await readLedger()).filter(({ file, name }) => file !== about.file || name !== about.name);
+  const others = (await readLinks()).filter(({ file, name }) => file !== about.file || name !== about.name);
   await keep(
-    ledgerFile(),
+    linksFile(),
     `${JSON.stringify({ links: linked ? [...others, linked] : others }, undefined, 2)}\n`,
   );
 }
@@ -52,18 +53,22 @@ export async function noteLink(
 /** Keeps the text of a file before it is changed; returns where. */
 export async function backUp(client: string, text: string, now: Date): Promise<string> {
   const stamp = now.toISOString().replaceAll(/[:.]/g, '-');
-  const file = join(dirname(ledgerFile()), 'backups', `${client}-${stamp}`);
+  const file = join(dirname(linksFile()), 'backups', `${client}-${stamp}`);
   await keep(file, text);
   return file;
 }
 
 // The files of clients often hold secrets.
 async function keep(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(file, text, { mode: 0o600 });
+  try {
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await writeFile(file, text, { mode: 0o600 });
+  } catch (error) {
+    throw notWritten(file, error);
+  }
 }
 
-function ledgerFile(): string {
+function linksFile(): string {
   return join(settingsFolder(), 'toolcrib/links.json');
 }
 

@@ -4,7 +4,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
 import { homeFolder } from '../servers/places.ts';
 
-/** A file of somebody else, as it was read. */
+/** A file of another program, as it was read. */
 export interface UserFile {
   /** Where the bytes are: links are followed, so that they stay. */
   readonly file: string;
@@ -35,9 +35,9 @@ export async function readUserFile(path: string): Promise<UserFile> {
 
 /** Puts a new text in the place of the old one, all at once; fails if somebody else changed it meanwhile. */
 export async function writeUserFile({ file, text: before, mode }: UserFile, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true });
   const fresh = join(dirname(file), `.${basename(file)}.${randomBytes(4).toString('hex')}`);
   try {
+    await mkdir(dirname(file), { recursive: true });
     const handle = await open(fresh, 'wx', mode);
     try {
       await handle.chmod(mode);
@@ -49,19 +49,25 @@ export async function writeUserFile({ file, text: before, mode }: UserFile, text
     await requireSame(file, before);
     await rename(fresh, file);
   } catch (error) {
-    await rm(fresh, { force: true });
-    if (error instanceof ToolcribError) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    throw new ToolcribError('invalid_setup', `${file} cannot be written (${code ?? 'unknown reason'}).`, {
-      cause: error,
-    });
+    // Also fails where the folder could not be made.
+    await rm(fresh, { force: true }).catch(() => {});
+    throw error instanceof ToolcribError ? error : notWritten(file, error);
   }
+}
+
+/** Says that a file or its folder cannot be written. */
+export function notWritten(file: string, cause: unknown): ToolcribError {
+  const { code = 'unknown reason' } = cause as NodeJS.ErrnoException;
+  const remedy = 'see whether its folder is one that this account may write in';
+  return new ToolcribError('invalid_setup', `${file} cannot be written (${code}): ${remedy}.`, { cause });
 }
 
 /** Removes a file that is still as it was read. */
 export async function removeUserFile({ file, text }: UserFile): Promise<void> {
   await requireSame(file, text);
-  await rm(file);
+  await rm(file).catch((error: unknown) => {
+    throw notWritten(file, error);
+  });
 }
 
 async function requireSame(file: string, before: string | undefined): Promise<void> {

@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
-import { subjectOf, type SeenDefinition } from '../../store/pin.ts';
+import { pinnedThing, type SeenDefinition } from '../../store/pin.ts';
 import { ask } from '../client/ask.ts';
 import {
   operatorName,
@@ -9,7 +9,7 @@ import {
   type DeploymentFlags,
 } from '../deployment.ts';
 import { formatJson, printable } from '../table.ts';
-import { choosePins, factsOf, heldDefinitions, nameOf, type ChosenPin } from './choose.ts';
+import { choosePins, factsOfPin, heldDefinitions, nameOf, type ChosenPin } from './choose.ts';
 import { describePin } from './diff.ts';
 
 /** Options of `toolcrib pins approve`. */
@@ -46,7 +46,7 @@ export async function approvePins(which: string | undefined, flags: ApprovePinFl
   });
 }
 
-// What was named is what somebody has seen; anything newer has another digest.
+// The operator has seen the named definition; anything newer has another digest.
 function withDigests(held: readonly HeldPin[], digests: readonly string[]): readonly HeldPin[] {
   return [...new Set(digests)].flatMap((digest) => {
     const found = held.filter((pin) => pin.held.digest === digest);
@@ -77,8 +77,8 @@ async function approveEach(
   const approved: object[] = [];
   for (const held of heldDefinitions(chosen)) {
     const { server, tool, accounts, digest } = held;
-    const did = `${subjectOf(held).kind} approved`;
-    const facts = { did, ...factsOf(held), accounts, digest, uid: process.getuid?.() };
+    const did = `${pinnedThing(held).kind} approved`;
+    const facts = { did, ...factsOfPin(held), accounts, digest, uid: process.getuid?.() };
     const approval = { digest, by: operatorName(), at: Date.now() };
     const pins = await store.pins.approve({ server, tool }, approval, operatorRow(facts));
     if (pins.length === 0)
@@ -86,7 +86,7 @@ async function approveEach(
         'invalid_setup',
         `${nameOf(held)} has changed meanwhile; see: toolcrib pins diff`,
       );
-    approved.push({ ...factsOf(held), accounts, digest });
+    approved.push({ ...factsOfPin(held), accounts, digest });
     if (!json) process.stdout.write(`${nameOf(held)} is approved.\n`);
   }
   if (json) process.stdout.write(formatJson(approved, 2));

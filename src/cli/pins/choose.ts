@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
-import { subjectOf, type Pin, type PinTool } from '../../store/pin.ts';
+import { pinnedThing, type Pin, type PinTool } from '../../store/pin.ts';
 import { printable } from '../table.ts';
 
 /** A pin, and all accounts that it is the same for; none where all callers share one. */
@@ -15,7 +15,7 @@ export function choosePins(all: readonly Pin[], which: string | undefined): read
   const server = dot < 0 ? which : which.slice(0, dot);
   const tool = dot < 0 ? undefined : which.slice(dot + 1);
   const chosen = all.filter(
-    (pin) => subjectOf(pin).server === server && (tool === undefined || pin.tool === tool),
+    (pin) => pinnedThing(pin).server === server && (tool === undefined || pin.tool === tool),
   );
   if (chosen.length > 0) return withAccounts(chosen);
   const what = tool === undefined ? 'server' : 'tool or skill';
@@ -26,14 +26,14 @@ export function choosePins(all: readonly Pin[], which: string | undefined): read
 }
 
 /** What a pin is about, for programs: the server, and the tool or the skill. */
-export function factsOf(place: PinTool): Readonly<Record<string, string>> {
-  const { server, kind, name } = subjectOf(place);
+export function factsOfPin(place: PinTool): Readonly<Record<string, string>> {
+  const { server, kind, name } = pinnedThing(place);
   return { server, [kind]: name };
 }
 
 /** The name of a tool or skill, and for whom it is pinned or held where that is not everybody. */
 export function nameOf({ accounts, ...place }: Omit<HeldDefinition, 'digest'>): string {
-  const { server, name } = subjectOf(place);
+  const { server, name } = pinnedThing(place);
   return printable(`${server}.${name}${accounts.length > 0 ? ` for ${accounts.join(', ')}` : ''}`);
 }
 

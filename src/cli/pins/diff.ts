@@ -2,14 +2,14 @@ import { parseJson } from '../../base/parse-json.ts';
 import { differencesBetween, type Difference } from '../../stages/pin/differences.ts';
 import { scanDefinition, type ScanFinding } from '../../stages/pin/scan.ts';
 import type { Pin } from '../../store/pin.ts';
-import { lookUp, type DeploymentFlags } from '../deployment.ts';
+import { readDeployment, type DeploymentFlags } from '../deployment.ts';
 import { formatJson, formatTime, printable } from '../table.ts';
 import { escapeUnseen } from '../../base/escape-unseen.ts';
-import { choosePins, factsOf, nameOf, stateOf, type ChosenPin } from './choose.ts';
+import { choosePins, factsOfPin, nameOf, stateOf, type ChosenPin } from './choose.ts';
 
 /** `toolcrib pins diff`: what is held, and what of it differs from what is pinned. */
 export async function diffPins(which: string | undefined, flags: DeploymentFlags): Promise<void> {
-  const all = await lookUp(flags, (operations) => operations.listPins());
+  const all = await readDeployment(flags, (operations) => operations.listPins());
   const chosen = choosePins(all, which);
   const isOne = which?.includes('.') === true;
   // One that is named is shown even if nothing about it is held.
@@ -45,7 +45,7 @@ function entryOf(pin: ChosenPin, all: readonly Pin[]): object {
   const { accounts, pinned, held } = pin;
   const shown = held ?? pinned;
   return {
-    ...factsOf(pin),
+    ...factsOfPin(pin),
     accounts,
     state: stateOf(pin),
     digest: shown?.digest,

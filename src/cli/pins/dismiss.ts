@@ -1,7 +1,7 @@
 import { operatorRow, withDeployment, type DeploymentFlags } from '../deployment.ts';
 import { formatJson } from '../table.ts';
-import { subjectOf } from '../../store/pin.ts';
-import { choosePins, factsOf, heldDefinitions, nameOf } from './choose.ts';
+import { pinnedThing } from '../../store/pin.ts';
+import { choosePins, factsOfPin, heldDefinitions, nameOf } from './choose.ts';
 
 /** `toolcrib pins dismiss`: takes what is held off the list, such as after a server took a change back. */
 export async function dismissPins(which: string, flags: DeploymentFlags): Promise<void> {
@@ -9,11 +9,11 @@ export async function dismissPins(which: string, flags: DeploymentFlags): Promis
     const dismissed: object[] = [];
     for (const held of heldDefinitions(choosePins(await store.pins.list(), which))) {
       const { server, tool, accounts, digest } = held;
-      const did = `held ${subjectOf(held).kind} dismissed`;
-      const facts = { did, ...factsOf(held), accounts, digest, uid: process.getuid?.() };
+      const did = `held ${pinnedThing(held).kind} dismissed`;
+      const facts = { did, ...factsOfPin(held), accounts, digest, uid: process.getuid?.() };
       // What is newer than what was listed stays.
       if (!(await store.pins.dismiss({ server, tool }, digest, operatorRow(facts)))) continue;
-      dismissed.push({ ...factsOf(held), accounts, digest });
+      dismissed.push({ ...factsOfPin(held), accounts, digest });
       if (!flags.json) process.stdout.write(`${nameOf(held)} is dismissed.\n`);
     }
     if (flags.json) process.stdout.write(formatJson(dismissed, 2));

@@ -1,17 +1,17 @@
-import { lookUp, type DeploymentFlags } from '../deployment.ts';
+import { readDeployment, type DeploymentFlags } from '../deployment.ts';
 import { formatJson, formatTable, formatTime } from '../table.ts';
-import { subjectOf } from '../../store/pin.ts';
-import { choosePins, factsOf, stateOf, type ChosenPin } from './choose.ts';
+import { pinnedThing } from '../../store/pin.ts';
+import { choosePins, factsOfPin, stateOf, type ChosenPin } from './choose.ts';
 
 /** `toolcrib pins list`: the tools and skills of other servers whose definitions are pinned or held. */
 export async function listPins(which: string | undefined, flags: DeploymentFlags): Promise<void> {
-  const pins = choosePins(await lookUp(flags, (operations) => operations.listPins()), which);
+  const pins = choosePins(await readDeployment(flags, (operations) => operations.listPins()), which);
   if (flags.json) {
     process.stdout.write(formatJson(pins.map(entryOf), 2));
     return;
   }
   const rows = pins.map((pin) => [
-    subjectOf(pin).server,
+    pinnedThing(pin).server,
     pin.tool,
     shortList(pin.accounts),
     stateOf(pin),
@@ -34,7 +34,7 @@ function shortList(accounts: readonly string[]): string {
 function entryOf(pin: ChosenPin): object {
   const { accounts, pinned, held } = pin;
   return {
-    ...factsOf(pin),
+    ...factsOfPin(pin),
     accounts,
     state: stateOf(pin),
     ...(pinned && { pinned: { digest: pinned.digest, at: pinned.at, by: pinned.by ?? null } }),

@@ -55,18 +55,18 @@ test.each<[answer: string, decision: Decision]>([
   expect((await decide([answer])).decision).toEqual(decision);
 });
 
-test('whatever is not clear is asked again, and the end of the input is a no that stops the run', async () => {
+test('an unclear answer is asked for again, and the end of the input denies the call and stops the run', async () => {
   expect(await decide(['', 'maybe', 'Y'])).toMatchObject({ decision: 'allow', left: 0 });
   expect(await decide(['', undefined])).toMatchObject({ decision: 'deny', ends: 1 });
 });
 
-test('arguments can be edited, and what is no JSON object is asked for again', async () => {
+test('arguments can be edited, and an edit that is not a JSON object is asked for again', async () => {
   const edited = await decide(['e', '{"title"', 'e', '{"title":"Other"}']);
   expect(edited.decision).toEqual({ kind: 'edit', arguments: { title: 'Other' } });
   expect(edited.shown).toContain('That is no JSON object.');
 });
 
-test('the person sees the server, the final arguments and whether hints are trusted', async () => {
+test('the person sees the server, the final arguments and whether annotations are trusted', async () => {
   const { shown } = await decide(['n']);
   expect(shown).toContain('The model wants to call write_page of notes: Writes a page.');
   expect(shown).toContain('may destroy something (not trusted)');
@@ -74,12 +74,12 @@ test('the person sees the server, the final arguments and whether hints are trus
   expect(shown).toContain('this [s]erver (read_page, write_page)');
 });
 
-test('a repeated call shows what is different', async () => {
+test('for a repeated call the changes are shown', async () => {
   const { shown } = await decide(['n'], { previous: { title: 'Plan', body: 'old', extra: 1 } });
   expect(shown).toContain('  title: "Plan"\n- body: "old"\n+ body: "new"\n- extra: 1');
 });
 
-test('nothing that is shown can move the cursor, and long values can be seen whole', async () => {
+test('shown text cannot move the cursor, and long values can be shown in full', async () => {
   const hostile = { tool: 'x\u001B[2J', arguments: { 'a\u001B[1A': `\u202E${'y'.repeat(3_000)}end` } };
   const { shown } = await decide(['v', 'n'], hostile);
   expect(shown).not.toContain('\u001B');
@@ -88,7 +88,7 @@ test('nothing that is shown can move the cursor, and long values can be seen who
   expect(shown).toContain('yyyend');
 });
 
-test('--yes-read-only agrees only to what a trusted server says is read-only', async () => {
+test('--yes-read-only approves only calls that a trusted server marks as read-only', async () => {
   const hints = { readOnlyHint: true };
   expect(await decide([], { hints, isTrusted: true }, true)).toMatchObject({ decision: 'allow', shown: '' });
   expect((await decide(['n'], { hints, isTrusted: false }, true)).decision).toBe('deny');

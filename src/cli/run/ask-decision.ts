@@ -1,12 +1,12 @@
 import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import type { Decision, DecisionRequest, OnToolCall } from '../../stages/approve/decision.ts';
-import type { Asking } from '../client/questions.ts';
+import type { PersonDialog } from '../client/questions.ts';
 import { printable } from '../table.ts';
 import { showArguments, showWhole } from './show-arguments.ts';
 
 /** How calls are asked about. */
-export interface DecisionAsking extends Asking {
+export interface DecisionDialog extends PersonDialog {
   /** Allows calls that are proven to change nothing, without asking. */
   readonly isYesToReading: boolean;
   /** Called where the person ends the input instead of answering. */
@@ -16,17 +16,17 @@ export interface DecisionAsking extends Asking {
 const MOST_NAMED = 8;
 
 /** Asks the person at a terminal about a call; whatever is not a clear yes is asked again. */
-export function askDecision(asking: DecisionAsking): OnToolCall {
+export function askDecision(dialog: DecisionDialog): OnToolCall {
   return async (request) => {
-    if (asking.isYesToReading && request.isTrusted && request.hints.readOnlyHint === true) return 'allow';
-    asking.write(`\n${heading(request)}\n${showArguments(request.arguments, request.previous).join('\n')}\n`);
+    if (dialog.isYesToReading && request.isTrusted && request.hints.readOnlyHint === true) return 'allow';
+    dialog.write(`\n${heading(request)}\n${showArguments(request.arguments, request.previous).join('\n')}\n`);
     for (;;) {
-      const answer = await asking.ask(keysFor(request), request.signal);
+      const answer = await dialog.ask(keysFor(request), request.signal);
       if (answer === undefined) {
-        asking.onEnd();
+        dialog.onEnd();
         return 'deny';
       }
-      const decision = await decisionOf(answer.trim(), request, asking);
+      const decision = await decisionOf(answer.trim(), request, dialog);
       if (decision !== undefined) return decision;
     }
   };
@@ -35,7 +35,7 @@ export function askDecision(asking: DecisionAsking): OnToolCall {
 async function decisionOf(
   answer: string,
   request: DecisionRequest,
-  asking: DecisionAsking,
+  dialog: DecisionDialog,
 ): Promise<Decision | undefined> {
   const [key = '', ...rest] = answer.split(' ');
   switch (key.toLowerCase()) {
@@ -54,17 +54,17 @@ async function decisionOf(
     case 's':
       return request.server === undefined ? undefined : { kind: 'allowAlways', scope: 'server' };
     case 'v':
-      asking.write(`${showWhole(request.arguments)}\n`);
+      dialog.write(`${showWhole(request.arguments)}\n`);
       return undefined;
     case 'e':
-      return edited(request, asking);
+      return edited(request, dialog);
     default:
       return undefined;
   }
 }
 
-async function edited(request: DecisionRequest, asking: DecisionAsking): Promise<Decision | undefined> {
-  const text = await asking.ask('The arguments as JSON, on one line: ', request.signal);
+async function edited(request: DecisionRequest, dialog: DecisionDialog): Promise<Decision | undefined> {
+  const text = await dialog.ask('The arguments as JSON, on one line: ', request.signal);
   if (text === undefined || text.trim() === '') return undefined;
   try {
     const args: unknown = parseJson(text);
@@ -72,7 +72,7 @@ async function edited(request: DecisionRequest, asking: DecisionAsking): Promise
   } catch {
     // Said below.
   }
-  asking.write('That is no JSON object.\n');
+  dialog.write('That is no JSON object.\n');
   return undefined;
 }
 

@@ -10,7 +10,7 @@ import type { RunView } from './run-view.ts';
 
 /** What a person at the terminal is asked in a run. */
 export interface PersonAtTerminal {
-  /** `undefined` where nobody is there: what needs a person is refused then. */
+  /** `undefined` without a terminal: calls that need a person are refused then. */
   readonly onToolCall?: OnToolCall;
   readonly onSkill?: OnSkill;
   readonly handlers: QuestionHandlers;
@@ -23,7 +23,7 @@ export interface AskingOptions {
   readonly onEnd: () => void;
 }
 
-/** Asks whoever is at the terminal, one thing at a time, with nothing else moving there. */
+/** Asks the person at the terminal, one question at a time, without other output moving there. */
 export function atTheTerminal(
   view: Pick<RunView, 'pause' | 'resume'>,
   options: AskingOptions,

@@ -6,7 +6,7 @@ import { resolveModel, type ResolvedModel } from '../../host/models/resolve-mode
 import type { Model } from '../../host/models/model.ts';
 import { ask } from '../client/ask.ts';
 import { confirmAgent } from '../agents/confirm-agent.ts';
-import { openAgentFile, type OpenedAgent } from '../agents/show.ts';
+import { openAgentFile, type FoundAgent } from '../agents/show.ts';
 import { complain } from '../complain.ts';
 import type { UserModels } from './user-models.ts';
 
@@ -16,7 +16,7 @@ export interface ReadAgent {
   readonly model: Model;
   /** Values that must not be shown or recorded. */
   readonly secrets: readonly string[];
-  readonly ownTools: OpenedAgent['ownTools'];
+  readonly ownTools: FoundAgent['ownTools'];
   /** Filled in after the agent itself, because agents may ask each other. */
   readonly agents: ReadAgent[];
 }
@@ -65,7 +65,7 @@ async function readOne(
   return read;
 }
 
-async function readConfig(reference: string, flags: ReadAgentFlags): Promise<OpenedAgent> {
+async function readConfig(reference: string, flags: ReadAgentFlags): Promise<FoundAgent> {
   const opened = await openAgentFile(reference, flags);
   const { config } = opened;
   for (const note of config.notes) complain(note);

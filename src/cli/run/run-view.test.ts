@@ -47,12 +47,12 @@ test('without a terminal there is one line for each call, and no escape sequence
   expect(status).toBe('✓ calc: add {"a":1} 1.2 s\n');
 });
 
-test('a failed call says why, in one line and without anything that moves the cursor', () => {
+test('a failed call shows the reason, in one line and without escape sequences', () => {
   const { status } = shown([{ type: 'tool:start', ...call }, done('It\u001B[2J broke.\nMore.', true)], false);
   expect(status).toBe('✗ calc: add {"a":1} 1.2 s: It\\u001b[2J broke.\n');
 });
 
-test('on a terminal a call under way has a moving line with its progress, which goes when it ends (003-16)', () => {
+test('at a terminal a running call has an animated line with its progress, which is removed when it ends (003-16)', () => {
   const { status } = shown(
     [
       { type: 'tool:start', ...call },
@@ -68,17 +68,17 @@ test('on a terminal a call under way has a moving line with its progress, which 
   for (const line of lines) expect(Array.from(line).length).toBeLessThan(90);
 });
 
-test('what the model says cannot move the cursor either', () => {
+test('text of the model cannot move the cursor either', () => {
   expect(shown([{ type: 'text', text: 'a\u001B[2Jb\nc' }], false).out).toBe('a\\u001b[2Jb\nc');
 });
 
-test('colours are for terminals that want them', () => {
+test('colours are used only at terminals that support them', () => {
   const bad = (isTTY: boolean, env = {}): string => coloursFor({ isTTY, write: () => {} }, env).bad('x');
   expect(bad(true)).toBe('\u001B[31mx\u001B[0m');
   expect([bad(false), bad(true, { NO_COLOR: '1' }), bad(true, { TERM: 'dumb' })]).toEqual(['x', 'x', 'x']);
 });
 
-test('long arguments are cut, and what was used is one line', () => {
+test('long arguments are cut, and the usage of a run is shown on one line', () => {
   expect(callLine({ ...call, arguments: { a: 'x'.repeat(500) } }).length).toBeLessThan(150);
   const usage = {
     turns: 2,

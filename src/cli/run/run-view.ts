@@ -1,6 +1,6 @@
-import { firstTextOf } from './first-text.ts';
+import type { ToolMessage } from '../../host/models/model.ts';
 import type { RunEvent, RunSink } from '../../host/loop/run-events.ts';
-import { describeProgress } from '../client/progress-bar.ts';
+import { CLEAR, describeProgress, type Screen } from '../client/progress-bar.ts';
 import { printable, printableLines } from '../table.ts';
 import { callLine, seconds } from './run-line.ts';
 
@@ -13,14 +13,7 @@ export interface RunScreens {
   readonly now: () => number;
 }
 
-/** Something that is written to, and whether it is a terminal. */
-export interface Screen {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  write(text: string): unknown;
-}
-
-/** Shows a run while it goes on. */
+/** Shows the progress of a run. */
 export interface RunView {
   readonly onEvent: RunSink;
   /** Takes the moving line away, while a person is asked. */
@@ -29,7 +22,6 @@ export interface RunView {
   close(): void;
 }
 
-const CLEAR = '\r\u001B[K';
 const FRAMES = Array.from('⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏');
 const FRAME_MS = 100;
 
@@ -196,4 +188,15 @@ function endLine(
   const mark = message.isError ? bad('✗') : good('✓');
   const why = message.isError ? `: ${printable(firstTextOf(message))}` : '';
   return `${mark} ${line} ${dim(seconds(ms))}${why}`;
+}
+
+const MAX_LETTERS = 200;
+
+// The first line of what a tool said, without the words of the host.
+function firstTextOf({ content }: ToolMessage): string {
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text.trim()] : []));
+  const own = texts.find((text) => text !== '' && !text.startsWith('[toolcrib:')) ?? texts[0] ?? '';
+  return Array.from(own.split('\n', 1)[0] ?? '')
+    .slice(0, MAX_LETTERS)
+    .join('');
 }

@@ -100,7 +100,7 @@ function recorderFor(file: string, secrets: Secrets): ReturnType<typeof recordRu
   return recordRun(file, { secrets, versions: { toolcrib: packageVersion() } });
 }
 
-// A server that nobody is signed in to would only look as if it had no tools.
+// A server without a sign-in would look as if it had no tools.
 function checkServers({ servers, config }: Agent): void {
   for (const { name, state } of servers) {
     if (state.kind === 'needs_sign_in') {

@@ -4,11 +4,11 @@ import { ToolcribError } from '../../base/errors.ts';
 import { ask, isYes } from '../client/ask.ts';
 import { settingsFolder } from './places.ts';
 
-/** What of somebody's files a person agreed to: each has a list of digests of its own. */
+/** What a person has agreed to: each kind has a list of digests of its own. */
 export type Approved = 'approved-servers' | 'approved-agents' | 'approved-skills';
 
 /** Something a person is asked about once for each content. */
-export interface Consent {
+export interface ConsentQuestion {
   readonly kind: Approved;
   /** What would happen. */
   readonly shown: string;
@@ -16,8 +16,8 @@ export interface Consent {
   readonly digest: string;
 }
 
-/** Shows what would happen and asks whether to go on; nobody to be asked is no agreement. */
-export async function confirmOnce({ kind, shown, digest }: Consent): Promise<void> {
+/** Shows what would happen and asks whether to continue; without a terminal the answer is no. */
+export async function confirmOnce({ kind, shown, digest }: ConsentQuestion): Promise<void> {
   if (await isApproved(kind, digest)) return;
   process.stderr.write(`${shown}\n`);
   const answer = await ask('Go on, now and while it stays the same? [y/N] ');

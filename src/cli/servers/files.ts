@@ -93,8 +93,8 @@ function sourceOf(file: string): string | undefined {
   }
 }
 
-// Settings of editors are in a folder of the project.
-function projectFolder(file: string): string {
+/** The folder of the project that a file is of: settings of editors are in a folder below it. */
+export function projectFolder(file: string): string {
   const folder = dirname(resolve(file));
   return /^\.(?:vscode|cursor|codex)$/.test(basename(folder)) ? dirname(folder) : folder;
 }

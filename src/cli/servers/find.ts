@@ -21,6 +21,9 @@ export async function findServer(name: string, flags: FindFlags): Promise<Target
     if (found) return admit(found, flags);
     seen.push(...servers.map((server) => server.name));
   }
+  // A host and a port look like a name.
+  if (/^[\w.-]+:\d+(?:\/|$)/.test(name))
+    throw new ToolcribError('invalid_setup', `An address begins with http:// or https://: http://${name}`);
   const known = seen.length > 0 ? `; there are: ${[...new Set(seen)].join(', ')}` : '';
   throw new ToolcribError(
     'invalid_setup',

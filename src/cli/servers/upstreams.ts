@@ -72,7 +72,7 @@ function table({ upstreams: states }: Report, now: number): string {
     reason === undefined ? [] : [`${name}: ${printable(reason)} ${printable(remedy)}`.trimEnd()],
   );
   return [
-    formatTable([...columns, ...lists], rows, 'It has none.'),
+    formatTable([...columns, ...lists], rows, 'There are no servers behind it; toolcrib add adds one.'),
     ...reasons.map((line) => `${line}\n`),
   ].join('');
 }

@@ -1,5 +1,6 @@
+import { writeExact } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
-import { encodeHeader } from '../../protocol/encode/header-value.ts';
+import { encodeHeader } from '../../protocol/wire/headers.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { mirrorsOf } from '../../schema/mirrors.ts';
 import type { JsonSchema } from '../../schema/schema.ts';
@@ -18,7 +19,7 @@ export function argumentHeaders(schema: JsonSchema, args: JsonObject): readonly 
     if (value === undefined || value === null) return [];
     return [
       `mcp-param-${header.toLowerCase()}`,
-      encodeHeader(typeof value === 'string' ? value : JSON.stringify(value)),
+      encodeHeader(typeof value === 'string' ? value : writeExact(value)!),
     ];
   });
 }

@@ -1,11 +1,12 @@
 import { ToolcribError } from '../../base/errors.ts';
+import { exactText } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import { parseJson, readJson } from '../../base/parse-json.ts';
-import type { ContentBlock, ImageBlock } from '../../core/content.ts';
+import type { ContentBlock, ImageBlock, TextBlock } from '../../core/content.ts';
 import { rawResultOf } from '../../protocol/decode/message.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { ToolExecutionFailed } from '../errors.ts';
-import type { Received } from '../pending-request.ts';
+import type { Received } from '../../protocol/decode/received.ts';
 
 /** How a result's data is read. */
 export interface DataOptions {
@@ -24,7 +25,7 @@ export class CallResult {
   constructor({ result, bytes }: Received) {
     const { content, isError } = result;
     this.raw = result;
-    this.content = Array.isArray(content) ? (content as ContentBlock[]) : NO_BLOCKS;
+    this.content = blocksOf(content);
     this.isError = isError === true;
     this.#bytes = bytes;
   }
@@ -46,7 +47,7 @@ export class CallResult {
 
   /** The text of the result as the server wrote it. */
   get json(): string {
-    return rawResultOf(this.#bytes) ?? JSON.stringify(this.raw);
+    return rawResultOf(this.#bytes) ?? exactText(this.raw);
   }
 
   /** The structured value, or what the first text block says in JSON. */
@@ -75,18 +76,22 @@ export class CallResult {
 
   /** All text, block after block. */
   text(): string {
-    return this.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+    return this.#texts().join('\n');
   }
 
   /** The pictures, decoded. */
   images(): readonly { readonly mimeType: string; readonly data: Uint8Array }[] {
     return this.content
-      .filter((block): block is ImageBlock => block.type === 'image')
+      .filter(isPicture)
       .map(({ mimeType, data }) => ({ mimeType, data: new Uint8Array(Buffer.from(data, 'base64')) }));
   }
 
   #firstText(): string | undefined {
-    return this.content.find((block) => block.type === 'text')?.text;
+    return this.#texts()[0];
+  }
+
+  #texts(): readonly string[] {
+    return this.content.flatMap((block) => (isText(block) ? [block.text] : []));
   }
 
   #failure(): string | undefined {
@@ -107,6 +112,21 @@ export class CallResult {
 }
 
 const NO_BLOCKS: readonly ContentBlock[] = Object.freeze([]);
+
+// A server may send anything; `raw` has all of it.
+function blocksOf(content: unknown): readonly ContentBlock[] {
+  if (!Array.isArray(content)) return NO_BLOCKS;
+  const blocks = content as ContentBlock[];
+  return blocks.every(isObject) ? blocks : blocks.filter(isObject);
+}
+
+function isText(block: ContentBlock): block is TextBlock {
+  return block.type === 'text' && typeof block.text === 'string';
+}
+
+function isPicture(block: ContentBlock): block is ImageBlock {
+  return block.type === 'image' && typeof block.data === 'string' && typeof block.mimeType === 'string';
+}
 
 /** A call under way: the result, or one of its readings at once. */
 export class PendingCall extends Promise<CallResult> {

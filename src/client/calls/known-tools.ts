@@ -1,3 +1,4 @@
+import { withoutBigints } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import { isContentBlock } from '../../core/content.ts';
 import type { ListedTool } from '../../core/tool.ts';
@@ -44,8 +45,13 @@ function headerProblem(schema: JsonSchema): string | undefined {
 
 /** Refuses arguments that break the tool's schema; a schema that cannot be checked is left to the server. */
 export function checkArguments(tool: ListedTool, args: JsonObject): void {
-  const outcome = outcomeOf(tool.inputSchema, args);
-  if (outcome && 'issues' in outcome) throw new InvalidArguments(describeIssues(outcome.issues));
+  const { inputSchema } = tool;
+  const outcome = outcomeOf(inputSchema, args);
+  if (!outcome || !('issues' in outcome)) return;
+  // To the validator a bigint is no integer.
+  const rounded = withoutBigints(args);
+  const again = rounded === args ? outcome : checkValue(inputSchema, rounded);
+  if ('issues' in again) throw new InvalidArguments(describeIssues(again.issues));
 }
 
 /** What is wrong with a result: its blocks, or its data held against the tool's output schema. */

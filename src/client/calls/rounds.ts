@@ -1,12 +1,22 @@
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import {
+  longIntegersAt,
+  noteLongIntegers,
+  notedLongIntegers,
+  type LongIntegers,
+} from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
+import { notedResult } from '../../protocol/decode/message.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
-import type { Received } from '../pending-request.ts';
+import type { Received } from '../../protocol/decode/received.ts';
+import { Cancelled } from '../errors.ts';
 import type { ServerQuestions } from '../server-questions.ts';
 
-/** What a server wants answered before it goes on; members of a question are kept as they came. */
-export type Asked = Readonly<Record<string, { readonly method: string; readonly params: JsonObject }>>;
+/** The questions that a server needs answered before it continues; their members are kept as they came. */
+export type AskedQuestions = Readonly<
+  Record<string, { readonly method: string; readonly params: JsonObject }>
+>;
 
 /** What is needed to answer the questions of a call. */
 export interface RoundParts {
@@ -26,8 +36,8 @@ export async function throughRounds(
   for (let round = 1; received.result['resultType'] === 'input_required'; round++) {
     if (round > maxRounds)
       throw new ToolcribError('cannot_ask', `The server asked in more than ${maxRounds} rounds.`);
-    const { inputRequests, requestState } = received.result;
-    const asked = readAsked(inputRequests, requestState);
+    const { requestState } = received.result;
+    const asked = readAsked(received);
     const answers = asked && (await questions.answerAll(asked, signal));
     if (!answers) await pause(clock, Math.min(1_000, 50 * 2 ** round), signal);
     received = await send({
@@ -40,16 +50,28 @@ export async function throughRounds(
 }
 
 /** What a server that ends a request with questions asks; `undefined` where it only wants to be sent its state. */
-export function readAsked(asked: unknown, state: unknown): Asked | undefined {
+export function readAsked(received: Received): AskedQuestions | undefined {
+  const result = notedResult(received);
+  const { inputRequests: asked, requestState: state } = result;
   if (asked === undefined && typeof state === 'string') return undefined;
   if (!isObject(asked)) throw unclear('asks for input without saying what');
+  const longs = longIntegersAt(notedLongIntegers(result), 'inputRequests');
   const questions = Object.entries(asked).map(([key, question]) => {
     if (!isObject(question) || typeof question['method'] !== 'string')
       throw unclear(`asks "${key}" unclearly`);
-    const params = isObject(question['params']) ? question['params'] : {};
-    return [key, { method: question['method'], params }] as const;
+    return [
+      key,
+      { method: question['method'], params: paramsOf(question, longIntegersAt(longs, key)) },
+    ] as const;
   });
   return questions.length === 0 ? undefined : Object.fromEntries(questions);
+}
+
+/** The parameters of a question, whose long integers are noted of them. */
+export function paramsOf({ params }: JsonObject, longs: LongIntegers | undefined): JsonObject {
+  if (!isObject(params)) return {};
+  noteLongIntegers(params, longIntegersAt(longs, 'params'));
+  return params;
 }
 
 function checkKind(kind: unknown): void {
@@ -66,7 +88,7 @@ export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
   return new Promise((resolve, reject) => {
     const stop = (): void => {
       cancel();
-      reject(new ToolcribError('cancelled', 'The request was cancelled.', { cause: signal.reason }));
+      reject(new Cancelled({ cause: signal.reason }));
     };
     const cancel = clock.after(ms, () => {
       signal.removeEventListener('abort', stop);

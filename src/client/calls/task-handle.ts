@@ -1,13 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { longIntegersAt, noteLongIntegers, notedLongIntegers } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
-import { rawResultOf } from '../../protocol/decode/message.ts';
+import { notedResult, rawResultOf } from '../../protocol/decode/message.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { CallResult } from './call-result.ts';
 import type { Connection, SendOptions } from '../connection.ts';
-import { RemoteError } from '../errors.ts';
-import type { Received } from '../pending-request.ts';
-import { pause, type Asked } from './rounds.ts';
+import { Cancelled, RemoteError, ToolTimeout } from '../errors.ts';
+import type { Received } from '../../protocol/decode/received.ts';
+import { paramsOf, pause, type AskedQuestions } from './rounds.ts';
 import type { ServerQuestions } from '../server-questions.ts';
 
 /** How far a task is. */
@@ -34,7 +35,7 @@ const SHORTEST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 30_000;
 const USUAL_WAIT_MS = 1_000;
 
-/** A call that goes on at the server after it was answered. */
+/** A call that continues at the server after its request was answered. */
 export class TaskHandle {
   readonly id: string;
   readonly #parts: TaskParts;
@@ -54,7 +55,7 @@ export class TaskHandle {
     return (await this.#get()).result as TaskState;
   }
 
-  /** Waits for the end, answering what is asked meanwhile. */
+  /** Waits for the end, and answers questions meanwhile. */
   async result(): Promise<CallResult> {
     return new CallResult(await this.received());
   }
@@ -67,7 +68,7 @@ export class TaskHandle {
       const ending = await this.#follow(received);
       if (ending) return ending;
       if (this.#parts.clock.ticks() > until)
-        throw new ToolcribError('timed_out', `The task did not end within ${this.#parts.maxMs / 1000} s.`);
+        throw new ToolTimeout(`The task did not end within ${this.#parts.maxMs / 1000} s.`);
       await pause(this.#parts.clock, this.#waitMs, this.#parts.signal);
     }
   }
@@ -88,24 +89,24 @@ export class TaskHandle {
   }
 
   async #follow(received: Received): Promise<Received | undefined> {
-    const { result: task, bytes } = received;
+    const { result: task, bytes, hasLongNumbers = false } = received;
     switch (task['status']) {
       case 'working':
         return undefined;
       case 'input_required':
         // The old generation asks on the stream of the result.
         if (this.#isOld) return this.#fetchResult();
-        await this.#answer(task['inputRequests']);
+        await this.#answer(notedResult(received));
         return undefined;
       case 'completed':
         return this.#isOld
           ? this.#fetchResult()
-          : { ...received, result: readResult(task), bytes: innerResult(bytes) };
+          : { result: readResult(task), bytes: innerResult(bytes), hasLongNumbers };
       case 'failed':
         if (this.#isOld) return this.#fetchResult();
-        throw new RemoteError(isObject(task['error']) ? task['error'] : { message: task['statusMessage'] });
+        throw failureOf(notedResult(received));
       case 'cancelled':
-        throw new ToolcribError('cancelled', 'The task was cancelled.');
+        throw new Cancelled(undefined, 'The task was cancelled.');
       default:
         throw new ToolcribError('invalid_answer', 'The server says nothing about how far a task is.');
     }
@@ -118,10 +119,12 @@ export class TaskHandle {
   }
 
   // A question stays there until the answer has arrived, so one may be seen twice.
-  async #answer(asked: unknown): Promise<void> {
+  async #answer(task: JsonObject): Promise<void> {
+    const { inputRequests: asked } = task;
+    const longs = longIntegersAt(notedLongIntegers(task), 'inputRequests');
     const open = Object.entries(isObject(asked) ? asked : {}).filter(([key]) => !this.#answered.has(key));
     if (open.length === 0) return;
-    const questions: Asked = Object.fromEntries(
+    const questions: AskedQuestions = Object.fromEntries(
       open.flatMap(([key, question]) =>
         isObject(question) && typeof question['method'] === 'string'
           ? [
@@ -129,7 +132,7 @@ export class TaskHandle {
                 key,
                 {
                   method: question['method'],
-                  params: isObject(question['params']) ? question['params'] : {},
+                  params: paramsOf(question, longIntegersAt(longs, key)),
                 },
               ],
             ]
@@ -158,6 +161,13 @@ function readId({ taskId }: JsonObject): string {
 function readResult({ result }: JsonObject): JsonObject {
   if (isObject(result)) return result;
   throw new ToolcribError('invalid_answer', 'The server ended a task without a result.');
+}
+
+function failureOf(task: JsonObject): RemoteError {
+  const { error, statusMessage } = task;
+  if (!isObject(error)) return new RemoteError({ message: statusMessage });
+  noteLongIntegers(error, longIntegersAt(notedLongIntegers(task), 'error'));
+  return new RemoteError(error);
 }
 
 // The result of a task is a member of the task, which is the result of the message.

@@ -9,10 +9,11 @@ import { argumentHeaders } from './argument-headers.ts';
 import { CallResult } from './call-result.ts';
 import type { Connection, SendOptions } from '../connection.ts';
 import { RemoteError, toToolError } from '../errors.ts';
-import type { Received } from '../pending-request.ts';
+import type { Received } from '../../protocol/decode/received.ts';
 import { checkArguments, resultProblem } from './known-tools.ts';
 import type { RequestOptions, Timeouts } from '../options.ts';
 import type { PagedList } from '../paged-list.ts';
+import { afterPages } from './required-pages.ts';
 import { throughRounds } from './rounds.ts';
 import type { ServerQuestions } from '../server-questions.ts';
 import { TaskHandle, taskOf } from './task-handle.ts';
@@ -92,7 +93,7 @@ export class ToolCalls {
     }
   }
 
-  /** Calls a tool that goes on as a task; a server that answers at once is an error. */
+  /** Calls a tool as a task; a server that answers at once is an error. */
   async start(name: string, args: JsonObject, options: RequestOptions): Promise<TaskHandle> {
     const tool = await this.#find(name);
     if (!this.#mayBeTask(tool))
@@ -135,13 +136,32 @@ export class ToolCalls {
       return first.result['resultType'] === 'complete' ? first : await this.#throughRounds(first, request);
     } catch (error) {
       const isOutdated = error instanceof RemoteError && error.number === -32020;
-      if (!isOutdated) throw toToolError(error, name);
+      if (!isOutdated) return this.#afterPages(error, name, request);
     }
     // The server wants other headers than the definition we know asked for; it has not run the tool.
     await this.#parts.tools.load();
     const again = this.#prepare(name, args, { ...call, tool: this.known(name) });
-    const first = await this.#parts.connection.request('tools/call', again.params, again.options);
-    return this.#throughRounds(first, again);
+    try {
+      const first = await this.#parts.connection.request('tools/call', again.params, again.options);
+      return await this.#throughRounds(first, again);
+    } catch (error) {
+      return this.#afterPages(error, name, again);
+    }
+  }
+
+  async #afterPages(refusal: unknown, name: string, { params, options }: Prepared): Promise<Received> {
+    const { connection, questions, maxRounds, clock } = this.#parts;
+    const send = (): Promise<Received> => connection.request('tools/call', params, options);
+    try {
+      return await afterPages(refusal, send, {
+        questions,
+        maxRounds,
+        clock,
+        signal: options.signal ?? NEVER,
+      });
+    } catch (error) {
+      throw toToolError(error, name);
+    }
   }
 
   #prepare(name: string, args: JsonObject, { tool, options, wantsTask = false }: Sent): Prepared {

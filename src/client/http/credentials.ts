@@ -30,7 +30,7 @@ export class Credentials {
     return andThen(this.#authorizer.headers(request), (headers) => Object.entries(headers).flat());
   }
 
-  /** Whether somebody can do something about this status. */
+  /** Whether the credentials can resolve this status. */
   canAnswer(status: number, reply: Reply): boolean {
     if (!this.#authorizer) return false;
     return status === 401 || /\binsufficient_scope\b/.test(reply.header('www-authenticate') ?? '');

@@ -1,15 +1,20 @@
 import { ToolcribError } from '../../base/errors.ts';
+import { decodeMessages } from '../../protocol/decode/message.ts';
 import { HttpFailure, PermissionDenied, SignInNeeded } from '../errors.ts';
 import type { Reply } from './reply.ts';
 
 /** Why a request could not be made or answered, in words that hold no address but the server's own. */
 export function describeFailure(error: unknown, label: string): ToolcribError {
   if (error instanceof ToolcribError) return error;
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  const reason = REASONS[code] ?? 'the connection failed';
+  const reason = reasonFor(error) ?? 'the connection failed';
   return new ToolcribError('upstream_unavailable', `${label} cannot be reached: ${reason}.`, {
     cause: error,
   });
+}
+
+/** Why a connection failed, in words; `undefined` where that is not known. */
+export function reasonFor(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? REASONS[String(error.code)] : undefined;
 }
 
 /** Whether a connection that was kept open turned out to be closed. */
@@ -24,22 +29,44 @@ export function describeStatus(
 ): { readonly error: ToolcribError; readonly body: Buffer | undefined } {
   const { status } = reply;
   const isJson = /^application\/json\b/i.test(reply.header('content-type') ?? '');
-  const body = isJson && isMessage(reply.body) ? reply.body : undefined;
-  return { error: errorOf(reply, label), body: status === 401 ? undefined : body };
+  const body = isJson && status !== 401 ? reply.takeBody() : undefined;
+  // Whatever number the message has, it is about the credential or the address.
+  if (status === 403) return { error: refusal(label, body ? reasonIn(body) : ''), body: undefined };
+  return { error: errorOf(reply, label), body: body && isMessage(body) ? body : undefined };
+}
+
+const MAX_REASON = 500;
+
+function refusal(label: string, reason: string): PermissionDenied {
+  const text = reason === '' ? `${label} refuses this credential.` : `${label} refuses this: ${reason}`;
+  return new PermissionDenied(text, { cause: new HttpFailure(403, reason) });
+}
+
+// From a message of the protocol; what a gateway or a web page says is left out.
+function reasonIn(body: Buffer): string {
+  for (const message of decodeMessages(body)) {
+    const reason = message.kind === 'answer' ? message.error?.['message'] : undefined;
+    if (typeof reason === 'string' && reason !== '') return reason.slice(0, MAX_REASON);
+  }
+  return '';
 }
 
 function errorOf(reply: Reply, label: string): ToolcribError {
   const { status } = reply;
   if (status === 401)
     return new SignInNeeded(`${label} wants to know who is calling.`, 'Sign in, or give a credential.');
-  if (status === 403)
-    return new PermissionDenied(`${label} refuses this credential.`, { cause: new HttpFailure(403, '') });
   if (status >= 300 && status < 400)
     return new HttpFailure(status, `${label} redirects elsewhere; use the address it leads to.`);
   if (status < 300) return new HttpFailure(status, `${label} answered with nothing.`);
   const seconds = Number(reply.header('retry-after'));
   const data = seconds > 0 ? { data: { retryAfterMs: Math.min(seconds, 86_400) * 1000 } } : {};
-  return new HttpFailure(status, `${label} answered with status ${status}.`, data);
+  return new HttpFailure(status, `${label} answered with status ${status}${adviceFor(status)}.`, data);
+}
+
+// A server is there, and nothing of MCP at this path.
+function adviceFor(status: number): string {
+  const isElsewhere = status === 404 || status === 405;
+  return isElsewhere ? '; see whether the path of its address is that of its MCP endpoint, such as /mcp' : '';
 }
 
 // Something else in JSON, such as a gateway's own error, is not an answer.
@@ -47,7 +74,8 @@ function isMessage(body: Buffer): boolean {
   return body.subarray(0, 1_000_000).includes('"jsonrpc"');
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const NO_TLS = 'it does not speak TLS there; its address may have to begin with http://';
+const REASONS: Readonly<Record<string, string | undefined>> = {
   ECONNREFUSED: 'nothing listens there',
   ENOTFOUND: 'its name is not known',
   EAI_AGAIN: 'its name could not be resolved',
@@ -56,7 +84,15 @@ const REASONS: Readonly<Record<string, string>> = {
   UND_ERR_CONNECT_TIMEOUT: 'it does not accept connections',
   UND_ERR_BODY_TIMEOUT: 'it has been silent for too long',
   UND_ERR_HEADERS_OVERFLOW: 'its headers are too large',
+  EHOSTUNREACH: 'no way leads there',
+  ENETUNREACH: 'no way leads there',
+  ETIMEDOUT: 'it does not accept connections',
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
   CERT_HAS_EXPIRED: 'its certificate has expired',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet',
+  UNABLE_TO_GET_ISSUER_CERT: 'its certificate is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its certificate is not trusted',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by itself',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not trusted',

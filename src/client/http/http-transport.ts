@@ -1,17 +1,17 @@
 import type { Dispatcher, Pool } from 'undici';
-import { ToolcribError } from '../../base/errors.ts';
 import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
-import { encodeHeader } from '../../protocol/encode/header-value.ts';
-import { HttpFailure, SignInNeeded } from '../errors.ts';
-import type { Exchange } from '../pending-request.ts';
+import { encodeHeader } from '../../protocol/wire/headers.ts';
+import { HttpFailure, SignInNeeded, ToolTimeout } from '../errors.ts';
+import type { PendingRequest } from '../pending-request.ts';
 import type { HttpOptions } from '../options.ts';
 import type { TransportNeeds } from '../peer.ts';
 import type { Dialect, Transport } from '../transport.ts';
 import { describeFailure, describeStatus, isReset } from './failure.ts';
+import { RequestSink, type SendAttempt } from './request-sink.ts';
 import { isRetryable, Credentials } from './credentials.ts';
 import { openPool } from './pool.ts';
-import { Reply, type ReplySink } from './reply.ts';
-import { brokenOff, SessionStreams } from './session-streams.ts';
+import { Reply } from './reply.ts';
+import { streamBrokenOff, SessionStreams } from './session-streams.ts';
 
 /** What a transport over HTTP is made of. */
 export interface HttpParts extends TransportNeeds {
@@ -67,6 +67,7 @@ export class HttpTransport implements Transport {
       receiver: parts.receiver,
       get: (reply, lastEventId) => this.#get(reply, lastEventId),
       onWarning: (text) => parts.onWarning(text),
+      onGap: () => parts.onGap(),
     });
   }
 
@@ -75,8 +76,10 @@ export class HttpTransport implements Transport {
     if (dialect.era === 'modern') this.#session = undefined;
   }
 
-  send(exchange: Exchange): void {
-    this.#send(exchange, { retries: 0, session: this.#session, own: NO_CREDENTIALS });
+  send(pending: PendingRequest): void {
+    if (this.#renewing && pending.outgoing.method !== 'initialize')
+      this.#sendAfter(this.#renewing, pending, 0);
+    else this.#send(pending, { retries: 0, session: this.#session, own: NO_CREDENTIALS });
   }
 
   async post(text: string): Promise<void> {
@@ -84,7 +87,7 @@ export class HttpTransport implements Transport {
     await new Promise<void>((resolve, reject) => {
       const done = this.#parts.clock.after(this.#parts.timeouts.callMs, () => {
         reply.stop();
-        reject(new ToolcribError('timed_out', `${this.label} did not take a message in time.`));
+        reject(new ToolTimeout(`${this.label} did not take a message in time.`));
       });
       const reply = new Reply(
         {
@@ -105,16 +108,20 @@ export class HttpTransport implements Transport {
     });
   }
 
-  abandon(exchange: Exchange, reason: string): void {
-    exchange.work?.stop();
-    const { id, method } = exchange.outgoing;
+  abandon(pending: PendingRequest, reason: string): string | undefined {
+    pending.work?.stop();
+    const { id, method } = pending.outgoing;
     // On the newest revision the end of the stream says it; before, it has to be said.
-    if (this.#dialect?.era !== 'legacy' || method === 'initialize' || this.#isClosed) return;
-    this.post(encodeNotification('notifications/cancelled', { requestId: id, reason })).catch(() => {});
+    if (this.#dialect?.era !== 'legacy' || method === 'initialize' || this.#isClosed) return undefined;
+    return encodeNotification('notifications/cancelled', { requestId: id, reason });
   }
 
   listen(): void {
     this.#streams.listen();
+  }
+
+  get isListening(): boolean {
+    return this.#streams.isListening;
   }
 
   async close(): Promise<void> {
@@ -134,25 +141,25 @@ export class HttpTransport implements Transport {
     ).then((pool) => (this.#pool = pool)));
   }
 
-  #send(exchange: Exchange, attempt: Attempt): void {
-    const { body } = exchange.outgoing;
+  #send(pending: PendingRequest, attempt: SendAttempt): void {
+    const { body } = pending.outgoing;
     const own = this.#credentials.headers('POST', body);
     if (this.#pool && !(own instanceof Promise)) {
-      this.#post(this.#pool, exchange, own.length === 0 ? attempt : { ...attempt, own });
+      this.#post(this.#pool, pending, own.length === 0 ? attempt : { ...attempt, own });
       return;
     }
     Promise.all([this.#open(), own]).then(
-      ([pool, ready]) => this.#post(pool, exchange, { ...attempt, own: ready }),
-      (error: unknown) => exchange.fail(describeFailure(error, this.label)),
+      ([pool, ready]) => this.#post(pool, pending, { ...attempt, own: ready }),
+      (error: unknown) => pending.fail(describeFailure(error, this.label)),
     );
   }
 
-  #post(pool: Pool, exchange: Exchange, attempt: Attempt): void {
-    if (exchange.isOver) return;
-    const reply = new Reply(new Asked(this, exchange, attempt), this.#parts.limits.messageBytes);
-    exchange.work = reply;
-    const { body } = exchange.outgoing;
-    this.#dispatch(pool, reply, { method: 'POST', body, headers: this.#headers(exchange, attempt.own) });
+  #post(pool: Pool, pending: PendingRequest, attempt: SendAttempt): void {
+    if (pending.isOver) return;
+    const reply = new Reply(new RequestSink(this, pending, attempt), this.#parts.limits.messageBytes);
+    pending.work = reply;
+    const { body } = pending.outgoing;
+    this.#dispatch(pool, reply, { method: 'POST', body, headers: this.#headers(pending, attempt.own) });
   }
 
   #dispatch(
@@ -167,41 +174,41 @@ export class HttpTransport implements Transport {
     }
   }
 
-  #headers(exchange: Exchange | undefined, own: readonly string[]): string[] {
+  #headers(pending: PendingRequest | undefined, own: readonly string[]): string[] {
     const headers = [...this.#fixed, ...own, 'content-type', 'application/json'];
     const dialect = this.#dialect;
-    if (dialect && exchange?.outgoing.method !== 'initialize')
+    if (dialect && pending?.outgoing.method !== 'initialize')
       headers.push('mcp-protocol-version', dialect.version);
-    if (dialect?.era === 'modern' && exchange) {
-      const { method, subject } = exchange.outgoing;
+    if (dialect?.era === 'modern' && pending) {
+      const { method, mcpName } = pending.outgoing;
       headers.push('mcp-method', method);
-      if (subject !== undefined) headers.push('mcp-name', encodeHeader(subject));
-      if (exchange.outgoing.headers.length > 0) headers.push(...exchange.outgoing.headers);
+      if (mcpName !== undefined) headers.push('mcp-name', encodeHeader(mcpName));
+      if (pending.outgoing.headers.length > 0) headers.push(...pending.outgoing.headers);
     } else if (this.#session !== undefined) headers.push('mcp-session-id', this.#session);
     return headers;
   }
 
   /** The head of an answer has come. */
-  begin(exchange: Exchange, reply: Reply): void {
-    if (exchange.outgoing.method === 'initialize' && reply.status < 300) this.#noteSession(reply);
+  begin(pending: PendingRequest, reply: Reply): void {
+    if (pending.outgoing.method === 'initialize' && reply.status < 300) this.#noteSession(reply);
   }
 
   /** A message came on the stream of a request. */
-  take(exchange: Exchange, data: Buffer): void {
-    if (data.length > 0 && !exchange.isOver) this.#parts.receiver().receive(data, exchange);
-    if (exchange.isOver) exchange.work?.stop();
+  take(pending: PendingRequest, data: Buffer): void {
+    if (data.length > 0 && !pending.isOver) this.#parts.receiver().receive(data, pending);
+    if (pending.isOver) pending.work?.stop();
   }
 
   /** A request came to nothing. */
   fail(
-    exchange: Exchange,
-    ending: { readonly error: Error; readonly reply: Reply; readonly attempt: Attempt },
+    pending: PendingRequest,
+    ending: { readonly error: Error; readonly reply: Reply; readonly attempt: SendAttempt },
   ): void {
     const { error, reply, attempt } = ending;
-    if (reply.isStream && this.#resume(exchange, reply)) return;
-    const canRepeat = READING.has(exchange.outgoing.method) && attempt.retries === 0 && isReset(error);
-    if (canRepeat) this.#send(exchange, { ...attempt, retries: 1 });
-    else exchange.fail(describeFailure(error, this.label));
+    if (reply.isStream && this.#resume(pending, reply)) return;
+    const canRepeat = READING.has(pending.outgoing.method) && attempt.retries === 0 && isReset(error);
+    if (canRepeat) this.#send(pending, { ...attempt, retries: 1 });
+    else pending.fail(describeFailure(error, this.label));
   }
 
   #noteSession(reply: Reply): void {
@@ -210,46 +217,47 @@ export class HttpTransport implements Transport {
   }
 
   /** All of an answer has come. */
-  end(exchange: Exchange, reply: Reply, attempt: Attempt): void {
+  end(pending: PendingRequest, reply: Reply, attempt: SendAttempt): void {
     // A request and its reply that know each other outlive the call by several rounds of garbage collection.
-    exchange.work = undefined;
-    if (exchange.isOver) return;
+    pending.work = undefined;
+    if (pending.isOver) return;
     const { status } = reply;
     if (reply.isStream) {
-      if (this.#resume(exchange, reply)) exchange.onStreamClosed?.();
-      else exchange.fail(brokenOff(this.label));
+      if (this.#resume(pending, reply)) pending.onStreamClosed?.();
+      else pending.fail(streamBrokenOff(this.label));
     } else if (isRetryable(status) && this.#credentials.canAnswer(status, reply)) {
-      this.#challenged(exchange, reply, attempt);
+      this.#challenged(pending, reply, attempt);
     } else if (status === 404 && attempt.session !== undefined) {
-      this.#renewFor(exchange, attempt);
-    } else if (status >= 200 && status < 300 && reply.body.length > 0) {
+      this.#renewFor(pending, attempt);
+    } else if (status >= 200 && status < 300 && reply.bytes > 0) {
       if (this.#needsSignIn) this.#noteSignIn(undefined);
-      this.#parts.receiver().receive(reply.body, exchange);
-    } else this.#refused(exchange, reply);
+      this.#parts.receiver().receive(reply.takeBody(), pending);
+    } else this.#refused(pending, reply);
   }
 
   // An error of the protocol may come with any status; anything else is described by its status.
-  #refused(exchange: Exchange, reply: Reply): void {
+  #refused(pending: PendingRequest, reply: Reply): void {
     const failure = describeStatus(reply, this.label);
     // Servers of the first revision take no handshake here, and may say so in a message.
-    const isElsewhere = exchange.outgoing.method === 'initialize' && [404, 405].includes(reply.status);
-    const { work } = exchange;
-    if (failure.body && !isElsewhere) this.#parts.receiver().receive(failure.body, exchange);
+    const isElsewhere = pending.outgoing.method === 'initialize' && [404, 405].includes(reply.status);
+    const { work } = pending;
+    if (failure.body && !isElsewhere) this.#parts.receiver().receive(failure.body, pending);
     if (failure.error instanceof SignInNeeded) this.#noteSignIn(failure.error);
     // What the message says may be a reason to send the request once more.
-    if (exchange.work === work) exchange.fail(failure.error);
+    if (pending.work === work) pending.fail(failure.error);
   }
 
-  #challenged(exchange: Exchange, reply: Reply, attempt: Attempt): void {
-    exchange.pause();
+  #challenged(pending: PendingRequest, reply: Reply, attempt: SendAttempt): void {
+    pending.pause();
     this.#credentials.challenged(reply, { ...attempt, method: 'POST' }).then(
       () => {
-        exchange.extend();
-        this.#send(exchange, { ...attempt, retries: attempt.retries + 1, session: this.#session });
+        this.#parts.limit.restart();
+        pending.extend();
+        this.#send(pending, { ...attempt, retries: attempt.retries + 1, session: this.#session });
       },
       (error: unknown) => {
         if (error instanceof SignInNeeded) this.#noteSignIn(error);
-        exchange.fail(error);
+        pending.fail(error);
       },
     );
   }
@@ -260,27 +268,40 @@ export class HttpTransport implements Transport {
   }
 
   // The server said that it does not know the session, so it has not run the request either.
-  #renewFor(exchange: Exchange, attempt: Attempt): void {
+  #renewFor(pending: PendingRequest, attempt: SendAttempt): void {
     if (attempt.retries > 0) {
-      exchange.fail(new HttpFailure(404, `${this.label} forgets its sessions at once.`));
+      pending.fail(new HttpFailure(404, `${this.label} forgets its sessions at once.`));
       return;
     }
-    const isStale = attempt.session !== this.#session;
-    (isStale ? Promise.resolve() : this.#renew()).then(
-      () => this.#send(exchange, { ...attempt, retries: 1, session: this.#session }),
-      (error: unknown) => exchange.fail(error),
+    const isRenewed = attempt.session !== this.#session && !this.#renewing;
+    this.#sendAfter(isRenewed ? Promise.resolve() : this.#renew(), pending, 1);
+  }
+
+  #sendAfter(renewed: Promise<void>, pending: PendingRequest, retries: number): void {
+    renewed.then(
+      () => this.#send(pending, { retries, session: this.#session, own: NO_CREDENTIALS }),
+      (error: unknown) => pending.fail(error),
     );
   }
 
   #renew(): Promise<void> {
+    if (this.#renewing) return this.#renewing;
+    const before = this.#session;
     this.#session = undefined;
     this.#streams.forget();
-    return (this.#renewing ??= this.#parts.renew().finally(() => (this.#renewing = undefined)));
+    return (this.#renewing = this.#parts
+      .renew()
+      .catch((error: unknown) => {
+        // With the old one the next request finds out again that a new one is needed.
+        this.#session = before;
+        throw error;
+      })
+      .finally(() => (this.#renewing = undefined)));
   }
 
   // The newest revision has nothing to come back to.
-  #resume(exchange: Exchange, reply: Reply): boolean {
-    return this.#dialect?.era === 'legacy' && this.#streams.resume(exchange, reply);
+  #resume(pending: PendingRequest, reply: Reply): boolean {
+    return this.#dialect?.era === 'legacy' && this.#streams.resume(pending, reply);
   }
 
   async #get(reply: Reply, lastEventId: string | undefined): Promise<void> {
@@ -303,42 +324,6 @@ export class HttpTransport implements Transport {
       const reply = new Reply({ onMessage() {}, onEnd: done, onFailure: done }, 65_536);
       this.#dispatch(pool, reply, { method: 'DELETE', headers: this.#headers(undefined, own) });
     });
-  }
-}
-
-interface Attempt {
-  readonly retries: number;
-  readonly session: string | undefined;
-  /** The credentials it is sent with. */
-  readonly own: readonly string[];
-}
-
-/** Tells the transport which request an answer is for; one object for a request, because it is made for each. */
-class Asked implements ReplySink {
-  readonly #transport: HttpTransport;
-  readonly #exchange: Exchange;
-  readonly #attempt: Attempt;
-
-  constructor(transport: HttpTransport, exchange: Exchange, attempt: Attempt) {
-    this.#transport = transport;
-    this.#exchange = exchange;
-    this.#attempt = attempt;
-  }
-
-  onHead(reply: Reply): void {
-    this.#transport.begin(this.#exchange, reply);
-  }
-
-  onMessage(data: Buffer, name: string): void {
-    if (name === 'message') this.#transport.take(this.#exchange, data);
-  }
-
-  onEnd(reply: Reply): void {
-    this.#transport.end(this.#exchange, reply, this.#attempt);
-  }
-
-  onFailure(error: Error, reply: Reply): void {
-    this.#transport.fail(this.#exchange, { error, reply, attempt: this.#attempt });
   }
 }
 

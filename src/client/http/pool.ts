@@ -6,12 +6,15 @@ import { isGlobalAddress, isIpHost } from '../../net/is-global-address.ts';
 import { proxyFor } from '../../net/proxies.ts';
 import type { HttpOptions } from '../options.ts';
 
+/** Connections at one time unless that is set. */
+export const MAX_CONNECTIONS = 128;
+
 /** Opens connections to one origin; loaded with the first, because it takes as long as the rest of a client. */
 export async function openPool(url: URL, options: HttpOptions, connectMs: number): Promise<Pool> {
   checkAddress(url, options);
   const { default: PoolClass } = await import('undici/lib/dispatcher/pool.js');
   return new PoolClass(url.origin, {
-    connections: options.maxConnections ?? 128,
+    connections: options.maxConnections ?? MAX_CONNECTIONS,
     // Limits of time are kept for all requests together.
     headersTimeout: 0,
     maxHeaderSize: 16_384,

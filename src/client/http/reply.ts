@@ -1,4 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
+import { GatheredBytes } from '../../base/gathered-bytes.ts';
 import { EventParser } from '../../protocol/decode/event-parser.ts';
 
 /** Takes the parts of an answer over HTTP. */
@@ -22,7 +23,7 @@ export class Reply {
   #abort: ((error?: Error) => void) | undefined;
   #rawHeaders: readonly Buffer[] = [];
   #parser: EventParser | undefined;
-  readonly #chunks: Buffer[] = [];
+  readonly #body = new GatheredBytes();
   #bytes = 0;
   #interim = 0;
   #isStopped = false;
@@ -41,9 +42,14 @@ export class Reply {
     return this.#parser !== undefined;
   }
 
-  /** What came of a body that is no stream. */
-  get body(): Buffer {
-    return this.#chunks.length === 1 ? this.#chunks[0]! : Buffer.concat(this.#chunks);
+  /** How much came of a body that is no stream. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** What came of a body that is no stream; it is given away once and kept no longer. */
+  takeBody(): Buffer {
+    return this.#body.take();
   }
 
   /** The value of a header, all of them joined if it is repeated. */
@@ -57,7 +63,7 @@ export class Reply {
     return values.length === 0 ? undefined : values.join(', ');
   }
 
-  /** Breaks it off; nothing more is told. */
+  /** Aborts it; no further events follow. */
   stop(): void {
     if (this.#isStopped) return;
     this.#isStopped = true;
@@ -96,7 +102,7 @@ export class Reply {
     }
     this.#bytes += chunk.length;
     if (this.#bytes > this.#maxBytes) this.#refuse(`sends an answer of over ${this.#maxBytes} bytes`);
-    else this.#chunks.push(chunk);
+    else this.#body.add(chunk);
     return true;
   }
 

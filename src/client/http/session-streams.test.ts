@@ -19,6 +19,7 @@ function waitsFor(stream: string, rounds: number): number[] {
     },
     receiver: () => ({ receive() {}, lost() {} }),
     onWarning() {},
+    onGap() {},
     get: async (reply) => {
       reply.onHeaders(200, [Buffer.from('content-type'), Buffer.from('text/event-stream')]);
       reply.onData(Buffer.from(stream));
@@ -31,16 +32,16 @@ function waitsFor(stream: string, rounds: number): number[] {
   return waits;
 }
 
-test('a server that asks to come back at once and ends its stream is come back to ever more slowly', () => {
+test('a server that asks for an immediate reconnect and ends its stream each time is reconnected to less and less often', () => {
   const waits = waitsFor('retry: 0\n\n', 12);
   expect(waits[0]).toBe(100);
   expect(waits.at(-1)).toBe(30_000);
 });
 
-test('a server that also says something each time is come back to ten times a second at most', () => {
+test('a server that also sends a message each time is reconnected to at most ten times a second', () => {
   expect(Math.min(...waitsFor('retry: 0\ndata: {}\n\n', 12))).toBe(100);
 });
 
-test('a server that asks for a longer pause gets it', () => {
+test('a server that asks for a longer pause before a reconnect gets it', () => {
   expect(waitsFor('retry: 5000\n\n', 1)).toEqual([5_000]);
 });

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import type { Exchange } from '../pending-request.ts';
+import type { PendingRequest } from '../pending-request.ts';
 import type { Receiver } from '../transport.ts';
 import { Reply, type ReplySink } from './reply.ts';
 
@@ -13,6 +13,8 @@ export interface StreamParts {
   /** Asks for a stream, from the beginning or from an event on. */
   get(reply: Reply, lastEventId: string | undefined): Promise<void>;
   onWarning(text: string): void;
+  /** The stream for what the server says unasked broke off, and its server does not say where to go on. */
+  onGap(): void;
 }
 
 interface Place {
@@ -34,6 +36,8 @@ export class SessionStreams {
   #general: Reply | undefined;
   #cancelWait: (() => void) | undefined;
   #isClosed = false;
+  /** Whether the stream for what the server says unasked is open. */
+  isListening = false;
 
   constructor(parts: StreamParts) {
     this.#parts = parts;
@@ -44,11 +48,12 @@ export class SessionStreams {
     if (!this.#isClosed && !this.#general) this.#follow(undefined, 0);
   }
 
-  /** Ends that stream, as its session is gone. */
+  /** Ends that stream, because its session has ended. */
   forget(): void {
     this.#cancelWait?.();
     this.#general?.stop();
     this.#general = undefined;
+    this.isListening = false;
   }
 
   /** Ends everything for good. */
@@ -58,34 +63,34 @@ export class SessionStreams {
   }
 
   /** Comes back for the rest of a stream that ended early; `false` where that is not possible. */
-  resume(exchange: Exchange, reply: Reply, before?: Place): boolean {
+  resume(pending: PendingRequest, reply: Reply, before?: Place): boolean {
     const lastEventId = reply.lastEventId ?? before?.lastEventId;
     const retryMs = reply.retryMs ?? before?.retryMs ?? FIRST_RETRY_MS;
     const round = before ? before.round + 1 : 0;
-    if (lastEventId === undefined || round >= MAX_RESUMES || exchange.isOver) return false;
+    if (lastEventId === undefined || round >= MAX_RESUMES || pending.isOver) return false;
     const place = { lastEventId, retryMs, round };
-    exchange.work = { stop: this.#parts.clock.after(retryMs, () => this.#comeBack(exchange, place)) };
+    pending.work = { stop: this.#parts.clock.after(retryMs, () => this.#comeBack(pending, place)) };
     return true;
   }
 
-  #comeBack(exchange: Exchange, place: Place): void {
-    if (exchange.isOver) return;
+  #comeBack(pending: PendingRequest, place: Place): void {
+    if (pending.isOver) return;
     const { label, maxBytes, receiver } = this.#parts;
     const sink: ReplySink = {
       onMessage: (data, name) => {
-        if (name === 'message' && data.length > 0) receiver().receive(data, exchange);
-        if (exchange.isOver) exchange.work?.stop();
+        if (name === 'message' && data.length > 0) receiver().receive(data, pending);
+        if (pending.isOver) pending.work?.stop();
       },
       onEnd: (reply) => {
-        if (!reply.isStream || !this.resume(exchange, reply, place)) exchange.fail(brokenOff(label));
+        if (!reply.isStream || !this.resume(pending, reply, place)) pending.fail(streamBrokenOff(label));
       },
       onFailure: (_error, reply) => {
-        if (!this.resume(exchange, reply, place)) exchange.fail(brokenOff(label));
+        if (!this.resume(pending, reply, place)) pending.fail(streamBrokenOff(label));
       },
     };
     const reply = new Reply(sink, maxBytes);
-    exchange.work = reply;
-    this.#parts.get(reply, place.lastEventId).catch((error: unknown) => exchange.fail(error));
+    pending.work = reply;
+    this.#parts.get(reply, place.lastEventId).catch((error: unknown) => pending.fail(error));
   }
 
   // Opened again whenever it ends, more slowly each time nothing came of it.
@@ -93,10 +98,12 @@ export class SessionStreams {
     let failed = failures;
     const again = (reply: Reply): void => {
       if (this.#general !== reply || this.#isClosed) return;
+      this.isListening = false;
       // A server that says "retry: 0" and ends its stream would keep this process busy without end.
       const slowerMs = (reply.retryMs === undefined ? FIRST_RETRY_MS : SHORTEST_RETRY_MS) * 2 ** failed++;
       const waitMs = Math.min(Math.max(reply.retryMs ?? 0, slowerMs), LONGEST_RETRY_MS);
       const place = reply.lastEventId ?? lastEventId;
+      if (place === undefined) this.#parts.onGap();
       this.#cancelWait = this.#parts.clock.after(waitMs, () => this.#follow(place, failed));
     };
     const reply = new Reply(
@@ -105,9 +112,13 @@ export class SessionStreams {
           failed = 0;
           if (name === 'message' && data.length > 0) this.#parts.receiver().receive(data, undefined);
         },
-        // Anything but a stream means that there is none, or that the session is gone; the next request finds out.
+        onHead: (opened) => {
+          if (this.#general === opened) this.isListening = opened.isStream;
+        },
+        // Any other response means that there is no stream or that the session has ended; the next request finds out.
         onEnd: (ended) => {
           if (ended.isStream) again(ended);
+          else if (lastEventId !== undefined && this.#general === ended) this.#parts.onGap();
         },
         onFailure: (_error, ended) => again(ended),
       },
@@ -119,7 +130,7 @@ export class SessionStreams {
 }
 
 /** The answer to a request whose stream ended without one. */
-export function brokenOff(label: string): ToolcribError {
+export function streamBrokenOff(label: string): ToolcribError {
   return new ToolcribError(
     'upstream_unavailable',
     `${label} ended its stream without an answer; whether the request was carried out is not known.`,

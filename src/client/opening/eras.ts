@@ -1,4 +1,5 @@
 import type { Dialect } from '../transport.ts';
+import { makeRoomIn } from '../../core/memory/bounded-map.ts';
 
 // A server that is brought up to date still answers a handshake, so an old verdict would never be found out.
 const GOOD_FOR_MS = 3_600_000;
@@ -20,6 +21,11 @@ export function knownEra(address: string, now: number): Dialect['era'] | undefin
 /** Remembers which era the server at an address speaks. */
 export function noteEra(address: string, era: Dialect['era'], now: number): void {
   verdicts.delete(address);
+  makeRoomIn(verdicts, MOST_KEPT);
   verdicts.set(address, { era, at: now });
-  if (verdicts.size > MOST_KEPT) verdicts.delete(verdicts.keys().next().value!);
+}
+
+/** Forgets what was found out about an address, because it turned out to be wrong. */
+export function forgetEra(address: string): void {
+  verdicts.delete(address);
 }

@@ -1,25 +1,25 @@
 import type { Awaitable } from '../../base/awaitable.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import { isObject } from '../../base/json.ts';
 import type { Call } from '../../core/call.ts';
 import type { Question } from '../../core/question.ts';
 import { canDo } from '../../core/requirement.ts';
 import { failed, type NeedsInput, type Result } from '../../core/result.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
-import { pause, readAsked, type Asked } from '../calls/rounds.ts';
+import { checkVisits, requiredPages } from '../calls/required-pages.ts';
+import { pause, readAsked, type AskedQuestions } from '../calls/rounds.ts';
 import type { ToolCalls } from '../calls/tool-calls.ts';
 import { TaskHandle, taskOf } from '../calls/task-handle.ts';
 import type { SendOptions } from '../connection.ts';
 import { RemoteError } from '../errors.ts';
-import type { Received } from '../pending-request.ts';
+import type { Received } from '../../protocol/decode/received.ts';
 import type { Peer } from '../peer.ts';
 import { relayedCapabilities } from './capabilities.ts';
 import { relayedError } from './error.ts';
 import { relayedMeta } from './meta.ts';
-import { relayedQuestion, relayedQuestions, requiredPages, type FarQuestion } from './questions.ts';
+import { relayedQuestion, relayedPages, relayedQuestions, type FarQuestion } from './questions.ts';
 import { relayedResult } from './result.ts';
+import { refuseSecretFields } from './secret-fields.ts';
 
-const PAGE_REQUIRED = -32042;
 const OTHER_HEADERS = -32020;
 const NOTHING: JsonObject = Object.freeze({});
 // As long as a task of our own may run.
@@ -29,6 +29,8 @@ const LONGEST_TASK_MS = 60 * 60_000;
 export interface RelayOptions {
   /** How long to wait for its first sign of life, where that is less than a call may take. */
   readonly withinMs?: number;
+  /** Whether people may be asked for secrets in forms. */
+  readonly mayAskSecrets?: boolean;
   /** Told that the call waits for a person or the end of a task; what it returns is told that it goes on. */
   readonly onWait?: () => () => void;
 }
@@ -58,7 +60,7 @@ export class RelayedCall {
 
   /** Sends the call, round after round where the server asks. Few promises: every call comes through here. */
   async run(): Promise<Result> {
-    const { limits, options } = this.#peer;
+    const { limits } = this.#peer;
     try {
       const sent = this.#untilSent();
       this.#options.withinMs = sent instanceof Promise ? await sent : sent;
@@ -71,8 +73,8 @@ export class RelayedCall {
         } catch (error) {
           next = await this.#afterFailure(error, extra);
         }
-        if (received?.result['resultType'] === 'input_required')
-          next = await this.#afterQuestions(received.result, round);
+        if (received && headOf(received)['resultType'] === 'input_required')
+          next = await this.#afterQuestions(received, round);
         if (!next) {
           const ending = this.#ending(received!);
           return ending instanceof Promise ? await ending : ending;
@@ -83,7 +85,7 @@ export class RelayedCall {
       }
       throw new ToolcribError('cannot_ask', `The server asked in more than ${limits.rounds} rounds.`);
     } catch (error) {
-      throw relayedError(error, this.#call, options.askedBy ?? 'The server behind this one');
+      throw relayedError(error, this.#call, this.#asker);
     }
   }
 
@@ -99,12 +101,13 @@ export class RelayedCall {
 
   #ending(received: Received): Awaitable<Result> {
     const { kind } = this.#call;
-    const task = kind === 'tool' ? taskOf(received.result) : undefined;
+    const task = kind === 'tool' ? taskOf(headOf(received)) : undefined;
     return task ? this.#follow(task).then((end) => relayedResult(end, kind)) : relayedResult(received, kind);
   }
 
-  async #afterQuestions({ inputRequests, requestState }: JsonObject, round: number): Promise<Next> {
-    const asked = readAsked(inputRequests, requestState);
+  async #afterQuestions(received: Received, round: number): Promise<Next> {
+    const asked = readAsked(received);
+    const { requestState } = received.result;
     const state = typeof requestState === 'string' ? { requestState } : {};
     if (asked && !this.#canAsk) return this.#needInput(this.#read(asked), state.requestState);
     if (asked) return { extra: { inputResponses: await this.#answers(asked), ...state } };
@@ -120,10 +123,9 @@ export class RelayedCall {
       await this.#tools.reload();
       return { extra };
     }
-    const isPage = error.number === PAGE_REQUIRED;
-    const pages = isPage ? requiredPages(error.data, this.#peer.options.askedBy) : undefined;
+    const pages = requiredPages(error);
     if (!pages) throw error;
-    return (await this.#visit(pages)) ?? { extra: NOTHING };
+    return (await this.#visit(relayedPages(pages, this.#peer.options.askedBy))) ?? { extra: NOTHING };
   }
 
   get #canAsk(): boolean {
@@ -135,7 +137,7 @@ export class RelayedCall {
     const { interview } = this.#call;
     if (!interview.hasAnswers && interview.farState === undefined) return NOTHING;
     if (this.#peer.server.era === 'legacy') {
-      this.#checkVisits(interview.unused);
+      checkVisits(interview.unused.values());
       return NOTHING;
     }
     const answers = interview.hasAnswers ? [...interview.unused] : [];
@@ -184,7 +186,7 @@ export class RelayedCall {
     return { kind: 'needs_input', questions, answers, ...(state !== undefined && { state }) };
   }
 
-  async #answers(asked: Asked): Promise<JsonObject> {
+  async #answers(asked: AskedQuestions): Promise<JsonObject> {
     const { interview, voice, cancellation } = this.#call;
     if (!this.#canAsk) voice.park?.();
     if (!interview.asker && this.#peer.hasHandlers)
@@ -206,8 +208,18 @@ export class RelayedCall {
     return own;
   }
 
-  #read(asked: Asked): ReadonlyMap<string, Question> {
-    return relayedQuestions(asked, this.#peer.options.askedBy);
+  #read(asked: AskedQuestions): ReadonlyMap<string, Question> {
+    const questions = relayedQuestions(asked, this.#peer.options.askedBy);
+    this.#refuseSecrets(questions.values());
+    return questions;
+  }
+
+  #refuseSecrets(questions: Iterable<Question>): void {
+    if (!this.#how.mayAskSecrets) refuseSecretFields(questions, this.#asker);
+  }
+
+  get #asker(): string {
+    return this.#peer.options.askedBy ?? 'The server behind this one';
   }
 
   // The server has not run the tool: it wants pages visited, and then to be called again.
@@ -216,20 +228,15 @@ export class RelayedCall {
     if (!canDo(client.capabilities, 'elicitation.url')) return failed(pagesText(pages));
     if (!interview.asker) return this.#needInput(pages, undefined);
     const own = new Map([...pages].map(([key, page]) => [this.#ownKey(key), page]));
-    this.#checkVisits(await this.#ask(own));
+    checkVisits((await this.#ask(own)).values());
     return undefined;
-  }
-
-  #checkVisits(answers: ReadonlyMap<string, unknown>): void {
-    for (const answer of answers.values())
-      if (isObject(answer) && (answer['action'] === 'decline' || answer['action'] === 'cancel'))
-        throw new ToolcribError('cannot_ask', 'The page that this needs was not opened.');
   }
 
   // Asked in the middle of the call by a server that waits for the answer.
   async #question(asked: FarQuestion): Promise<JsonObject> {
     const { interview, voice } = this.#call;
     const question = relayedQuestion(asked, this.#peer.options.askedBy);
+    this.#refuseSecrets([question]);
     if (!interview.asker) (voice.detach ?? voice.park)?.();
     const key = this.#ownKey(`question-${++this.#asked}`);
     const answers = await this.#ask(new Map([[key, question]]));
@@ -263,6 +270,11 @@ export class RelayedCall {
     }
     return options;
   }
+}
+
+// What tells how to go on is never in a long text.
+function headOf(received: Received): JsonObject {
+  return received.outline ?? received.result;
 }
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };

@@ -34,7 +34,7 @@ export function relayedCapabilities(declared: JsonObject, tasks: 'followed' | 'a
  * Of what is passed on, only what is known. Where each wording has a connection of its own, a caller could otherwise
  * have programs started without end.
  */
-export function knownCapabilities({ elicitation, sampling, roots, extensions }: JsonObject): JsonObject {
+export function relayableCapabilities({ elicitation, sampling, roots, extensions }: JsonObject): JsonObject {
   const apps = isObject(extensions) && isObject(extensions[UI_EXTENSION]) && extensions[UI_EXTENSION];
   const mimeTypes = apps && Array.isArray(apps['mimeTypes']) ? apps['mimeTypes'] : [];
   return {

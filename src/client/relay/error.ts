@@ -23,6 +23,7 @@ const SAID: Readonly<Partial<Record<ToolcribError['code'], string>>> = {
   invalid_answer: 'sent an answer that cannot be read.',
   needs_sign_in: 'needs its operator to sign in.',
   sign_in_failed: 'needs its operator to sign in.',
+  refused: 'does not accept the connection as it is set up; its operator has to look at it.',
   busy: 'takes no more calls at the moment; try again later.',
 };
 

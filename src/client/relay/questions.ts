@@ -1,23 +1,33 @@
 import { ToolcribError } from '../../base/errors.ts';
+import { notedLongIntegers } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import { checkFormSchema } from '../../core/interview.ts';
 import type { Question } from '../../core/question.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { checkSchema } from '../../schema/check.ts';
 import type { JsonSchema } from '../../schema/schema.ts';
-import type { Asked } from '../calls/rounds.ts';
+import type { AskedQuestions } from '../calls/rounds.ts';
 import { isPage } from '../question-handlers.ts';
 
 /** One question of another server. */
-export type FarQuestion = Asked[string];
+export type FarQuestion = AskedQuestions[string];
 
 /** The questions of another server, in the terms of a call; each tells who asks. */
-export function relayedQuestions(asked: Asked, askedBy: string | undefined): ReadonlyMap<string, Question> {
+export function relayedQuestions(
+  asked: AskedQuestions,
+  askedBy: string | undefined,
+): ReadonlyMap<string, Question> {
   return new Map(Object.entries(asked).map(([key, question]) => [key, relayedQuestion(question, askedBy)]));
 }
 
 /** A question of another server, in the terms of a call. */
-export function relayedQuestion({ method, params }: FarQuestion, askedBy: string | undefined): Question {
+export function relayedQuestion(asked: FarQuestion, askedBy: string | undefined): Question {
+  const question = toQuestion(asked, askedBy);
+  const longIntegers = notedLongIntegers(asked.params);
+  return longIntegers ? { ...question, longIntegers } : question;
+}
+
+function toQuestion({ method, params }: FarQuestion, askedBy: string | undefined): Question {
   switch (method) {
     case 'elicitation/create':
       return params['mode'] === 'url' ? toPage(params, askedBy) : toForm(params, askedBy);
@@ -30,15 +40,12 @@ export function relayedQuestion({ method, params }: FarQuestion, askedBy: string
   }
 }
 
-/** The pages that an older server wants visited before it is called again; `undefined` where it names none. */
-export function requiredPages(
-  data: JsonObject | undefined,
+/** Pages that an older server wants visited before it is called again. */
+export function relayedPages(
+  pages: readonly JsonObject[],
   askedBy: string | undefined,
-): ReadonlyMap<string, Question> | undefined {
-  const elicitations = data?.['elicitations'];
-  if (!Array.isArray(elicitations) || elicitations.length === 0 || !elicitations.every(isObject))
-    return undefined;
-  return new Map(elicitations.map((params, index) => [`page-${index + 1}`, toPage(params, askedBy)]));
+): ReadonlyMap<string, Question> {
+  return new Map(pages.map((params, index) => [`page-${index + 1}`, toPage(params, askedBy)]));
 }
 
 function toForm({ mode: _mode, message, requestedSchema, ...extra }: JsonObject, askedBy?: string): Question {

@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
-import { longIntegersOf, type LongIntegers } from '../../base/exact-json.ts';
+import type { LongIntegers } from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import type { Call } from '../../core/call.ts';
 import type { ContentBlock } from '../../core/content.ts';
@@ -11,42 +11,90 @@ import {
   type RelayedJson,
   type Result,
 } from '../../core/result.ts';
-import { rawResultOf } from '../../protocol/decode/message.ts';
+import { longIntegersIn } from '../../protocol/decode/message.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { metaKeys } from '../../protocol/wire/meta.ts';
-import type { Received } from '../pending-request.ts';
+import type { LateMember, Received } from '../../protocol/decode/received.ts';
 
 /** What another server answered, in the terms of a source; all that is not of that connection alone is kept. */
 export function relayedResult(received: Received, kind: Call['kind']): Done | Failed {
-  const { resultType, ttlMs: _ttl, cacheScope: _scope, _meta, ...body } = received.result;
-  if (resultType !== undefined && resultType !== 'complete') throw unclear('a result of an unknown kind');
-  const meta = isObject(_meta) ? ownMeta(_meta) : undefined;
-  const relayed = new FarResult(received);
-  const around = { ...(meta && { meta }), relayed };
+  if (kind === 'tool' && received.outline) {
+    const ending = lateEnding(received, received.outline);
+    if (ending) return ending;
+  }
+  const { body, around } = read(received.result, received);
   if (kind !== 'tool') return { ...readingEnding(body, kind), ...around };
   const ending = toolEnding(body, around);
   // A result whose blocks had to be mended is not what came.
-  if (ending.content === body['content']) relayed.isOf(ending);
+  if (ending.content === body['content']) around.relayed.isOf(ending);
   return ending;
+}
+
+function read(result: JsonObject, received: Received): { body: JsonObject; around: Around } {
+  const { resultType, ttlMs: _ttl, cacheScope: _scope, _meta, ...body } = result;
+  if (resultType !== undefined && resultType !== 'complete') throw unclear('a result of an unknown kind');
+  const meta = isObject(_meta) ? ownMeta(_meta) : undefined;
+  return { body, around: { ...(meta && { meta }), relayed: new FarResult(received) } };
+}
+
+// What the outline does not have is parsed when a stage or the encoder asks for it.
+function lateEnding(received: Received, outline: JsonObject): Done | Failed | undefined {
+  const { body, around } = read(outline, received);
+  const ending = toolEnding(body, around);
+  const blocks = ending.content;
+  if (!blocks || blocks !== body['content']) return undefined;
+  for (const name of received.late ?? []) Object.defineProperty(ending, KEYS[name], READERS[name]);
+  around.relayed.isOf(ending, blocks);
+  return ending;
+}
+
+const KEYS = { content: 'content', structuredContent: 'data' } as const;
+
+// As a member of its own that is listed, so that a copy of the result has the value. The functions are shared: V8 would
+// keep one that is made for a result, and with it the result, until it looks at the whole heap.
+const READERS = {
+  content: lateReader('content'),
+  structuredContent: lateReader('structuredContent'),
+};
+
+function lateReader(name: LateMember): PropertyDescriptor & ThisType<{ readonly relayed: FarResult }> {
+  return {
+    enumerable: true,
+    configurable: true,
+    get() {
+      return this.relayed.read(name);
+    },
+  };
+}
+
+interface Around extends Partial<Done> {
+  readonly relayed: FarResult;
 }
 
 /** What is known of a result besides its values. */
 class FarResult implements Relayed {
   readonly longIntegers?: LongIntegers;
-  readonly #json: RelayedJson | undefined;
+  // Private, because events of a host hold results after they were cleaned.
+  readonly #received: Received;
+  #json: RelayedJson | undefined;
   #result: Result | undefined;
 
-  constructor({ bytes, hasLongNumbers, json }: Received) {
-    // The result of a task is a part of the message it came in.
-    this.#json = json?.message === bytes ? json : undefined;
-    const text = hasLongNumbers === true ? rawResultOf(bytes) : undefined;
-    const longIntegers = text === undefined ? undefined : longIntegersOf(text);
+  constructor(received: Received) {
+    this.#received = received;
+    this.#json = received.json;
+    const longIntegers = longIntegersIn(received);
     if (longIntegers) this.longIntegers = longIntegers;
   }
 
-  /** Notes the result that says the same as the JSON. */
-  isOf(result: Result): void {
+  /** Notes the result that says the same as the JSON, and its blocks where these were not parsed as a whole. */
+  isOf(result: Result, blocks?: readonly ContentBlock[]): void {
     this.#result = result;
+    if (blocks && this.#json) this.#json = { ...this.#json, blocks };
+  }
+
+  /** The value of a member that may not have been parsed. */
+  read(name: LateMember): unknown {
+    return this.#received.result[name];
   }
 
   jsonOf(result: Result): RelayedJson | undefined {

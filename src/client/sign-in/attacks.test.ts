@@ -6,8 +6,8 @@ import { createClientSignIn } from './sign-in.ts';
 
 const failed = { code: 'sign_in_failed' };
 
-/** Signs in and is let in: what the attacks below change one thing about. */
-test('the site the attacks start from lets an honest client in', async () => {
+/** A sign-in that works; each attack below changes one part of it. */
+test('control: the site of these attacks lets an honest client in', async () => {
   const { url, signIn } = await startSite();
   expect(await protectedCall(signIn(), url)).toBe(200);
 });
@@ -23,7 +23,7 @@ test.each<readonly [string, Record<string, string | undefined>]>([
     'is an error of another issuer',
     { iss: 'https://evil.example.com', error: 'access_denied', code: undefined },
   ],
-])('a code is not used when the answer %s', async (_what, redirected) => {
+])('an authorization code is not used when the response %s', async (_what, redirected) => {
   const { authority, url, signIn } = await startSite();
   authority.redirected = redirected['iss'] === 'slash' ? { iss: `${authority.url}/` } : redirected;
   const one = signIn({ open: undefined });
@@ -35,7 +35,7 @@ test.each<readonly [string, Record<string, string | undefined>]>([
   expect(authority.at('/token')).toEqual([]);
 });
 
-test('an issuer that was not promised is compared all the same', async () => {
+test('the issuer in a response is checked even if the server did not announce it', async () => {
   const { authority, url, signIn } = await startSite();
   authority.metadata = { authorization_response_iss_parameter_supported: undefined };
   authority.redirected = { iss: 'https://evil.example.com' };
@@ -65,7 +65,7 @@ async function registeredAt({ authority, url, signIn }: Site): Promise<URL> {
   return new URL((JSON.parse(body) as { redirect_uris: [string] }).redirect_uris[0]);
 }
 
-test('a code of an honest issuer that does not name itself is not given to another issuer', async () => {
+test('a code of an issuer that does not name itself is not sent to another issuer', async () => {
   const [honest, evil] = await Promise.all([startSite(), startSite()]);
   for (const { authority } of [honest, evil])
     authority.metadata = { authorization_response_iss_parameter_supported: undefined };
@@ -84,7 +84,7 @@ test('a code of an honest issuer that does not name itself is not given to anoth
   expect(evil.authority.at('/token')).toEqual([]);
 });
 
-test('the listener is not ended by an answer with another state', async () => {
+test('the local listener ignores a response with another state', async () => {
   const { authority, url, signIn } = await startSite();
   const open = async (page: string): Promise<void> => {
     const right = new URL(await visit(page));
@@ -98,7 +98,7 @@ test('the listener is not ended by an answer with another state', async () => {
   expect(authority.at('/token')).toHaveLength(1);
 });
 
-test('an answer is good once', async () => {
+test('an authorization response can be used once', async () => {
   const { authority, url, signIn } = await startSite();
   const one = signIn({ open: undefined });
   const outcome = await protectedCall(one, url);
@@ -109,7 +109,7 @@ test('an answer is good once', async () => {
   expect(authority.at('/token')).toHaveLength(1);
 });
 
-test('a code that somebody else redeems is refused for want of the verifier', async () => {
+test('a stolen code is refused without the PKCE verifier', async () => {
   const { authority, url, signIn } = await startSite();
   let stolen = '';
   const open = async (page: string): Promise<void> => {
@@ -140,7 +140,7 @@ test.each([
   ['another path', ({ server }: Site) => `${server.url}/mc`],
   ['a deeper path', ({ url }: Site) => `${url}/admin`],
   ['a fragment', ({ url }: Site) => `${url}#x`],
-])('nothing is asked for when the metadata is about %s', async (_what, resource) => {
+])('no authorization is requested when the metadata is about %s', async (_what, resource) => {
   const site = await startSite();
   site.server.metadata = { resource: resource(site) };
   await expect(protectedCall(site.signIn(), site.url)).rejects.toMatchObject(failed);
@@ -155,7 +155,7 @@ test('B6 metadata of another issuer is not used', async () => {
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'B6 a %i leads nowhere: not for metadata, not for a secret',
+  'B6 a redirect with status %i is not followed, neither for metadata nor with a secret',
   async (status) => {
     const thief = await startPeer(() => ({ body: { access_token: 'x', token_type: 'Bearer' } }));
     const places = ['/.well-known/oauth-authorization-server', '/register', '/token'];
@@ -187,7 +187,7 @@ test.each([
   'http://as.example.com/authorize',
   `https://as.example.com/${'a'.repeat(1_000_000)}`,
   '',
-])('B6 a page such as %.40s is not opened', async (page) => {
+])('B6 a page with an address such as %.40s is not opened', async (page) => {
   const { authority, url, signIn } = await startSite();
   authority.metadata = { authorization_endpoint: page };
   const opened: string[] = [];
@@ -197,7 +197,7 @@ test.each([
   expect(opened).toEqual([]);
 });
 
-test('B6 a server that is not of this machine cannot have it ask addresses that are', async () => {
+test('B6 a remote server cannot make the client request local addresses', async () => {
   const inside = await startPeer(() => ({ body: {} }));
   const asked: string[] = [];
   const network = {
@@ -227,7 +227,7 @@ test('B6 a server that is not of this machine cannot have it ask addresses that 
   await signIn.close();
 });
 
-test('B6 a secret goes to the issuer the operator named, and to no other', async () => {
+test('B6 a client secret is sent to the issuer that the operator named, and to no other', async () => {
   const { authority, url, signIn, server } = await startSite();
   const thief = await startSite();
   authority.metadata = { token_endpoint_auth_methods_supported: ['client_secret_basic'] };
@@ -246,7 +246,7 @@ test('B6 a secret goes to the issuer the operator named, and to no other', async
   expect(thief.authority.seen).toEqual([]);
 });
 
-test('a token and a registration are of no use at the next authorization server', async () => {
+test('a token and a registration are not used at another authorization server', async () => {
   const first = await startSite();
   const second = await startSite();
   const one = first.signIn();
@@ -263,7 +263,7 @@ test('a token and a registration are of no use at the next authorization server'
   for (const secret of secrets) expect(sent).not.toContain(secret);
 });
 
-test('B6 a refresh token stays with its issuer, even if the client is the same everywhere', async () => {
+test('B6 a refresh token is sent to its own issuer only, even if the client id is the same', async () => {
   const first = await startSite();
   const second = await startSite();
   const known = { client_id_metadata_document_supported: true };
@@ -282,7 +282,7 @@ test('B6 a refresh token stays with its issuer, even if the client is the same e
   expect(JSON.stringify(second.authority.seen)).not.toContain(token);
 });
 
-test('B6 another origin gets no token, and cannot ask for one', async () => {
+test('B6 another origin gets no token, and cannot request one', async () => {
   const { url, signIn } = await startSite();
   const one = signIn();
   expect(await protectedCall(one, url)).toBe(200);
@@ -320,7 +320,7 @@ test('the token of one account is not used for another', async () => {
   expect(authority.at('/authorize')).toHaveLength(2);
 });
 
-test('a token of another kind, or one that would break out of its header, is not used', async () => {
+test('a token of another type, or one that would break out of its header, is not used', async () => {
   for (const granted of [
     { access_token: 'a\r\nx-admin: yes' },
     { access_token: 'a b' },
@@ -349,13 +349,13 @@ test('an error holds neither a token nor a code', async () => {
   for (const secret of ['very secret', code]) expect(shown).not.toContain(secret);
 });
 
-test('an answer that is endless or too long ends the sign-in', async () => {
+test('an endless or oversized response ends the sign-in', async () => {
   const { authority, url, signIn } = await startSite();
   authority.metadata = { filler: 'x'.repeat(300_000) };
   await expect(protectedCall(signIn(), url)).rejects.toMatchObject(failed);
 });
 
-test('a server that never has enough is asked a few times at most', async () => {
+test('a server that always asks for more scopes gets a few attempts at most', async () => {
   const { authority, server, url, signIn } = await startSite();
   let wanted = 0;
   server.answers.set('/mcp', ({ headers }) =>

@@ -6,7 +6,7 @@ import {
   type AuthorizationServer,
 } from 'oauth4webapi';
 import { failedStep, refusalCode, signInFailed } from './failure.ts';
-import { redeemCode, type Asking } from './token-requests.ts';
+import { redeemCode, type TokenRequestParts } from './token-requests.ts';
 import type { KeptTokens } from './vault.ts';
 
 /** A sign-in a person has begun or may begin. */
@@ -16,15 +16,15 @@ export interface PendingSignIn {
   readonly state: string;
   readonly verifier: string;
   readonly redirectUri: string;
-  readonly asking: Asking;
+  readonly parts: TokenRequestParts;
   readonly expiresAt: number;
 }
 
 const LIFETIME_MS = 10 * 60_000;
 
 /** Prepares a sign-in: a page to open, and what its answer has to match. */
-export async function beginSignIn(asking: Asking, redirectUri: string): Promise<PendingSignIn> {
-  const { server, client, resource, scopes, dpop, outbound, now } = asking;
+export async function beginSignIn(parts: TokenRequestParts, redirectUri: string): Promise<PendingSignIn> {
+  const { server, client, resource, scopes, dpop, outbound, now } = parts;
   if (server.code_challenge_methods_supported?.includes('S256') !== true)
     throw signInFailed('The authorization server does not support PKCE with S256, so codes could be stolen.');
   const verifier = generateRandomCodeVerifier();
@@ -43,23 +43,23 @@ export async function beginSignIn(asking: Asking, redirectUri: string): Promise<
     ...(dpop && { dpop_jkt: await dpop.handle.calculateThumbprint() }),
   };
   for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
-  return { url: url.href, state, verifier, redirectUri, asking, expiresAt: now + LIFETIME_MS };
+  return { url: url.href, state, verifier, redirectUri, parts, expiresAt: now + LIFETIME_MS };
 }
 
 /** Checks what came back from the browser and exchanges its code for tokens. */
 export async function completeSignIn(
-  { state, verifier, redirectUri, asking }: PendingSignIn,
+  { state, verifier, redirectUri, parts }: PendingSignIn,
   answer: URL,
 ): Promise<KeptTokens> {
-  checkIssuer(answer.searchParams, asking);
+  checkIssuer(answer.searchParams, parts);
   try {
     const checked = validateAuthResponse(
-      asking.server as AuthorizationServer,
-      { client_id: asking.client!.id },
+      parts.server as AuthorizationServer,
+      { client_id: parts.client!.id },
       answer.searchParams,
       state,
     );
-    return await redeemCode(asking, { answer: checked, redirectUri, verifier });
+    return await redeemCode(parts, { answer: checked, redirectUri, verifier });
   } catch (error) {
     const advice =
       refusalCode(error) === 'invalid_grant' ? 'The code is not good any more; sign in again' : '';
@@ -68,7 +68,7 @@ export async function completeSignIn(
 }
 
 // RFC 9207, compared as text: an answer of another server, even an error, is not read any further.
-function checkIssuer(answer: URLSearchParams, { server }: Asking): void {
+function checkIssuer(answer: URLSearchParams, { server }: TokenRequestParts): void {
   const given = answer.getAll('iss');
   const isRight =
     given.length === 0

@@ -23,11 +23,11 @@ test.each([
   ['', nothing],
   [undefined, nothing],
   [`Bearer scope="${'a'.repeat(9_000)}"`, nothing],
-])('the challenge %.60s is read as it is meant', (header, expected) => {
+])('the challenge %.60s is read correctly', (header, expected) => {
   expect(readChallenge(header)).toEqual(expected);
 });
 
-test('any header is read without an error, and in the time its length needs', () => {
+test('any header is parsed without an error, in linear time', () => {
   const piece = fc.constantFrom(
     'Bearer',
     'DPoP',

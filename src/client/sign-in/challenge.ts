@@ -66,7 +66,7 @@ function parse(text: string): readonly Parsed[] {
   }
 }
 
-// A quoted text that begins here; a backslash makes the next character stand for itself.
+// A quoted text that begins here; a backslash makes the next character literal.
 function readQuoted(
   text: string,
   start: number,

@@ -8,6 +8,11 @@ export interface CredentialStore {
   get(name: string): Awaitable<string | undefined>;
   set(name: string, value: string): Awaitable<void>;
   delete(name: string): Awaitable<void>;
+  /**
+   * Does work while no other user of the store does work under this name, in other processes too. Without it, tokens
+   * may be renewed more than once at a time.
+   */
+  exclusively?<T>(name: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 /** Keeps credentials until the process ends. */

@@ -8,7 +8,7 @@ import { findLegacyServer, findServerMetadata, type ServerMetadata } from './ser
 import type { Issued } from './vault.ts';
 
 /** Who to ask for tokens for a server, and for which. */
-export interface Place {
+export interface TokenSource {
   readonly issued: Issued;
   readonly server: ServerMetadata;
   /** The scopes the server names, if any. */
@@ -24,7 +24,7 @@ export async function discover(
   server: URL,
   challenge: ReadChallenge,
   { outbound, limits }: { readonly outbound: SignInOutbound; readonly limits: Limits },
-): Promise<Place> {
+): Promise<TokenSource> {
   const metadata = await findResourceMetadata(server, challenge.resourceMetadata, outbound);
   const named = metadata?.issuers ?? [];
   const issuer = chooseIssuer(named.length > 0 ? named : [server.origin], limits);

@@ -14,7 +14,7 @@ async function makeFolder(): Promise<string> {
   return folder;
 }
 
-test('tokens outlast the process, in files that only their owner can read and nobody can understand', async () => {
+test('tokens survive the process, in encrypted files that only their owner can read', async () => {
   const folder = join(await makeFolder(), 'deep', 'credentials');
   const { authority, url, signIn } = await startSite();
   expect(await protectedCall(signIn({ store: await fileCredentials(folder) }), url)).toBe(200);
@@ -45,7 +45,7 @@ test('a file or folder that others can use is refused', async () => {
   await expect(fileCredentials(folder)).rejects.toThrow('chmod 700');
 });
 
-test('what was encrypted with another key, changed, or put under another name is not there', async () => {
+test('a token that was encrypted with another key, changed, or moved to another name is ignored', async () => {
   const store = memoryCredentials();
   const key = randomBytes(32);
   const sealed = sealedStore(store, key);
@@ -70,7 +70,7 @@ test('what was encrypted with another key, changed, or put under another name is
   expect(() => sealedStore(store, randomBytes(16))).toThrow('32 bytes');
 });
 
-test('a file of one account that is moved to the place of another is not used', async () => {
+test('a token file of one account that is moved to the place of another is ignored', async () => {
   const folder = await makeFolder();
   const { url, signIn } = await startSite();
   const store = await fileCredentials(folder);

@@ -3,6 +3,7 @@ import { link, mkdir, open, readFile, rename, stat, unlink } from 'node:fs/promi
 import { join } from 'node:path';
 import { ToolcribError } from '../../base/errors.ts';
 import type { CredentialStore } from './credential-store.ts';
+import { withFileLock } from './file-lock.ts';
 import { sealedStore } from './sealed-store.ts';
 
 const OWNER_ONLY = 0o600;
@@ -24,6 +25,8 @@ function files(folder: string): CredentialStore {
     get: (name) => readFile(place(name), 'utf8').catch(absent),
     set: async (name, value) => rename(await writeDraft(place(name), value), place(name)),
     delete: (name) => unlink(place(name)).catch(absent),
+    exclusively: (name, work, signal) =>
+      withFileLock(join(folder, `${checkName(name)}.lock`), work, { signal }),
   };
 }
 

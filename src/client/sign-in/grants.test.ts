@@ -33,7 +33,7 @@ test('a program signs in with its private key, without a person', async () => {
 test.each([
   ['client_secret_basic', (seen: Seen) => seen.headers.authorization === basic('me:a%2Fb+c-d')],
   ['client_secret_post', (seen: Seen) => seen.form.get('client_secret') === 'a/b c-d'],
-])('a secret is sent by %s where the server wants that', async (method, isRight) => {
+])('a client secret is sent by %s where the server requires it', async (method, isRight) => {
   const { authority, url, signIn } = await startSite();
   authority.metadata = { token_endpoint_auth_methods_supported: [method] };
   const client = { id: 'me', secret: 'a/b c-d' };
@@ -42,7 +42,7 @@ test.each([
   expect(authority.at('/token').map(isRight)).toEqual([true]);
 });
 
-test('a token without a person is asked for again ahead of its end', async () => {
+test('a token without a person is renewed before it expires', async () => {
   const { authority, url, signIn } = await startSite();
   const clock = createFakeClock();
   authority.granted = { refresh_token: undefined };
@@ -57,7 +57,7 @@ test('a token without a person is asked for again ahead of its end', async () =>
   expect(authority.at('/token')).toHaveLength(2);
 });
 
-test('a workload shows the token of its platform, and a refusal is final', async () => {
+test('a workload presents the token of its platform, and a refusal is final', async () => {
   const { authority, url, signIn } = await startSite();
   const asked: string[] = [];
   const assertion = (issuer: string): string => {
@@ -84,7 +84,7 @@ test('a workload shows the token of its platform, and a refusal is final', async
   expect(authority.at('/token')).toHaveLength(2);
 });
 
-test('an organisation decides: its provider turns an ID token into an assertion', async () => {
+test('with an identity provider of the organisation, an ID token is exchanged for an assertion', async () => {
   const { authority, url, signIn } = await startSite();
   const jag = { access_token: 'the-assertion', token_type: 'N_A', issued_token_type: '' };
   const provider = await startPeer(() => ({ body: jag }));
@@ -132,7 +132,7 @@ async function startBoundSite(): Promise<Site & { readonly proofs: Seen[] }> {
   return { ...site, proofs };
 }
 
-test('a token is bound to a key where the server wants that, and every request has a fresh proof', async () => {
+test('a token is bound to a key where the server requires it, and every request has a new proof', async () => {
   const { authority, url, signIn, proofs } = await startBoundSite();
   const store = memoryCredentials();
   const one = signIn({ store });
@@ -160,7 +160,7 @@ test('a token is bound to a key where the server wants that, and every request h
   expect(ids.size).toBe(proofs.length);
 });
 
-test('a token that is not bound is not used where a bound one is wanted', async () => {
+test('a token without a binding is not used where a bound one is required', async () => {
   const { authority, url, signIn } = await startBoundSite();
   authority.granted = { token_type: 'Bearer' };
   await expect(protectedCall(signIn(), url)).rejects.toThrow('not bound');
@@ -168,7 +168,7 @@ test('a token that is not bound is not used where a bound one is wanted', async 
   await expect(protectedCall(signIn(), url)).rejects.toThrow('gives none');
 });
 
-test('a setup that cannot work is refused at once', async () => {
+test('an invalid setup is refused at once', async () => {
   const { signIn } = await startSite();
   expect(() => signIn({ server: 'ftp://example.com' })).toThrow('https://');
   expect(() => signIn({ grant: { kind: 'client_credentials' } })).toThrow('registered client');

@@ -1,23 +1,23 @@
 import { failedStep } from './failure.ts';
 import type { SignInOptions } from './options.ts';
-import { askAsClient, askWithAssertion, exchangeIdToken, type Asking } from './token-requests.ts';
+import { askAsClient, askWithAssertion, exchangeIdToken, type TokenRequestParts } from './token-requests.ts';
 import type { KeptTokens } from './vault.ts';
 
 /** Asks for tokens without a person; a refusal is final, and no other way is tried. */
 export async function grantTokens(
-  asking: Asking,
+  parts: TokenRequestParts,
   grant: NonNullable<SignInOptions['grant']>,
 ): Promise<KeptTokens> {
   try {
     switch (grant.kind) {
       case 'client_credentials':
-        return await askAsClient(asking);
+        return await askAsClient(parts);
       case 'workload':
-        return await askWithAssertion(asking, await grant.assertion(asking.server.issuer));
+        return await askWithAssertion(parts, await grant.assertion(parts.server.issuer));
       case 'enterprise':
         return await askWithAssertion(
-          asking,
-          await exchangeIdToken(asking, await grant.idToken(), grant.provider),
+          parts,
+          await exchangeIdToken(parts, await grant.idToken(), grant.provider),
         );
     }
   } catch (error) {

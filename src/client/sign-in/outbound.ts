@@ -1,3 +1,4 @@
+import { isLoopback } from '../../base/loopback.ts';
 import { createOutboundClient } from '../../net/create-outbound-client.ts';
 import { isIpHost } from '../../net/is-global-address.ts';
 import type { OutboundOptions } from '../../net/outbound.ts';
@@ -40,9 +41,9 @@ const MAX_PAGE_LENGTH = 2_048;
 /** Makes the requests of one server's sign-in. */
 export function createSignInOutbound({ server, given, ...network }: SignInOutboundOptions): SignInOutbound {
   const origins = new Set([server.origin, ...given.map((url) => new URL(url).origin)]);
-  const isLocal = isLoopback(server);
+  const isLocal = isLoopback(server.hostname);
   const isTrusted = (url: URL): boolean =>
-    origins.has(url.origin) || (isLocal && /^https?:$/.test(url.protocol) && isLoopback(url));
+    origins.has(url.origin) || (isLocal && /^https?:$/.test(url.protocol) && isLoopback(url.hostname));
   return {
     fetch: (text, { method, headers, body, signal } = {}) => {
       const url = parseUrl(text);
@@ -66,11 +67,6 @@ export function createSignInOutbound({ server, given, ...network }: SignInOutbou
   };
 }
 
-/** Whether an address is of this machine. */
-export function isLoopback({ hostname }: URL): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
-}
-
 function parseUrl(text: string): URL {
   if (URL.canParse(text)) return new URL(text);
   throw signInFailed('The metadata for signing in holds something that is not an address.');
@@ -80,7 +76,7 @@ function parseUrl(text: string): URL {
 function checkPage(text: string, isTrusted: (url: URL) => boolean): URL {
   const isPlain = text.length <= MAX_PAGE_LENGTH && /^https?:\/\/[\w\-.~:/?=&%@+,[\]]+$/.test(text);
   const url = isPlain && URL.canParse(text) ? new URL(text) : undefined;
-  const isSafe = url?.protocol === 'https:' || (url && isTrusted(url) && isLoopback(url));
+  const isSafe = url?.protocol === 'https:' || (url && isTrusted(url) && isLoopback(url.hostname));
   if (url && isSafe && url.username === '' && url.password === '') return url;
   throw signInFailed(
     'The authorization server names a page for signing in that must not be opened: it has to be a plain https address.',

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { parseJson } from '../../base/parse-json.ts';
 import type { KnownClient } from './client-auth.ts';
 import { failedStep, quoted, signInFailed } from './failure.ts';
-import { isLoopback, type SignInOutbound } from './outbound.ts';
+import { isLoopback } from '../../base/loopback.ts';
+import type { SignInOutbound } from './outbound.ts';
 import type { SignInOptions } from './options.ts';
 import type { ServerMetadata } from './server-metadata.ts';
 import type { KeptClient, Vault } from './vault.ts';
@@ -95,7 +96,7 @@ function metadataFor(
     grant_types: ['authorization_code', 'refresh_token'],
     response_types: ['code'],
     token_endpoint_auth_method: preferred.find((method) => methods.includes(method)) ?? 'none',
-    application_type: isLoopback(new URL(redirectUri)) ? 'native' : 'web',
+    application_type: isLoopback(new URL(redirectUri).hostname) ? 'native' : 'web',
   };
 }
 
@@ -111,6 +112,8 @@ async function register(
       headers: { accept: 'application/json', 'content-type': 'application/json' },
       body: JSON.stringify(metadata),
     });
+    if (response.status === 404 || response.status === 405)
+      throw signInFailed(`${what}: ${notThere(endpoint)}`);
     const answer = parseJson(await response.text());
     if (response.status === 201 || response.status === 200) return fromAnswer(answerSchema.parse(answer));
     const { error, error_description } = errorSchema.parse(answer);
@@ -118,6 +121,12 @@ async function register(
   } catch (error) {
     throw failedStep(what, error);
   }
+}
+
+// Servers that take keys alone publish nothing, and so do old ones that sign in: only the request can tell.
+function notThere(endpoint: string): string {
+  const where = new URL(endpoint).href;
+  return `${where} is not there. The server may take keys alone: give it one. Else register a client and give its id.`;
 }
 
 function fromAnswer(answer: z.infer<typeof answerSchema>): Omit<KeptClient, 'redirectUri'> {

@@ -18,6 +18,7 @@ export function sealedStore(store: CredentialStore, key: Uint8Array): Credential
     },
     set: (name, value) => store.set(name, close(value, name, key)),
     delete: (name) => store.delete(name),
+    exclusively: (name, work, signal) => store.exclusively?.(name, work, signal) ?? work(),
   };
 }
 

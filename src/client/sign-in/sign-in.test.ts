@@ -3,7 +3,7 @@ import { protectedCall, startSite, visit } from '../../../test/sign-in-site.ts';
 import { createFakeClock } from '../../testing.ts';
 import { memoryCredentials } from './credential-store.ts';
 
-test('a person signs in once, and later requests carry the token', async () => {
+test('a person signs in once, and later requests have the token', async () => {
   const { authority, server, url, signIn } = await startSite();
   const one = signIn();
   expect(await protectedCall(one, url)).toBe(200);
@@ -24,7 +24,7 @@ test('a person signs in once, and later requests carry the token', async () => {
   ]);
 });
 
-test('without a browser the page is handed out, and the pasted address finishes the sign-in', async () => {
+test('without a browser the program gets the page, and the pasted address finishes the sign-in', async () => {
   const { url, authority, server, signIn } = await startSite();
   const one = signIn({ open: undefined });
   const outcome = await protectedCall(one, url);
@@ -38,7 +38,7 @@ test('without a browser the page is handed out, and the pasted address finishes 
   expect(authority.at('/register')).toHaveLength(1);
 });
 
-test('ten requests that are refused at once open one page', async () => {
+test('ten requests that are refused at the same time open one page', async () => {
   const { authority, url, signIn } = await startSite();
   const one = signIn();
   expect(await Promise.all(Array.from({ length: 10 }, () => protectedCall(one, url)))).toEqual(
@@ -47,7 +47,7 @@ test('ten requests that are refused at once open one page', async () => {
   expect(authority.at('/authorize')).toHaveLength(1);
 });
 
-test('a token is renewed ahead of its end, once, however many ask', async () => {
+test('a token is renewed before it expires, once for all requests', async () => {
   const { authority, url, signIn } = await startSite();
   const clock = createFakeClock();
   const store = memoryCredentials();
@@ -65,7 +65,7 @@ test('a token is renewed ahead of its end, once, however many ask', async () => 
   expect(await other.headers({ url, method: 'POST' })).toEqual(newest);
 });
 
-test('a token the server refuses is renewed once, and a person is asked only if that is of no use', async () => {
+test('a refused token is renewed once, and a person is asked only if that does not help', async () => {
   const { authority, url, signIn } = await startSite();
   const one = signIn();
   expect(await protectedCall(one, url)).toBe(200);
@@ -86,7 +86,7 @@ test('a token the server refuses is renewed once, and a person is asked only if 
   expect(authority.at('/authorize')).toHaveLength(2);
 });
 
-test('a token that cannot be renewed yet is used to its end', async () => {
+test('a token that cannot be renewed yet is used until it expires', async () => {
   const { authority, url, signIn } = await startSite();
   const clock = createFakeClock();
   const one = signIn({ clock });
@@ -101,7 +101,27 @@ test('a token that cannot be renewed yet is used to its end', async () => {
   expect(await one.headers({ url, method: 'POST' })).toEqual({});
 });
 
-test('more scopes are asked for together with the earlier ones', async () => {
+test('after a token ended that cannot be renewed, a person is asked, and the next token is renewed again', async () => {
+  const { authority, url, signIn } = await startSite();
+  const clock = createFakeClock();
+  const one = signIn({ clock });
+  expect(await protectedCall(one, url)).toBe(200);
+  authority.answers.set('/token', ({ form }) =>
+    form.has('refresh_token') ? { status: 400, body: { error: 'invalid_grant' } } : undefined,
+  );
+  clock.advance(3_545_000);
+  expect(await protectedCall(one, url)).toBe(200);
+  clock.advance(60_000);
+  expect(await protectedCall(one, url)).toBe(200);
+  expect(authority.at('/authorize')).toHaveLength(2);
+  authority.answers.clear();
+  clock.advance(3_545_000);
+  expect(await one.headers({ url, method: 'POST' })).toEqual({
+    authorization: `Bearer ${authority.tokens[2]}`,
+  });
+});
+
+test('new scopes are requested together with the earlier ones', async () => {
   const { authority, server, url, signIn } = await startSite();
   server.challenge += ', scope="read"';
   authority.metadata = { scopes_supported: ['read', 'write', 'offline_access'] };
@@ -120,7 +140,7 @@ test('more scopes are asked for together with the earlier ones', async () => {
   ]);
 });
 
-test('a scope that was granted and is asked for again ends in an error', async () => {
+test('a server that asks again for a granted scope causes an error', async () => {
   const { authority, server, url, signIn } = await startSite();
   server.challenge += ', scope="read"';
   server.answers.set('/mcp', ({ headers }) =>
@@ -132,7 +152,7 @@ test('a scope that was granted and is asked for again ends in an error', async (
   expect(authority.at('/authorize')).toHaveLength(1);
 });
 
-test('a client is the registered one, else the one with a document, else it registers itself once', async () => {
+test('the client is the registered one, else the one with a metadata document, else it registers once', async () => {
   const { authority, url, signIn } = await startSite();
   const clientMetadataUrl = 'https://client.example.com/client.json';
   authority.metadata = { client_id_metadata_document_supported: true };
@@ -155,7 +175,7 @@ test('a client is the registered one, else the one with a document, else it regi
   expect(used[2]).toBe(used[3]);
 });
 
-test('a browser that cannot be opened, or nobody at it, is told, and the listener is gone', async () => {
+test('a browser that does not open, or a person who does not answer, is an error, and the listener is closed', async () => {
   const { url, signIn } = await startSite();
   const pages: string[] = [];
   const broken = signIn({ open: () => Promise.reject(new Error('no display')) });
@@ -166,7 +186,7 @@ test('a browser that cannot be opened, or nobody at it, is told, and the listene
   await expect(fetch(redirect)).rejects.toThrow('fetch failed');
 });
 
-test('closing ends a sign-in that is under way', async () => {
+test('closing ends a sign-in that is in progress', async () => {
   const { url, signIn } = await startSite();
   let opened = (): void => {};
   const isOpen = new Promise<void>((resolve) => {

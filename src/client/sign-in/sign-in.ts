@@ -1,20 +1,21 @@
 import { systemClock, type Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { isLoopback } from '../../base/loopback.ts';
 import { within } from '../../base/within.ts';
 import { beginSignIn, completeSignIn, type PendingSignIn } from './authorization-code.ts';
 import type { Authorizer, Challenge, NeedsSignIn, OutgoingRequest } from './authorizer.ts';
 import { callbackPath, listenForCallback, type CallbackListener } from './callback-listener.ts';
 import { readChallenge, type ReadChallenge } from './challenge.ts';
 import { memoryCredentials } from './credential-store.ts';
-import { discover, rediscover, type Place } from './discover.ts';
+import { discover, rediscover, type TokenSource } from './discover.ts';
 import { createDpopKey, importDpopKey } from './dpop.ts';
 import { failedStep, refusalCode, signInFailed } from './failure.ts';
 import { grantTokens } from './grants.ts';
 import type { SignInOptions } from './options.ts';
-import { createSignInOutbound, isLoopback, type SignInOutbound } from './outbound.ts';
+import { createSignInOutbound, type SignInOutbound } from './outbound.ts';
 import { clientOfTokens, obtainClient, registersItself, type Registrar } from './registration.ts';
 import { TokenKeeper } from './token-keeper.ts';
-import { refreshTokens, revokeToken, type Asking } from './token-requests.ts';
+import { refreshTokens, revokeToken, type TokenRequestParts } from './token-requests.ts';
 import { Vault, type Issued, type KeptTokens } from './vault.ts';
 
 /** The sign-in of one account at one server: an `Authorizer` that can also be finished by hand and signed out. */
@@ -66,6 +67,7 @@ class OAuthSignIn implements ClientSignIn {
       server: this.#server,
       vault: this.#vault,
       clock: this.#clock,
+      signal: this.#closing.signal,
       renew: (issued, tokens) => this.#renew(issued, tokens),
     });
   }
@@ -99,10 +101,10 @@ class OAuthSignIn implements ClientSignIn {
     if (!dropped) return;
     const { issued, tokens } = dropped;
     try {
-      const asking = await this.#askingFor(issued, tokens);
-      if (asking.client) await revokeToken(asking, tokens.refreshToken ?? tokens.accessToken);
+      const parts = await this.#requestPartsFor(issued, tokens);
+      if (parts.client) await revokeToken(parts, tokens.refreshToken ?? tokens.accessToken);
     } catch {
-      // The tokens are gone from here; that the server did not hear of it changes nothing for the caller.
+      // The tokens are removed here; a server that could not revoke them does not matter to the caller.
     }
   }
 
@@ -146,7 +148,7 @@ class OAuthSignIn implements ClientSignIn {
       const isOther = kept.accessToken !== refused && (kept.expiresAt ?? Infinity) > this.#clock.now();
       const fresh = isOther ? kept : await this.#keeper.renewOnce(place.issued, kept);
       if (fresh) {
-        await this.#keeper.adopt(place.issued, fresh);
+        await this.#keeper.takeOver(place.issued, fresh);
         return 'retry';
       }
     }
@@ -165,15 +167,15 @@ class OAuthSignIn implements ClientSignIn {
     return this.#acquire(await this.#discover(asked), union(before, asked.scopes));
   }
 
-  async #acquire(place: Place, scopes: readonly string[]): Promise<Outcome> {
+  async #acquire(place: TokenSource, scopes: readonly string[]): Promise<Outcome> {
     if (!this.#options.grant) return this.#askPerson(place, scopes);
-    const asking = await this.#asking(place, scopes);
-    const tokens = await grantTokens(asking, this.#options.grant);
+    const parts = await this.#requestParts(place, scopes);
+    const tokens = await grantTokens(parts, this.#options.grant);
     await this.#keeper.adopt(place.issued, tokens);
     return 'retry';
   }
 
-  async #askPerson(place: Place, wanted: readonly string[]): Promise<Outcome> {
+  async #askPerson(place: TokenSource, wanted: readonly string[]): Promise<Outcome> {
     const { redirectUrl, open } = this.#options;
     const offline = place.server.scopes_supported?.includes('offline_access') ? ['offline_access'] : [];
     const scopes = union(wanted, offline);
@@ -185,13 +187,13 @@ class OAuthSignIn implements ClientSignIn {
       // Where nothing listens, the person copies the address from the browser.
       const redirectUri = listener?.redirectUri ?? redirectUrl ?? `${THIS_MACHINE}${path}`;
       const client = await obtainClient(place.server, redirectUri, this.#registrar());
-      const asking = { ...(await this.#asking(place, scopes)), client };
-      const pending = { ...(await beginSignIn(asking, redirectUri)), issued: place.issued };
+      const parts = { ...(await this.#requestParts(place, scopes)), client };
+      const pending = { ...(await beginSignIn(parts, redirectUri)), issued: place.issued };
       this.#pending = pending;
       if (!listener) return needsSignIn(pending);
       const patience = this.#options.patienceMs ?? PATIENCE_MS;
       const answer = listener.answer(pending.state, patience, this.#closing.signal);
-      // It ends unheard if the page cannot be opened.
+      // Avoids an unhandled rejection if the page cannot be opened.
       answer.catch(() => {});
       if (!(await this.#isOpened(pending.url))) return needsSignIn(pending);
       await this.#complete(pending, await answer);
@@ -202,13 +204,13 @@ class OAuthSignIn implements ClientSignIn {
   }
 
   // An issuer that does not name itself in its answers cannot be told from another one but by where they arrive.
-  #callbackPath({ server, issued }: Place): string {
+  #callbackPath({ server, issued }: TokenSource): string {
     return callbackPath(registersItself(server, this.#options) ? issued.issuer : undefined);
   }
 
   async #listen(issuer: string, path: string): Promise<CallbackListener | undefined> {
     const { open, redirectUrl } = this.#options;
-    if (!open || (redirectUrl !== undefined && !isLoopback(new URL(redirectUrl)))) return undefined;
+    if (!open || (redirectUrl !== undefined && !isLoopback(new URL(redirectUrl).hostname))) return undefined;
     // The port that was registered is tried first.
     const registered = new URL((await this.#vault.client(issuer))?.redirectUri ?? THIS_MACHINE);
     const isUsable = registered.port !== '' && registered.pathname === path;
@@ -229,7 +231,7 @@ class OAuthSignIn implements ClientSignIn {
     return (
       pending.issued.issuer === of.issuer &&
       pending.expiresAt > this.#clock.now() &&
-      scopes.every((scope) => pending.asking.scopes.includes(scope))
+      scopes.every((scope) => pending.parts.scopes.includes(scope))
     );
   }
 
@@ -242,25 +244,27 @@ class OAuthSignIn implements ClientSignIn {
   async #renew(issued: Issued, tokens: KeptTokens): Promise<KeptTokens | undefined> {
     const { grant } = this.#options;
     if (!grant && tokens.refreshToken === undefined) return undefined;
-    const asking = await this.#askingFor(issued, tokens);
+    const parts = await this.#requestPartsFor(issued, tokens);
+    if (!grant && !parts.client) return undefined;
+    let fresh: KeptTokens;
     try {
-      if (grant) return await grantTokens(asking, grant);
-      return asking.client ? await refreshTokens(asking, tokens.refreshToken!) : undefined;
+      fresh = await (grant ? grantTokens(parts, grant) : refreshTokens(parts, tokens.refreshToken!));
     } catch (error) {
       const code = refusalCode(error);
       if (code === undefined) throw failedStep('The token could not be renewed', error);
       // The server said no: asking again is of no use, signing in is.
-      if (code === 'invalid_client') await this.#vault.dropClient(issued.issuer);
-      await this.#vault.dropTokens(issued);
-      return undefined;
+      if (code === 'invalid_client') await this.#vault.dropClient(issued.issuer, tokens.clientId);
+      return this.#vault.dropRefused(issued, tokens);
     }
+    await this.#vault.keepTokens(issued, fresh);
+    return fresh;
   }
 
-  #discover(asked: ReadChallenge): Promise<Place> {
+  #discover(asked: ReadChallenge): Promise<TokenSource> {
     return discover(this.#server, asked, { outbound: this.#outbound, limits: this.#options });
   }
 
-  async #asking(place: Place, scopes: readonly string[]): Promise<Asking> {
+  async #requestParts(place: TokenSource, scopes: readonly string[]): Promise<TokenRequestParts> {
     return {
       server: place.server,
       client: this.#options.client,
@@ -273,7 +277,7 @@ class OAuthSignIn implements ClientSignIn {
     };
   }
 
-  async #askingFor(issued: Issued, tokens: KeptTokens): Promise<Asking> {
+  async #requestPartsFor(issued: Issued, tokens: KeptTokens): Promise<TokenRequestParts> {
     return {
       server: await rediscover(issued, this.#outbound),
       client: await clientOfTokens(tokens.clientId, issued.issuer, this.#registrar()),

@@ -9,7 +9,9 @@ export interface KeeperOptions {
   readonly server: URL;
   readonly vault: Vault;
   readonly clock: Clock;
-  /** Gets the next tokens without a person; `undefined` if these cannot be renewed, an error if it may work later. */
+  /** Ends the wait for others that renew the same tokens. */
+  readonly signal: AbortSignal;
+  /** Gets and keeps tokens without a person; `undefined` if these cannot be renewed, an error if it may work later. */
   readonly renew: (issued: Issued, tokens: KeptTokens) => Promise<KeptTokens | undefined>;
 }
 
@@ -37,9 +39,10 @@ export class TokenKeeper {
     this.#options = options;
   }
 
-  /** The token requests carry now. */
+  /** The token requests carry now; none once it has ended. */
   get accessToken(): string | undefined {
-    return this.#current?.tokens.accessToken;
+    const tokens = this.#current?.tokens;
+    return tokens && !this.#hasEnded(tokens) ? tokens.accessToken : undefined;
   }
 
   /** The scopes that were asked for with it. */
@@ -70,16 +73,21 @@ export class TokenKeeper {
 
   /** Keeps new tokens, and uses them from now on. */
   async adopt(issued: Issued, tokens: KeptTokens): Promise<void> {
-    const { vault, server } = this.#options;
-    await vault.keepTokens(issued, tokens);
-    await vault.keepIssued(server.href, issued);
+    await this.#options.vault.keepTokens(issued, tokens);
+    await this.takeOver(issued, tokens);
+  }
+
+  /** Uses tokens that are kept already; written again, they could replace newer ones of another process. */
+  async takeOver(issued: Issued, tokens: KeptTokens): Promise<void> {
+    await this.#options.vault.keepIssued(this.#options.server.href, issued);
     await this.use(issued, tokens);
   }
 
-  /** Uses tokens that are kept already. */
+  /** Uses tokens of the issuer that is known already. */
   async use(issued: Issued, tokens: KeptTokens): Promise<void> {
     const key = tokens.dpop && (await importDpopKey(tokens.dpop));
     this.#current = { issued, tokens, key, headers: { authorization: `Bearer ${tokens.accessToken}` } };
+    this.#notBefore = 0;
   }
 
   /** Forgets the tokens, here and where they are kept; gives back what there was. */
@@ -133,13 +141,13 @@ export class TokenKeeper {
 
   /** Renews tokens once, however many ask; what another connection or process renewed meanwhile is taken instead. */
   renewOnce(issued: Issued, tokens: KeptTokens): Promise<KeptTokens | undefined> {
-    const { vault, renew } = this.#options;
-    return vault.once(issued, async () => {
+    const { vault, renew, signal } = this.#options;
+    const work = async (): Promise<KeptTokens | undefined> => {
       const kept = await vault.tokens(issued);
       if (kept && kept.accessToken !== tokens.accessToken && !this.#hasEnded(kept)) return kept;
-      const fresh = await renew(issued, tokens);
-      if (fresh) await vault.keepTokens(issued, fresh);
-      return fresh;
-    });
+      // Of tokens that others have renewed since, only the newest can be renewed again.
+      return renew(issued, kept ?? tokens);
+    };
+    return vault.once(issued, work, signal);
   }
 }

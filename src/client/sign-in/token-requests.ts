@@ -21,7 +21,7 @@ import type { ServerMetadata } from './server-metadata.ts';
 import type { KeptTokens } from './vault.ts';
 
 /** Everything a request for tokens is made with. */
-export interface Asking {
+export interface TokenRequestParts {
   readonly server: ServerMetadata;
   /** A workload may have none. */
   readonly client: KnownClient | undefined;
@@ -43,41 +43,41 @@ const ID_JAG = 'urn:ietf:params:oauth:token-type:id-jag';
 
 /** Exchanges the code of a checked answer for tokens. */
 export function redeemCode(
-  asking: Asking,
+  parts: TokenRequestParts,
   code: { readonly answer: URLSearchParams; readonly redirectUri: string; readonly verifier: string },
 ): Promise<KeptTokens> {
-  return ask(asking, (auth, options) =>
+  return ask(parts, (auth, options) =>
     authorizationCodeGrantRequest(
-      toLibrary(asking.server),
-      { client_id: asking.client!.id },
+      toLibrary(parts.server),
+      { client_id: parts.client!.id },
       auth,
       code.answer,
       code.redirectUri,
       code.verifier,
-      { ...options, additionalParameters: { resource: asking.resource } },
+      { ...options, additionalParameters: { resource: parts.resource } },
     ),
   );
 }
 
 /** Exchanges a refresh token for new tokens; it stays good where the server sends no other. */
-export async function refreshTokens(asking: Asking, refreshToken: string): Promise<KeptTokens> {
-  const fresh = await grant(asking, 'refresh_token', { refresh_token: refreshToken });
+export async function refreshTokens(parts: TokenRequestParts, refreshToken: string): Promise<KeptTokens> {
+  const fresh = await grant(parts, 'refresh_token', { refresh_token: refreshToken });
   return { ...fresh, refreshToken: fresh.refreshToken ?? refreshToken };
 }
 
 /** Asks for tokens with the client's own credentials. */
-export function askAsClient(asking: Asking): Promise<KeptTokens> {
-  return grant(asking, 'client_credentials', scopeOf(asking));
+export function askAsClient(parts: TokenRequestParts): Promise<KeptTokens> {
+  return grant(parts, 'client_credentials', scopeOf(parts));
 }
 
 /** Asks for tokens with a signed assertion (RFC 7523). */
-export function askWithAssertion(asking: Asking, assertion: string): Promise<KeptTokens> {
-  return grant(asking, JWT_BEARER, { assertion, ...scopeOf(asking) });
+export function askWithAssertion(parts: TokenRequestParts, assertion: string): Promise<KeptTokens> {
+  return grant(parts, JWT_BEARER, { assertion, ...scopeOf(parts) });
 }
 
 /** Has an identity provider turn a person's ID token into an assertion for the authorization server. */
 export async function exchangeIdToken(
-  asking: Asking,
+  parts: TokenRequestParts,
   idToken: string,
   { tokenEndpoint, clientId, clientSecret }: EnterpriseGrant['provider'],
 ): Promise<string> {
@@ -93,13 +93,13 @@ export async function exchangeIdToken(
       TOKEN_EXCHANGE,
       {
         requested_token_type: ID_JAG,
-        audience: asking.server.issuer,
-        resource: asking.resource,
+        audience: parts.server.issuer,
+        resource: parts.resource,
         subject_token: idToken,
         subject_token_type: ID_TOKEN,
-        ...scopeOf(asking),
+        ...scopeOf(parts),
       },
-      optionsOf(asking),
+      optionsOf(parts),
     );
     // What comes back is an assertion, not a token to be used anywhere.
     const types: RecognizedTokenTypes = { n_a: () => {} };
@@ -117,10 +117,13 @@ export async function exchangeIdToken(
 }
 
 /** Tells the authorization server that a token is not needed any more. */
-export async function revokeToken({ server, client, ...asking }: Asking, token: string): Promise<void> {
+export async function revokeToken(
+  { server, client, ...parts }: TokenRequestParts,
+  token: string,
+): Promise<void> {
   if (server.revocation_endpoint === undefined || !client) return;
   const auth = await clientAuth(client, server);
-  await revocationRequest(toLibrary(server), { client_id: client.id }, auth, token, optionsOf(asking));
+  await revocationRequest(toLibrary(server), { client_id: client.id }, auth, token, optionsOf(parts));
 }
 
 interface Options extends RequestOptions {
@@ -128,24 +131,24 @@ interface Options extends RequestOptions {
 }
 
 function grant(
-  asking: Asking,
+  parts: TokenRequestParts,
   type: string,
   parameters: Readonly<Record<string, string>>,
 ): Promise<KeptTokens> {
-  const client = { client_id: asking.client?.id ?? 'none' };
-  const all = { ...parameters, resource: asking.resource };
-  return ask(asking, (auth, options) =>
-    genericTokenEndpointRequest(toLibrary(asking.server), client, auth, type, all, options),
+  const client = { client_id: parts.client?.id ?? 'none' };
+  const all = { ...parameters, resource: parts.resource };
+  return ask(parts, (auth, options) =>
+    genericTokenEndpointRequest(toLibrary(parts.server), client, auth, type, all, options),
   );
 }
 
 async function ask(
-  asking: Asking,
+  parts: TokenRequestParts,
   send: (auth: ClientAuth, options: Options) => Promise<Response>,
 ): Promise<KeptTokens> {
-  const { server, client, dpop } = asking;
+  const { server, client, dpop } = parts;
   const auth: ClientAuth = client ? await clientAuth(client, server) : () => {};
-  const options: Options = { ...optionsOf(asking), ...(dpop && { DPoP: dpop.handle }) };
+  const options: Options = { ...optionsOf(parts), ...(dpop && { DPoP: dpop.handle }) };
   const process = async (): Promise<TokenEndpointResponse> =>
     processGenericTokenEndpointResponse(
       toLibrary(server),
@@ -157,10 +160,13 @@ async function ask(
     if (dpop && isDPoPNonceError(error)) return process();
     throw error;
   });
-  return toTokens(answer, asking);
+  return toTokens(answer, parts);
 }
 
-function toTokens(answer: TokenEndpointResponse, { client, scopes, dpop, now }: Asking): KeptTokens {
+function toTokens(
+  answer: TokenEndpointResponse,
+  { client, scopes, dpop, now }: TokenRequestParts,
+): KeptTokens {
   // Anything else would break out of the header it is sent in.
   if (!/^[\x21-\x7e]{1,16384}$/.test(answer.access_token))
     throw signInFailed('The authorization server gave a token that cannot be sent.');
@@ -193,7 +199,7 @@ async function readable(response: Response): Promise<Response> {
   return new Response(JSON.stringify({ ...answer, id_token: undefined }), { headers });
 }
 
-function scopeOf({ scopes }: Asking): { readonly scope?: string } {
+function scopeOf({ scopes }: TokenRequestParts): { readonly scope?: string } {
   return scopes.length === 0 ? {} : { scope: scopes.join(' ') };
 }
 
@@ -202,7 +208,7 @@ interface RequestOptions {
   readonly signal: AbortSignal;
 }
 
-function optionsOf({ outbound, signal }: Pick<Asking, 'outbound' | 'signal'>): RequestOptions {
+function optionsOf({ outbound, signal }: Pick<TokenRequestParts, 'outbound' | 'signal'>): RequestOptions {
   // Which addresses may be reached without encryption is decided by the outbound client.
   // oxlint-disable-next-line typescript/no-deprecated -- it is called so only to be noticed
   return { [customFetch]: outbound.fetch, [allowInsecureRequests]: true, signal } as RequestOptions;

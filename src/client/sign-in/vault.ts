@@ -73,6 +73,14 @@ export class Vault {
     await this.#store.delete(nameOf(this.#tokenKey(of)));
   }
 
+  /** Forgets tokens that were refused; others that somebody has kept meanwhile stay, and are given back. */
+  async dropRefused(of: Issued, refused: KeptTokens): Promise<KeptTokens | undefined> {
+    const kept = await this.tokens(of);
+    if (kept && !isSame(kept, refused)) return kept;
+    await this.dropTokens(of);
+    return undefined;
+  }
+
   /** The client that registered itself at an issuer. */
   client(issuer: string): Promise<KeptClient | undefined> {
     return this.#read(['client', issuer]);
@@ -83,18 +91,22 @@ export class Vault {
     await this.#store.set(nameOf(['client', issuer]), JSON.stringify(client));
   }
 
-  /** Forgets a client the issuer does not know any more. */
-  async dropClient(issuer: string): Promise<void> {
-    await this.#store.delete(nameOf(['client', issuer]));
+  /** Forgets a client the issuer does not know any more, unless another has registered meanwhile. */
+  async dropClient(issuer: string, id: string): Promise<void> {
+    if ((await this.client(issuer))?.id === id) await this.#store.delete(nameOf(['client', issuer]));
   }
 
-  /** Does work on a token set once, however many connections of this process ask for it at the same time. */
-  once<T>(of: Issued, work: () => Promise<T>): Promise<T> {
+  /**
+   * Does work on a token set once, however many connections of this process ask for it at the same time, and while no
+   * other process does, where the store can see to that.
+   */
+  once<T>(of: Issued, work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
     const flights = flightsOf(this.#store);
     const name = nameOf(this.#tokenKey(of));
     const underWay = flights.get(name) as Promise<T> | undefined;
     if (underWay) return underWay;
-    const flight = work().finally(() => flights.delete(name));
+    const alone = this.#store.exclusively?.(name, work, signal) ?? work();
+    const flight = alone.finally(() => flights.delete(name));
     flights.set(name, flight);
     return flight;
   }
@@ -107,6 +119,10 @@ export class Vault {
     const text = await this.#store.get(nameOf(key));
     return text === undefined ? undefined : (parseJson(text) as T);
   }
+}
+
+function isSame(one: KeptTokens, other: KeptTokens): boolean {
+  return one.accessToken === other.accessToken && one.refreshToken === other.refreshToken;
 }
 
 // Addresses and accounts stay out of names: the list of files would tell who uses what.

@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
-import { readServerEntry, type ServerEntry, type ServerEntryInput } from '../../config/servers.ts';
+import type { ServerEntry, ServerEntryInput } from '../../config/servers.ts';
 import type { Client } from '../client.ts';
 import { connect } from '../connect.ts';
 import type { HttpOptions } from '../options.ts';
@@ -7,7 +7,7 @@ import { connectStdio } from './connect-stdio.ts';
 
 /** Connects to a server as an entry of `mcpServers` describes it. */
 export async function connectMcpServer(entry: ServerEntryInput, options: HttpOptions = {}): Promise<Client> {
-  const read = readEntry(entry);
+  const read = await readEntry(entry);
   if (read.disabled)
     throw new ToolcribError('invalid_setup', 'This server is disabled in the configuration.');
   const timeouts = { callMs: read.timeoutSeconds * 1_000, ...options.timeouts };
@@ -20,7 +20,9 @@ export async function connectMcpServer(entry: ServerEntryInput, options: HttpOpt
   return connect(read.url, { ...transport, ...shared, headers: { ...read.headers, ...options.headers } });
 }
 
-function readEntry(entry: ServerEntryInput): ServerEntry {
+async function readEntry(entry: ServerEntryInput): Promise<ServerEntry> {
+  // With the first entry: a server need not load what checks it.
+  const { readServerEntry } = await import('../../config/servers.ts');
   try {
     return readServerEntry(entry);
   } catch (cause) {

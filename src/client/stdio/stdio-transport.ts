@@ -3,7 +3,7 @@ import { startChild, type Child, type ChildPlan } from '../../net/processes/chil
 import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
 import { LineReader } from '../../protocol/wire/line-reader.ts';
 import { ProgramEnded } from '../errors.ts';
-import type { Exchange } from '../pending-request.ts';
+import type { PendingRequest } from '../pending-request.ts';
 import type { TransportNeeds } from '../peer.ts';
 import type { Transport } from '../transport.ts';
 
@@ -29,11 +29,11 @@ export class StdioTransport implements Transport {
 
   agree(): void {}
 
-  send(exchange: Exchange): void {
+  send(pending: PendingRequest): void {
     try {
-      this.#write(exchange.outgoing.body);
+      this.#write(pending.outgoing.body);
     } catch (error) {
-      exchange.fail(error);
+      pending.fail(error);
     }
   }
 
@@ -41,17 +41,20 @@ export class StdioTransport implements Transport {
     this.#write(text);
   }
 
-  abandon({ outgoing: { id, method } }: Exchange, reason: string): void {
-    if (method === 'initialize' || this.#hasEnded) return;
-    this.post(encodeNotification('notifications/cancelled', { requestId: id, reason })).catch(() => {});
+  abandon({ outgoing: { id, method } }: PendingRequest, reason: string): string | undefined {
+    if (method === 'initialize' || this.#hasEnded) return undefined;
+    return encodeNotification('notifications/cancelled', { requestId: id, reason });
   }
 
   async restart(): Promise<boolean> {
     if (!this.#hasEnded || this.#isClosed) return false;
     await this.#child.close();
+    // It may have been closed meanwhile, and nobody would end another one.
+    if (this.#isClosed) return false;
+    this.#child = this.#start();
+    // Last: where it could not be started again, it has still ended.
     this.#hasEnded = false;
     this.#waiting = '';
-    this.#child = this.#start();
     return true;
   }
 
@@ -62,13 +65,13 @@ export class StdioTransport implements Transport {
   }
 
   #start(): Child {
-    const child = startChild(this.#plan);
+    const child = started(this.#plan, this.label);
     const lines = new LineReader(
       this.#needs.limits.messageBytes,
       (line) => this.#needs.receiver().receive(line, undefined),
       () => this.#needs.onWarning(`${this.label} wrote a line that is too long; it is skipped.`),
     );
-    child.stdout?.on('data', (chunk: Buffer) => lines.push(chunk));
+    child.stdout.on('data', (chunk: Buffer) => lines.push(chunk));
     void child.ended.then((how) => {
       if (child !== this.#child) return;
       this.#hasEnded = true;
@@ -98,10 +101,19 @@ export class StdioTransport implements Transport {
   }
 }
 
+// The system may refuse at once, such as for want of memory.
+function started(plan: ChildPlan, label: string): Child {
+  try {
+    return startChild(plan);
+  } catch (error) {
+    throw new ProgramEnded(`${label} could not be started.`, String(error));
+  }
+}
+
 const MAX_LABEL = 200;
 const MAX_SAID = 2_000;
 
-// Whoever shows this takes known secrets out, and would not know a half of one: no word is cut.
+// Known secrets are removed where this is shown, and half a secret would be missed: no word is cut.
 function labelOf({ command, args }: ChildPlan): string {
   const words = [command.slice(-MAX_LABEL)];
   let length = words[0]!.length;

@@ -46,7 +46,7 @@ class FileTool extends AbstractTool {
   }
 }
 
-test('a class hands name, description, schema and annotations to its parent (001-20)', () => {
+test('a class passes name, description, schema and annotations to its parent (001-20)', () => {
   expect(new ToolRegistry().registerTool(new WeatherTool('key')).getToolsList().tools).toEqual([
     {
       name: 'get_weather',
@@ -131,7 +131,7 @@ test('annotations of the constructor win over those of the class (001-51)', () =
   });
 });
 
-test('a class may be given a Zod schema, which then checks the parameters itself', async () => {
+test('a class may have a Zod schema, which then checks the parameters itself', async () => {
   const input = z.object({ even: z.number().refine((n) => n % 2 === 0, 'must be even') });
   class Halve extends AbstractTool<z.output<typeof input>> {
     execute({ even }: z.output<typeof input>): number {
@@ -145,14 +145,14 @@ test('a class may be given a Zod schema, which then checks the parameters itself
   });
 });
 
-test('a changed copy of an instance, as stages make them, still runs', async () => {
+test('a changed copy of an instance, as stages make it, still runs', async () => {
   const tool: Tool<never> = new WeatherTool('key');
   const copy = { ...tool, description: 'Tells the weather, after asking.' };
   const registry = new ToolRegistry().registerTool(copy);
   expect(await registry.execute('get_weather', { location: 'Oslo' })).toMatchObject({ hasKey: true });
 });
 
-test('a class without a schema takes no particular parameters', () => {
+test('a class without a schema accepts any parameters', () => {
   expect(new FileTool('a', 'Does a.').inputSchema).toEqual({ type: 'object', properties: {} });
 });
 
@@ -168,7 +168,7 @@ test('a class may declare a title and an output schema', () => {
   expect(tool).toMatchObject({ title: 'Count', outputSchema: { type: 'object' } });
 });
 
-test('what an instance holds is never shown', () => {
+test('fields of an instance are never shown to clients', () => {
   class Secretive extends FileTool {
     readonly password = 'hunter2';
   }

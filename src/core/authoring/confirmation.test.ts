@@ -48,7 +48,7 @@ test('the tool takes a boolean `confirmed` that is false unless given (000-33)',
 });
 
 test.each([{}, { confirmed: false }])(
-  'with %j the tool does not run, and the answer says what it would do and how to confirm it (000-33)',
+  'with %j the tool does not run, and the result says what it would do and how to confirm it (000-33)',
   async (consent) => {
     const answer = await registryOf(wipe()).execute('wipe', { disk: 'sda', ...consent });
     expect(answer).toEqual({
@@ -61,7 +61,7 @@ test.each([{}, { confirmed: false }])(
 );
 
 test.each(['Please confirm deletion by calling with confirmed=true', 'Say so with confirmed=true!'])(
-  'a tool can ask in its own words, followed by what it would do: %j (000-33)',
+  'a tool can word its own question, followed by what it would do: %j (000-33)',
   async (message) => {
     const asking = requireConfirmation(wipe(), { message });
     const answer = await new ToolRegistry().registerTool(asking).execute('wipe', { disk: 'sda' });
@@ -82,7 +82,7 @@ test('when confirmed, the tool runs and does not see the confirmation (000-34)',
 });
 
 test.each(['true', 'yes', 1, null, [], {}, [true]])(
-  'B12 %j is no consent: the call is refused and nothing is done',
+  'B12 %j does not confirm: the call is refused and nothing is done',
   async (confirmed) => {
     await expect(registryOf(wipe()).execute('wipe', { disk: 'sda', confirmed })).rejects.toMatchObject({
       code: 'invalid_arguments',
@@ -92,12 +92,12 @@ test.each(['true', 'yes', 1, null, [], {}, [true]])(
   },
 );
 
-test('B12 a check for anything that counts as true would take every one of these for consent', () => {
+test('B12 control: a naive check for truthy values accepts every one of these', () => {
   const naive = (args: { confirmed?: unknown }): boolean => Boolean(args.confirmed);
   for (const confirmed of ['true', 'yes', 1, [], {}]) expect(naive({ confirmed })).toBe(true);
 });
 
-test('B12 whatever is sent as `confirmed`, only true runs the tool', async () => {
+test('B12 of all values of `confirmed`, only true runs the tool', async () => {
   const registry = registryOf(wipe());
   await fc.assert(
     fc.asyncProperty(
@@ -111,7 +111,7 @@ test('B12 whatever is sent as `confirmed`, only true runs the tool', async () =>
   );
 });
 
-test('B12 consent to one call is none to the next', async () => {
+test('B12 a confirmation of one call does not confirm the next', async () => {
   const registry = registryOf(wipe());
   await registry.execute('wipe', { disk: 'sda', confirmed: true });
   expect(await registry.execute('wipe', { disk: 'sdb' })).toMatchObject({ status: 'confirmation_required' });
@@ -119,12 +119,12 @@ test('B12 consent to one call is none to the next', async () => {
   expect(seen).toEqual([{ disk: 'sda' }]);
 });
 
-test('a tool that asks already is left as it is', () => {
+test('a tool that already requires confirmation is not changed', () => {
   const once = requireConfirmation(wipe());
   expect(requireConfirmation(once)).toBe(once);
 });
 
-test('B12 a `confirmed` of the tool itself is no consent: it is asked for under another name', async () => {
+test('B12 a `confirmed` parameter of the tool itself does not confirm: another name is used', async () => {
   const booking = wipe({ input: z.object({ confirmed: z.boolean() }) });
   const registry = registryOf(booking);
   expect(await registry.execute('wipe', { confirmed: true })).toEqual({
@@ -139,7 +139,7 @@ test('B12 a `confirmed` of the tool itself is no consent: it is asked for under 
   expect(seen).toEqual([{ confirmed: false }]);
 });
 
-test('B12 nor does a tool get around it that takes both names', async () => {
+test('B12 a tool with parameters of both names still requires confirmation', async () => {
   const taken = { confirmed: z.boolean().default(true), toolcrib_confirmed: z.boolean().default(true) };
   const registry = registryOf(wipe({ input: z.object(taken) }));
   expect(await registry.execute('wipe', { confirmed: true, toolcrib_confirmed: true })).toMatchObject({
@@ -165,7 +165,7 @@ test.each([
   expect(seen).toEqual([{ disk: 'sda' }]);
 });
 
-test('what is wrong with the other arguments is told, also without consent', async () => {
+test('errors in the other arguments are reported, also without a confirmation', async () => {
   await expect(registryOf(wipe()).execute('wipe', { disk: 5 })).rejects.toMatchObject({
     code: 'invalid_arguments',
   });
@@ -173,7 +173,7 @@ test('what is wrong with the other arguments is told, also without consent', asy
   await expect(both).rejects.toThrow(/confirmed: must be true or false; disk: /);
 });
 
-test('the decision of the tool itself sees the arguments the author knows of', async () => {
+test("the tool's own permission check sees only the arguments the author declared", async () => {
   const asked: unknown[] = [];
   const guarded = wipe({
     authorize: (args) => {
@@ -189,7 +189,7 @@ test('the decision of the tool itself sees the arguments the author knows of', a
   expect(seen).toEqual([]);
 });
 
-test('an instance keeps what it has from its class', async () => {
+test('an instance of a class keeps its methods and private fields', async () => {
   class Disk implements Tool {
     readonly name = 'wipe';
     readonly description = 'Wipes.';
@@ -205,7 +205,7 @@ test('an instance keeps what it has from its class', async () => {
   await expect(registryOf(new Disk()).execute('wipe', { confirmed: true })).rejects.toThrow('Not with kept.');
 });
 
-test('a result schema takes both answers, also for clients that hold servers to it', async () => {
+test('the output schema accepts both results, also for clients that check results', async () => {
   const tool = requireConfirmation(wipe({ output: z.object({ status: z.literal('wiped') }) }));
   expect(tool.outputSchema).toMatchObject({ type: 'object' });
   const source = withStages(new ToolRegistry().registerTool(tool), [validateInput, validateOutput]);
@@ -222,14 +222,14 @@ test('a result schema takes both answers, also for clients that hold servers to 
   expect(validatorOf(tool.outputSchema!)({ status: 'else' })).toHaveProperty('issues');
 });
 
-test('a result that breaks its schema is still found out', async () => {
+test('a result that breaks the output schema is still refused', async () => {
   const tool = requireConfirmation(wipe({ output: z.object({ bytes: z.number() }) }));
   const source = withStages(new ToolRegistry().registerTool(tool), [validateInput, validateOutput]);
   const call = createTestCall(tool, { arguments: { disk: 'sda', confirmed: true } });
   await expect((async () => source.call(call))()).rejects.toMatchObject({ code: 'invalid_output' });
 });
 
-test('references inside a result schema still lead where they led', () => {
+test('references inside an output schema still work', () => {
   const output = {
     type: 'object',
     properties: { parts: { type: 'array', items: { $ref: '#' } }, name: { $ref: '#/$defs/name' } },
@@ -244,7 +244,7 @@ test('references inside a result schema still lead where they led', () => {
   expect(check({ status: 'confirmation_required', message: 'm' })).toHaveProperty('value');
 });
 
-test('what is agreed to can be seen: hidden characters are shown as codes, and long arguments are cut', async () => {
+test('the question shows hidden characters as codes, and cuts long arguments', async () => {
   const registry = registryOf(wipe());
   const message = async (disk: string): Promise<string> =>
     ((await registry.execute('wipe', { disk })) as { message: string }).message;
@@ -253,7 +253,7 @@ test('what is agreed to can be seen: hidden characters are shown as codes, and l
   expect((await message('x'.repeat(5_000))).length).toBeLessThan(1_300);
 });
 
-test('arguments that a check turns into no JSON are not shown, and the tool can be confirmed all the same', async () => {
+test('arguments that have no JSON form are not shown, and the tool can still be confirmed', async () => {
   const big = wipe({ input: z.object({ disk: z.string().transform(BigInt) }) });
   const registry = registryOf(big);
   expect(await registry.execute('wipe', { disk: '5' })).toMatchObject({
@@ -263,7 +263,7 @@ test('arguments that a check turns into no JSON are not shown, and the tool can 
   expect(seen).toEqual([{ disk: 5n }]);
 });
 
-test('a tool whose check makes no plain object of the arguments does not run unasked', async () => {
+test('a tool whose check gives something else than a plain object does not run unconfirmed', async () => {
   const odd = requireConfirmation(wipe({ input: z.object({ disk: z.string() }).transform(() => new Map()) }));
   await expect((async () => checkArguments(odd, { disk: 'a', confirmed: true }))()).rejects.toThrow(
     'wipe cannot be confirmed',
@@ -271,7 +271,7 @@ test('a tool whose check makes no plain object of the arguments does not run una
 });
 
 test.each([{}, { confirmed: 'true' }, { confirmed: 1 }])(
-  'B12 the function itself asks too, when it is given %j that nobody has checked',
+  'B12 the function itself requires confirmation, too, when it gets %j that nobody has checked',
   (unchecked) => {
     const answer = requireConfirmation(wipe()).handler({ disk: 'sda', ...unchecked }, {} as ToolContext);
     expect(answer).toMatchObject({ status: 'confirmation_required' });

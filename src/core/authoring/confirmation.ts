@@ -15,7 +15,7 @@ export interface Confirmation {
 
 /** How a tool asks. */
 export interface ConfirmationOptions {
-  /** Says how to confirm; what would be done is told after it. */
+  /** Says how to confirm; what would be done follows. */
   readonly message?: string;
 }
 
@@ -37,7 +37,7 @@ export function requireConfirmation(tool: Tool<never>, { message }: Confirmation
   } satisfies Tool);
 }
 
-/** The same tool as callers see it when somebody in front of it asks: it takes consent and may answer that it waits. */
+/** The same tool as callers see it behind a stage that asks: with the consent argument and its result. */
 export function offerConfirmation(tool: Tool): Tool {
   const argument = freeArgument(tool);
   const inputSchema = {
@@ -58,17 +58,17 @@ export function offerConfirmation(tool: Tool): Tool {
   });
 }
 
-/** Who asks before a tool runs: the tool itself, the line in front of it, or nobody that is known of. */
+/** Who asks before a tool runs: the tool itself, a stage before it, or nobody as far as is known. */
 export function askerOf(tool: Tool): 'tool' | 'line' | undefined {
   return askers.get(tool.inputSchema)?.by;
 }
 
-/** The argument in which a tool is told that somebody agreed, or would be if it had to ask. */
+/** The argument that says that a call is confirmed, or would if the tool had to ask. */
 export function consentArgument(tool: Tool): string {
   return askers.get(tool.inputSchema)?.argument ?? freeArgument(tool);
 }
 
-/** The arguments of a tool without the one that says that somebody agreed. */
+/** The arguments of a tool without the one that says that a call is confirmed. */
 export function withoutConsent(tool: Tool, args: Arguments): Arguments {
   return without(consentArgument(tool), args);
 }

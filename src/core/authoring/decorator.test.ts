@@ -69,7 +69,7 @@ test('the bare decorator takes name and description from the name of the method 
   });
 });
 
-test('several tools of one class share the client it was given (000-22)', async () => {
+test('several tools of one class share the client that it was given (000-22)', async () => {
   const queries: string[] = [];
   const tools = toolsFrom(new NotionTools({ search: ({ query }) => (queries.push(query), []) }));
   const registry = new ToolRegistry().registerTool(...tools);
@@ -117,7 +117,7 @@ test('a decorator on anything but a method is refused', () => {
   expect(() => decorate(NotionTools, { kind: 'class' })).toThrow('@tool() belongs on a method.');
 });
 
-test('a method marked without a schema takes what it is given, like a registered function (000-19)', async () => {
+test('a method marked without a schema accepts any arguments, like a registered function (000-19)', async () => {
   class Search {
     @tool()
     findPages({ query }: { query: string }): string {

@@ -10,7 +10,7 @@ import { defineTool } from '../tool.ts';
 const noon = Date.UTC(2026, 0, 15, 12);
 
 test.each(['Missing required field', 'Text field must be string', 'Limit must be between 1 and 100'])(
-  'a handler says "%s" with toolError, and the call counts as failed (001-53)',
+  'a handler that returns toolError with "%s" makes the call fail (001-53)',
   (message) => {
     expect(toolError(message)).toEqual({ error: message });
     expect(toResult(toolError(message))).toEqual({ kind: 'failed', data: { error: message } });
@@ -41,7 +41,7 @@ test.each([
   [{ text: 'a', limit: 101 }, 'limit: Limit must be between 1 and 100'],
   [{ text: 'a', query: 'b' }, 'query: Query must be at least 2 characters'],
 ])(
-  'for %j the model reads the message that the author gave to the rule (000-28, 001-53)',
+  'for %j the model gets the message that the author gave to the rule (000-28, 001-53)',
   async (args, message) => {
     let runs = 0;
     const tool = defineTool({ name: 'find', description: 'Finds.', input: fields }, () => ++runs);
@@ -54,7 +54,7 @@ test.each([
   },
 );
 
-test('an error with a code and a message gets the time, and the call has failed (001-54)', async () => {
+test('an error with a code and a message gets a timestamp, and the call has failed (001-54)', async () => {
   const facts = { error: 'Operation failed', error_code: 17, message: 'The archive is closed on Sundays.' };
   const told = toolError(facts, createFakeClock(noon));
   expect(told).toEqual({ ...facts, timestamp: '2026-01-15T12:00:00.000Z' });
@@ -62,7 +62,7 @@ test('an error with a code and a message gets the time, and the call has failed 
   expect(await runLocally(createTestCall(tool))).toEqual({ kind: 'failed', data: told });
 });
 
-test('without a clock the time is that of the machine (001-54)', () => {
+test('without a clock the timestamp is that of the machine (001-54)', () => {
   const before = Date.now();
   const { timestamp } = toolError({ error: 'a', error_code: 'b', message: 'c' });
   expect(Date.parse(timestamp)).toBeGreaterThanOrEqual(before);
@@ -73,7 +73,7 @@ test('a success in an envelope is a success (001-54)', () => {
   expect(toResult({ result: { rows: 2 } })).toEqual({ kind: 'done', data: { result: { rows: 2 } } });
 });
 
-test('the error comes first, whatever else belongs to it', () => {
+test('the error is the first member, before any others', () => {
   const told = toolError('Weather data not found', { location: 'Nowhere', error: 'overwritten' });
   expect(JSON.stringify(told)).toBe('{"error":"Weather data not found","location":"Nowhere"}');
 });

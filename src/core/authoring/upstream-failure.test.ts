@@ -16,7 +16,7 @@ test.each([
   ['1', 1, 'Try again after 1 second.'],
   ['Thu, 15 Jan 2026 12:02:00 GMT', 120, 'Try again after 120 seconds.'],
   ['Thu, 15 Jan 2026 11:00:00 GMT', 0, 'Try again after 0 seconds.'],
-])('a 429 with Retry-After %j says to come back after %i seconds (004-15)', (header, seconds, message) => {
+])('a 429 with Retry-After %j says to retry after %i seconds (004-15)', (header, seconds, message) => {
   expect(upstreamFailure(answer(429, header), clock)).toEqual({
     error: 'API rate limit exceeded',
     code: 429,
@@ -48,18 +48,18 @@ test.each([500, 502, 503, 504])(
   },
 );
 
-test.each([200, 204, 304, 400, 401, 404, 499, 600])('a %i is no such failure', (status) => {
+test.each([200, 204, 304, 400, 401, 404, 499, 600])('a %i is not reported as such a failure', (status) => {
   expect(upstreamFailure(answer(status, '5'), clock)).toBeUndefined();
 });
 
-test('a handler that returns it has failed, and the text names the limit (004-15)', () => {
+test('a handler that returns such a failure has failed, and the text names the limit (004-15)', () => {
   const result = toResult(
     upstreamFailure(new Response(null, { status: 429, headers: { 'retry-after': '7' } })),
   );
   expect(result).toMatchObject({ kind: 'failed', data: { error: 'API rate limit exceeded' } });
 });
 
-test('whatever the header holds, the time to wait is none or a whole number from 0', () => {
+test('for any header, the time to wait is absent or a whole number from 0', () => {
   fc.assert(
     fc.property(fc.string(), (header) => {
       const failure = upstreamFailure({ status: 429, headers: { get: () => header } }, clock);

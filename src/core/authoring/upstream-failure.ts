@@ -1,7 +1,7 @@
 import { systemClock, type Clock } from '../../base/clock.ts';
 
 /**
- * What a model is told when somebody else's API cannot answer now; returned from a handler, it is marked as an error.
+ * The error for the model when an API cannot answer now; returned from a handler, it makes the result a failed one.
  */
 export interface UpstreamFailure {
   readonly error: string;

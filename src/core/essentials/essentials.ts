@@ -6,7 +6,7 @@ import { limitTime } from './limit-time.ts';
 import { permit } from './permit.ts';
 import { validateInputWithin, validateOutputWithin, type OnInvalidOutput } from './validate.ts';
 
-/** What the essential stages are told. */
+/** The settings of the essential stages. */
 export interface EssentialOptions {
   /** The longest a call may take, 30 seconds unless set. */
   readonly deadlineMs?: number | undefined;

@@ -12,7 +12,7 @@ import type { Tool } from '../tool.ts';
 
 const hang = (): Promise<never> => new Promise(() => {});
 
-test('a call that takes too long is ended, and its tool is told to stop (000-41)', async () => {
+test('a call that takes too long is ended, and the signal of its tool is aborted (000-41)', async () => {
   const { source, clock } = limited();
   const call = createTestCall(toolCalled('slow', hang));
   const ended = source.call(call);
@@ -26,7 +26,7 @@ test('a call that takes too long is ended, and its tool is told to stop (000-41)
   expect(call.cancellation.signal.aborted).toBe(true);
 });
 
-test('without the stage the same call never ends (000-41)', async () => {
+test('control: without the stage the same call never ends (000-41)', async () => {
   const clock = createFakeClock();
   let isOver = false;
   const ended = withStages(recordingSource(), []).call(
@@ -51,7 +51,7 @@ test('a call that is answered at once needs no deadline', () => {
   expect(source.call(createTestCall(toolCalled('quick', () => 'ok')))).toMatchObject({ kind: 'done' });
 });
 
-test('time stands still while a person is asked, and runs again with the answer', async () => {
+test('the time limit is paused while a person is asked, and continues with the answer', async () => {
   const { source, clock } = limited();
   let answer = (): void => {};
   const interview = new Interview(new Map(), {
@@ -80,7 +80,7 @@ test('time stands still while a person is asked, and runs again with the answer'
   await expect(ended).rejects.toMatchObject({ code: 'timed_out' });
 });
 
-test('a call that goes on as a task has no limit', async () => {
+test('a call that becomes a task has no limit', async () => {
   const { source, clock } = limited();
   const interview = new Interview();
   let finish = (): void => {};
@@ -110,7 +110,7 @@ test('a call that becomes a task later has no limit from then on', async () => {
   expect(call.cancellation.reason).toBeUndefined();
 });
 
-test('a call that is cancelled ends here, so that the stages around it see how it ended', async () => {
+test('a cancelled call ends in this stage, so that the stages around it see how it ended', async () => {
   const seen: unknown[] = [];
   const { source } = limited(watching(seen));
   const call = createTestCall(toolCalled('deaf', hang));
@@ -120,7 +120,7 @@ test('a call that is cancelled ends here, so that the stages around it see how i
   expect(seen).toEqual([expect.objectContaining({ code: 'cancelled' })]);
 });
 
-test('what a tool does after its time is up changes nothing', async () => {
+test('a tool that goes on after its time is up cannot change the result', async () => {
   const seen: unknown[] = [];
   const { source, clock } = limited(watching(seen));
   for (const late of [() => 'late', () => Promise.reject(new Error('late'))]) {
@@ -141,7 +141,7 @@ test('what a tool does after its time is up changes nothing', async () => {
   ]);
 });
 
-test('each tool has the limit its name is given; readings have that of no name', async () => {
+test('each tool has the limit for its name; resource reads have the general one', async () => {
   const clock = createFakeClock();
   const asked: (string | undefined)[] = [];
   const stage = limitTime({

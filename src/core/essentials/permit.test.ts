@@ -14,7 +14,7 @@ const ada: Caller = { ...localCaller, id: 'ada' };
 const bob: Caller = { ...localCaller, id: 'bob' };
 const ownOnly: Authorize = ({ owner }, { id }) => owner === id || `Only ${String(owner)} may read this.`;
 
-test('registry.execute asks the tool before every run (000-40)', async () => {
+test("registry.execute runs the tool's permission check before every call (000-40)", async () => {
   const ran: unknown[] = [];
   const registry = new ToolRegistry().registerTool(noteTool(ownOnly, ran));
   expect(await registry.execute('note', { owner: 'ada' }, { caller: ada })).toBe('text');
@@ -27,7 +27,7 @@ test('registry.execute asks the tool before every run (000-40)', async () => {
   expect(ran).toEqual([{ owner: 'ada' }, { owner: 'ada' }]);
 });
 
-test('the stage asks the tool before every run; without it the same call runs (000-40)', async () => {
+test("the stage runs the tool's permission check before every call; without the stage the same call runs (000-40)", async () => {
   const ran: unknown[] = [];
   const registry = new ToolRegistry().registerTool(noteTool(ownOnly, ran));
   const tool = registry.find('note')!;
@@ -47,7 +47,7 @@ test.each<[what: string, answer: unknown]>([
   ['an empty text', ''],
   ['a later no', Promise.resolve(false)],
   ['a later nothing', Promise.resolve()],
-])('only the answer true lets a call run: %s does not (000-40)', async (_what, answer) => {
+])('only true allows a call: %s does not (000-40)', async (_what, answer) => {
   const ran: unknown[] = [];
   const tool = noteTool((() => answer) as Authorize, ran);
   const registry = new ToolRegistry().registerTool(tool);
@@ -57,7 +57,7 @@ test.each<[what: string, answer: unknown]>([
   expect(ran).toEqual([]);
 });
 
-test('a decision that takes time is waited for', async () => {
+test('an asynchronous permission check is awaited', async () => {
   const ran: unknown[] = [];
   const tool = noteTool(() => Promise.resolve(true), ran);
   const guarded = withStages(new ToolRegistry().registerTool(tool), [permitting()]);
@@ -73,7 +73,7 @@ test.each<[when: string, authorize: Authorize]>([
     },
   ],
   ['later', () => Promise.reject(new Error('db down'))],
-])('a decision that fails %s is no yes', async (_when, authorize) => {
+])('a permission check that fails %s does not allow the call', async (_when, authorize) => {
   const ran: unknown[] = [];
   const tool = noteTool(authorize, ran);
   const registry = new ToolRegistry().registerTool(tool);
@@ -84,14 +84,14 @@ test.each<[when: string, authorize: Authorize]>([
   expect(ran).toEqual([]);
 });
 
-test('a refusal without a reason says what was refused', async () => {
+test('a refusal without a reason names the refused tool', async () => {
   const registry = new ToolRegistry().registerTool(noteTool(() => false, []));
   await expect(registry.execute('note', { owner: 'ada' })).rejects.toThrow(
     'You may not use note with these arguments.',
   );
 });
 
-test('the tool decides about arguments that are checked and complete', async () => {
+test('the permission check gets arguments that are checked and complete', async () => {
   const seen: unknown[] = [];
   const tool = defineTool(
     {
@@ -110,7 +110,7 @@ test('the tool decides about arguments that are checked and complete', async () 
   expect(seen).toEqual([{ limit: 10 }]);
 });
 
-test('the record names the rule that decided, and a tool without one costs nothing', () => {
+test('the record names the rule that decided, and a tool without a check has no extra cost', () => {
   const call = callOf(
     noteTool(() => true, []),
     {},
@@ -124,7 +124,7 @@ test('the record names the rule that decided, and a tool without one costs nothi
   expect(stage.wrap!(open, next)).toBe(next);
 });
 
-test('a decision that never comes ends with the time limit, and on cancellation', async () => {
+test('a permission check that never ends is ended by the time limit and by cancellation', async () => {
   const clock = createFakeClock();
   const stage = permitting(clock);
   const waiting = (): ToolCall =>

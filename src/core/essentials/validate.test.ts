@@ -29,7 +29,7 @@ test('arguments and results are both checked against their schemas (004-01)', as
   await expect(run(double, { n: 6 })).rejects.toMatchObject({ code: 'invalid_output' });
 });
 
-test('bad arguments never reach the handler, and the model is told each field and rule', async () => {
+test('invalid arguments never reach the handler, and the model gets each field and rule', async () => {
   const calls: unknown[] = [];
   const send = defineTool(
     {
@@ -46,14 +46,14 @@ test('bad arguments never reach the handler, and the model is told each field an
   expect(calls).toEqual([]);
 });
 
-test('C6 arguments that break the schema are told to the model in a result, whatever the revision', async () => {
+test('C6 arguments that break the schema are reported to the model in a result, in every revision', async () => {
   const input = { properties: { n: { type: 'integer' } } };
   const refusal: unknown = await run(echo(input), { n: 'two' }).catch((error: unknown) => error);
   expect(refusal).toBeInstanceOf(ToolcribError);
   expect(rowOf((refusal as ToolcribError).code).reply).toBe('result');
 });
 
-test('C7 a value out of range is refused, and never moved into it', async () => {
+test('C7 a value out of range is refused, and never changed into it', async () => {
   const seen: unknown[] = [];
   const list = defineTool(
     {
@@ -69,14 +69,14 @@ test('C7 a value out of range is refused, and never moved into it', async () => 
   expect(seen).toEqual([{ limit: 100 }]);
 });
 
-test('a Zod schema answers in its own words', async () => {
+test('a Zod schema can word its own messages', async () => {
   const input = z.object({ query: z.string().min(2, 'Query must be at least 2 characters') });
   await expect(run(echo(input), { query: 'a' })).rejects.toMatchObject({
     message: 'Invalid arguments for echo: query: Query must be at least 2 characters',
   });
 });
 
-test('a Zod schema transforms, fills in defaults and strips fields it does not know', async () => {
+test('a Zod schema transforms, fills in defaults and removes unknown fields', async () => {
   const input = z.object({ query: z.string().trim(), limit: z.number().default(10) });
   expect(await run(echo(input), { query: ' a ', debug: true })).toEqual({
     kind: 'done',
@@ -84,7 +84,7 @@ test('a Zod schema transforms, fills in defaults and strips fields it does not k
   });
 });
 
-test('a Zod schema may check something that takes time', async () => {
+test('a Zod schema may have an asynchronous check', async () => {
   const input = z.object({ id: z.string().refine(async (id) => id === 'free', 'is taken') });
   expect(await run(echo(input), { id: 'free' })).toMatchObject({ data: { id: 'free' } });
   await expect(run(echo(input), { id: 'used' })).rejects.toMatchObject({
@@ -92,7 +92,7 @@ test('a Zod schema may check something that takes time', async () => {
   });
 });
 
-test('a Zod check that takes time is run once a call from the second call on, so that no failure of it is left over', async () => {
+test('an asynchronous Zod check runs once a call from the second call on, and leaves no unhandled rejection', async () => {
   const seen: string[] = [];
   const check = async (id: string): Promise<boolean> => {
     seen.push(id);
@@ -127,11 +127,11 @@ test('plain JSON Schema checks, fills in defaults and keeps fields it does not k
   await expect(run(echo(input), { limit: 'ten' })).rejects.toMatchObject({ code: 'invalid_arguments' });
 });
 
-test('checking arguments alone returns those a handler may rely on', async () => {
+test('validateParameters returns the arguments as a handler gets them', async () => {
   expect(await checkArguments(echo(z.object({ limit: z.number().default(10) })), {})).toEqual({ limit: 10 });
 });
 
-test('an output that breaks its promise is the fault of the tool: the caller learns no detail, the log all', async () => {
+test('output that breaks the output schema is a failure of the tool: the caller gets no details, the log has all', async () => {
   const broken = defineTool(
     { name: 'count', description: 'Counts.', output: z.object({ total: z.number() }) },
     () => ({ total: 'secret' }) as never,
@@ -143,7 +143,7 @@ test('an output that breaks its promise is the fault of the tool: the caller lea
   });
 });
 
-test('content alone does not keep the promise of structured output', async () => {
+test('content without data does not satisfy an output schema', async () => {
   const output = { type: 'object' } as const;
   const shy = defineTool({ name: 'shy', description: 'Says little.', output }, () => ({
     content: [{ type: 'text', text: 'done' }],
@@ -151,7 +151,7 @@ test('content alone does not keep the promise of structured output', async () =>
   await expect(run(shy, {})).rejects.toMatchObject({ code: 'invalid_output' });
 });
 
-test('a result that says why the call failed need not fit the output schema', async () => {
+test('a failed result need not match the output schema', async () => {
   const output = z.object({ total: z.number() });
   const failing = defineTool({ name: 'count', description: 'Counts.', output }, () => ({
     error: 'Nothing here',
@@ -159,7 +159,7 @@ test('a result that says why the call failed need not fit the output schema', as
   expect(await run(failing, {})).toEqual({ kind: 'failed', data: { error: 'Nothing here' } });
 });
 
-test('an output schema may complete the result and strip what it does not know', async () => {
+test('an output schema may fill in defaults and remove unknown fields', async () => {
   const output = z.object({ total: z.number(), unit: z.string().default('pages') });
   const count = defineTool({ name: 'count', description: 'Counts.', output }, () => ({
     content: [{ type: 'text', text: '3 pages' }],
@@ -176,12 +176,12 @@ test.each<[what: string, output: JsonSchema, returned: unknown]>([
   ['a list', { type: 'array', items: { type: 'number' } }, [1, 2]],
   ['text', { type: 'string' }, 'plain'],
   ['null', { type: 'null' }, null],
-])('an output schema may promise %s', async (_what, output, returned) => {
+])('an output schema may describe %s', async (_what, output, returned) => {
   const tool = defineTool({ name: 'give', description: 'Gives.', output }, () => returned);
   expect(await run(tool, {})).toEqual({ kind: 'done', data: returned });
 });
 
-test('a tool without an output schema is not slowed down by checking it', () => {
+test('a tool without an output schema has no extra cost for it', () => {
   const next = (): Result => ({ kind: 'done' });
   expect(validateOutput.wrap?.(echo({}), next)).toBe(next);
 });

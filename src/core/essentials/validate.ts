@@ -96,7 +96,7 @@ function checkOutput(tool: Tool, result: Result, onInvalid: OnInvalidOutput): Aw
   });
 }
 
-// Its text stays, so that the model has something to go on.
+// Its text stays, because the model needs it.
 function withoutData({ data, ...result }: Done): Done {
   return result.content
     ? result

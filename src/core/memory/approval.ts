@@ -1,10 +1,10 @@
 import type { Awaitable } from '../../base/awaitable.ts';
 
-/** A call that somebody has to agree to. */
+/** A call that needs an approval. */
 export interface ApprovalRequest {
-  /** Tenant and caller, so that nobody uses what was agreed for another. */
+  /** Tenant and caller, so that no caller uses the approval of another. */
   readonly owner: string;
-  /** What is asked for: tool, definition and arguments. */
+  /** The fingerprint of what is asked for: tool, definition and arguments. */
   readonly subject: string;
   readonly tenant: string;
   readonly caller: string;
@@ -15,7 +15,7 @@ export interface ApprovalRequest {
   readonly expiresAt: number;
 }
 
-/** What somebody decided. */
+/** The decision of an operator. */
 export interface ApprovalDecision {
   readonly isApproved: boolean;
   readonly by: string;
@@ -31,7 +31,7 @@ export interface Approval extends ApprovalRequest {
 }
 
 /** A request that was made, or was there already. */
-export interface Asked {
+export interface FiledRequest {
   readonly approval: Approval;
   readonly isNew: boolean;
 }
@@ -42,13 +42,13 @@ export interface OperatorRow {
   readonly body: string;
 }
 
-/** Calls that wait for somebody to agree, or that may be made once because somebody did. */
+/** Calls that wait for an approval, or that may run once because of one. */
 export interface Approvals {
   /**
-   * The approval of exactly this call that is still good, decided or not; where there is none it is asked for.
-   * `undefined` when its owner waits for too many.
+   * The valid approval request of exactly this call, decided or not; it is created if there is none.
+   * `undefined` if its owner has too many open requests.
    */
-  ask(request: ApprovalRequest): Promise<Asked | undefined>;
+  ask(request: ApprovalRequest): Promise<FiledRequest | undefined>;
   /** One that is still good. */
   find(id: string): Awaitable<Approval | undefined>;
   /**
@@ -59,8 +59,7 @@ export interface Approvals {
   /** Uses up what was agreed; `false` when it was not, was used before or has run out. */
   use(id: string): Promise<boolean>;
   /**
-   * The approval that was used for this very call and has not run out: the call goes on after a question. Each has a
-   * few such rounds.
+   * The used approval of exactly this call that has not expired: the call continues after a question, a few times.
    */
   resume(owner: string, subject: string): Promise<string | undefined>;
   /** Those that are still good, the oldest first. */
@@ -68,10 +67,9 @@ export interface Approvals {
 }
 
 /**
- * How often a call may go on after a question with what was approved once: each time its function runs from the
- * beginning.
+ * How often a call may continue after a question with one approval: each time its function runs from the beginning.
  */
-export const MAX_ROUNDS = 10;
+export const MAX_APPROVED_ROUNDS = 10;
 
-/** How many calls of one caller may wait, so that nobody is asked beyond reason. */
+/** How many calls of one caller may wait, so that operators are not asked too often. */
 export const MAX_APPROVALS_PER_OWNER = 20;

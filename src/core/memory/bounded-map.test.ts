@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BoundedMap } from './bounded-map.ts';
+import { BoundedMap, makeRoomIn } from './bounded-map.ts';
 
 const LIMITS = {
   caller: { rows: 3, bytes: 100 },
@@ -18,7 +18,7 @@ function open(): {
   return { kept, dropped, put: (id, owner, bytes = 1) => kept.set(id, id, { owner, bytes }) };
 }
 
-test('A8 a caller with too many things loses its own oldest', () => {
+test('A8 a caller with too many entries loses its own oldest', () => {
   const { put, dropped, kept } = open();
   put('other', '1:a/bob');
   for (const id of ['1', '2', '3', '4']) put(id, '1:a/ada');
@@ -26,7 +26,7 @@ test('A8 a caller with too many things loses its own oldest', () => {
   expect([kept.get('other'), kept.get('1'), kept.get('4')]).toEqual(['other', undefined, '4']);
 });
 
-test('A8 a caller with too much loses as many of its own as it takes', () => {
+test('A8 a caller with too many bytes loses as many of its own entries as necessary', () => {
   const { put, dropped } = open();
   put('other', '1:a/bob', 40);
   put('1', '1:a/ada', 40);
@@ -35,14 +35,14 @@ test('A8 a caller with too much loses as many of its own as it takes', () => {
   expect(dropped).toEqual(['1', '2']);
 });
 
-test('A8 a tenant with many callers loses its oldest, whosever it is, and no other tenant does', () => {
+test('A8 a tenant with too many bytes loses its oldest entries, and no other tenant loses any', () => {
   const { put, dropped } = open();
   put('other', '1:b/ada', 40);
   for (const [n, bytes] of [60, 60, 60].entries()) put(`${n}`, `1:a/caller ${n}`, bytes);
   expect(dropped).toEqual(['0']);
 });
 
-test('A8 where everything is too much, the tenant that has most loses', () => {
+test('A8 at the total limit, the tenant with most bytes loses entries', () => {
   const { put, dropped } = open();
   put('1', '1:a/ada', 90);
   put('2', '1:a/bob', 50);
@@ -51,7 +51,7 @@ test('A8 where everything is too much, the tenant that has most loses', () => {
   expect(dropped).toEqual(['1']);
 });
 
-test('a thing that changes its size is counted with the new one, and what is deleted not at all', () => {
+test('a changed entry counts with its new size, and a deleted entry does not count', () => {
   const { put, dropped, kept } = open();
   put('1', '1:a/ada', 90);
   put('1', '1:a/ada', 10);
@@ -62,4 +62,15 @@ test('a thing that changes its size is counted with the new one, and what is del
   put('3', '1:a/ada', 85);
   expect(dropped).toEqual([]);
   expect(kept.values()).toEqual(['1', '3']);
+});
+
+test('a full map forgets the entry that was set longest ago, and no other', () => {
+  const map = new Map([
+    ['a', 1],
+    ['b', 2],
+  ]);
+  makeRoomIn(map, 3);
+  expect([...map.keys()]).toEqual(['a', 'b']);
+  makeRoomIn(map, 2);
+  expect([...map.keys()]).toEqual(['b']);
 });

@@ -75,3 +75,8 @@ export class BoundedMap<T> {
     return ids;
   }
 }
+
+/** Forgets the entry that was set longest ago where a map is full, so that one more can be set. */
+export function makeRoomIn<K>(map: Map<K, unknown>, most: number): void {
+  if (map.size >= most) map.delete(map.keys().next().value!);
+}

@@ -5,7 +5,7 @@ export interface TenantRecord {
   readonly id: string;
   readonly name: string;
   readonly data: Readonly<Record<string, unknown>>;
-  /** A disabled tenant's credentials name nobody. */
+  /** Credentials of a disabled tenant are refused. */
   readonly disabled: boolean;
 }
 

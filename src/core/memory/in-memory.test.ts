@@ -12,7 +12,7 @@ function taskRecord(id: string, createdAt: number): TaskRecord {
   return { id, owner: 'ada', status: 'working', createdAt, updatedAt: createdAt, ttlMs: 1_000 };
 }
 
-test('every process has a key of its own, found by its name', async () => {
+test('every process has its own key, found by its name', async () => {
   const { memory } = open();
   const key = await memory.keys.current();
   expect(key.bytes).toHaveLength(32);
@@ -22,7 +22,7 @@ test('every process has a key of its own, found by its name', async () => {
   expect(Buffer.compare(other.bytes, key.bytes)).not.toBe(0);
 });
 
-test('A11 a state is spent once', () => {
+test('A11 a request state can be used once', () => {
   const { memory, clock } = open();
   const expiresAt = clock.now() + 1_000;
   expect(memory.spent.spend('state', expiresAt, 'ada')).toBe(true);
@@ -30,7 +30,7 @@ test('A11 a state is spent once', () => {
   expect(memory.spent.spend('another', expiresAt, 'ada')).toBe(true);
 });
 
-test('A11 no flood of states makes a spent one good again', () => {
+test('A11 no flood of states makes a used one valid again', () => {
   const { memory, clock } = open();
   const expiresAt = clock.now() + 1_000;
   for (let count = 0; count < 10_000; count++) void memory.spent.spend(`state ${count}`, expiresAt, 'ada');
@@ -41,7 +41,7 @@ test('A11 no flood of states makes a spent one good again', () => {
   expect(memory.spent.spend('one more', clock.now() + 1_000, 'ada')).toBe(true);
 });
 
-test('a task is there for as long as it lives', () => {
+test('a task can be found during its lifetime', () => {
   const { memory, clock } = open();
   void memory.tasks.put(taskRecord('task', clock.now()));
   clock.advance(999);
@@ -51,7 +51,7 @@ test('a task is there for as long as it lives', () => {
   expect(memory.tasks.get('another')).toBe(undefined);
 });
 
-test('A8 a caller that begins too many tasks loses its own oldest, and others lose nothing', () => {
+test('A8 a caller that begins too many tasks loses its own oldest, and other callers are not affected', () => {
   const { memory, clock } = open();
   void memory.tasks.put({ ...taskRecord('first of all', clock.now()), owner: 'another' });
   for (let count = 0; count <= 1_000; count++)
@@ -62,7 +62,7 @@ test('A8 a caller that begins too many tasks loses its own oldest, and others lo
   expect(memory.tasks.get('first of all')).toBeDefined();
 });
 
-test('the events of a stream are found after any of them, in order, until they are forgotten', () => {
+test('the events of a stream are found after any of them, in order, until they are removed', () => {
   const { events } = open().memory;
   for (const id of ['s.1', 's.2', 's.3']) void events.keep('s', { id, text: id }, 'ada');
   void events.keep('other', { id: 'other.1', text: '' }, 'ada');
@@ -77,7 +77,7 @@ test('the events of a stream are found after any of them, in order, until they a
   expect(events.after('s', 's.1', 'ada')).toBe(undefined);
 });
 
-test('A8 only so much of a stream is kept, and what was dropped is not passed over in silence', () => {
+test('A8 the stored size of a stream is limited, and a gap is reported', () => {
   const { events } = open().memory;
   for (let count = 1; count <= 1_001; count++)
     void events.keep('many', { id: String(count), text: 'x' }, 'ada');
@@ -90,14 +90,14 @@ test('A8 only so much of a stream is kept, and what was dropped is not passed ov
   expect(events.after('large', '3', 'ada')).toEqual([]);
 });
 
-test('A8 only so many streams are kept: the oldest goes first', () => {
+test('A8 the number of stored streams is limited: the oldest is removed first', () => {
   const { events } = open().memory;
   for (let count = 0; count <= 10_000; count++) void events.keep(`s${count}`, { id: '1', text: '' }, 'ada');
   expect(events.after('s0', '1', 'ada')).toBe(undefined);
   expect(events.after('s1', '1', 'ada')).toEqual([]);
 });
 
-test('sessions are kept until they are deleted', () => {
+test('sessions are stored until they are deleted', () => {
   const { sessions } = open().memory;
   const record = { id: 'a', owner: 'ada', protocolVersion: '2025-11-25', client: {}, createdAt: 0 };
   void sessions.put(record);

@@ -1,3 +1,4 @@
+import type { LongIntegers } from '../../base/exact-json.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 
 /** What a server remembers between requests; in memory unless told otherwise, so that one process can stand alone. */
@@ -30,7 +31,7 @@ export interface SpentStates {
 /** A task as it is kept: who may see it, and the protocol's own account of it. */
 export interface TaskRecord {
   readonly id: string;
-  /** Tenant and caller; nobody else learns that the task exists. */
+  /** Tenant and caller; no other caller learns that the task exists. */
   readonly owner: string;
   readonly status: 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled';
   readonly createdAt: number;
@@ -39,6 +40,8 @@ export interface TaskRecord {
   readonly inputRequests?: Readonly<Record<string, unknown>>;
   readonly result?: Readonly<Record<string, unknown>>;
   readonly error?: Readonly<Record<string, unknown>>;
+  /** Integers of these that a number cannot hold, by their place. */
+  readonly longIntegers?: LongIntegers;
 }
 
 /** The tasks under way and those still to be fetched. */
@@ -87,7 +90,7 @@ export interface Reservation {
   /** Tenant and caller: keys of others do not collide. */
   readonly owner: string;
   readonly key: string;
-  /** What the call is: tool, definition and arguments. A second call under the key must be the same. */
+  /** The fingerprint of the call: tool, definition and arguments. A second call under the key must have the same. */
   readonly subject: string;
   /** When the key may be forgotten. */
   readonly expiresAt: number;

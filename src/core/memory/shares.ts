@@ -1,7 +1,7 @@
 import { tenantOf } from '../caller.ts';
 import type { Amount, ShareLimits } from './limits.ts';
 
-/** Counts what is kept for each caller, each tenant and in all. */
+/** Counts the stored bytes for each caller, each tenant and in all. */
 export class Shares {
   readonly #limits: ShareLimits & { readonly total: Amount };
   readonly #callers = new Map<string, Held>();

@@ -25,7 +25,9 @@ export function withoutLabel(uri: string, label: string): string | undefined {
 
 /** An address that follows a template as it is shown, as its source knows it: without the label that was put in. */
 export function theirAddress(address: string, shown: string, theirs: string): string {
-  const start = pathStart(shown);
+  const inShown = pathStart(shown);
+  // What stands for a variable in front of the path may be of any length.
+  const start = shown.slice(0, inShown).includes('{') ? pathStart(address) : inShown;
   return `${address.slice(0, start)}${address.slice(start + shown.length - theirs.length)}`;
 }
 

@@ -3,6 +3,7 @@ import { ownerOf, type Caller } from '../caller.ts';
 import type { ContentBlock } from '../content.ts';
 import type { Result } from '../result.ts';
 import type { Tool } from '../tool.ts';
+import { makeRoomIn } from '../memory/bounded-map.ts';
 
 type Meta = Readonly<Record<string, unknown>>;
 
@@ -25,8 +26,8 @@ export class ReadApps {
     const known = this.#sources.get(owner) ?? new Set();
     known.add(source);
     this.#sources.delete(owner);
+    makeRoomIn(this.#sources, MAX_CALLERS);
     this.#sources.set(owner, known);
-    if (this.#sources.size > MAX_CALLERS) this.#sources.delete(this.#sources.keys().next().value!);
   }
 
   /** The sources whose apps a caller has read. */
@@ -85,17 +86,22 @@ function withShownBlocks(blocks: readonly ContentBlock[], toShown: ToShown): rea
 
 function withShownBlock(block: ContentBlock, toShown: ToShown): ContentBlock {
   if (block.type === 'resource_link') {
-    const uri = toShown(block.uri);
-    return uri === block.uri ? block : { ...block, uri };
+    const uri = shownAddress(block.uri, toShown);
+    return uri === undefined ? block : { ...block, uri };
   }
   if (block.type !== 'resource' || !isObject(block.resource)) return block;
   const { resource } = block;
-  const uri = toShown(resource.uri);
-  return uri === resource.uri ? block : { ...block, resource: { ...resource, uri } };
+  const uri = shownAddress(resource.uri, toShown);
+  return uri === undefined ? block : { ...block, resource: { ...resource, uri } };
 }
 
 function shownOf(uri: unknown, toShown: ToShown): string | undefined {
-  if (typeof uri !== 'string' || !isApp(uri)) return undefined;
+  return typeof uri === 'string' && isApp(uri) ? shownAddress(uri, toShown) : undefined;
+}
+
+// Another server may send anything as an address.
+function shownAddress(uri: unknown, toShown: ToShown): string | undefined {
+  if (typeof uri !== 'string') return undefined;
   const shown = toShown(uri);
   return shown === uri ? undefined : shown;
 }

@@ -15,7 +15,7 @@ export interface BareParts {
 
 /** Finds tools by the names their own servers give them. */
 export interface BareFinding {
-  /** Among the sources whose app the caller has read; a name that several of them have is nobody's. */
+  /** Among the sources whose app the caller has read; a name that several of them have is not used. */
   among(name: string, caller: Caller): Awaitable<Tool | undefined>;
   /** At its place, unless the name is shown no more and may be meant by an app. */
   unlessFormer(name: string, caller: Caller, place: NamedPlace): Awaitable<Tool | undefined>;

@@ -3,22 +3,22 @@ import type { Caller } from '../caller.ts';
 import type { ResourceUpdate } from '../source.ts';
 import { OWN } from '../tool-names.ts';
 import { withLabel } from './address-names.ts';
-import { mergeResources, theirUri, type Readings } from './merge-readings.ts';
+import { mergeResources, theirUri, type MergedFaces } from './merge-readings.ts';
 import { theirs } from './placing.ts';
 
 /** Follows a resource at the source it is of, under the address it has there. */
-export function followIn(uri: string, caller: Caller, readings: Readings): () => void {
+export function followIn(uri: string, caller: Caller, faces: MergedFaces): () => void {
   let stop: (() => void) | undefined;
   let isOver = false;
-  const face = (readings.resources ??= mergeResources(readings));
+  const face = (faces.resources ??= mergeResources(faces));
   void orElse<void>(
     () =>
       andThen(face?.find(uri, caller), (found) => {
         if (!found || isOver) return;
-        const source = readings.sources.get(found.resource.place?.source ?? OWN);
+        const source = faces.sources.get(found.resource.place?.source ?? OWN);
         stop = source?.follow?.(theirUri(found.resource, uri), caller);
       }),
-    // What cannot be found cannot be followed; whoever reads it is told why.
+    // A resource that cannot be found cannot be followed; reading it gives the error.
     () => undefined,
   );
   return () => {
@@ -31,7 +31,7 @@ export function followIn(uri: string, caller: Caller, readings: Readings): () =>
 export function shownUpdates(
   { uri, concerns }: ResourceUpdate,
   label: string,
-  { addresses }: Readings,
+  { addresses }: MergedFaces,
 ): readonly ResourceUpdate[] {
   const shown = new Set([uri, addresses.known({ source: label, name: uri })]);
   // Addresses that follow a template have no name of their own, and not all callers are shown the same ones.

@@ -4,7 +4,7 @@ import type { PromptFace, ResourceFace, SkillFace, ToolSource } from '../source.
 
 /**
  * Makes one source of several that list different things to different groups of callers. Each group has names of its
- * own, so that nobody sees from a name what only others are shown.
+ * own, so that a name reveals nothing about the tools of other groups.
  */
 export function mergeByGroup(
   sources: Readonly<Record<string, ToolSource>>,

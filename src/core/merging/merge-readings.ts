@@ -1,12 +1,11 @@
-import { allOf, andThen, type Awaitable } from '../../base/awaitable.ts';
-import { ToolcribError } from '../../base/errors.ts';
+import { allOf, andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 import { theirAddress, withoutLabel } from './address-names.ts';
 import type { Reading } from '../call.ts';
 import type { Caller } from '../caller.ts';
-import type { Readable } from '../expose-readings.ts';
+import { targetOf, unknownReading } from '../expose-readings.ts';
 import { MergedLists } from './merged-lists.ts';
-import { unknownPrompt, type Prompt } from '../prompts/prompt.ts';
-import { resourceNotFound, type Resource, type ResourceTemplate } from '../resources/resource.ts';
+import type { Prompt } from '../prompts/prompt.ts';
+import type { Resource, ResourceTemplate } from '../resources/resource.ts';
 import type { Result } from '../result.ts';
 import type { FoundResource, PromptFace, ResourceFace, ToolSource } from '../source.ts';
 import { mergeSkills } from './merge-skills.ts';
@@ -14,14 +13,14 @@ import { addressOf, createPlacing, isLabelled, placeOf, theirs } from './placing
 import { OWN, type Naming, type NamedPlace } from '../tool-names.ts';
 
 /** One of several sources. */
-export interface Part {
+export interface MergedPart {
   readonly label: string;
   readonly source: ToolSource;
 }
 
 /** The resources and prompts of several sources, and the names they are shown under. */
-export interface Readings {
-  readonly parts: readonly Part[];
+export interface MergedFaces {
+  readonly parts: readonly MergedPart[];
   readonly sources: ReadonlyMap<string, ToolSource>;
   readonly prompts: Naming;
   readonly addresses: Naming;
@@ -30,11 +29,11 @@ export interface Readings {
 }
 
 /** The resources of all sources: addresses that are alike get the label of their source, and those of skills always. */
-export function mergeResources(readings: Readings): ResourceFace | undefined {
-  const { parts, sources, addresses } = readings;
+export function mergeResources(faces: MergedFaces): ResourceFace | undefined {
+  const { parts, sources, addresses } = faces;
   if (!parts.some(({ source }) => source.resources)) return undefined;
   const place = createPlacing();
-  const skills = mergeSkills(readings, place);
+  const skills = mergeSkills(faces, place);
   const lists = new MergedLists<Resource>();
   const templateLists = new MergedLists<ResourceTemplate>();
   const placed = <T extends Resource | ResourceTemplate>(items: readonly (readonly T[])[]): readonly T[] => {
@@ -65,26 +64,48 @@ export function mergeResources(readings: Readings): ResourceFace | undefined {
       andThen(allOf(parts.map(({ source }) => source.resources?.templates(caller) ?? NONE)), (all) =>
         templateLists.of(all, placed),
       ),
-    find: async (uri, caller) => {
-      const known = addresses.toPlace(uri);
-      const direct = known && (await findIn(known.source, { uri: known.name, caller }));
-      if (direct) return direct;
-      for (const { label } of parts) {
-        const found = await findIn(label, { uri, caller });
-        if (found && (label === OWN || !isLabelled(theirs(found.resource)))) return found;
-      }
-      for (const { label } of parts) {
-        const plain = label === OWN ? undefined : withoutLabel(uri, addresses.labelOf(label));
-        const found = plain === undefined ? undefined : await findIn(label, { uri: plain, caller });
-        if (found) return found;
-      }
-      return undefined;
-    },
+    find: (uri, caller) =>
+      findAmong(faces, (label, address = uri) => findIn(label, { uri: address, caller }), uri),
   };
 }
 
+type FindIn = (label: string, address?: string) => Awaitable<FoundResource | undefined>;
+
+async function findAmong(
+  { parts, addresses }: MergedFaces,
+  findIn: FindIn,
+  uri: string,
+): Promise<FoundResource | undefined> {
+  // Nobody takes an address of this process.
+  const own = await findIn(OWN);
+  if (own) return own;
+  const known = addresses.toPlace(uri);
+  const direct = known && (await findIn(known.source, known.name));
+  if (direct) return direct;
+  const others = parts.filter(({ label }) => label !== OWN);
+  const failures: unknown[] = [];
+  const asked = others.map(({ label }) =>
+    orElse(
+      () => findIn(label),
+      (error) => void failures.push(error),
+    ),
+  );
+  const fitting = (await allOf(asked)).filter((found) => found && !isLabelled(theirs(found.resource)));
+  // What one server has comes before what a template of another one happens to fit.
+  const best = fitting.find((found) => found && 'uri' in found.resource) ?? fitting[0];
+  if (best) return best;
+  for (const { label } of others) {
+    const plain = withoutLabel(uri, addresses.labelOf(label));
+    const found = plain === undefined ? undefined : await findIn(label, plain);
+    if (found) return found;
+  }
+  // Last: a source that fails must not take from others what is theirs.
+  if (failures.length > 0) throw failures[0];
+  return undefined;
+}
+
 /** The prompts of all sources: names that are alike get the label of their source. */
-export function mergePrompts({ parts, sources, prompts }: Readings): PromptFace | undefined {
+export function mergePrompts({ parts, sources, prompts }: MergedFaces): PromptFace | undefined {
   if (!parts.some(({ source }) => source.prompts)) return undefined;
   const place = createPlacing();
   const lists = new MergedLists<Prompt>();
@@ -120,16 +141,16 @@ export function mergePrompts({ parts, sources, prompts }: Readings): PromptFace 
 }
 
 /** Passes a reading on to the source of what it is of, in that source's own words. */
-export function routeReading(call: Reading, readings: Readings): Awaitable<Result> {
+export function routeReading(call: Reading, faces: MergedFaces): Awaitable<Result> {
   const target = targetOf(call);
   const { place } = target;
-  const source = readings.sources.get(place?.source ?? OWN);
-  if (!source) throw unknownOf(call);
+  const source = faces.sources.get(place?.source ?? OWN);
+  if (!source) throw unknownReading(call);
   if (!place) return source.call(call);
   switch (call.kind) {
     case 'prompt':
       return andThen(source.prompts?.find(place.name, call.caller), (prompt) => {
-        if (!prompt) throw unknownOf(call);
+        if (!prompt) throw unknownReading(call);
         return source.call({ ...call, prompt });
       });
     case 'completion':
@@ -158,28 +179,6 @@ function withAddress(result: Result, from: string, to: string): Result {
     piece.uri === from ? { ...piece, uri: to } : piece,
   );
   return { ...result, data: { ...data, contents } };
-}
-
-function targetOf(call: Reading): Readable {
-  switch (call.kind) {
-    case 'resource':
-      return call.resource;
-    case 'prompt':
-      return call.prompt;
-    case 'completion':
-      return call.target;
-  }
-}
-
-function unknownOf(call: Reading): ToolcribError {
-  switch (call.kind) {
-    case 'resource':
-      return resourceNotFound(call.uri);
-    case 'prompt':
-      return unknownPrompt(call.prompt.name);
-    case 'completion':
-      return new ToolcribError('invalid_params', 'There is nothing to complete.');
-  }
 }
 
 const NONE: readonly never[] = Object.freeze([]);

@@ -3,14 +3,14 @@ import type { ServedSkill } from '../resources/skill.ts';
 import type { SkillFace } from '../source.ts';
 import { OWN } from '../tool-names.ts';
 import { MergedLists } from './merged-lists.ts';
-import type { Readings } from './merge-readings.ts';
+import type { MergedFaces } from './merge-readings.ts';
 import { placeOf, type Placing } from './placing.ts';
 
 // Where a skill comes from, in its `_meta`: the label of its server, and its address there.
 const SKILL_ORIGIN = 'dev.toolcrib/origin';
 
 /** The skills of all sources: the label of its source is the first part of the path of each file. */
-export function mergeSkills({ parts, addresses }: Readings, place: Placing): SkillFace {
+export function mergeSkills({ parts, addresses }: MergedFaces, place: Placing): SkillFace {
   const known = new MergedLists<ServedSkill>();
   const placed = (skill: ServedSkill, source: string): ServedSkill => {
     if (source === OWN) return skill;

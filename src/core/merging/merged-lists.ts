@@ -1,3 +1,5 @@
+import { makeRoomIn } from '../memory/bounded-map.ts';
+
 // More sets of lists than this are not remembered at once; callers who see the same share one.
 const MAX_KNOWN = 256;
 
@@ -16,7 +18,7 @@ export class MergedLists<T> {
     const key = lists.map((list) => this.#numberOf(list)).join();
     let merged = this.#known.get(key);
     if (!merged) {
-      if (this.#known.size >= MAX_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+      makeRoomIn(this.#known, MAX_KNOWN);
       this.#known.set(key, (merged = Object.freeze(put(lists))));
     }
     return merged;

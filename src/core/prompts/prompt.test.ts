@@ -25,11 +25,11 @@ const review = definePrompt(
   ({ code, language = 'any language' }) => `Review this ${language}: ${code}`,
 );
 
-test('a prompt writes its message from its arguments', () => {
+test('a prompt makes its message from its arguments', () => {
   expect(review.get({ code: 'x = 1' }, context)).toBe('Review this any language: x = 1');
 });
 
-test('required arguments are text, others may be missing', () => {
+test('required arguments are text, and others may be missing', () => {
   definePrompt({ name: 'p', arguments: { a: { required: true }, b: {} } }, (args) => {
     expectTypeOf(args.a).toEqualTypeOf<string>();
     expectTypeOf(args.b).toEqualTypeOf<string | undefined>();
@@ -37,7 +37,7 @@ test('required arguments are text, others may be missing', () => {
   });
 });
 
-test('only what describes a prompt is shown', () => {
+test('only the public members of a prompt are listed', () => {
   expect(describePrompt(review)).toEqual({
     name: 'review',
     title: 'Review',
@@ -73,7 +73,7 @@ test('a prompt without a function or with a nameless argument is refused', () =>
   );
 });
 
-test('arguments are handed on, but only those the prompt declares', () => {
+test('a prompt gets only the arguments it declares', () => {
   expect(checkPromptArguments(review, { code: 'a', other: 'b' })).toEqual({ code: 'a' });
   expect(
     checkPromptArguments(
@@ -94,7 +94,7 @@ test('each missing or wrong argument is named', () => {
   expect(() => checkPromptArguments(review, ['a'])).toThrow('must be an object');
 });
 
-test('an argument that an object merely inherits was not given', () => {
+test('an inherited member of the arguments does not count as given', () => {
   const odd = definePrompt({ name: 'p', arguments: { toString: { required: true } } }, () => '');
   expect(() => checkPromptArguments(odd, {})).toThrow('toString: is required');
 });
@@ -122,24 +122,24 @@ test.each([
   {},
   { role: 'system', content: content.text('a') },
   [{ role: 'user', content: 'a' }],
-])('a prompt that returns %j is an accident of the server, not an answer', (value) => {
+])('a prompt that returns %j is a failure of the server, not a result', (value) => {
   expect(() => toMessages(value)).toThrow(TypeError);
 });
 
-test('a completion sees what was typed', async () => {
+test('a completion function gets the typed text', async () => {
   expect(await review.arguments['language']?.complete?.('ty', { arguments: {}, context })).toEqual([
     'typescript',
   ]);
 });
 
-test('at most a hundred suggestions are sent, and how many there are', () => {
+test('at most a hundred suggestions are sent, with their total number', () => {
   const many = Array.from({ length: 101 }, (_, index) => `v${index}`);
   expect(toCompletion(many)).toEqual({ values: many.slice(0, 100), total: 101, hasMore: true });
   expect(toCompletion(['a'])).toEqual({ values: ['a'], total: 1, hasMore: false });
   expect(() => toCompletion([1] as never)).toThrow(TypeError);
 });
 
-test('a prompt that is not found is named', () => {
+test('the error for an unknown prompt names it', () => {
   expect(unknownPrompt('x')).toMatchObject({
     code: 'unknown_prompt',
     message: 'Unknown prompt: x',

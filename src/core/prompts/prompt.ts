@@ -1,6 +1,8 @@
 import { isContentBlock, type ContentBlock } from '../content.ts';
 import type { ToolContext } from '../context.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { shownName } from '../../base/shown-name.ts';
+import type { LongIntegers } from '../../base/exact-json.ts';
 import type { Issue } from '../../schema/schema.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import { checkToolName, type Icon } from '../tool.ts';
@@ -65,19 +67,24 @@ export interface Prompt {
   readonly place?: NamedPlace;
   /** Listed fields that this version does not know, kept as they came. */
   readonly extraFields?: Readonly<Record<string, unknown>>;
+  /** Integers of the listed fields that a number cannot hold, by their place. */
+  readonly longIntegers?: LongIntegers;
   get(args: Readonly<Record<string, string>>, context: ToolContext): Awaitable<PromptValue>;
 }
 
 /** What an author writes down about a prompt. */
 export interface PromptDefinition<A extends Prompt['arguments'] = Prompt['arguments']> extends Omit<
   Prompt,
-  'get' | 'arguments' | 'place'
+  'get' | 'arguments' | 'place' | 'longIntegers'
 > {
   readonly arguments?: A & Prompt['arguments'];
 }
 
 /** A prompt as `prompts/list` shows it. */
-export interface ListedPrompt extends Omit<Prompt, 'get' | 'arguments' | 'place' | 'extraFields'> {
+export interface ListedPrompt extends Omit<
+  Prompt,
+  'get' | 'arguments' | 'place' | 'extraFields' | 'longIntegers'
+> {
   readonly arguments: readonly (Omit<PromptArgument, 'complete' | 'extraFields'> & {
     readonly name: string;
   })[];
@@ -163,7 +170,7 @@ export function toCompletion(values: readonly string[], isShown?: (value: string
 
 /** The answer for a prompt that does not exist, and equally for one the caller may not see. */
 export function unknownPrompt(name: string): ToolcribError {
-  return new ToolcribError('unknown_prompt', `Unknown prompt: ${name}`, {
+  return new ToolcribError('unknown_prompt', `Unknown prompt: ${shownName(name)}`, {
     data: { reason: 'prompt_not_found' },
   });
 }

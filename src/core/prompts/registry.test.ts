@@ -4,7 +4,7 @@ import { PromptRegistry } from './registry.ts';
 
 const prompt = (name: string) => definePrompt({ name }, () => name);
 
-test('prompts are listed by name, in one array until something changes', () => {
+test('prompts are listed by name, in the same array until something changes', () => {
   const registry = new PromptRegistry().register(prompt('b'), prompt('a'));
   const listed = registry.list();
   expect(listed.map(({ name }) => name)).toEqual(['a', 'b']);
@@ -22,14 +22,14 @@ test('a prompt is found by its name', () => {
   expect(registry.size).toBe(1);
 });
 
-test('a name that is taken is refused', () => {
+test('a duplicate name is refused', () => {
   const registry = new PromptRegistry().register(prompt('a'));
   expect(() => registry.register(prompt('a'))).toThrow(
     'A prompt named "a" is registered already; rename it or remove() the other first.',
   );
 });
 
-test('every change is told, and nothing else', () => {
+test('watchers are notified of every change, and of nothing else', () => {
   const onChange = vi.fn<() => void>();
   const registry = new PromptRegistry(onChange).register(prompt('a'), prompt('b'));
   expect(() => registry.register(prompt('a'))).toThrow();

@@ -8,7 +8,7 @@ const resource = (uri: string) => defineResource({ uri, name: uri }, () => uri);
 const template = (uriTemplate: string) =>
   defineResourceTemplate({ uriTemplate, name: uriTemplate }, () => '');
 
-test('resources, which applications choose, and prompts, which users choose, live in registries of one pattern (000-42)', () => {
+test('resources and prompts live in registries of the same design (000-42)', () => {
   const told = vi.fn<(kind: string) => void>();
   const resources = new ResourceRegistry(() => told('resources')).register(resource('note://a'));
   const prompts = new PromptRegistry(() => told('prompts')).register(definePrompt({ name: 'a' }, () => ''));
@@ -23,7 +23,7 @@ test('resources, which applications choose, and prompts, which users choose, liv
   expect(told.mock.calls.flat()).toEqual(['resources', 'prompts', 'resources', 'prompts']);
 });
 
-test('resources and templates are listed by address, in one array until something changes', () => {
+test('resources and templates are listed by address, in the same array until something changes', () => {
   const registry = new ResourceRegistry().register(
     resource('x:b'),
     template('x:{b}'),
@@ -42,13 +42,13 @@ test('resources and templates are listed by address, in one array until somethin
   expect(registry.list()).not.toBe(listed);
 });
 
-test('a resource wins over a template that fits too', () => {
+test('a resource wins over a template that also matches', () => {
   const inbox = resource('note://inbox');
   const registry = new ResourceRegistry().register(template('note://{id}'), inbox);
   expect(registry.find('note://inbox')).toEqual({ resource: inbox, variables: {} });
 });
 
-test('of several templates that fit, the first registered wins', () => {
+test('of several matching templates the first registered wins', () => {
   const wide = template('note://{+path}');
   const narrow = template('note://{id}');
   const registry = new ResourceRegistry().register(narrow, wide);
@@ -57,20 +57,13 @@ test('of several templates that fit, the first registered wins', () => {
   expect(registry.find('file:///1')).toBeUndefined();
 });
 
-test('a template is found by its pattern', () => {
-  const notes = template('note://{id}');
-  const registry = new ResourceRegistry().register(notes);
-  expect(registry.findTemplate('note://{id}')).toBe(notes);
-  expect(registry.findTemplate('note://{name}')).toBeUndefined();
-});
-
-test('an address that is taken is refused', () => {
+test('a duplicate address is refused', () => {
   const registry = new ResourceRegistry().register(resource('x:a'), template('x:{a}'));
   expect(() => registry.register(resource('x:a'))).toThrow('A resource at "x:a" is registered already');
   expect(() => registry.register(template('x:{a}'))).toThrow('A resource at "x:{a}" is registered already');
 });
 
-test('every change is told, and nothing else', () => {
+test('watchers are notified of every change, and of nothing else', () => {
   const onChange = vi.fn<() => void>();
   const registry = new ResourceRegistry(onChange).register(resource('x:a'), template('x:{a}'));
   expect(() => registry.register(resource('x:a'))).toThrow();

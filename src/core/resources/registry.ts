@@ -92,11 +92,6 @@ export class ResourceRegistry {
     return undefined;
   }
 
-  /** The template with exactly this pattern, for completing its variables. */
-  findTemplate(uriTemplate: string): ResourceTemplate | undefined {
-    return this.#templates.get(uriTemplate);
-  }
-
   /** How many resources and templates there are, skills included. */
   get size(): number {
     return this.#resources.size + this.#templates.size + this.#skills.size;

@@ -13,7 +13,7 @@ import {
 
 const context = {} as ToolContext;
 
-test('a resource reads its content when asked', () => {
+test('a resource reads its content on request', () => {
   const inbox = defineResource({ uri: 'note://inbox', name: 'inbox' }, (uri) => `read ${uri}`);
   expect(inbox.read('note://inbox', context)).toBe('read note://inbox');
 });
@@ -27,7 +27,7 @@ test('a template reads with the values of its variables', () => {
   expect(notes.read({ id: '7' }, context, 'note://7')).toBe('note://7 is 7');
 });
 
-test('only what describes a resource is shown', () => {
+test('only the public members of a resource are listed', () => {
   const shown = {
     uri: 'note://inbox',
     name: 'inbox',
@@ -47,7 +47,7 @@ test('only what describes a resource is shown', () => {
   });
 });
 
-test('only what describes a template is shown', () => {
+test('only the public members of a template are listed', () => {
   const shown = { uriTemplate: 'note://{id}', name: 'notes', mimeType: 'text/plain' };
   const notes = defineResourceTemplate({ ...shown, complete: { id: () => [] } }, () => '');
   expect(describeTemplate(notes)).toEqual(shown);
@@ -127,11 +127,11 @@ test.each<[string, unknown, unknown]>([
   expect(toContents(value, origin)).toEqual(contents);
 });
 
-test('content without a known type is given none', () => {
+test('content without a known media type has none', () => {
   expect(toContents('a', { uri: 'a:b' })).toEqual([{ uri: 'a:b', text: 'a' }]);
 });
 
-test.each([undefined, null])('a read that returns %s found no such resource', (nothing) => {
+test.each([undefined, null])('a read that returns %s means that there is no such resource', (nothing) => {
   expect(() => toContents(nothing, origin)).toThrow(
     expect.objectContaining({ code: 'unknown_resource', data: { uri: 'note://1' } }),
   );
@@ -142,11 +142,11 @@ test.each<[string, unknown]>([
   ['an object without content', { uri: 'a:b' }],
   ['a list of text', ['a']],
   ['a blob that is not base64', { blob: 'no!' }],
-])('a read that returns %s is an accident of the server, not an answer', (_, value) => {
+])('a read that returns %s is a failure of the server, not a result', (_, value) => {
   expect(() => toContents(value, origin)).toThrow(TypeError);
 });
 
-test('a resource that is not found is named', () => {
+test('the error for an unknown resource names it', () => {
   expect(resourceNotFound('note://9')).toMatchObject({
     code: 'unknown_resource',
     message: 'Unknown resource: note://9',

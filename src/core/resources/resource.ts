@@ -1,6 +1,8 @@
 import { content, type AnnotationInput, type ContentAnnotations, type ResourceContents } from '../content.ts';
 import type { ToolContext } from '../context.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { shownName } from '../../base/shown-name.ts';
+import type { LongIntegers } from '../../base/exact-json.ts';
 import type { Complete } from '../prompts/prompt.ts';
 import type { Awaitable } from '../../base/awaitable.ts';
 import type { Icon } from '../tool.ts';
@@ -19,6 +21,8 @@ interface Described {
   readonly place?: NamedPlace;
   /** Listed fields that this version does not know, kept as they came. */
   readonly extraFields?: Readonly<Record<string, unknown>>;
+  /** Integers of the listed fields that a number cannot hold, by their place. */
+  readonly longIntegers?: LongIntegers;
 }
 
 /** One piece of what a read returned; without a URI or a type of its own it has those of the resource. */
@@ -50,10 +54,13 @@ export interface ResourceTemplate extends Described {
 }
 
 /** A resource as `resources/list` shows it. */
-export type ListedResource = Omit<Resource, 'read' | 'place' | 'skillFile'>;
+export type ListedResource = Omit<Resource, 'read' | 'place' | 'skillFile' | 'longIntegers'>;
 
 /** A template as `resources/templates/list` shows it. */
-export type ListedTemplate = Omit<ResourceTemplate, 'read' | 'template' | 'complete' | 'place'>;
+export type ListedTemplate = Omit<
+  ResourceTemplate,
+  'read' | 'template' | 'complete' | 'place' | 'longIntegers'
+>;
 
 type Written<T> = Omit<T, 'annotations'> & { readonly annotations?: AnnotationInput };
 
@@ -119,7 +126,8 @@ export function toContents(
 
 /** The answer for a resource that does not exist, and equally for one the caller may not see. */
 export function resourceNotFound(uri: string): ToolcribError {
-  return new ToolcribError('unknown_resource', `Unknown resource: ${uri}`, { data: { uri } });
+  const name = shownName(uri);
+  return new ToolcribError('unknown_resource', `Unknown resource: ${name}`, { data: { uri: name } });
 }
 
 const ABSOLUTE = /^[A-Za-z][A-Za-z\d+.-]*:[^\s]/;

@@ -8,6 +8,7 @@ export const SKILLS_EXTENSION = 'io.modelcontextprotocol/skills';
 
 // How a folder inside a folder is listed.
 const DIRECTORY_TYPE = 'inode/directory';
+const MAX_SHOWN = 100;
 
 /** The most a skill may have: files, bytes of all of them, and bytes of its front matter. */
 export const skillLimits = { files: 512, bytes: 16_777_216, frontMatterBytes: 65_536 };
@@ -65,7 +66,7 @@ export function directoryIn(skills: readonly ServedSkill[], uri: string): readon
 }
 
 /** Why an address or its front matter cannot be that of a skill; `undefined` if they can. */
-export function skillFlaw(uri: string, frontmatter: Readonly<Record<string, unknown>>): string | undefined {
+function skillFlaw(uri: string, frontmatter: Readonly<Record<string, unknown>>): string | undefined {
   const { name, description } = frontmatter;
   if (!uri.endsWith(`/${MAIN_FILE}`) || flawedAddress(uri))
     return `its address is not that of a ${MAIN_FILE}`;
@@ -75,9 +76,70 @@ export function skillFlaw(uri: string, frontmatter: Readonly<Record<string, unkn
   return undefined;
 }
 
+/** A file of a skill as `skills/list` shows it. */
+export interface ListedFile {
+  readonly uri: string;
+  /** `sha256:` and 64 hex digits. */
+  readonly digest: string;
+  readonly size: number;
+}
+
+/** A skill as another server lists it, with members this version does not know. */
+export interface ListedSkill {
+  readonly uri: string;
+  readonly frontmatter: Readonly<Record<string, unknown>>;
+  readonly resources: readonly ListedFile[] | 'dynamic';
+  readonly [field: string]: unknown;
+}
+
+/** What another server lists as a skill, or why it is none. */
+export function readListedSkill(entry: unknown): ListedSkill | string {
+  if (!isObject(entry) || typeof entry['uri'] !== 'string' || !isObject(entry['frontmatter']))
+    return 'it has no address or no front matter';
+  const { uri, frontmatter, resources } = entry;
+  const flaw = skillFlaw(uri, frontmatter) ?? filesFlaw(uri, resources);
+  if (flaw !== undefined) return flaw;
+  if (JSON.stringify(frontmatter).length > skillLimits.frontMatterBytes)
+    return 'its front matter is too large';
+  return entry as unknown as ListedSkill;
+}
+
+/** The address of something that is listed as a skill, for messages. */
+export function shownSkill(entry: unknown): string {
+  const uri = isObject(entry) ? entry['uri'] : undefined;
+  return JSON.stringify(typeof uri === 'string' ? uri.slice(0, MAX_SHOWN) : '');
+}
+
+function filesFlaw(uri: string, files: unknown): string | undefined {
+  if (files === 'dynamic') return undefined;
+  if (!Array.isArray(files) || !files.every(isListedFile)) return 'its files are not described';
+  if (files.length > skillLimits.files) return `it has more than ${skillLimits.files} files`;
+  if (files.reduce((sum, { size }) => sum + size, 0) > skillLimits.bytes)
+    return `it has more than ${skillLimits.bytes} bytes`;
+  const addresses = new Set(files.map((file) => file.uri));
+  if (addresses.size < files.length) return 'it lists a file twice';
+  if (!addresses.has(uri)) return `it does not list its ${MAIN_FILE}`;
+  const root = skillRoot({ uri });
+  return files.every((file) => isFileBelow(root, file.uri))
+    ? undefined
+    : 'it lists a file that is not below it';
+}
+
 /** Whether an address is one of a file below a folder, without a way out of it. */
 export function isFileBelow(root: string, uri: string): boolean {
   return uri.startsWith(`${root}/`) && !flawedAddress(uri);
+}
+
+/**
+ * Whether an address that follows a template may lead to a file of some skills: it has spellings that only its server
+ * knows, so whatever has the scheme of one of them may.
+ */
+export function mayReach(skills: readonly Pick<ServedSkill, 'uri'>[], uri: string): boolean {
+  return skills.some((skill) => schemeOf(skill.uri) === schemeOf(uri));
+}
+
+function schemeOf(uri: string): string {
+  return uri.slice(0, uri.indexOf(':')).toLowerCase();
 }
 
 /** The file every skill has. */
@@ -93,8 +155,7 @@ export function skillNotFound(uri: string): ToolcribError {
   return new ToolcribError('unknown_resource', `Unknown skill: ${uri}`, { data: { uri } });
 }
 
-/** Whether a value is a file as a skill lists it. */
-export function isListedFile(file: unknown): file is { uri: string; digest: string; size: number } {
+function isListedFile(file: unknown): file is ListedFile {
   return (
     isObject(file) &&
     typeof file['uri'] === 'string' &&

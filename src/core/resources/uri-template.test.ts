@@ -61,11 +61,11 @@ describe('expansion', () => {
     expect(parseUriTemplate(template).expand(VALUES)).toBe(uri);
   });
 
-  test('reserved expansion leaves escapes as they are', () => {
+  test('reserved expansion keeps percent-escapes unchanged', () => {
     expect(parseUriTemplate('{+path}').expand({ path: 'a%2Fb c%zz' })).toBe('a%2Fb%20c%25zz');
   });
 
-  test('values that an object merely inherits are not used', () => {
+  test('inherited members are not used as values', () => {
     expect(parseUriTemplate('a://{toString}').expand({})).toBe('a://');
   });
 });
@@ -92,7 +92,7 @@ describe('matching', () => {
     ['x://{+path}{?q}{#part}', 'x://a/b?q=1#c', { path: 'a/b', q: '1', part: 'c' }],
     ['x://{__proto__}', 'x://a', Object.fromEntries([['__proto__', 'a']])],
     ['{a}{b}', '%F0%9F%98%80%E2%82%AC%C3%A9', { a: '😀', b: '€é' }],
-  ])('%s finds its values in %s', (template, uri, values) => {
+  ])('%s matches with its values in %s', (template, uri, values) => {
     expect(parseUriTemplate(template).match(uri)).toEqual(values);
   });
 
@@ -111,7 +111,7 @@ describe('matching', () => {
     ['x://a{?q}', 'x://a?', 'a parameter has no name'],
     ['x://{+path}', `x://${'a'.repeat(8_192)}`, 'it is too long'],
     ['x://{+path}', `x://${'é'.repeat(4_000)}`, 'it is too long once encoded'],
-  ])('%s does not fit %s: %s', (template, uri) => {
+  ])('%s does not match %s: %s', (template, uri) => {
     expect(parseUriTemplate(template).match(uri)).toBeUndefined();
   });
 
@@ -129,7 +129,7 @@ describe('matching', () => {
     'x://{a}{?b}{&c}',
     'x://{a}{/b}{;c}',
     'x://{a}/literal%20é/{b}{?c}',
-  ])('what %s expands to gives any values back', (template) => {
+  ])('matching the expansion of %s returns the original values, whatever they are', (template) => {
     const parsed = parseUriTemplate(template);
     fc.assert(
       fc.property(fc.record(Object.fromEntries(parsed.variables.map((name) => [name, text]))), (values) => {
@@ -139,7 +139,7 @@ describe('matching', () => {
   });
 
   test.each(['x://{+a}', 'x://h{#a}', 'x://{b}/{+a}', 'x://{b}{.c}/{+a}', 'x://{+a}{?b}{#c}'])(
-    'what %s expands to gives values without delimiters back',
+    'matching the expansion of %s returns the original values if they have no delimiters',
     (template) => {
       const parsed = parseUriTemplate(template);
       fc.assert(
@@ -153,7 +153,7 @@ describe('matching', () => {
     },
   );
 
-  test('what a match found expands to a URI with the same values, however ambiguous the template', () => {
+  test('the values of a match expand to a URI that matches with the same values, however ambiguous the template', () => {
     const template = fc
       .array(fc.constantFrom('{v}', '{+v}', '{.v}', '{/v}', '{;v}', '{?v}', '{&v}', '{#v}', '-', '/', 'é'), {
         minLength: 1,
@@ -174,7 +174,7 @@ describe('matching', () => {
     );
   });
 
-  test('matching never throws, whatever the URI', () => {
+  test('matching never throws, for any URI', () => {
     const templates = ['{a}', '{+a}{b}', 'x:{a}{?b,c}', 'x:{;a}{/b}{#c}', '{.a}{&b}%C3%A9{c}'].map(
       parseUriTemplate,
     );
@@ -194,7 +194,7 @@ describe('matching', () => {
     ['values between repeated literals', Array.from({ length: 32 }, (_, index) => `{+v${index}}a`).join('')],
     ['a long literal that almost fits everywhere', `{+v}${'a'.repeat(1_500)}b`],
     ['many runs of parameters', Array.from({ length: 32 }, (_, index) => `{?v${index}}a`).join('')],
-  ])('%s end in bounded time on the longest URI', (_, template) => {
+  ])('%s match in bounded time on the longest URI', (_, template) => {
     const parsed = parseUriTemplate(`x:${template}!`);
     const started = performance.now();
     for (const unit of ['a', '?', 'a?'])
@@ -228,7 +228,7 @@ describe('templates that are refused', () => {
     );
   });
 
-  test('parsing any text ends in a template or a refusal', () => {
+  test('parsing any text returns a template or a refusal', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('{', '}', '+', ',', 'a', '%', '.', 'é', '\uD800') }),

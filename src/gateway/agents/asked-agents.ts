@@ -26,14 +26,16 @@ export interface AskedAgentsParts {
   readonly lasting: Pick<Lasting, 'log' | 'clock' | 'metrics' | 'allowance' | 'runs'>;
   /** The tools behind all stages. */
   readonly source: Pick<ToolSource, 'list' | 'find' | 'call'>;
-  /** All tools there are, whoever may use them. */
+  /** All tools, regardless of who may use them. */
   readonly everything: () => Pick<ToolSource, 'list'>;
 }
 
-// An agent, those that asked for it, and the run they are part of.
-interface Asking {
+// The run that asks for an agent, and the agents that led to it.
+interface OuterRun {
   readonly run: AskingRun;
   readonly chain: readonly string[];
+  /** Notes tokens that are counted for the agent that was asked. */
+  onCounted(tokens: number): void;
 }
 
 interface Ready {
@@ -51,7 +53,7 @@ const MAX_DEPTH = 4;
 export class AskedAgents {
   readonly #parts: AskedAgentsParts;
   readonly #ready = new Map<string, Ready>();
-  readonly #askings = new WeakMap<CallRecord, Asking>();
+  readonly #outerRuns = new WeakMap<CallRecord, OuterRun>();
   readonly #agentOf: ReadonlyMap<string, string>;
   readonly #warned = new Set<string>();
 
@@ -65,13 +67,14 @@ export class AskedAgents {
   async answer(call: ToolCall, name: string): Promise<Result> {
     const { log, allowance, runs } = this.#parts.lasting;
     const ready = this.#readied(name, call);
-    const asking = this.#askings.get(call.record);
+    const outer = this.#outerRuns.get(call.record);
     const allotment = allowance.take(call.caller, name, ready.limits);
     const end = runs.begin(call);
     let used = 0;
+    let counted = 0;
     const tell = progressOf(call);
     let conversation: Conversation | undefined;
-    const chain = [...(asking?.chain ?? []), name];
+    const chain = [...(outer?.chain ?? []), name];
     const agent = new CallersAgent({
       config: ready.config,
       outer: call,
@@ -79,7 +82,7 @@ export class AskedAgents {
       isGranted: (tool) => this.#mayUse(ready, tool, chain),
       onCall: (record, id) => {
         const run = conversation?.asking(id);
-        if (run) this.#askings.set(record, { run, chain });
+        if (run) this.#outerRuns.set(record, { run, chain, onCounted: (tokens) => (counted += tokens) });
       },
       log,
     });
@@ -93,7 +96,7 @@ export class AskedAgents {
       conversation = new Conversation(
         agent,
         { model: ready.model, limits: { tokens: allotment.tokens }, onEvent },
-        asking?.run,
+        outer?.run,
       );
       const { signal } = call.cancellation;
       const { question } = call.arguments as { readonly question: string };
@@ -104,7 +107,9 @@ export class AskedAgents {
     } finally {
       end();
       allotment.settle(used);
-      this.#count(name, used);
+      // What a run used includes what those used that it asked.
+      this.#count(name, Math.max(0, used - counted));
+      outer?.onCounted(used);
     }
   }
 
@@ -155,7 +160,7 @@ export class AskedAgents {
         this.#warned.add(text);
       }
     } catch {
-      // Whoever needs the list is told why there is none.
+      // The failure is reported where the list is needed.
     }
   }
 
@@ -170,7 +175,7 @@ export class AskedAgents {
 
 function progressOf({ voice }: ToolCall): (event: RunEvent) => void {
   let progress = 0;
-  // Asked for anew each time: a call that waited for a person goes on in another request.
+  // Read again each time: a call that waited for a person continues in another request.
   const tell = (message: string): void => voice.report?.({ progress: ++progress, message });
   return (event) => {
     if (event.type === 'turn:start') tell('The model is asked.');

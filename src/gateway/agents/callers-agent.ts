@@ -110,7 +110,7 @@ export class CallersAgent implements RunnableAgent {
       return (await this.#perform(tool, agreed, options)).result;
     }
     const { result, record } = await this.#perform(tool, given, options);
-    // The word of a model that nobody watches is no consent: the person behind its caller is asked.
+    // A confirmation by a model without a user does not count: the person behind its caller is asked.
     if (record.refusal !== 'approval_required' || !askerOf(tool)) return result;
     const answer = await this.#person.allows(tool, given);
     if (answer !== true) return failed(answer === false ? denied(tool) : nobodyToAsk(tool));

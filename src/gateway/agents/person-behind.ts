@@ -10,7 +10,7 @@ import { governedName, type Tool } from '../../core/tool.ts';
 // Nobody agrees to what is too long to read.
 const MAX_SHOWN = 4_000;
 
-/** Told of a question while it is open; the returned function is told that it was answered. */
+/** Called when a question is asked; the returned function is called when it was answered. */
 export type OnQuestion = (kind: Question['kind'], message: string) => () => void;
 
 /** The person behind the call of an agent, as far as the client of that call lets them be asked. */
@@ -44,7 +44,7 @@ export class PersonBehind implements Asker {
     }
   }
 
-  /** Whether the person agrees to a call; `undefined` where nobody can be asked. */
+  /** Whether the person approves a call; `undefined` where no person can be asked. */
   async allows(tool: Tool, args: Readonly<Record<string, unknown>>): Promise<boolean | undefined> {
     const shown = escapeUnseen(JSON.stringify(args));
     if (shown.length > MAX_SHOWN || !canDo(this.#call.client.capabilities, 'elicitation')) return undefined;

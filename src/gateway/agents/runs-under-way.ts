@@ -2,7 +2,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import type { ToolCall } from '../../core/call.ts';
 import type { Caller } from '../../core/caller.ts';
 
-/** The calls that agents are answering: they make further calls, so they end when their caller is let in no more. */
+/** The calls that agents are answering: they make further calls, so they end when their caller loses access. */
 export class RunsUnderWay {
   readonly #calls = new Set<ToolCall>();
 
@@ -12,7 +12,7 @@ export class RunsUnderWay {
     return () => this.#calls.delete(call);
   }
 
-  /** Ends those of callers who are gone. */
+  /** Ends those of callers whose access has ended. */
   dismiss(isGone: (caller: Caller) => boolean): void {
     for (const { caller, cancellation } of this.#calls)
       if (isGone(caller))

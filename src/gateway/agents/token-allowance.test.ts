@@ -11,7 +11,7 @@ const caller = (tenant: string, id: string): Caller => ({
 });
 const limits = { tokens: 60, tokensPerHour: 100 };
 
-test('runs side by side share the hour of their caller, and give back what they did not use', () => {
+test('simultaneous runs share the hourly allowance of their caller, and return what they did not use', () => {
   const allowance = new TokenAllowance(createFakeClock());
   const ada = caller('north', 'ada');
   const first = allowance.take(ada, 'support', limits);
@@ -23,7 +23,7 @@ test('runs side by side share the hour of their caller, and give back what they 
   expect(allowance.take(ada, 'support', limits).tokens).toBe(50);
 });
 
-test('each caller, each tenant and each agent has an hour of its own, which ends', () => {
+test('each caller, each tenant and each agent has an hourly allowance of its own', () => {
   const clock = createFakeClock();
   const allowance = new TokenAllowance(clock);
   allowance.take(caller('north', 'ada'), 'support', limits).settle(150);

@@ -1,9 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { ownerOf, type Caller } from '../../core/caller.ts';
+import { makeRoomIn } from '../../core/memory/bounded-map.ts';
 
 const HOUR_MS = 3_600_000;
-// Whoever began longest ago is forgotten first.
+// The account that began longest ago is forgotten first.
 const MAX_ACCOUNTS = 100_000;
 
 interface Hour {
@@ -55,8 +56,8 @@ export class TokenAllowance {
     if (known && known.endsAt > now) return known;
     const hour: Hour = { endsAt: now + HOUR_MS, used: 0 };
     this.#hours.delete(key);
+    makeRoomIn(this.#hours, MAX_ACCOUNTS);
     this.#hours.set(key, hour);
-    if (this.#hours.size > MAX_ACCOUNTS) this.#hours.delete(this.#hours.keys().next().value!);
     return hour;
   }
 }

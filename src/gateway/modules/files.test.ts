@@ -19,7 +19,7 @@ test.each([
   ['*.ts', 'one.d.ts', false],
   ['../*.ts', '../one.ts', true],
   ['*/tools/*.ts', 'a/tools/one.ts', true],
-])('%s and %s: %s', (pattern, file, expected) => {
+])('%s matches %s: %s', (pattern, file, expected) => {
   const base = '/srv/app';
   expect(filePattern(pattern, base).matches(join(base, file))).toBe(expected);
 });
@@ -36,6 +36,6 @@ test.each([
   ['tools/one.ts', [], true],
   ['tools/one.ts', [undefined], false],
   ['{tools,lib}/*.ts', ['up'], false],
-])('%s looks into %j: %s', (pattern, names, expected) => {
+])('the pattern %s reads the folder %j: %s', (pattern, names, expected) => {
   expect(filePattern(pattern, '/srv/app').looksInto(names)).toBe(expected);
 });

@@ -10,7 +10,7 @@ export interface FilePattern {
   /** How many levels of folders below it are searched. */
   readonly depth: number;
   readonly matches: (file: string) => boolean;
-  /** Whether a folder below it is searched, by the names that lead there; `undefined` stands for any name. */
+  /** Whether a folder below it is searched, by the names that lead there; `undefined` matches any name. */
   readonly looksInto: (names: readonly (string | undefined)[]) => boolean;
 }
 
@@ -28,7 +28,7 @@ export function isIgnoredFolder(name: string): boolean {
   return name.startsWith('.') || name === 'node_modules';
 }
 
-/** Parses `dir/file.ts`, `dir/*.ts` and `dir/**` + `/*.ts`; `{a,b}` stands for either. */
+/** Parses `dir/file.ts`, `dir/*.ts` and `dir/**` + `/*.ts`; `{a,b}` matches either. */
 export function filePattern(text: string, baseDir: string): FilePattern {
   const parts = text.split(/[\\/]/);
   const firstMagic = parts.findIndex((part) => /[*{]/.test(part));
@@ -87,7 +87,7 @@ function segment(part: string): Segment {
   return (name) => choices.some((matches) => matches(name));
 }
 
-// Each `{a,b}` stands for either.
+// Each `{a,b}` matches either.
 function alternatives(part: string): string[] {
   const open = part.indexOf('{');
   const close = part.indexOf('}', open);

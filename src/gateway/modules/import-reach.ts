@@ -7,7 +7,8 @@ import { stemOf, type ImportGraph } from './import-graph.ts';
 import type { LoadedConfig } from '../settings/load-config.ts';
 import { packageFolders } from './package-reader.ts';
 import { namesOf, realPlace } from './real-place.ts';
-import { leadsTo, writableFolders, type Protected, type Reach } from '../settings/tool-reach.ts';
+import { leadsTo, type Protected, type Reach } from '../settings/reach.ts';
+import { writableFolders } from '../settings/tool-reach.ts';
 
 /** A file is not run, because callers could write to a file it imports. */
 export class ReachError extends Error {

@@ -32,7 +32,7 @@ test.each([
   expect(specifiersIn(source)).toEqual([expected]);
 });
 
-test('a function that requires is known by the name it was given', () => {
+test('a require function is recognised under any name', () => {
   expect(
     specifiersIn(
       `const load$ = createRequire(import.meta.url);\nload$('./a'); load$.resolve('./b'); load$(c)`,
@@ -49,6 +49,6 @@ test.each([
   '/*\n * require(name)\n */',
   'new Worker(file)',
   'import.meta.url',
-])('nothing is imported by: %s', (source) => {
+])('no import is found in: %s', (source) => {
   expect(specifiersIn(source)).toEqual([]);
 });

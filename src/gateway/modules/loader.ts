@@ -11,7 +11,7 @@ export const LOAD_MS = 10_000;
 /** Limits for loading files. */
 export interface LoadLimits {
   readonly loadMs: number;
-  /** Aborted when nobody waits for files any more. */
+  /** Aborted when the files are no longer needed. */
   readonly signal: AbortSignal;
   /** Throws if a file must not run because of its imports. */
   readonly checkImports?: ((graph: ImportGraph) => void) | undefined;
@@ -117,7 +117,7 @@ async function ownModules(): Promise<Record<string, unknown>> {
 }
 
 /** Why a file cannot be used, in one line. */
-export function reasonOf(error: unknown): string {
+export function loadErrorOf(error: unknown): string {
   if (!(error instanceof Error)) return `It throws ${typeof error === 'string' ? error : typeof error}.`;
   return error.message
     .split('\n')

@@ -9,7 +9,7 @@ import { createServer, type JsonRpcMessage, type Server } from '../../server/cre
 import { createTestClient } from '../../testing.ts';
 import { createModuleTools, type ModuleTools } from './tools.ts';
 
-test('tools, resources and prompts come from TypeScript and JavaScript, alone, in lists and by default', async () => {
+test('tools, resources and prompts are loaded from TypeScript and JavaScript: single, in lists and as default export', async () => {
   const { registry, modules } = await setUp({
     'tools/one.ts': `${tool('one')}\nexport type Unused = string;`,
     'tools/two.mjs': `export const both = [${literal('two')}, ${literal('three')}];`,
@@ -30,7 +30,7 @@ test('tools, resources and prompts come from TypeScript and JavaScript, alone, i
   expect(registry.prompts?.find('c')).toBeDefined();
 });
 
-test('a tool made with defineTool and Zod works, though made by another copy of the library', async () => {
+test('a tool that was made with another copy of the library works', async () => {
   const { registry, modules } = await setUp({
     'tools/add.ts': `
       import { defineTool, ToolRegistry } from 'toolcrib';
@@ -43,7 +43,7 @@ test('a tool made with defineTool and Zod works, though made by another copy of 
   expect(await registry.execute('add', { a: 1 })).toEqual({ sum: 2, registry: 'function' });
 });
 
-test('declarations, tests, hidden folders and packages are left out', async () => {
+test('declaration files, tests, hidden folders and packages are skipped', async () => {
   const { modules, folder } = await setUp({
     'tools/one.ts': tool('one'),
     'tools/one.test.ts': 'throw new Error();',
@@ -78,19 +78,22 @@ test.each([
     `${tool('fine')}\n${tool('bad name').replace('tool_', 'b')}`,
     /may only hold/,
   ],
-])('a file that %s is reported and left out as a whole, the others work', async (_what, source, reason) => {
-  const { registry, modules } = await setUp({
-    'tools/a.ts': tool('good'),
-    'tools/bad.ts': source,
-    'tools/z.ts': tool('last'),
-  });
-  expect(registry.getToolNames()).toEqual(['good', 'last']);
-  expect(modules.problems).toMatchObject([
-    { file: 'tools/bad.ts', reason: expect.stringMatching(reason), severity: 'error' },
-  ]);
-});
+])(
+  'a module that %s is reported and skipped as a whole, and the others work',
+  async (_what, source, reason) => {
+    const { registry, modules } = await setUp({
+      'tools/a.ts': tool('good'),
+      'tools/bad.ts': source,
+      'tools/z.ts': tool('last'),
+    });
+    expect(registry.getToolNames()).toEqual(['good', 'last']);
+    expect(modules.problems).toMatchObject([
+      { file: 'tools/bad.ts', reason: expect.stringMatching(reason), severity: 'error' },
+    ]);
+  },
+);
 
-test('tools that were there before are not replaced by a file', async () => {
+test('existing tools are not replaced by those of a module', async () => {
   const registry = new ToolRegistry().register('ping', () => 'mine');
   const { modules } = await setUp({ 'tools/ping.ts': tool('ping') }, { registry });
   expect(modules.problems).toHaveLength(1);
@@ -103,7 +106,7 @@ test('a pattern that matches nothing is a warning', async () => {
   expect(logged).toContain('warn No file matches ./nowhere/*.ts.');
 });
 
-test('a file that two others import is run once', async () => {
+test('a module that two others import is run once', async () => {
   const shared = {
     'tools/lib/count.ts': 'globalThis.runs = (globalThis.runs ?? 0) + 1; export const n = globalThis.runs;',
   };
@@ -115,7 +118,7 @@ test('a file that two others import is run once', async () => {
   expect(await registry.execute('a')).toBe(await registry.execute('b'));
 });
 
-test('a change replaces the tools of that file alone, in one turn, and clients are told', async () => {
+test('a change replaces the tools of that module only, in one turn, and clients are notified', async () => {
   const { registry, folder } = await setUp(
     { 'tools/a.ts': `${tool('a', '1')}\n${tool('old')}`, 'tools/b.js': tool('b') },
     { watch: true },
@@ -135,7 +138,7 @@ test('a change replaces the tools of that file alone, in one turn, and clients a
   expect(registry.find('b')).toBe(b);
 });
 
-test('JavaScript modules are loaded anew as well, and so is a file that replaces another', async () => {
+test('JavaScript modules are loaded again as well, and so is a file that replaces another', async () => {
   const { registry, folder } = await setUp({ 'tools/a.mjs': tool('a', '1') }, { watch: true });
   const told = changeIn(registry);
   writeFileSync(join(folder, 'a.mjs.tmp'), tool('a', '2'));
@@ -144,7 +147,7 @@ test('JavaScript modules are loaded anew as well, and so is a file that replaces
   expect(await registry.execute('a')).toBe(2);
 });
 
-test('a file that breaks keeps its last good tools; mended, it has the new ones', async () => {
+test('a module that breaks keeps its last good tools until it is fixed', async () => {
   const { registry, folder, modules, logs } = await setUp({ 'tools/a.ts': tool('a', '1') }, { watch: true });
   const broken = logs('cannot be used');
   writeFileSync(join(folder, 'tools/a.ts'), 'export const x = ;');
@@ -158,7 +161,7 @@ test('a file that breaks keeps its last good tools; mended, it has the new ones'
   expect(modules.problems).toEqual([]);
 });
 
-test('a file that is deleted takes its tools with it, and makes room for one that wanted the name', async () => {
+test('a deleted module loses its tools, and its names can be used by others', async () => {
   const { registry, folder, modules, logged } = await setUp(
     { 'tools/a.ts': tool('same', '1'), 'tools/b.ts': tool('same', '2') },
     { watch: true },
@@ -177,7 +180,7 @@ test('a file that is deleted takes its tools with it, and makes room for one tha
   ]);
 });
 
-test('a new file is noticed, and so is a change in what tools import', async () => {
+test('a new file is noticed, and so is a change in an imported file', async () => {
   const { registry, folder } = await setUp(
     {
       'tools/lib/n.ts': 'export const n: number = 1;',
@@ -194,7 +197,7 @@ test('a new file is noticed, and so is a change in what tools import', async () 
   expect(await registry.execute('a')).toBe(2);
 });
 
-test('a file that never ends loading is broken after a while, holds up nobody longer, and what becomes of it later is ignored', async () => {
+test('a module that never finishes loading is given up after a while, does not delay others longer, and its later end is ignored', async () => {
   const late = `await new Promise((resolve) => setTimeout(resolve, 600));\n${tool('late')}`;
   const { registry, folder, modules, logs } = await setUp(
     { 'tools/a.ts': tool('a', '1'), 'tools/h.ts': 'await new Promise(() => {});', 'tools/late.ts': late },
@@ -217,7 +220,7 @@ test('a file that never ends loading is broken after a while, holds up nobody lo
   expect(registry.getToolNames()).toEqual(['a']);
 });
 
-test('closing and giving up do not wait for a file', async () => {
+test('closing and aborting do not wait for a module', async () => {
   const endless = 'await new Promise(() => {});';
   const { folder, modules, logged } = await setUp(
     { 'tools/a.ts': tool('a') },

@@ -7,7 +7,7 @@ import type { Conflict } from '../settings/config.ts';
 import { NO_OFFERS, offersIn, type Offers } from './exports.ts';
 import { filePattern, findFiles, isFile, type FilePattern } from './files.ts';
 import { ReachError } from './import-reach.ts';
-import { LOAD_MS, ModuleLoader, reasonOf, type LoadLimits } from './loader.ts';
+import { LOAD_MS, ModuleLoader, loadErrorOf, type LoadLimits } from './loader.ts';
 import { checkOffers, putOffers } from './put-offers.ts';
 
 /** The options for tools from files. */
@@ -28,7 +28,7 @@ export interface ModuleToolsOptions {
   readonly loadMs?: number;
   /** Checks what a file imports before it runs. */
   readonly checkImports?: LoadLimits['checkImports'];
-  /** Aborted when nobody waits for the tools any more. */
+  /** Aborted when the tools are no longer needed. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -232,7 +232,10 @@ class Modules implements ModuleTools {
       for (const tool of offers.tools) nameCode(tool, code);
       return offers;
     } catch (error) {
-      return { reason: reasonOf(error), ...(error instanceof ReachError && { conflicts: error.conflicts }) };
+      return {
+        reason: loadErrorOf(error),
+        ...(error instanceof ReachError && { conflicts: error.conflicts }),
+      };
     }
   }
 
@@ -246,7 +249,10 @@ class Modules implements ModuleTools {
       this.#inUse.set(file, outcome);
       this.#failures.delete(file);
     } catch (error) {
-      this.#failures.set(file, { reason: this.#clashOf(file, outcome) ?? reasonOf(error), offers: outcome });
+      this.#failures.set(file, {
+        reason: this.#clashOf(file, outcome) ?? loadErrorOf(error),
+        offers: outcome,
+      });
     }
   }
 

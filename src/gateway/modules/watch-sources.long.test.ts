@@ -31,7 +31,7 @@ async function watched(pattern: string, folders: readonly string[] = []) {
   return { folder, seen, write, expectNoted };
 }
 
-test('beside the configuration, a file that is changed, added, replaced or removed is noticed', async () => {
+test('a file beside the configuration that is changed, added, replaced or removed is noticed', async () => {
   const { folder, write, expectNoted } = await watched('./*.ts');
   await expectNoted('a.ts', () => write('a.ts', '2'));
   await expectNoted('b.ts', () => write('b.ts', '1'));
@@ -45,7 +45,7 @@ test('beside the configuration, a file that is changed, added, replaced or remov
   await expectNoted('b.ts', () => write('b.ts', '3'));
 });
 
-test('so are files in folders below, new ones too, unless they are hidden or of other people', async () => {
+test('files in subfolders are noticed, too, except hidden ones and packages', async () => {
   const { folder, seen, write, expectNoted } = await watched('./**/*.ts', [
     'lib/deep',
     'node_modules/x',
@@ -88,7 +88,7 @@ test.each(
   ['./tools/*.ts', './**/*.ts'].flatMap((pattern) =>
     Object.entries(replace).map(([what, change]) => ({ pattern, what, change })),
   ),
-)('of $pattern, a folder that $what is followed as before', async ({ pattern, change }) => {
+)('with $pattern, a folder that $what is watched as before', async ({ pattern, change }) => {
   const { folder, seen, write, expectNoted } = await watched(pattern, ['tools']);
   await expectNoted('tools/a.ts', () => write('tools/a.ts', '1'));
   const tools = join(folder, 'tools');
@@ -102,7 +102,7 @@ test.each(
   await expectNoted('tools/b.ts', () => rmSync(join(tools, 'b.ts')));
 });
 
-test('a folder that is not there yet is followed once it is, with what is in it', async () => {
+test('a missing folder is watched once it exists, with its contents', async () => {
   const { folder, seen, write, expectNoted } = await watched('./deep/tools/*.ts');
   mkdirSync(join(folder, 'next/tools'), { recursive: true });
   write('next/tools/a.ts', '1');
@@ -111,7 +111,7 @@ test('a folder that is not there yet is followed once it is, with what is in it'
   await expectNoted('deep/tools/b.ts', () => write('deep/tools/b.ts', '2'));
 });
 
-test('what the store writes beside the configuration makes nobody read the folder', async () => {
+test('writes of the store beside the configuration do not cause the folder to be read', async () => {
   const { write, expectNoted } = await watched('./*.ts');
   const reads = countReads();
   for (let row = 0; row < 50; row++) {
@@ -123,7 +123,7 @@ test('what the store writes beside the configuration makes nobody read the folde
   expect(reads()).toBe(0);
 });
 
-test('control: in a folder of tools the same writes have it read again', async () => {
+test('control: the same writes in a folder of tools cause it to be read', async () => {
   const { write } = await watched('./tools/*.ts', ['tools']);
   const reads = countReads();
   await vi.waitFor(() => {

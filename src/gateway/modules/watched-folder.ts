@@ -9,7 +9,7 @@ export interface SourceListener {
   /** Called for a folder that was removed, restored or replaced: files in it may have disappeared without an event. */
   readonly onFolder: (folder: string) => void;
   readonly onError: (error: unknown) => void;
-  /** Which files are told of. */
+  /** Which files are reported. */
   readonly isWatched: (path: string) => boolean;
 }
 

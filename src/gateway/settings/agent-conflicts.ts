@@ -7,7 +7,7 @@ import type { Config, Conflict } from './config.ts';
 
 type Agents = Readonly<Record<string, AgentEntry>>;
 
-/** Finds agents that name what is not there, or that callers could not ask. */
+/** Finds agents that name missing parts, or that callers could not call. */
 export function agentConflicts({ agents = {}, mcpServers = {} }: Config): Conflict[] {
   return Object.entries(agents).flatMap(([name, entry]) => {
     const path = ['agents', name];

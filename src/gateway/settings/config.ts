@@ -96,7 +96,17 @@ function conflictsOfIssuers(auth: NonNullable<Config['auth']>): Conflict[] {
 }
 
 function conflictsOfApproval({ stages, store }: Config): Conflict[] {
-  if (stages.approve === false || stages.approve.mode !== 'operator') return [];
+  if (stages.approve === false) return [];
+  if (stages.approve.mode === 'argument' && stages.approve.afterUntrustedMinutes > 0)
+    return [
+      {
+        path: ['stages', 'approve', 'afterUntrustedMinutes'],
+        message: 'needs somebody who decides: a model that was misled would confirm its calls by itself',
+        remedy: 'set mode to "operator", or leave this out',
+        severity: 'error',
+      },
+    ];
+  if (stages.approve.mode !== 'operator') return [];
   const path = ['stages', 'approve', 'mode'];
   const severity = 'error';
   if (stages.audit === false)
@@ -113,7 +123,7 @@ function conflictsOfApproval({ stages, store }: Config): Conflict[] {
   return [{ path, message, remedy: 'set store.url to "sqlite:./toolcrib.db"', severity }];
 }
 
-// A pin in memory could be approved by nobody.
+// No command could approve a pin in memory.
 function conflictsOfPins({ stages, store, mcpServers = {} }: Config): Conflict[] {
   if (store.url !== 'memory:') return [];
   const own = Object.entries(mcpServers).flatMap(([name, { pin }]) =>
@@ -126,9 +136,17 @@ function conflictsOfPins({ stages, store, mcpServers = {} }: Config): Conflict[]
   return paths.map((path) => ({ path, message, remedy, severity: 'error' }));
 }
 
-function conflictsOfOpen({ server }: Config): Conflict[] {
-  if (isLoopback(server.listen.host)) return [];
+function conflictsOfOpen({ server, access = [] }: Config): Conflict[] {
+  const unmatched = access.flatMap(({ roles, scopes }, index): Conflict[] => {
+    const key = roles.length > 0 ? 'roles' : 'scopes';
+    if (roles.length + scopes.length === 0) return [];
+    const message = `match nobody: without auth everybody is the caller "local", who has no ${key}`;
+    const remedy = `add "auth: { keys: {} }" and make a key with them, or leave ${key} out`;
+    return [{ path: ['access', index, key], message, remedy, severity: 'warning' }];
+  });
+  if (isLoopback(server.listen.host)) return unmatched;
   return [
+    ...unmatched,
     {
       path: ['server', 'listen'],
       message: 'would open every tool to the network, because there is no auth',

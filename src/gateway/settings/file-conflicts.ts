@@ -2,17 +2,18 @@ import type { Config, Conflict } from './config.ts';
 import type { LoadedConfig } from './load-config.ts';
 import { storePlaces } from '../open-store.ts';
 import { realPlace } from '../modules/real-place.ts';
-import { reachConflicts, type HeldFile } from './tool-reach.ts';
+import type { HeldFile } from './reach.ts';
+import { reachConflicts } from './tool-reach.ts';
 import type { Path } from '../../config/yaml-text.ts';
 
 /** A configuration and the files it was read from. */
-export interface FileSettings extends Pick<LoadedConfig, 'config' | 'folder' | 'sources'> {
+export interface ConfigAndFiles extends Pick<LoadedConfig, 'config' | 'folder' | 'sources'> {
   /** Whether a setting is written in the file, and not a default. */
   readonly isWritten: (path: Path) => boolean;
 }
 
 /** Finds settings that name the same file, where one would overwrite the other, and tools that reach such a file. */
-export function fileConflicts({ config, folder, sources, isWritten }: FileSettings): Conflict[] {
+export function fileConflicts({ config, folder, sources, isWritten }: ConfigAndFiles): Conflict[] {
   const named = filesOf(config, folder).toSorted(
     (a, b) => Number(isWritten(a.path)) - Number(isWritten(b.path)),
   );

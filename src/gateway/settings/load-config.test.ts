@@ -12,17 +12,14 @@ import { loadConfig, readConfig, type LoadedConfig } from './load-config.ts';
 
 const fixtures = join(import.meta.dirname, 'fixtures');
 
-// Each file holds a configuration above a line of dashes, and what is said about it below.
-test.each(readdirSync(fixtures))(
-  'the complaints about %s name the place and what would be right',
-  async (name) => {
-    const [source = '', expected = ''] = readFileSync(join(fixtures, name), 'utf8').split(/^-{10}\n/m);
-    const { file, said } = await complaintsAbout(source, envIn(source));
-    expect(said.replaceAll(file, 'toolcrib.yaml')).toBe(expected);
-  },
-);
+// Each file holds a configuration above a line of dashes, and the expected messages below.
+test.each(readdirSync(fixtures))('the errors about %s name the place and a valid value', async (name) => {
+  const [source = '', expected = ''] = readFileSync(join(fixtures, name), 'utf8').split(/^-{10}\n/m);
+  const { file, said } = await complaintsAbout(source, envIn(source));
+  expect(said.replaceAll(file, 'toolcrib.yaml')).toBe(expected);
+});
 
-test('no complaint repeats a value that came from outside', async () => {
+test('no error repeats a value that came from outside', async () => {
   const source = readFileSync(join(fixtures, 'values-from-outside.yaml'), 'utf8').split(/^-{10}\n/m)[0]!;
   const { said, error } = await complaintsAbout(source, envIn(source));
   expect(said).not.toMatch(/cana|5f2c|ftp:/);
@@ -30,7 +27,7 @@ test('no complaint repeats a value that came from outside', async () => {
   expect(said).toContain('server.drainSeconds must be a number, not text');
 });
 
-test('where the words of a check and a value from outside have something in common, the words are left out', async () => {
+test('a check message that shares words with a value from outside is replaced by a general one', async () => {
   const source = 'auth: { jwt: { issuer: "${ISSUER}", audience: a } }';
   const { said } = await complaintsAbout(source, { ISSUER: 'not an https URL' });
   expect(said).toContain('auth.jwt.issuer does not accept the value of "${...}" here; check its value.');
@@ -38,7 +35,7 @@ test('where the words of a check and a value from outside have something in comm
   expect(other.said).toContain('auth.jwt.issuer must be an https URL');
 });
 
-test('whatever a variable holds, it is one value and is never shown', async () => {
+test('the value of a variable is always one scalar, and is never shown', async () => {
   const plain = (await load('')).config;
   const [good, bad] = [join(temporaryFolder(), 'good.yaml'), join(temporaryFolder(), 'bad.yaml')];
   writeFileSync(good, 'server: { title: "${S}" }\n');
@@ -52,11 +49,11 @@ test('whatever a variable holds, it is one value and is never shown', async () =
       expect(complaints).toHaveLength(3);
       expect(JSON.stringify(complaints)).not.toContain('§');
     }),
-    { numRuns: propertyRuns() },
+    { numRuns: propertyRuns(1_000, 40) },
   );
 });
 
-test('no file makes reading fail in any other way than with complaints', async () => {
+test('reading any file ends with a configuration or with error messages', async () => {
   const line = stringMatching(/^[ \t]*[-?&*!|>'"%@`{}[\],:#$a-z0-9 ]{0,30}$/);
   await assert(
     asyncProperty(array(line, { maxLength: 8 }), async (lines) => {
@@ -69,7 +66,21 @@ test('no file makes reading fail in any other way than with complaints', async (
   );
 });
 
-test('a secret comes from a file beside the configuration, without the line end', async () => {
+test('what is said about a file long after it was read has its place, and no value from outside', async () => {
+  const file = join(temporaryFolder(), 'toolcrib.yaml');
+  writeFileSync(file, 'server:\n  name: plain\n  title: &title "${S}"\n  instructions: *title\n');
+  const loaded = await loadConfig(file, { env: { S: 'from outside' } });
+  const message = 'is from outside';
+  const general = 'does not accept the value of "${...}" here';
+  for (const [key, place] of [
+    ['name', { line: 2, column: 9, message: 'is ${...}' }],
+    ['title', { line: 3, column: 17, message: general }],
+    ['instructions', { line: 4, message: general }],
+  ] as const)
+    expect(loaded.complain(['server', key], { message })).toMatchObject({ path: `server.${key}`, ...place });
+});
+
+test('a secret is read from a file beside the configuration, without the line end', async () => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'title.txt'), 'from a file\n');
   const file = join(folder, 'toolcrib.yaml');
@@ -80,7 +91,7 @@ test('a secret comes from a file beside the configuration, without the line end'
   expect([...sources.keys()]).toEqual([file, join(folder, 'title.txt')]);
 });
 
-test('what was filled in is not looked at again, and a default is no secret', async () => {
+test('an inserted value is not expanded again, and a default value is not a secret', async () => {
   const { config, secrets } = await load('server: { name: "${A}", title: "${C:-plain}" }', {
     A: '${B}',
     B: 'inner',
@@ -89,7 +100,7 @@ test('what was filled in is not looked at again, and a default is no secret', as
   expect(secrets).toEqual(['${B}']);
 });
 
-test('a number may come from a variable, a text that looks like one stays text', async () => {
+test('a number may come from a variable, and text that looks like a number stays text', async () => {
   const { config } = await load(
     'server: { drainSeconds: "${N}", name: "${N}", maxBodyBytes: "${M:-2048}" }',
     { N: '12' },
@@ -97,7 +108,7 @@ test('a number may come from a variable, a text that looks like one stays text',
   expect(config.server).toMatchObject({ drainSeconds: 12, name: '12', maxBodyBytes: 2048 });
 });
 
-test('every key is optional, and everything has its default', async () => {
+test('every key is optional and has a default', async () => {
   const { config } = await load('');
   expect(config).toMatchObject({
     server: {
@@ -121,14 +132,14 @@ test('every key is optional, and everything has its default', async () => {
   expect(config).not.toHaveProperty('access');
 });
 
-test('a file that is not there is a complaint too', async () => {
+test('a missing file is an error message, too', async () => {
   await expect(loadConfig('/nowhere/toolcrib.yaml')).rejects.toMatchObject({
     code: 'invalid_config',
     message: '/nowhere/toolcrib.yaml: There is no such file; check the name, or create it.',
   });
 });
 
-test('the error has every complaint, in the text and as data', async () => {
+test('the error has every message, as text and as data', async () => {
   const { file, error } = await complaintsAbout('a: 1\nb: 2\n');
   expect(error?.message.split('\n')).toHaveLength(2);
   expect(error?.data).toMatchObject({
@@ -139,7 +150,7 @@ test('the error has every complaint, in the text and as data', async () => {
   });
 });
 
-test('a key that would change the prototype is refused like any other', async () => {
+test('a key that would change a prototype is refused like any unknown key', async () => {
   const { said } = await complaintsAbout(
     'stages:\n  rateLimit:\n    perTool: { __proto__: { polluted: 1 } }\n',
   );
@@ -147,7 +158,7 @@ test('a key that would change the prototype is refused like any other', async ()
   expect(Object.prototype).not.toHaveProperty('polluted');
 });
 
-test('a few anchors that would grow into very much are refused before they do', async () => {
+test('nested anchors that would expand to a huge document are refused first', async () => {
   const [bomb = ''] = readFileSync(join(fixtures, 'anchor-bomb.yaml'), 'utf8').split(/^-{10}\n/m);
   // Without the limit each line is ten times the one before.
   const { d } = parse(bomb, { maxAliasCount: -1 }) as { d: unknown[] };
@@ -170,7 +181,7 @@ test('a very large file and a very deep one are refused', async () => {
   expect((await complaintsAbout('['.repeat(20_000))).reading.complaints).toHaveLength(1);
 });
 
-test('B4 settings that take a secret are for tools to sign in with elsewhere, and none has a default that could be shipped', () => {
+test('B4 settings that take a secret are for tools to sign in elsewhere, and none has a default value', () => {
   const settings = settingsIn(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }) as Shape);
   const secretive = settings.filter(([path]) =>
     /secret|password|token|private|credential|pepper|apiKey/i.test(path),
@@ -190,7 +201,7 @@ test('B4 settings that take a secret are for tools to sign in with elsewhere, an
 
 const OUTSIDE = 'https://from-outside.example';
 
-test('B4 the samples in the docs load as they are, and hold no secrets', async () => {
+test('B4 the samples in the docs load unchanged, and have no secrets', async () => {
   const docs = join(import.meta.dirname, '../../../docs');
   const pages = readdirSync(docs, { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.md'),
@@ -211,7 +222,7 @@ test('B4 the samples in the docs load as they are, and hold no secrets', async (
   }
 });
 
-test('what is said later, about other parts of the file, does not repeat a value from outside either', async () => {
+test('later messages about other parts of the file do not repeat a value from outside either', async () => {
   const source = 'server: { name: "${NAME}" }\naccess: [{ tools: ["*"], when: "${RULE}" }]\n';
   const { complain } = await load(source, { NAME: 'canary-12', RULE: 'canary-1 + 2' });
   expect(complain(['server'], { message: 'is canary-12, not canary-1 + 2' }).message).toBe(

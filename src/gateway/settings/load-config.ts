@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { dirname, isAbsolute, resolve } from 'node:path';
 import { complaintError, type Complaint } from '../../config/complaint.ts';
 import { agentConflicts } from './agent-conflicts.ts';
 import { configSchema, conflictsIn, type Config } from './config.ts';
@@ -37,7 +37,7 @@ export interface LoadOptions {
 export type { Sources } from '../../config/settings-text.ts';
 
 /** The result of reading a file, valid or not. */
-export interface Reading {
+export interface ConfigReading {
   /** Set unless a complaint is an error. */
   readonly loaded: LoadedConfig | undefined;
   readonly complaints: readonly Complaint[];
@@ -53,7 +53,7 @@ export async function loadConfig(file: string, options: LoadOptions = {}): Promi
 }
 
 /** The same without an exception: the configuration, or why it is not valid. */
-export async function readConfig(file: string, options: LoadOptions = {}): Promise<Reading> {
+export async function readConfig(file: string, options: LoadOptions = {}): Promise<ConfigReading> {
   let source: Buffer;
   try {
     source = await readFile(file);
@@ -76,19 +76,24 @@ class ConfigText {
     this.#text = new SettingsText(source, { file, ...(env && { env }), ...(sections && { sections }) });
   }
 
-  read(): Reading {
-    const checked = this.#text.read(configSchema);
-    if ('complaints' in checked) return this.#refused(checked.complaints);
-    return this.#finish(checked.data);
+  read(): ConfigReading {
+    try {
+      const checked = this.#text.read(configSchema);
+      if ('complaints' in checked) return this.#refused(checked.complaints);
+      return this.#finish(withFolders(checked.data, this.#folder));
+    } finally {
+      // A gateway runs for long, and complains of its file only at the start.
+      this.#text.release();
+    }
   }
 
-  #finish(config: Config): Reading {
+  #finish(config: Config): ConfigReading {
     const [text, folder] = [this.#text, this.#folder];
     const { sources } = text;
     const isWritten = (path: Path): boolean => text.isWritten(path);
     const problems = [
       ...conflictsIn(config),
-      ...upstreamConflicts(config),
+      ...upstreamConflicts(config.mcpServers ?? {}),
       ...agentConflicts(config),
       ...fileConflicts({ config, folder, sources, isWritten }),
     ]
@@ -108,7 +113,19 @@ class ConfigText {
     return { ...reading, loaded };
   }
 
-  #refused(complaints: readonly Complaint[]): Reading {
+  #refused(complaints: readonly Complaint[]): ConfigReading {
     return { loaded: undefined, complaints, sources: this.#text.sources };
   }
+}
+
+// Programs run in folders of the file, wherever the server was started.
+function withFolders(config: Config, folder: string): Config {
+  const { mcpServers = {} } = config;
+  const isMoved = Object.values(mcpServers).some((entry) => 'cwd' in entry && !isAbsolute(entry.cwd ?? '/'));
+  if (!isMoved) return config;
+  const entries = Object.entries(mcpServers).map(([name, entry]) => [
+    name,
+    'cwd' in entry && entry.cwd !== undefined ? { ...entry, cwd: resolve(folder, entry.cwd) } : entry,
+  ]);
+  return { ...config, mcpServers: Object.fromEntries(entries) as typeof mcpServers };
 }

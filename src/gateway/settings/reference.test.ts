@@ -10,25 +10,25 @@ import { configJsonSchema, withTables } from './reference.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(configJsonSchema());
 
-test('toolcrib.schema.json is what the declaration says; npm run schema writes it', () => {
+test('toolcrib.schema.json matches the declaration; npm run schema writes it', () => {
   expect(JSON.parse(read('toolcrib.schema.json'))).toEqual(configJsonSchema());
 });
 
-test('the tables in docs/configuration.md are what the declaration says; npm run schema writes them', () => {
+test('the tables in docs/configuration.md match the declaration; npm run schema writes them', () => {
   const page = read('docs/configuration.md');
   expect(page).toBe(withTables(page));
 });
 
-test('every setting says what it means', () => {
+test('every setting has a description', () => {
   const silent = read('docs/configuration.md')
     .split('\n')
     .filter((line) => /^\| .*\|\s+\|$/.test(line));
   expect(silent).toEqual([]);
 });
 
-test('an editor takes the samples in the docs, and what the check takes', () => {
-  const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(configJsonSchema());
+test('the JSON Schema accepts the samples in the docs, and what the check accepts', () => {
   const samples = [...read('docs/configuration.md').matchAll(/```yaml\n([^]*?)```/g)].map(
     ([, text = '']) => text,
   );
@@ -42,8 +42,7 @@ test('an editor takes the samples in the docs, and what the check takes', () => 
   }
 });
 
-test('an editor takes a value from outside wherever the check does, and other text only where text belongs', async () => {
-  const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(configJsonSchema());
+test('the JSON Schema accepts a variable wherever the check does, and other text only where text belongs', async () => {
   const source = (value: (text: string) => string): string => `
 server: { sse: ${value('true')}, maxBodyBytes: ${value('2048')}, path: ${value('/mcp')}, drainSeconds: ${value('1.5')} }
 store: { url: ${value('memory:')} }
@@ -73,9 +72,8 @@ log: { level: ${value('warn')} }
 });
 
 test.each(['unknown-keys', 'wrong-types', 'missing', 'list-at-the-top'])(
-  'an editor complains about %s, as the check does',
+  'the JSON Schema refuses %s, as the check does',
   (name) => {
-    const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(configJsonSchema());
     const [source = ''] = read(`src/gateway/settings/fixtures/${name}.yaml`).split(/^-{10}\n/m);
     expect(validate(parse(source))).toBe(false);
   },

@@ -94,7 +94,7 @@ export const serverSection = z.strictObject({
     .min(60)
     .default(6_000)
     .describe(
-      'How many requests that are no calls (handshakes, lists, subscriptions and the like) each caller may send a minute; a handshake counts as ten.',
+      'How many requests that are no calls (handshakes, lists, subscriptions, what is malformed and the like) each caller may send a minute; a handshake counts as ten.',
     ),
   pageSize: z
     .int()

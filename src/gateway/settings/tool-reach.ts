@@ -1,16 +1,20 @@
-import { basename, dirname, join, resolve, sep } from 'node:path';
-import { isTenantFolder, TENANT } from '../../tools/files/tenant-folders.ts';
+import { resolve, sep } from 'node:path';
+import { TENANT } from '../../tools/files/tenant-folders.ts';
 import type { Config, Conflict } from './config.ts';
 import { filePattern } from '../modules/files.ts';
 import { namesOf, realPlace } from '../modules/real-place.ts';
 import type { Path } from '../../config/yaml-text.ts';
+import {
+  leadsTo,
+  protectedFile,
+  protectedFolder,
+  type HeldFile,
+  type Name,
+  type Protected,
+  type Reach,
+} from './reach.ts';
+import { scriptFiles, programFiles } from './program-files.ts';
 import { readyEntries } from './ready-entries.ts';
-
-/** A file the server itself needs, and what for. */
-export interface HeldFile {
-  readonly file: string;
-  readonly what: string;
-}
 
 /** What ready-made tools offer, and what they must not reach. */
 export interface ReachSettings {
@@ -31,18 +35,6 @@ interface OfferedFolder {
   readonly isWritable: boolean;
 }
 
-/** A name on the way to a folder; `undefined` is the id of any tenant. */
-type Name = string | undefined;
-
-/** Whether a caller that may write to a folder, given by its path names, reaches something. */
-export type Reach = (folder: readonly Name[]) => boolean;
-
-/** Something that must not be reached. */
-export interface Protected {
-  readonly what: string;
-  readonly isWithin: Reach;
-}
-
 /** A folder callers may write to, and its place in the configuration. */
 export interface WritableFolder {
   readonly path: Path;
@@ -60,7 +52,12 @@ function folderConflicts({ config, folder, held }: ReachSettings): Conflict[] {
   const offered = offeredFolders(config.tools.ready);
   if (offered.length === 0) return [];
   const unreadable = held.map(protectedFile);
-  const unwritable = [...unreadable, ...protectedCode(config.tools, folder)];
+  const unwritable = [
+    ...unreadable,
+    ...protectedCode(config.tools, folder),
+    ...protectedSkills(config.skills, folder),
+    ...programFiles(config),
+  ];
   return offered.flatMap(({ path, text, isWritable }) => {
     const names = namesOfFolder(text, folder);
     const found = (isWritable ? unwritable : unreadable).find(({ isWithin }) => isWithin(names));
@@ -100,14 +97,6 @@ function namesOfFolder(text: string, folder: string): Name[] {
   return [...namesOf(realPlace(sep + fixed.join(sep))), ...rest];
 }
 
-// Both a link and its target must not be reached.
-function protectedFile({ file, what }: HeldFile): Protected {
-  const places = [join(realPlace(dirname(file)), basename(file)), realPlace(file)].map(namesOf);
-  const isWithin: Reach = (folder) =>
-    places.some((place) => folder.length < place.length && leadsTo(folder, place));
-  return { what, isWithin };
-}
-
 // A caller that can write here decides what the server runs.
 function protectedCode({ modules, openapi, ready }: Config['tools'], folder: string): Protected[] {
   const descriptions = (Array.isArray(openapi) ? openapi : [openapi]).map((entry) => ({
@@ -118,10 +107,25 @@ function protectedCode({ modules, openapi, ready }: Config['tools'], folder: str
     file: resolve(folder, file),
     what: `a program (tools.ready.run_command.commands.${name}.file)`,
   }));
+  const run = ready.run_command;
+  // In the folder of a tenant, paths lead somewhere else for each.
+  const cwd = run && !run.folder.includes(TENANT) ? { cwd: resolve(folder, run.folder) } : {};
+  const scripts = Object.entries(run?.commands ?? {}).flatMap(([name, { file: command, args }]) =>
+    scriptFiles(`tools.ready.run_command.commands.${name}`, { command, args, ...cwd }),
+  );
   return [
+    ...scripts,
     ...modules.map((text, index) => protectedModules(text, folder, `modules (tools.modules[${index}])`)),
     ...[...descriptions, ...programs].map(protectedFile),
   ];
+}
+
+// What one caller writes there, the models of all others read as instructions.
+function protectedSkills(skills: Config['skills'], folder: string): Protected[] {
+  return [skills].flat().map((text, index) => {
+    const what = Array.isArray(skills) ? `skills (skills[${index}])` : 'skills (skills)';
+    return protectedFolder({ file: resolve(folder, text), what });
+  });
 }
 
 function protectedModules(text: string, baseDir: string, what: string): Protected {
@@ -132,13 +136,6 @@ function protectedModules(text: string, baseDir: string, what: string): Protecte
       ? leadsTo(folder, start)
       : leadsTo(folder.slice(0, start.length), start) && pattern.looksInto(folder.slice(start.length));
   return { what, isWithin };
-}
-
-/** Whether a folder is this place or contains it. */
-export function leadsTo(folder: readonly Name[], place: readonly string[]): boolean {
-  return folder.every((name, index) =>
-    name === undefined ? isTenantFolder(place[index]!) : name === place[index],
-  );
 }
 
 function databaseConflicts({ config, folder, held }: ReachSettings): Conflict[] {

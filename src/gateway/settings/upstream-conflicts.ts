@@ -3,13 +3,13 @@ import { basename, dirname, isAbsolute } from 'node:path';
 import type { UpstreamEntry } from '../../config/servers.ts';
 import type { Path } from '../../config/yaml-text.ts';
 import { findProgram } from '../upstreams/command-line.ts';
-import type { Config, Conflict } from './config.ts';
+import type { Conflict } from './config.ts';
 
 type LocalEntry = Extract<UpstreamEntry, { readonly command: string }>;
 
-/** Finds servers whose program somebody else could choose or replace. */
-export function upstreamConflicts({ mcpServers = {} }: Config): Conflict[] {
-  return Object.entries(mcpServers).flatMap(([name, entry]) =>
+/** Finds servers whose program another user could choose or replace. */
+export function upstreamConflicts(servers: Readonly<Record<string, UpstreamEntry>>): Conflict[] {
+  return Object.entries(servers).flatMap(([name, entry]) =>
     'command' in entry && !entry.disabled ? programConflicts(['mcpServers', name], entry) : [],
   );
 }
@@ -62,7 +62,7 @@ function fileConflicts(path: Path, command: string): Conflict[] {
   return [{ path, message, remedy: 'take that permission away from others', severity: 'error' }];
 }
 
-// A file can be replaced by whoever may write it, or its folder.
+// A file can be replaced by every user who may write it or its folder.
 function isReplaceable(file: string): boolean {
   const [own, folder] = [file, dirname(file)].map((place) => statSync(place).mode);
   if ((own! & WORLD_WRITABLE) !== 0) return true;

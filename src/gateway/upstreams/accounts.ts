@@ -51,12 +51,26 @@ export function secretsOf(entry: UpstreamEntry): string[] {
     return [...Object.values(one.headers), ...(one.bearer === undefined ? [] : [one.bearer])];
   });
   const others = Object.entries('command' in entry ? entry.env : entry.headers);
+  if ('url' in entry) others.push(...secretsIn(new URL(entry.url)));
   return [...values, ...others.flatMap(([name, value]) => (SECRET_NAME.test(name) ? [value] : []))].flatMap(
     partsOf,
   );
 }
 
 const SECRET_NAME = /KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH|COOKIE/i;
+
+// Many servers take a key in their address.
+function secretsIn({ searchParams, password }: URL): [name: string, value: string][] {
+  return [...searchParams, ['password', decoded(password)]];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
 
 // A server may show a token without the scheme in front of it, or a key line by line.
 function partsOf(value: string): string[] {

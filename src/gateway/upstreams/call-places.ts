@@ -10,7 +10,7 @@ const MAX_WAITING = 1_000;
 const MAX_OUTSIDE = 1_000;
 
 /** Lets only so many calls through at one time; others wait in line. */
-export class Gate {
+export class CallPlaces {
   readonly #upstream: string;
   readonly #waiting = new Set<() => void>();
   /** Less than none while calls that stepped out are back and their places are taken. */
@@ -32,7 +32,7 @@ export class Gate {
     return this.#wait(cancellation, withinMs);
   }
 
-  /** Gives a place back, to whoever has waited longest. */
+  /** Gives a place back, to the caller that has waited longest. */
   leave(): void {
     this.#free++;
     const [next] = this.#waiting;
@@ -81,16 +81,17 @@ export class Gate {
 }
 
 /** The place that one call has taken, and the time it has left. One object, because it is made for every call. */
-export class Place implements RelayOptions {
-  readonly #gate: Gate;
+export class CallPlace implements RelayOptions {
+  readonly #places: CallPlaces;
   readonly #clock: Clock;
   readonly #until: number;
+  mayAskSecrets = false;
   #waits = 0;
   #isOutside = false;
   #isLeft = false;
 
-  constructor(gate: Gate, clock: Clock, until: number) {
-    this.#gate = gate;
+  constructor(places: CallPlaces, clock: Clock, until: number) {
+    this.#places = places;
     this.#clock = clock;
     this.#until = until;
   }
@@ -102,7 +103,7 @@ export class Place implements RelayOptions {
 
   /** Gives the place to others while the call waits for a person or a task; what is returned ends that wait. */
   onWait(): () => void {
-    if (this.#waits++ === 0 && !this.#isLeft) this.#isOutside = this.#gate.stepOut();
+    if (this.#waits++ === 0 && !this.#isLeft) this.#isOutside = this.#places.stepOut();
     return () => {
       if (--this.#waits === 0 && !this.#isLeft) this.#return();
     };
@@ -112,11 +113,11 @@ export class Place implements RelayOptions {
   leave(): void {
     this.#return();
     this.#isLeft = true;
-    this.#gate.leave();
+    this.#places.leave();
   }
 
   #return(): void {
-    if (this.#isOutside) this.#gate.comeBack();
+    if (this.#isOutside) this.#places.comeBack();
     this.#isOutside = false;
   }
 }

@@ -90,6 +90,11 @@ export class Catalog {
     return this.failure !== undefined;
   }
 
+  /** Whether what is known was read since the upstream last changed, or may have. */
+  get isCurrent(): boolean {
+    return this.#read === this.#changes;
+  }
+
   /** Whether the upstream was ever listed. */
   get isListed(): boolean {
     return this.#listedAt !== undefined;
@@ -98,21 +103,36 @@ export class Catalog {
   /** What is known, after the first time at once; then it is fetched anew beside it where it is old. */
   known(): Awaitable<UpstreamLists> {
     // Only the first attempt is waited for; an upstream that is down, or never done changing, delays nobody's lists.
-    if (this.#listedAt === undefined && !this.isDegraded) return this.#wait(this.#nextRead());
+    if (this.#listedAt === undefined && !this.isDegraded) return this.#waitForFirst(this.#nextRead());
     if (this.#isOld() || this.#mayRetry()) void this.#load();
     return this.#lists;
   }
 
-  /** What is known, and read since the upstream last said that it changed: for what is about to be used. */
-  current(): Awaitable<UpstreamLists> {
-    if (this.#read === this.#changes || this.isDegraded) return this.known();
-    return this.#wait(this.#readSince(this.#changes));
+  /**
+   * What is known, and read since the upstream last changed, or may have: for what is about to be used. Waits so long
+   * at most.
+   */
+  current(withinMs = this.#parts.firstListMs()): Awaitable<UpstreamLists> {
+    if (this.#listedAt === undefined) return this.known();
+    // One that is back may have come back as another.
+    if (this.isDegraded && this.#mayRetry()) return this.#wait(this.#nextRead(), withinMs);
+    if (this.isCurrent || this.isDegraded) return this.known();
+    return this.#wait(this.#readSince(this.#changes), withinMs);
   }
 
-  /** The lists are no longer good: nobody uses an old definition once this was told. */
+  /** The lists may no longer be good: nobody uses an old definition once this was told. */
   outdate(): void {
     this.#changes++;
-    if (this.#loading === undefined) void this.#load();
+    if (this.#loading === undefined) void this.#load('upkeep');
+  }
+
+  /** Whether none of these tools is known with another definition. */
+  agreesWith(tools: readonly Tool[]): boolean {
+    const known = new Map(this.#lists.tools.map((tool) => [tool.name, tool]));
+    return tools.every((tool) => {
+      const own = known.get(tool.name);
+      return !own || definitionDigest(own) === definitionDigest(tool);
+    });
   }
 
   /** Fetches the lists again where that is due. */
@@ -129,8 +149,15 @@ export class Catalog {
     return this.#parts.clock.ticks() - last >= this.#parts.relistMs();
   }
 
-  async #wait(loading: Promise<void>): Promise<UpstreamLists> {
-    await endsWithin(this.#parts.firstListMs(), loading);
+  // Those who come while it is being reached wait for the rest of that time, so that all of them together wait once.
+  #waitForFirst(loading: Promise<void>): Awaitable<UpstreamLists> {
+    const { clock, firstListMs } = this.#parts;
+    const restMs = firstListMs() - (clock.ticks() - (this.#triedAt ?? clock.ticks()));
+    return restMs > 0 ? this.#wait(loading, restMs) : this.#lists;
+  }
+
+  async #wait(loading: Promise<void>, withinMs: number): Promise<UpstreamLists> {
+    await endsWithin(withinMs, loading);
     return this.#lists;
   }
 
@@ -138,7 +165,7 @@ export class Catalog {
     return (this.#loading ??= this.#fetch(how).finally(() => (this.#loading = undefined)));
   }
 
-  // Whoever waits gets what was asked for after it came, however often something changes meanwhile.
+  // A waiting caller gets a list that was requested after its call, however often something changes meanwhile.
   async #readSince(changes: number): Promise<void> {
     while (this.#read < changes && !this.isDegraded) await this.#nextRead();
   }
@@ -169,8 +196,12 @@ export class Catalog {
   }
 
   async #readOnce(how: 'use' | 'upkeep'): Promise<void> {
-    const changes = this.#changes;
-    await this.#parts.connection()[how]((client) => this.#take(client));
+    let changes = 0;
+    await this.#parts.connection()[how]((client) => {
+      // Once it is connected: a new connection says that something may have changed.
+      changes = this.#changes;
+      return this.#take(client);
+    });
     this.#read = changes;
     this.failure = undefined;
     this.#listedAt = this.#parts.clock.ticks();
@@ -181,7 +212,7 @@ export class Catalog {
     this.era = client.server.era;
     client.refresh();
     const { resources, prompts } = client;
-    const tools = mayOfferTools(client) ? await client.list() : [];
+    const tools = await toolsOf(client);
     const [listedPrompts, listed, templates] = await Promise.all([
       prompts ? this.#orNone('prompts', prompts.list(localCaller)) : NOTHING.prompts,
       resources ? this.#orNone('resources', resources.list(localCaller)) : NOTHING.resources,
@@ -319,7 +350,9 @@ function keepSame<T>(
   return isSame ? before : Object.freeze(kept);
 }
 
-// A server may offer resources, prompts or skills alone; one that was not asked has not said anything.
-function mayOfferTools({ server: { capabilities } }: Client): boolean {
-  return 'tools' in capabilities || Object.keys(capabilities).length === 0;
+/** The tools that a server lists over a connection. */
+export function toolsOf(client: Client): Awaitable<readonly Tool[]> {
+  const { capabilities } = client.server;
+  // It may offer resources, prompts or skills alone; one that was not asked has not said anything.
+  return 'tools' in capabilities || Object.keys(capabilities).length === 0 ? client.list() : [];
 }

@@ -1,11 +1,12 @@
 import { ToolcribError } from '../../base/errors.ts';
+import { DefinitionChanged } from '../../core/merge.ts';
 
 /**
  * A failure of an upstream as its callers may see it: which upstream and what to do, and nothing of its address, its
  * command line or our credential.
  */
-export function upstreamFailure(error: unknown, upstream: string): unknown {
-  if (!(error instanceof ToolcribError)) return error;
+export function shownFailure(error: unknown, upstream: string): unknown {
+  if (!(error instanceof ToolcribError) || error instanceof DefinitionChanged) return error;
   const details = { cause: error, ...(error.data && keptData(error)) };
   switch (error.code) {
     case 'needs_sign_in':

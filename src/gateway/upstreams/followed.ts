@@ -21,6 +21,7 @@ export class Followed {
   readonly #parts: FollowedParts;
   readonly #followers = new Map<string, number>();
   #client: Client | undefined;
+  #connection: PooledConnection | undefined;
   #isKept = false;
   #wake: () => void = () => {};
 
@@ -40,6 +41,11 @@ export class Followed {
       isOver = true;
       this.#leave(uri);
     };
+  }
+
+  /** Goes on over a newer connection where the one it has is to end. */
+  sweep(): void {
+    if (this.#connection?.isRetired) this.#wake();
   }
 
   /** Follows nothing any more. */
@@ -64,9 +70,12 @@ export class Followed {
     try {
       while (this.#followers.size > 0) {
         try {
-          await this.#parts.connection().use((client) => this.#stay(client));
+          const connection = (this.#connection = this.#parts.connection());
+          await connection.use((client) => this.#stay(client, connection));
         } catch (error) {
-          if (!(error instanceof ToolcribError)) throw error;
+          // Nobody waits for this, so what was not expected is told, and tried again like everything else.
+          if (!(error instanceof ToolcribError))
+            this.#parts.onWarning(`Its resources cannot be followed for now: ${String(error)}`);
           await this.#pause();
         }
       }
@@ -76,7 +85,7 @@ export class Followed {
   }
 
   // Ends when nobody follows anything, or with the connection.
-  async #stay(client: Client): Promise<void> {
+  async #stay(client: Client, connection: PooledConnection): Promise<void> {
     this.#client = client;
     const stop = client.on('state', ({ kind }) => {
       if (kind !== 'failed' && kind !== 'disabled') return;
@@ -85,7 +94,8 @@ export class Followed {
     });
     try {
       for (const uri of this.#followers.keys()) this.#ask('subscribe', uri);
-      while (this.#followers.size > 0 && this.#client === client) await this.#nextWake();
+      while (this.#followers.size > 0 && this.#client === client && !connection.isRetired)
+        await this.#nextWake();
       if (this.#client !== client)
         throw new ToolcribError('upstream_unavailable', 'The connection was lost.');
     } finally {

@@ -1,3 +1,4 @@
+import { ToolcribError } from '../../base/errors.ts';
 import type { Client } from '../../client/client.ts';
 import { connect } from '../../client/connect.ts';
 import type { ClientOptions } from '../../client/options.ts';
@@ -5,7 +6,7 @@ import { connectStdio } from '../../client/stdio/connect-stdio.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
 import type { Account } from './accounts.ts';
 import { commandLine, type LocalEntry } from './command-line.ts';
-import type { Opened } from './pool.ts';
+import type { OpenedConnection } from './pool.ts';
 import { createPrivateFolder } from './private-folder.ts';
 
 /** What a connection to an upstream is opened with. */
@@ -25,7 +26,7 @@ export interface OpenParts {
 const MAX_PAGES = 50;
 
 /** Connects to an upstream with its own credential. */
-export async function openClient(parts: OpenParts): Promise<Opened> {
+export async function openClient(parts: OpenParts): Promise<OpenedConnection> {
   const { name, capabilities, entry, account, version } = parts;
   const options: ClientOptions = {
     info: { name: 'toolcrib', version },
@@ -55,9 +56,11 @@ async function startProgram(
   entry: LocalEntry,
   { account, onErrorText }: OpenParts,
   options: ClientOptions,
-): Promise<Opened> {
+): Promise<OpenedConnection> {
   const [command, ...args] = commandLine(entry);
-  const folder = await createPrivateFolder();
+  const folder = await createPrivateFolder().catch((cause: unknown) => {
+    throw new ToolcribError('upstream_unavailable', 'A folder for its process could not be made.', { cause });
+  });
   // A sandbox has temporary files of its own, or is told where they are.
   const temporary = entry.sandbox.length === 0 ? { TMPDIR: folder.path } : {};
   try {

@@ -11,7 +11,7 @@ export interface PoolLimits {
 }
 
 /** A connection, and how everything that was made for it is let go of. */
-export interface Opened {
+export interface OpenedConnection {
   readonly client: Client;
   close(): Promise<void>;
 }
@@ -20,11 +20,13 @@ export interface Opened {
 export interface ConnectionPlan {
   /** The upstream, for messages. */
   readonly upstream: string;
-  /** The tenant it serves alone; `undefined` where callers of several share it. */
+  /** The only tenant that it serves; `undefined` where callers of several share it. */
   readonly tenant: string | undefined;
+  /** The only caller that it serves; `undefined` where several share it. */
+  readonly owner?: string | undefined;
   readonly idleMs: number;
   readonly lifetimeMs: number;
-  open(): Promise<Opened>;
+  open(): Promise<OpenedConnection>;
   /** Told when there is a connection, and when there is none any more, with the reason where that was not wanted. */
   onOpened(client: Client): void;
   onEnded(error: unknown): void;
@@ -69,14 +71,22 @@ export class Pool {
 
   /** Makes room for one more connection, or refuses it. */
   admit(connection: PooledConnection): void {
-    const { tenant } = connection.plan;
-    const { maxConnections, maxPerTenant } = this.limits;
-    const ofTenant =
-      tenant === undefined ? [] : [...this.#connections].filter((one) => one.plan.tenant === tenant);
-    if (tenant !== undefined && ofTenant.length >= maxPerTenant) this.#evict(ofTenant, connection);
-    if (this.#connections.size >= maxConnections) this.#evict([...this.#connections], connection);
+    const ofTenant = this.#ofTenant(connection);
+    if (ofTenant.length >= this.limits.maxPerTenant) this.#evict(ofTenant, connection);
+    if (this.#connections.size >= this.limits.maxConnections) this.#evict([...this.#connections], connection);
     this.#connections.add(connection);
     this.#arm();
+  }
+
+  /** Whether there is room for another one beside a connection. */
+  hasRoomBeside(connection: PooledConnection): boolean {
+    const { maxConnections, maxPerTenant } = this.limits;
+    return this.#connections.size < maxConnections && this.#ofTenant(connection).length < maxPerTenant;
+  }
+
+  // None where callers of several tenants share it.
+  #ofTenant({ plan: { tenant } }: PooledConnection): readonly PooledConnection[] {
+    return tenant === undefined ? [] : [...this.#connections].filter((one) => one.plan.tenant === tenant);
   }
 
   /** Forgets a connection that ended. */
@@ -106,10 +116,15 @@ export class Pool {
     await Promise.all(this.#closing);
   }
 
-  // The one that has been idle the longest makes room.
+  // Of the caller with most of them, the one that has been idle the longest makes room.
   #evict(among: readonly PooledConnection[], wanted: PooledConnection): void {
     const idle = among.filter((connection) => connection.isIdle);
-    const [oldest] = idle.toSorted((a, b) => a.usedAt - b.usedAt);
+    const counts = new Map<string, number>();
+    const countOf = ({ plan: { owner } }: PooledConnection): number =>
+      owner === undefined ? 1 : (counts.get(owner) ?? 0);
+    for (const { plan } of idle)
+      if (plan.owner !== undefined) counts.set(plan.owner, (counts.get(plan.owner) ?? 0) + 1);
+    const [oldest] = idle.toSorted((a, b) => countOf(b) - countOf(a) || a.usedAt - b.usedAt);
     if (oldest) return oldest.retire();
     const text = `${wanted.plan.upstream} has no free connection; try again in a moment.`;
     throw new ToolcribError('busy', text, { data: { retryAfterMs: 1_000 } });
@@ -131,7 +146,7 @@ export class PooledConnection {
   readonly plan: ConnectionPlan;
   readonly #pool: Pool;
   readonly #clock: Clock;
-  #opened: Opened | undefined;
+  #opened: OpenedConnection | undefined;
   #opening: Promise<Client> | undefined;
   #openedAt = 0;
   #dueAt = Infinity;
@@ -140,6 +155,7 @@ export class PooledConnection {
   #failures = 0;
   #retryAt = -Infinity;
   #isRetired = false;
+  #isOutlived = false;
   #isAsking = false;
   usedAt = 0;
 
@@ -159,19 +175,24 @@ export class PooledConnection {
     return this.#opening !== undefined;
   }
 
-  /** Whether it will never connect again. */
+  /** Whether another one is to be used in its place. */
   get isRetired(): boolean {
-    return this.#isRetired;
+    return this.#isRetired || this.#isOutlived;
   }
 
   /** Whether it is closed, and nothing is to be remembered of it. */
   get isOver(): boolean {
-    return this.#users === 0 && this.#opened === undefined && (this.#isRetired || this.pauseMs === 0);
+    return this.#users === 0 && this.#opened === undefined && (this.#isRetired || !this.#mayFailAgain);
   }
 
   /** Whether it is open and nobody uses it. */
   get isIdle(): boolean {
     return this.#users === 0 && this.#opened !== undefined;
+  }
+
+  // One that fails again after a pause gets a longer one.
+  get #mayFailAgain(): boolean {
+    return this.#failures > 0 && this.#clock.ticks() < this.#retryAt + LONGEST_PAUSE_MS;
   }
 
   /** How long it is not tried again after it failed. */
@@ -235,8 +256,11 @@ export class PooledConnection {
 
   /** Closes it where it was not used for long, or is too old. */
   sweep(now: number): void {
-    if (!this.#opened || this.#users > 0) return;
-    if (now - this.usedAt >= this.plan.idleMs || now >= this.#dueAt) this.#end(undefined);
+    if (!this.#opened) return;
+    const isDue = now >= this.#dueAt;
+    // One that is never without a call would never be replaced: the next calls get another, and it ends with its last.
+    if (this.#users > 0) this.#isOutlived ||= isDue && this.#pool.hasRoomBeside(this);
+    else if (isDue || now - this.usedAt >= this.plan.idleMs) this.#end(undefined);
   }
 
   /** Closes it after its last use, for good. */
@@ -271,7 +295,7 @@ export class PooledConnection {
 
   #openOnce(): Promise<Client> {
     if (!this.#opening) {
-      // In use until it is open, also where nobody waits for it any more: else nobody would close it.
+      // Counts as used until it is open: if its caller gave up meanwhile, nobody else would close it.
       this.#users++;
       this.#opening = this.#open().finally(() => {
         this.#opening = undefined;
@@ -316,6 +340,7 @@ export class PooledConnection {
   #end(reason: unknown): void {
     const opened = this.#opened;
     this.#opened = undefined;
+    this.#isOutlived = false;
     this.#pool.drop(this, opened?.close() ?? Promise.resolve());
     this.plan.onEnded(reason);
   }

@@ -3,7 +3,7 @@ import { compileGlob } from '../../base/glob.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
 import type { ResourceCall } from '../../core/call.ts';
 import type { Resource } from '../../core/resources/resource.ts';
-import { isFileBelow, skillRoot, type ServedSkill } from '../../core/resources/skill.ts';
+import { isFileBelow, mayReach, skillRoot, type ServedSkill } from '../../core/resources/skill.ts';
 import type { Result } from '../../core/result.ts';
 import type { UpstreamLists } from './catalog.ts';
 import type { Upstream } from './upstream.ts';
@@ -15,6 +15,8 @@ export interface PresentedSkills {
   /** All listed resources but the files of skills that are not used. */
   readonly resources: readonly Resource[];
   readonly isHidden: (uri: string) => boolean;
+  /** Whether an address that follows a template may lead to a file of a skill that is not used. */
+  readonly mayBeHidden: (uri: string) => boolean;
   /** A file of a skill that is used. */
   readonly find: (uri: string) => Resource | undefined;
 }
@@ -30,10 +32,11 @@ export function createFilter({ deny }: UpstreamEntry, letThrough: UpstreamEntry[
     !names.some((name) => denied.some((fits) => fits(name)));
 }
 
+/** What is shown of the lists of one account. */
+export type SkillPresenting = (lists: UpstreamLists, account: string | undefined) => PresentedSkills;
+
 /** Shows what the operator lets through; the lists are those of one account, so they alone are the key. */
-export function createSkillPresenting(
-  entry: UpstreamEntry,
-): (lists: UpstreamLists, account: string | undefined) => PresentedSkills {
+export function createSkillPresenting(entry: UpstreamEntry): SkillPresenting {
   const isLetThrough = createFilter(entry, entry.skills);
   const known = new WeakMap<UpstreamLists, PresentedSkills>();
   return (lists, account) => {
@@ -58,6 +61,7 @@ function presentSkills(
     skills: Object.freeze(account === undefined ? used : used.map((skill) => ({ ...skill, account }))),
     resources: others.length === 0 ? resources : Object.freeze(resources.filter(({ uri }) => !isHidden(uri))),
     isHidden,
+    mayBeHidden: (uri) => mayReach(others, uri),
     find: (uri) => files.get(uri) ?? (isBelowDynamic(used, uri) ? unlistedFile(uri) : undefined),
   };
 }

@@ -5,12 +5,9 @@ import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { resourceNotFound, type Resource } from '../../core/resources/resource.ts';
 import {
-  isFileBelow,
-  isListedFile,
-  MAIN_FILE,
-  skillFlaw,
-  skillLimits,
-  skillRoot,
+  readListedSkill,
+  shownSkill,
+  type ListedFile,
   type ServedSkill,
 } from '../../core/resources/skill.ts';
 import type { Result } from '../../core/result.ts';
@@ -27,7 +24,6 @@ export interface UpstreamSkillsParts {
 // What one server may fill the lists of a gateway with.
 const MAX_SKILLS = 500;
 const MAX_FILES = 20_000;
-const MAX_SHOWN = 100;
 
 /** The skills of a server that can be passed on; each of the others is left out with a warning. */
 export async function readUpstreamSkills(
@@ -47,7 +43,7 @@ export async function readUpstreamSkills(
     const flaw =
       typeof skill === 'string' ? skill : isClean(entry) ? undefined : 'it has invisible text or a secret';
     if (flaw !== undefined || typeof skill === 'string') {
-      onWarning(`The skill ${shownName(entry)} is left out: ${flaw}.`);
+      onWarning(`The skill ${shownSkill(entry)} is left out: ${flaw}.`);
       continue;
     }
     if (skills.has(skill.uri)) repeated.add(skill.uri);
@@ -57,7 +53,7 @@ export async function readUpstreamSkills(
   // Which of them is meant cannot be known.
   for (const uri of repeated) {
     skills.delete(uri);
-    onWarning(`The skill ${JSON.stringify(uri.slice(0, MAX_SHOWN))} is left out: it is listed twice.`);
+    onWarning(`The skill ${shownSkill({ uri })} is left out: it is listed twice.`);
   }
   return [...skills.values()];
 }
@@ -80,19 +76,12 @@ export function unlistedFile(uri: string): Resource {
 }
 
 function toSkill(entry: unknown, listed: ReadonlyMap<string, Resource>): ServedSkill | string {
-  if (!isObject(entry) || typeof entry['uri'] !== 'string' || !isObject(entry['frontmatter']))
-    return 'it has no address or no front matter';
-  const { uri, frontmatter, resources, _meta, ...extraFields } = entry;
-  const flaw = skillFlaw(uri, frontmatter) ?? filesFlaw(uri, resources);
-  if (flaw !== undefined) return flaw;
-  if (JSON.stringify(frontmatter).length > skillLimits.frontMatterBytes)
-    return 'its front matter is too large';
+  const skill = readListedSkill(entry);
+  if (typeof skill === 'string') return skill;
+  const { uri, frontmatter, resources, _meta, ...extraFields } = skill;
   const { name, description } = frontmatter as { name: string; description: string };
   const main = { name, description, mimeType: 'text/markdown', ...listed.get(uri) };
-  const files =
-    resources === 'dynamic'
-      ? [{ uri }]
-      : (resources as readonly { uri: string; size: number; digest: string }[]);
+  const files: readonly FileEntry[] = resources === 'dynamic' ? [{ uri }] : resources;
   const first = files.find((file) => file.uri === uri)!;
   return {
     uri,
@@ -106,13 +95,9 @@ function toSkill(entry: unknown, listed: ReadonlyMap<string, Resource>): ServedS
   };
 }
 
-interface ListedFile {
-  readonly uri: string;
-  readonly size?: number;
-  readonly digest?: string;
-}
+type FileEntry = Pick<ListedFile, 'uri'> & Partial<ListedFile>;
 
-function fileOf({ uri, size, digest }: ListedFile, known: Partial<Resource> | undefined): Resource {
+function fileOf({ uri, size, digest }: FileEntry, known: Partial<Resource> | undefined): Resource {
   const name = uri.slice(uri.lastIndexOf('/') + 1);
   const { size: _size, ...described } = known ?? {};
   return {
@@ -123,26 +108,6 @@ function fileOf({ uri, size, digest }: ListedFile, known: Partial<Resource> | un
     skillFile: digest === undefined ? {} : { digest },
     ...(size !== undefined && { size }),
   };
-}
-
-function filesFlaw(uri: string, files: unknown): string | undefined {
-  if (files === 'dynamic') return undefined;
-  if (!Array.isArray(files) || !files.every(isListedFile)) return 'its files are not described';
-  if (files.length > skillLimits.files) return `it has more than ${skillLimits.files} files`;
-  if (files.reduce((sum, { size }) => sum + size, 0) > skillLimits.bytes)
-    return `it has more than ${skillLimits.bytes} bytes`;
-  const addresses = new Set(files.map((file) => file.uri));
-  if (addresses.size < files.length) return 'it lists a file twice';
-  if (!addresses.has(uri)) return `it does not list its ${MAIN_FILE}`;
-  const root = skillRoot({ uri });
-  return files.every((file) => isFileBelow(root, file.uri))
-    ? undefined
-    : 'it lists a file that is not below it';
-}
-
-function shownName(entry: unknown): string {
-  const uri = isObject(entry) ? entry['uri'] : undefined;
-  return JSON.stringify(typeof uri === 'string' ? uri.slice(0, MAX_SHOWN) : '');
 }
 
 // It is read at its server.

@@ -1,9 +1,11 @@
 import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
+import type { Call } from '../../core/call.ts';
 import type { Caller } from '../../core/caller.ts';
 import { appsOf } from '../../core/merging/apps.ts';
 import { resourceNotFound } from '../../core/resources/resource.ts';
-import type { FoundResource, ToolSource } from '../../core/source.ts';
+import type { Result } from '../../core/result.ts';
+import type { Change, FoundResource, PromptFace, ResourceFace, ToolSource } from '../../core/source.ts';
 import { changeTool, type Hint, type Tool } from '../../core/tool.ts';
 import { listsOf, type UpstreamLists } from './catalog.ts';
 import {
@@ -11,6 +13,7 @@ import {
   createSkillPresenting,
   readSkillFile,
   type PresentedSkills,
+  type SkillPresenting,
 } from './presented-skills.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -18,49 +21,108 @@ const ALL_HINTS: readonly Hint[] = ['readOnlyHint', 'destructiveHint', 'idempote
 
 /** An upstream as a source: what the operator lets through of it, in the operator's words. */
 export function upstreamSource(upstream: Upstream, entry: UpstreamEntry): ToolSource {
-  const present = createPresenting(entry);
-  const presentSkills = createSkillPresenting(entry);
-  const known = (caller: Caller): Awaitable<UpstreamLists> => listsOf(upstream.catalogOf(caller), 'known');
-  const current = (caller: Caller): Awaitable<UpstreamLists> =>
-    listsOf(upstream.catalogOf(caller), 'current');
-  const toolsIn = ({ tools }: UpstreamLists, caller: Caller): Presented =>
-    present(tools, upstream.accountOf(caller));
-  const skillsIn = (lists: UpstreamLists, caller: Caller): PresentedSkills =>
-    presentSkills(lists, upstream.accountOf(caller));
-  return {
-    list: (caller) => andThen(known(caller), (lists) => toolsIn(lists, caller).list),
-    find: (name, caller) => andThen(current(caller), (lists) => toolsIn(lists, caller).byName.get(name)),
-    call: (call) =>
-      call.kind === 'resource' && 'uri' in call.resource && call.resource.skillFile
-        ? readSkillFile(upstream, call, call.resource)
-        : upstream.call(call),
-    watch: (listener) => upstream.watch(listener),
-    follow: (uri, caller) => upstream.follow(uri, caller),
-    resources: {
-      list: (caller) => andThen(known(caller), (lists) => skillsIn(lists, caller).resources),
-      templates: (caller) => andThen(known(caller), ({ templates }) => templates),
+  return new UpstreamSource(upstream, entry);
+}
+
+/** What the operator lets through, worked out once for each list. */
+interface Shown {
+  readonly tools: Presenting;
+  readonly skills: SkillPresenting;
+}
+
+// A class, because functions made for each of a thousand upstreams take more memory than all else of it.
+class UpstreamSource implements ToolSource {
+  readonly #upstream: Upstream;
+  readonly #entry: UpstreamEntry;
+  #shown: Shown | undefined;
+  #resources: ResourceFace | undefined;
+  #prompts: PromptFace | undefined;
+
+  constructor(upstream: Upstream, entry: UpstreamEntry) {
+    this.#upstream = upstream;
+    this.#entry = entry;
+  }
+
+  get resources(): ResourceFace {
+    return (this.#resources ??= this.#createResources());
+  }
+
+  get prompts(): PromptFace {
+    return (this.#prompts ??= this.#createPrompts());
+  }
+
+  list(caller: Caller): Awaitable<readonly Tool[]> {
+    return andThen(this.#known(caller), (lists) => this.#toolsIn(lists, caller).list);
+  }
+
+  find(name: string, caller: Caller): Awaitable<Tool | undefined> {
+    return andThen(this.#current(caller), (lists) => this.#toolsIn(lists, caller).byName.get(name));
+  }
+
+  call(call: Call): Awaitable<Result> {
+    return call.kind === 'resource' && 'uri' in call.resource && call.resource.skillFile
+      ? readSkillFile(this.#upstream, call, call.resource)
+      : this.#upstream.call(call);
+  }
+
+  watch(listener: (change: Change) => void): () => void {
+    return this.#upstream.watch(listener);
+  }
+
+  follow(uri: string, caller: Caller): () => void {
+    return this.#upstream.follow(uri, caller);
+  }
+
+  #known(caller: Caller): Awaitable<UpstreamLists> {
+    return listsOf(this.#upstream.catalogOf(caller), 'known');
+  }
+
+  #current(caller: Caller): Awaitable<UpstreamLists> {
+    return listsOf(this.#upstream.catalogOf(caller), 'current');
+  }
+
+  get #present(): Shown {
+    const entry = this.#entry;
+    return (this.#shown ??= { tools: createPresenting(entry), skills: createSkillPresenting(entry) });
+  }
+
+  #toolsIn({ tools }: UpstreamLists, caller: Caller): Presented {
+    return this.#present.tools(tools, this.#upstream.accountOf(caller));
+  }
+
+  #skillsIn(lists: UpstreamLists, caller: Caller): PresentedSkills {
+    return this.#present.skills(lists, this.#upstream.accountOf(caller));
+  }
+
+  #createResources(): ResourceFace {
+    return {
+      list: (caller) => andThen(this.#known(caller), (lists) => this.#skillsIn(lists, caller).resources),
+      templates: (caller) => andThen(this.#known(caller), ({ templates }) => templates),
       find: (uri, caller) =>
-        andThen(current(caller), (lists) => {
-          const { isHidden, find } = skillsIn(lists, caller);
-          if (isHidden(uri)) return undefined;
-          const file = find(uri);
+        andThen(this.#current(caller), (lists) => {
+          const skills = this.#skillsIn(lists, caller);
+          if (skills.isHidden(uri)) return undefined;
+          const file = skills.find(uri);
           if (file) return { resource: file, variables: {} };
-          return findResource(uri, lists) ?? findApp(uri, toolsIn(lists, caller));
+          return findResource(uri, lists, skills) ?? findApp(uri, this.#toolsIn(lists, caller));
         }),
       skills: {
-        list: (caller) => andThen(known(caller), (lists) => skillsIn(lists, caller).skills),
+        list: (caller) => andThen(this.#known(caller), (lists) => this.#skillsIn(lists, caller).skills),
         isKnown: (caller) => {
-          const catalog = upstream.catalogOf(caller);
+          const catalog = this.#upstream.catalogOf(caller);
           return !catalog || catalog.isListed || catalog.isDegraded;
         },
       },
-    },
-    prompts: {
-      list: (caller) => andThen(known(caller), ({ prompts }) => prompts),
+    };
+  }
+
+  #createPrompts(): PromptFace {
+    return {
+      list: (caller) => andThen(this.#known(caller), ({ prompts }) => prompts),
       find: (name, caller) =>
-        andThen(current(caller), ({ prompts }) => prompts.find((prompt) => prompt.name === name)),
-    },
-  };
+        andThen(this.#current(caller), ({ prompts }) => prompts.find((prompt) => prompt.name === name)),
+    };
+  }
 }
 
 interface Presented {
@@ -108,9 +170,14 @@ function governed(tool: Tool, { trust, describe }: UpstreamEntry, account: strin
   });
 }
 
-function findResource(uri: string, { resources, templates }: UpstreamLists): FoundResource | undefined {
+function findResource(
+  uri: string,
+  { resources, templates }: UpstreamLists,
+  { mayBeHidden }: PresentedSkills,
+): FoundResource | undefined {
   const resource = resources.find((one) => one.uri === uri);
   if (resource) return { resource, variables: {} };
+  if (mayBeHidden(uri)) return undefined;
   for (const template of templates) {
     const variables = template.template.match(uri);
     if (variables) return { resource: template, variables };

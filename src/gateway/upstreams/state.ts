@@ -50,7 +50,7 @@ export function upstreamState(name: string, entry: UpstreamEntry, facts: Upstrea
     prompts: most('prompts'),
     resources: most('resources'),
     listedAt: times.length > 0 ? Math.max(...times) : undefined,
-    ...(failed && explain(failed.failure)),
+    ...(failed && explain(failed.failure, name, entry)),
   };
 }
 
@@ -94,11 +94,16 @@ function failureState(failure: unknown, connected: number): UpstreamState['state
   return connected > 0 ? 'connected' : 'failed';
 }
 
-function explain(failure: unknown): Pick<UpstreamState, 'reason' | 'remedy'> {
-  return {
-    reason: reasonOf(failure),
-    remedy: REMEDIES[codeOf(failure) ?? ''] ?? 'See whether it is running, and its entry in mcpServers.',
-  };
+function explain(
+  failure: unknown,
+  name: string,
+  entry: UpstreamEntry,
+): Pick<UpstreamState, 'reason' | 'remedy'> {
+  const otherwise =
+    'command' in entry
+      ? `See what it wrote before it ended: toolcrib doctor ${name}`
+      : 'See whether it is running, and its entry in mcpServers.';
+  return { reason: reasonOf(failure), remedy: REMEDIES[codeOf(failure) ?? ''] ?? otherwise };
 }
 
 function codeOf(failure: unknown): string | undefined {

@@ -1,6 +1,6 @@
 import type { Client } from '../../client/client.ts';
-import { knownCapabilities, RELAYABLE, relayedCapabilities } from '../../client/relay/capabilities.ts';
-import { nothing, type Awaitable } from '../../base/awaitable.ts';
+import { relayableCapabilities, RELAYABLE, relayedCapabilities } from '../../client/relay/capabilities.ts';
+import { andThen, nothing, type Awaitable } from '../../base/awaitable.ts';
 import { canonicalJson } from '../../base/canonical-json.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
@@ -8,35 +8,34 @@ import type { UpstreamEntry } from '../../config/servers.ts';
 import { unknownTool } from '../../core/absent-tool.ts';
 import type { Call } from '../../core/call.ts';
 import { ownerOf, type Caller } from '../../core/caller.ts';
+import { DefinitionChanged } from '../../core/merge.ts';
 import type { Result } from '../../core/result.ts';
 import type { Change } from '../../core/source.ts';
+import { asAuthored } from '../../core/tool.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Secrets } from '../../observe/secrets.ts';
 import { cleanReadable, createDefinitionCleaner } from '../../stages/cleaning/clean-definitions.ts';
-import type { Metrics } from '../../observe/metrics.ts';
 import type { UpstreamSettings } from '../settings/upstreams.ts';
-import { createAccounts, type Account, type Accounts } from './accounts.ts';
-import { Catalog } from './catalog.ts';
+import type { Account } from './accounts.ts';
+import { Catalog, toolsOf } from './catalog.ts';
 import { Followed } from './followed.ts';
-import { Gate, Place } from './call-places.ts';
-import type { Opened, Pool, PooledConnection } from './pool.ts';
-import { upstreamFailure } from './failure.ts';
-import { UpstreamLog } from './log.ts';
-import { upstreamMeter, type UpstreamMeter } from './metrics.ts';
-import { reasonOf, upstreamState, type UpstreamState } from './state.ts';
+import { CallPlace } from './call-places.ts';
+import type { OpenedConnection, Pool, PooledConnection } from './pool.ts';
+import { shownFailure } from './failure.ts';
+import type { UpstreamMeters } from './metrics.ts';
+import { nothingKnown, reasonOf, upstreamState, type UpstreamState } from './state.ts';
+import { createUse, type UpstreamUse } from './use.ts';
 
-/** What an upstream is made with. */
+/** What all upstreams are made with. */
 export interface UpstreamParts {
-  readonly name: string;
-  readonly entry: UpstreamEntry;
   readonly pool: Pool;
   readonly clock: Clock;
   readonly log: Log;
   readonly live: Secrets;
   readonly version: string;
-  readonly metrics: Metrics;
+  readonly meters: UpstreamMeters;
   readonly settings: () => UpstreamSettings;
-  /** Told when it may stand differently from before. */
+  /** Called when its state may have changed. */
   readonly onState: () => void;
 }
 
@@ -49,54 +48,55 @@ interface OwnConnection {
 // How long a program that let a call time out has to say anything at all.
 const ALIVE_MS = 5_000;
 
+// How long a warm server stays down at least: a program that ends at once must not be started without end.
+const WARM_PAUSE_MS = 1_000;
+
+type Listener = (change: Change) => void;
+
+const NOBODY: readonly Listener[] = Object.freeze([]);
+
 /** One server behind the gateway: its connections, what it offers, how it stands. Nothing happens before its use. */
 export class Upstream {
   readonly name: string;
-  readonly entry: UpstreamEntry;
+  /** The entry of the newest configuration, so that older ones can be freed. */
+  entry: UpstreamEntry;
   readonly #parts: UpstreamParts;
-  readonly #accounts: Accounts;
-  readonly #catalogs = new Map<string, Catalog>();
-  readonly #connections = new Map<string, PooledConnection>();
-  /** What connections that callers of an account share are kept under. */
-  readonly #sharedKeys = new WeakMap<Account, string>();
-  readonly #followed = new Map<string, Followed>();
-  readonly #gate: Gate;
-  readonly #log: UpstreamLog;
-  readonly #meter: UpstreamMeter;
-  readonly #listeners = new Set<(change: Change) => void>();
+  #begun: UpstreamUse | undefined;
+  #listeners = NOBODY;
   #revision: string | undefined;
   #isClosed = false;
 
-  constructor(parts: UpstreamParts) {
+  constructor(name: string, entry: UpstreamEntry, parts: UpstreamParts) {
+    this.name = name;
+    this.entry = entry;
     this.#parts = parts;
-    this.name = parts.name;
-    this.entry = parts.entry;
-    this.#accounts = createAccounts(parts.name, parts.entry);
-    this.#gate = new Gate(parts.entry.parallel, parts.name);
-    this.#log = new UpstreamLog(parts);
-    this.#meter = upstreamMeter(parts.metrics, parts.name);
+    parts.meters.announce(name);
+  }
+
+  get #use(): UpstreamUse {
+    return (this.#begun ??= createUse(this.name, this.entry, this.#parts));
   }
 
   /** What it offers to the tenant of a caller; `undefined` where that tenant has no account. */
   catalogOf({ tenant }: Caller): Catalog | undefined {
-    const account = this.#accounts(tenant.id);
+    const account = this.#use.accounts(tenant.id);
     return account && this.#catalog(account);
   }
 
   /** The tenant whose own account a caller uses; `undefined` where all callers share one. */
   accountOf({ tenant }: Caller): string | undefined {
-    return this.#accounts(tenant.id)?.key || undefined;
+    return this.#use.accounts(tenant.id)?.key || undefined;
   }
 
   /** Passes a call on, in the words of the upstream, over a connection that is the caller's to use. */
   call(call: Call): Awaitable<Result> {
-    const account = this.#accounts(call.caller.tenant.id);
+    const account = this.#use.accounts(call.caller.tenant.id);
     if (!account) throw unknownTool(call.kind === 'tool' ? call.tool.name : '');
     call.record.account = account.name;
     const timeoutMs = this.entry.timeoutSeconds * 1000;
     // Waiting for a place, connecting and the answer share the time that a call may take.
     const until = this.#parts.clock.ticks() + timeoutMs;
-    const entered = this.#gate.enter(call.cancellation, timeoutMs);
+    const entered = this.#use.places.enter(call.cancellation, timeoutMs);
     return entered instanceof Promise
       ? entered.then(() => this.#run(call, account, until))
       : this.#run(call, account, until);
@@ -104,82 +104,93 @@ export class Upstream {
 
   /** Tells of changes of what it offers, to any account, until the returned function is called. */
   watch(listener: (change: Change) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#listeners = [...this.#listeners, listener];
+    return () => {
+      const at = this.#listeners.indexOf(listener);
+      if (at >= 0) this.#listeners = this.#listeners.toSpliced(at, 1);
+    };
   }
 
   /** Has it tell of new content of a resource, once for all callers of an account. */
   follow(uri: string, { tenant }: Caller): () => void {
-    const account = this.#accounts(tenant.id);
+    const account = this.#use.accounts(tenant.id);
     if (!account || this.#isClosed) return nothing;
-    let followed = this.#followed.get(account.key);
+    let followed = this.#use.followed.get(account.key);
     if (!followed) {
       const parts = {
         connection: () => this.#connection(account, undefined),
         clock: this.#parts.clock,
         onWarning: (text: string) => this.#warn(text),
       };
-      this.#followed.set(account.key, (followed = new Followed(parts)));
+      this.#use.followed.set(account.key, (followed = new Followed(parts)));
     }
     return followed.follow(uri);
   }
 
   /** How it stands. */
   get state(): UpstreamState {
+    if (!this.#begun) return nothingKnown(this.name, this.entry);
+    const { catalogs, connections } = this.#begun;
     return upstreamState(this.name, this.entry, {
-      catalogs: [...this.#catalogs.values()],
-      connections: [...this.#connections.values()],
+      catalogs: [...catalogs.values()],
+      connections: [...connections.values()],
       revision: this.#revision,
     });
   }
 
   /** Fetches lists that are due, and forgets connections that ended. */
   sweep(): void {
-    for (const [key, connection] of this.#connections) if (connection.isOver) this.#connections.delete(key);
-    for (const catalog of this.#catalogs.values()) catalog.sweep();
+    if (!this.#begun) return;
+    const { catalogs, connections, followed } = this.#begun;
+    for (const [key, connection] of connections) if (connection.isOver) connections.delete(key);
+    for (const catalog of catalogs.values()) catalog.sweep();
+    for (const resources of followed.values()) resources.sweep();
   }
 
   /** Connects ahead of the first use, with every account there is. */
   warm(): void {
-    for (const account of this.#accounts.all) void this.#catalog(account).known();
+    for (const account of this.#use.accounts.all) void this.#catalog(account).known();
   }
 
   /** Has it listed with every account there is; ends when each of them has answered, failed or taken too long. */
   async tryAll(): Promise<void> {
-    await Promise.all(this.#accounts.all.map(async (account) => this.#catalog(account).known()));
+    await Promise.all(this.#use.accounts.all.map(async (account) => this.#catalog(account).known()));
   }
 
   /** Closes its connections, each after its last call. */
   close(): void {
     this.#isClosed = true;
-    for (const followed of this.#followed.values()) followed.close();
-    for (const connection of this.#connections.values()) connection.retire();
-    this.#listeners.clear();
+    for (const followed of this.#begun?.followed.values() ?? []) followed.close();
+    for (const connection of this.#begun?.connections.values() ?? []) connection.retire();
+    this.#listeners = NOBODY;
   }
 
   async #run(call: Call, account: Account, until: number): Promise<Result> {
     let connection: PooledConnection | undefined;
     const { clock } = this.#parts;
-    const { calls, failures, seconds } = this.#meter;
+    const { calls, failures, seconds } = this.#use.meter;
     const start = clock.ticks();
-    const place = new Place(this.#gate, clock, until);
+    const place = new CallPlace(this.#use.places, clock, until);
+    place.mayAskSecrets = this.entry.trust === 'trusted';
+    const catalog = this.#catalog(account);
     calls.inc();
     try {
-      connection = this.#connectionOf(call, account);
+      // Only what keeps nothing of its callers is shared between them.
+      const isShared = catalog.era === 'modern';
+      connection = isShared ? this.#connection(account, undefined) : this.#ownConnection(call, account);
       const result = await connection.use((client) => {
-        if (connection!.plan.tenant !== undefined || client.server.era === 'modern')
-          return client.call(call, place);
+        if (!isShared || client.server.era === 'modern') return pass(call, { client, catalog, place });
         // Since it was connected to again it keeps something of its callers.
-        this.#catalog(account).era = client.server.era;
-        connection = this.#connectionOf(call, account);
-        return connection.use((own) => own.call(call, place), place.withinMs);
+        catalog.era = client.server.era;
+        connection = this.#ownConnection(call, account);
+        return connection.use((own) => pass(call, { client: own, catalog, place }), place.withinMs);
       }, place.withinMs);
       connection.noteAnswer();
       return result;
     } catch (error) {
       if (isTimeout(error)) this.#doubt(connection);
       failures.inc();
-      throw upstreamFailure(error, this.name);
+      throw shownFailure(error, this.name);
     } finally {
       seconds.observe((clock.ticks() - start) / 1000);
       place.leave();
@@ -192,18 +203,15 @@ export class Upstream {
     if ('command' in entry) void connection?.askAlive(Math.min(ALIVE_MS, entry.timeoutSeconds * 1000));
   }
 
-  // Only what keeps nothing of its callers is shared between them.
-  #connectionOf(call: Call, account: Account): PooledConnection {
-    if (this.#catalog(account).era === 'modern') return this.#connection(account, undefined);
-    const { caller, client } = call;
+  #ownConnection({ caller, client }: Call, account: Account): PooledConnection {
     return this.#connection(account, {
       caller,
-      capabilities: knownCapabilities(relayedCapabilities(client.capabilities, 'awaited')),
+      capabilities: relayableCapabilities(relayedCapabilities(client.capabilities, 'awaited')),
     });
   }
 
   #catalog(account: Account): Catalog {
-    let catalog = this.#catalogs.get(account.key);
+    let catalog = this.#use.catalogs.get(account.key);
     if (!catalog) {
       const { clock, settings, live } = this.#parts;
       const cleaner = createDefinitionCleaner(live);
@@ -220,7 +228,7 @@ export class Upstream {
         onListed: () => this.#parts.onState(),
         onWarning: (text) => this.#warn(text),
       });
-      this.#catalogs.set(account.key, catalog);
+      this.#use.catalogs.set(account.key, catalog);
     }
     return catalog;
   }
@@ -230,43 +238,66 @@ export class Upstream {
     const key = own
       ? JSON.stringify([account.key, ownerOf(own.caller), canonicalJson(own.capabilities)])
       : this.#sharedKey(account);
-    let connection = this.#connections.get(key);
+    let connection = this.#use.connections.get(key);
     if (!connection || connection.isRetired) {
       const { entry, name } = this;
       connection = this.#parts.pool.connection({
         upstream: name,
-        tenant: own?.caller.tenant.id,
+        tenant: own?.caller.tenant.id ?? (account.key || undefined),
+        owner: own && ownerOf(own.caller),
         idleMs: entry.warm && !own ? Infinity : entry.idleSeconds * 1000,
         lifetimeMs: entry.lifetimeSeconds * 1000,
         // What a caller's own client cannot do is refused with its call.
-        open: () => this.#open(account, own?.capabilities ?? RELAYABLE),
-        onOpened: (client) => this.#opened(client, account),
-        onEnded: (error) => this.#ended(error),
+        open: () => (own ? this.#openOwn(account, own.capabilities) : this.#open(account, RELAYABLE)),
+        onOpened: (client) => {
+          this.#opened(client, account);
+          // It may be a newer server than the one that was listed.
+          if (!own) this.#catalog(account).outdate();
+        },
+        onEnded: (error) => {
+          this.#ended(error);
+          if (entry.warm && !own) this.#warmAgain(account);
+        },
       });
-      this.#connections.set(key, connection);
+      this.#use.connections.set(key, connection);
     }
     return connection;
   }
 
   // Every call comes through here, so it is written once.
   #sharedKey(account: Account): string {
-    let key = this.#sharedKeys.get(account);
-    if (key === undefined) this.#sharedKeys.set(account, (key = JSON.stringify([account.key])));
+    let key = this.#use.sharedKeys.get(account);
+    if (key === undefined) this.#use.sharedKeys.set(account, (key = JSON.stringify([account.key])));
     return key;
   }
 
-  async #open(account: Account, capabilities: Readonly<Record<string, unknown>>): Promise<Opened> {
-    const { entry, version } = this.#parts;
+  async #open(account: Account, capabilities: Readonly<Record<string, unknown>>): Promise<OpenedConnection> {
+    const { entry } = this;
     // Loaded with the first connection: a gateway without upstreams in use pays nothing for them.
     const { openClient } = await import('./open-client.ts');
     return openClient({
-      name: this.#parts.entry.label ?? this.name,
+      name: entry.label ?? this.name,
       capabilities,
       entry,
       account,
-      version,
-      onErrorText: this.#log.errorOutput(),
+      version: this.#parts.version,
+      onErrorText: this.#use.log.errorOutput(),
     });
+  }
+
+  // If this program lists something else, it was upgraded meanwhile, and the one for lists is of the older version.
+  async #openOwn(account: Account, capabilities: OwnConnection['capabilities']): Promise<OpenedConnection> {
+    const opened = await this.#open(account, capabilities);
+    try {
+      const catalog = this.#catalog(account);
+      if (catalog.agreesWith(await toolsOf(opened.client))) return opened;
+      this.#use.connections.get(this.#sharedKey(account))?.retire();
+      catalog.outdate();
+      return opened;
+    } catch (error) {
+      await opened.close();
+      throw error;
+    }
   }
 
   #opened(client: Client, account: Account): void {
@@ -279,7 +310,7 @@ export class Upstream {
     client.on('resourceUpdated', ({ uri }) => {
       // Another account may have something else at the same address.
       const concerns = (_found: unknown, { tenant }: Caller): boolean =>
-        this.#accounts(tenant.id) === account;
+        this.#use.accounts(tenant.id) === account;
       for (const listener of this.#listeners) listener({ kind: 'resource', uri, concerns });
     });
     client.on('warning', (text) => this.#warn(text));
@@ -288,12 +319,36 @@ export class Upstream {
   #ended(error: unknown): void {
     this.#parts.onState();
     if (error === undefined) return;
-    this.#log.say('warn', `The connection to ${this.name} failed.`, reasonOf(error));
+    this.#use.log.say('warn', `The connection to ${this.name} failed.`, reasonOf(error));
+  }
+
+  // What makes room for others, or ends with its entry, stays closed until it is needed.
+  #warmAgain(account: Account): void {
+    const connection = this.#use.connections.get(this.#sharedKey(account));
+    if (!connection || connection.isRetired) return;
+    this.#parts.clock.after(Math.max(WARM_PAUSE_MS, connection.pauseMs), () => {
+      if (!this.#isClosed && !connection.isRetired && !connection.client) this.#catalog(account).outdate();
+    });
   }
 
   #warn(text: string): void {
-    this.#log.say('warn', `${this.name}: ${text}`);
+    this.#use.log.say('warn', `${this.name}: ${text}`);
   }
+}
+
+interface Way {
+  readonly client: Client;
+  readonly catalog: Catalog;
+  readonly place: CallPlace;
+}
+
+// The server may have changed while the call waited for its place or the connection, or it was connected to anew.
+function pass(call: Call, { client, catalog, place }: Way): Awaitable<Result> {
+  if (call.kind !== 'tool' || catalog.isCurrent) return client.call(call, place);
+  return andThen(catalog.current(place.withinMs), ({ tools }) => {
+    if (!tools.includes(asAuthored(call.tool))) throw new DefinitionChanged(call.tool.name);
+    return client.call(call, place);
+  });
 }
 
 function isTimeout(error: unknown): boolean {

@@ -3,7 +3,7 @@ import { digest } from '../../base/digest.ts';
 import type { UpstreamEntry } from '../../config/servers.ts';
 import { ReadApps } from '../../core/merging/apps.ts';
 import { EVERYBODY_ELSE, mergeByGroup } from '../../core/merging/merge-by-group.ts';
-import type { NamedPlace, SourceNames } from '../../core/tool-names.ts';
+import type { NamedPlace, PrefixRule, SourceNames } from '../../core/tool-names.ts';
 import type { ToolSource } from '../../core/source.ts';
 import type { Log } from '../../observe/log.ts';
 import type { Metrics } from '../../observe/metrics.ts';
@@ -14,9 +14,9 @@ import { secretsOf, tenantsWithAccounts } from './accounts.ts';
 import { Pool } from './pool.ts';
 import { upstreamSource } from './source.ts';
 import { StatesFile } from './states-file.ts';
-import { showUpstreams } from './metrics.ts';
+import { createMeters, showUpstreams, type UpstreamMeters } from './metrics.ts';
 import { nothingKnown, type UpstreamState } from './state.ts';
-import { Upstream } from './upstream.ts';
+import { Upstream, type UpstreamParts } from './upstream.ts';
 
 // A server may say as much as it likes.
 const MAX_REASON = 500;
@@ -47,6 +47,7 @@ export class Upstreams {
   #disabled: readonly UpstreamState[] = [];
   readonly #file: StatesFile | undefined;
   readonly #apps = new ReadApps();
+  readonly #meters: UpstreamMeters;
 
   constructor(parts: UpstreamsParts) {
     this.#parts = parts;
@@ -56,6 +57,7 @@ export class Upstreams {
     if (database !== undefined)
       this.#file = new StatesFile({ database, clock, read: () => this.states, onTrouble });
     showUpstreams(parts.metrics, () => this.states);
+    this.#meters = createMeters(parts.metrics);
   }
 
   /** How each of them stands, by name. */
@@ -68,7 +70,7 @@ export class Upstreams {
         ? state
         : { ...state, reason: live.redact(state.reason).slice(0, MAX_REASON) };
     });
-    // Of one that was changed while calls of before are under way, the newer one counts.
+    // After a reload a server may be there twice until its last call ends; the newer one is shown.
     const newest = new Map([...this.#disabled, ...used].map((state) => [state.name, state]));
     return [...newest.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   }
@@ -81,26 +83,28 @@ export class Upstreams {
   /** Puts the upstreams of a configuration beside the tools of this process. */
   serve({ mcpServers = {}, upstreams: settings }: Config, own: ToolSource, version: string): ServedUpstreams {
     this.#settings = settings;
-    this.#pool ??= this.#createPool(settings);
-    this.#pool.limits = settings;
+    const pool = (this.#pool ??= this.#createPool(settings));
+    pool.limits = settings;
+    const parts = this.#partsWith(pool, version);
     const entries = Object.entries(mcpServers).filter(([, { disabled }]) => !disabled);
     this.#disabled = Object.entries(mcpServers)
       .filter(([, { disabled }]) => disabled)
       .map(([name, entry]) => nothingKnown(name, entry));
     const keys: string[] = [];
-    const sources: Record<string, ToolSource> = {};
-    const names: Record<string, SourceNames> = {};
+    const sources = emptyTable<ToolSource>();
+    const names = emptyTable<SourceNames>();
     for (const [name, entry] of entries) {
       for (const secret of secretsOf(entry)) this.#parts.live.add(secret);
       const key = digest([name, connectionOf(entry)]);
       keys.push(key);
-      const upstream = this.#keep(key, { name, entry, version });
+      const upstream = this.#keep(key, () => new Upstream(name, entry, parts));
+      upstream.entry = entry;
       sources[name] = upstreamSource(upstream, entry);
-      const { prefix, label, rename } = entry;
-      names[name] = { prefix, rename, ...(label !== undefined && { label }) };
+      const ownNames = namesOf(entry);
+      if (ownNames) names[name] = ownNames;
     }
     const options = {
-      prefix: 'collisions' as const,
+      prefix: USUAL_PREFIX,
       own,
       apps: this.#apps,
       names,
@@ -131,21 +135,25 @@ export class Upstreams {
     return pool;
   }
 
-  #keep(
-    key: string,
-    about: { readonly name: string; readonly entry: UpstreamEntry; readonly version: string },
-  ): Upstream {
+  #partsWith(pool: Pool, version: string): UpstreamParts {
+    const { clock, log, live } = this.#parts;
+    return {
+      clock,
+      log,
+      live,
+      version,
+      pool,
+      meters: this.#meters,
+      settings: () => this.#settings!,
+      onState: () => this.#file?.note(),
+    };
+  }
+
+  #keep(key: string, make: () => Upstream): Upstream {
     let kept = this.#kept.get(key);
     if (!kept) {
-      const parts = {
-        ...about,
-        ...this.#parts,
-        pool: this.#pool!,
-        settings: () => this.#settings!,
-        onState: () => this.#file?.note(),
-      };
-      this.#kept.set(key, (kept = { upstream: new Upstream(parts), users: 0 }));
-      if (about.entry.warm) kept.upstream.warm();
+      this.#kept.set(key, (kept = { upstream: make(), users: 0 }));
+      if (kept.upstream.entry.warm) kept.upstream.warm();
     }
     kept.users++;
     return kept.upstream;
@@ -158,6 +166,19 @@ export class Upstreams {
     kept.upstream.close();
     this.#file?.note();
   }
+}
+
+// V8 copies an ordinary object again and again while a thousand keys are added to it.
+function emptyTable<T>(): Record<string, T> {
+  return Object.create(null) as Record<string, T>;
+}
+
+const USUAL_PREFIX: PrefixRule = 'collisions';
+
+// Nothing is kept where nothing is unusual.
+function namesOf({ prefix, label, rename }: UpstreamEntry): SourceNames | undefined {
+  if (prefix === USUAL_PREFIX && label === undefined && Object.keys(rename).length === 0) return undefined;
+  return { prefix, rename, ...(label !== undefined && { label }) };
 }
 
 // What an entry says about how it is shown does not touch its connections.

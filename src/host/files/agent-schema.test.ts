@@ -20,13 +20,13 @@ interface Shape {
   readonly additionalProperties?: Shape | boolean;
 }
 
-test('docs/agent-files.md has every key of the declaration, with what it takes, its default and its meaning', () => {
+test('docs/agent-files.md has every key of the declaration, with its type, default and meaning', () => {
   const sections = sectionsOf(shapeOf(agentSchema), shapeOf(agentsSchema));
   for (const section of sections) expect(page).toContain(section);
   expect(sections.join('\n').match(/^\| `/gm)!.length).toBeGreaterThan(35);
 });
 
-test('every key says what it means', () => {
+test('every key has a description', () => {
   const silent = sectionsOf(shapeOf(agentSchema), shapeOf(agentsSchema)).flatMap((section) =>
     section.split('\n').filter((line) => /\| *\|$/.test(line)),
   );

@@ -8,7 +8,7 @@ import {
   type ForeignServer,
 } from './foreign-draft.ts';
 import type { AmazonSettings } from './foreign-schema.ts';
-import { nameAfter } from './own-agent.ts';
+import { agentNameAfter } from './own-agent.ts';
 import { powerIn, POWER_FIELDS } from './power-fields.ts';
 import { readPromptFile } from './prompt-file.ts';
 
@@ -47,7 +47,7 @@ export function amazonAgent(settings: AmazonSettings, context: ForeignContext): 
   return finishDraft(
     {
       format: 'amazon-q',
-      name: settings.name ?? nameAfter(context.file),
+      name: settings.name ?? agentNameAfter(context.file),
       description: settings.description ?? '',
       instructions: promptOf(settings.prompt ?? '', context),
       model: model === undefined || model === null ? {} : { name: model },

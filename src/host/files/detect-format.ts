@@ -3,10 +3,10 @@ import { isObject } from '../../base/json.ts';
 import type { AgentFormat } from '../agent-config.ts';
 
 /** What a file is: a format that is read, or one that is not, with what to do instead. */
-export type Detected = { readonly format: AgentFormat } | { readonly refusal: Refusal };
+export type Detected = { readonly format: AgentFormat } | { readonly refusal: RefusedFormat };
 
 /** Why a format is not read, and the nearest one that is. */
-export interface Refusal {
+export interface RefusedFormat {
   readonly message: string;
   readonly remedy: string;
 }
@@ -73,7 +73,7 @@ export function placedFormat(file: string): AgentFormat | undefined {
 }
 
 /** Why a file whose name alone says what it is cannot be read. */
-export function refusedName(file: string): Refusal | undefined {
+export function refusedName(file: string): RefusedFormat | undefined {
   if (/\.toml$/i.test(file))
     return {
       message: 'An agent of Codex (TOML) is not read here.',
@@ -87,7 +87,7 @@ export function refusedName(file: string): Refusal | undefined {
   return undefined;
 }
 
-function refusalOf(path: string, value: Value): Refusal | undefined {
+function refusalOf(path: string, value: Value): RefusedFormat | undefined {
   if (/\/root_agent\.ya?ml$/.test(path) || has(value, 'agent_class') || hasConfigPaths(value))
     return {
       message: 'An agent of Google ADK is not read here.',

@@ -291,7 +291,7 @@ function withUsableNames(
 
 /** The note about keys that ask for more power. */
 export function notHonoured(keys: readonly string[]): string {
-  return `${listed(keys)}: not honoured. Only whoever runs the agent decides what is allowed without asking.`;
+  return `${listed(keys)}: not honoured. Only the person who runs the agent decides what is allowed without asking.`;
 }
 
 /** Names as part of a sentence, the first dozen of them. */

@@ -24,13 +24,13 @@ test.each([
   [['git*_code'], ['search_code'], []],
   [['github.delete'], [], []],
   [['files.re*', 'ping'], [], ['re*']],
-])('of %j an agent gets %j of one server and %j of another', (tools, ofGithub, ofFiles) => {
+])('the list %j gives an agent %j of one server and %j of another', (tools, ofGithub, ofFiles) => {
   const { servers: used } = configOf({ mcpServers: ['github', 'files'], tools });
   expect(used['github']!.tools).toEqual({ allow: ofGithub, deny: ['get_secret'] });
   expect(used['files']).toMatchObject({ tools: { allow: ofFiles, deny: [] }, trust: 'trusted' });
 });
 
-test('what is about a server is about none of our own tools, and absent means none', () => {
+test('tools of a server do not count as own tools, and a missing list means none', () => {
   const { ownTools } = configOf({
     mcpServers: ['github'],
     tools: { allow: ['github.get_*', 'ping', 'files.x'], deny: ['github.*', 'pi*'] },

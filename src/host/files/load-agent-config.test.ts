@@ -42,14 +42,14 @@ interface Case {
 // Each file holds cases: a line with the place, the servers that are known and the variables; the file; what it means.
 for (const name of readdirSync(fixtures)) {
   test.each(casesIn(join(fixtures, name)).map((one) => [one.title, one] as const))(
-    `${basename(name, '.txt')}: %s means what it says there`,
+    `${basename(name, '.txt')}: %s is read with the meaning of its format`,
     async (_title, { title, source, expected }) => {
       expect(await meaningOf(title, source)).toBe(expected);
     },
   );
 }
 
-test('an agent declares its servers in YAML, and every complaint has its line and column (003-26)', async () => {
+test('an agent declares its servers in YAML, and every error has its line and column (003-26)', async () => {
   const file = written('shop.yaml', [
     'name: shop',
     'instructions: Answer.',
@@ -101,7 +101,7 @@ test('tools lists the allowed names, "*" means all, a denial wins, and nothing m
   });
 });
 
-test('one of several agents is named after a "#"; without it, root or a question', async () => {
+test('one of several agents is named after a "#"; otherwise it is root, or an error that lists them', async () => {
   const team = written('team-of-two.yaml', [
     'agents:',
     '  writer: { instructions: W }',
@@ -172,7 +172,7 @@ const formats: readonly (readonly [place: string, text: (settings: object) => st
 ];
 
 test.each(formats)(
-  'no field of %s that asks for more power changes anything but the notes',
+  'no field of %s that asks for more power changes anything except the notes',
   async (place, text) => {
     const plain = { name: 'power', description: 'x', mcpServers: { files: { command: 'files' } } };
     const read = async (settings: object): Promise<AgentConfig> =>
@@ -193,7 +193,7 @@ test.each(formats)(
   },
 );
 
-test('no field of a server that asks for more power changes anything but the notes', async () => {
+test('no field of a server that asks for more power changes anything except the notes', async () => {
   const read = async (entry: object): Promise<AgentConfig> =>
     loadAgentConfig(
       written('.claude/agents/server.md', [
@@ -208,7 +208,7 @@ test('no field of a server that asks for more power changes anything but the not
   }
 });
 
-test('a variable in a text of another format stays as it is written', async () => {
+test('a variable in a text of another format is not expanded', async () => {
   const file = written('.claude/agents/words.md', [
     '---',
     'name: words',
@@ -222,7 +222,7 @@ test('a variable in a text of another format stays as it is written', async () =
   });
 });
 
-test('a secret file is read for our own format alone, and what came from outside is never repeated', async () => {
+test('a secret file is read only for our own format, and values from outside are never repeated', async () => {
   writeFileSync(join(scratch, 'key.txt'), 'canary-1234\n');
   const own = written('own-secret.yaml', [
     'mcpServers: { a: { url: "https://a.example", headers: { key: "${file:key.txt}" } } }',
@@ -247,7 +247,7 @@ test('a secret file is read for our own format alone, and what came from outside
   expect(JSON.stringify(complaints)).not.toContain('canary');
 });
 
-test('a file shows a model neither what is hidden in a project, nor settings of other programs, nor other projects', async () => {
+test('a file cannot show a model hidden files, settings of other programs, or other projects', async () => {
   writeFileSync(join(scratch, '.env'), 'KEY=canary');
   mkdirSync(join(scratch, '.aws'));
   writeFileSync(join(scratch, '.aws/credentials'), 'canary');
@@ -268,7 +268,7 @@ test('a file shows a model neither what is hidden in a project, nor settings of 
   }
 });
 
-test('a link out of the project leads nowhere', async () => {
+test('a symbolic link out of the project is not followed', async () => {
   const outside = mkdtempSync(join(tmpdir(), 'toolcrib-outside-'));
   onTestFinished(() => rmSync(outside, { recursive: true, force: true }));
   writeFileSync(join(outside, 'secret.txt'), 'secret');
@@ -283,9 +283,9 @@ test.each([
   ['larger than 1048576 bytes', Buffer.from(`# ${'x'.repeat(1_100_000)}`)],
   ['not UTF-8', Buffer.from([0x6e, 0x61, 0x6d, 0x65, 0x3a, 0x20, 0xff, 0xfe])],
   ['not text', Buffer.from('name: a\0b')],
-  ['bracket', Buffer.from(`mcpServers: ${'['.repeat(20_000)}`)],
-  ['', Buffer.from(`mcpServers: ${'{a: '.repeat(5_000)}`)],
-])('a hostile file ends in one clear complaint: %s', async (message, bytes) => {
+  ['bracket', Buffer.from(`mcpServers: ${'['.repeat(5_000)}`)],
+  ['', Buffer.from(`mcpServers: ${'{a: '.repeat(2_500)}`)],
+])('a hostile file ends in one clear error: %s', async (message, bytes) => {
   for (const name of ['hostile.yaml', 'hostile.json', '.claude/agents/hostile.md']) {
     const isMarkdown = name.endsWith('.md');
     const file = written(name, []);
@@ -299,7 +299,7 @@ test.each([
   }
 });
 
-test('settings that are too long, a folder and a pipe are complaints', async () => {
+test('oversized settings, a folder and a pipe are errors', async () => {
   const long = written('.claude/agents/long.md', ['---', `description: ${'x'.repeat(70_000)}`, '---', 'x']);
   expect((await readAgentFile(long)).complaints).toMatchObject([
     { message: expect.stringContaining('longer than 65536') },
@@ -315,7 +315,7 @@ test('settings that are too long, a folder and a pipe are complaints', async () 
   ]);
 });
 
-test('no text makes reading fail in any other way than with complaints', async () => {
+test('reading any text ends with an agent or with error messages', async () => {
   const line = stringMatching(/^[ \t]*[-?&*!|>'"%@`{}[\],:#$a-z0-9 ]{0,30}$/);
   const places = [
     'any.yaml',
@@ -335,7 +335,7 @@ test('no text makes reading fail in any other way than with complaints', async (
   );
 });
 
-test('a module that throws, exports nothing or awaits for ever is a complaint', async () => {
+test('a module that throws, exports nothing or never finishes is an error', async () => {
   const throws = written('throws.ts', ['throw new Error("no luck");']);
   expect((await readAgentFile(throws)).complaints).toMatchObject([
     { message: 'The module cannot be loaded: no luck' },

@@ -10,7 +10,7 @@ import type { AgentConfig, AgentFormat } from '../agent-config.ts';
 import { readAgentBytes, splitReference } from './agent-file.ts';
 import { agentFileSchema } from './agent-schema.ts';
 import { amazonAgent } from './amazon-q.ts';
-import { detectFormat, placedFormat, refusedName, type Refusal } from './detect-format.ts';
+import { detectFormat, placedFormat, refusedName, type RefusedFormat } from './detect-format.ts';
 import { dockerAgents } from './docker-agent.ts';
 import type { ForeignContext } from './foreign-draft.ts';
 import { amazonSchema, dockerSchema, markdownSchema } from './foreign-schema.ts';
@@ -102,7 +102,7 @@ function readAgentText(text: string, file: string, options: TextOptions): AgentR
   return detected.format === 'toolcrib' ? readOwn(source, options) : readForeign(source, options);
 }
 
-const NO_SETTINGS: Refusal = {
+const NO_SETTINGS: RefusedFormat = {
   message: 'The file does not begin with settings',
   remedy: 'put them between two lines "---" at its top',
 };

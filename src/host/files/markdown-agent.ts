@@ -12,7 +12,7 @@ import {
   type ForeignServer,
 } from './foreign-draft.ts';
 import type { MarkdownSettings } from './foreign-schema.ts';
-import { agentReference, nameAfter } from './own-agent.ts';
+import { agentReference, agentNameAfter } from './own-agent.ts';
 import { powerIn, POWER_FIELDS } from './power-fields.ts';
 import { readPromptFile } from './prompt-file.ts';
 import { programName, siteName } from './server-names.ts';
@@ -71,7 +71,7 @@ export function markdownAgent(parts: MarkdownParts, context: ForeignContext): Ag
   return finishDraft(
     {
       format,
-      name: settings.name?.trim() || nameAfter(context.file),
+      name: settings.name?.trim() || agentNameAfter(context.file),
       description: settings.description ?? '',
       instructions: instructionsOf(parts, context),
       model: models[0] === undefined ? {} : { name: models[0] },
@@ -140,14 +140,14 @@ function toolsOf({ format, settings }: MarkdownParts, notes: string[]): ToolRule
     return { tools: undefined, deniedTools };
   if (tools === null) return { tools: [], deniedTools };
   if (!isObject(tools)) return { tools: textsIn(tools) ?? [], deniedTools };
-  // opencode: names with true or false; what is not named stays allowed.
+  // opencode: names with true or false; tools that are not named stay allowed.
   const rules = Object.entries(tools).map(([name, isOn]) => [name, isOn === false] as const);
   noteOrder(notes, 'tools', rules);
   const off = rules.flatMap(([name, isOff]) => (isOff ? [name] : []));
   return { tools: undefined, deniedTools: [...deniedTools, ...off] };
 }
 
-// A permission that allows is no permission here: whoever runs the agent is asked.
+// A permission that allows is ignored here: the operator of the agent is asked.
 function permissionRules(permission: MarkdownSettings['permission'], notes: string[]): readonly string[] {
   if (permission === undefined || permission === null) return [];
   const rules = typeof permission === 'string' ? { '*': permission } : permission;

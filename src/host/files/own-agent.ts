@@ -32,7 +32,7 @@ export function ownAgents(written: WrittenAgent | Group, context: OwnContext): R
   const complaints: Complaint[] = [];
   const place = { ...context, path: [], shared: {}, siblings: [], complaints };
   if (!isGroup(written)) {
-    const config = agentOf(written.name ?? nameAfter(context.file), written, place);
+    const config = agentOf(written.name ?? agentNameAfter(context.file), written, place);
     return { configs: [config], complaints };
   }
   const { agents, mcpServers, model } = written;
@@ -51,7 +51,7 @@ export function ownAgents(written: WrittenAgent | Group, context: OwnContext): R
 }
 
 /** What an agent is called that does not say so: its file without the endings. */
-export function nameAfter(file: string | undefined): string {
+export function agentNameAfter(file: string | undefined): string {
   const [name = ''] = basename(file ?? '').split('.', 1);
   return name === '' ? 'agent' : name;
 }

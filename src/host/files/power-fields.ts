@@ -2,7 +2,7 @@ import { isObject } from '../../base/json.ts';
 
 type Value = Readonly<Record<string, unknown>>;
 
-/** Keys of other formats that ask for more power than whoever runs an agent gave: none is ever honoured. */
+/** Keys of other formats that ask for more power than the operator gave: none is ever honoured. */
 export const POWER_FIELDS: readonly string[] = [
   'permissionMode',
   'permission_mode',

@@ -1,7 +1,7 @@
 import { compileGlob, restsAfter } from '../../base/glob.ts';
 import type { AgentFormat } from '../agent-config.ts';
 
-/** What a written name stands for: patterns for tools, by server; empty where it is no tool of a known server. */
+/** The meaning of a written name: patterns for tools, by server; empty if it is no tool of a known server. */
 export type ServerPatterns = ReadonlyMap<string, readonly string[]>;
 
 const PREFIXES: Readonly<Record<AgentFormat, (server: string) => readonly string[]>> = {
@@ -27,7 +27,7 @@ const WHOLE: Readonly<Record<AgentFormat, (server: string) => readonly string[]>
   'amazon-q': (server) => [`@${server}`],
 };
 
-/** Finds the tools that a name in a file of this format stands for, among servers with these names. */
+/** Finds the tools that a name in a file of this format means, among servers with these names. */
 export function patternsOf(written: string, format: AgentFormat, servers: readonly string[]): ServerPatterns {
   const found = servers.map((server): readonly [string, readonly string[]] => {
     const spellings = [...new Set([server, server.replaceAll(/[^\w-]/g, '_')])];

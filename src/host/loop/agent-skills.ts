@@ -8,10 +8,10 @@ import { contentParts, hostNote, unforged } from '../models/content-parts.ts';
 import type { Part } from '../models/model.ts';
 import type { Spill } from '../models/spill.ts';
 import type { OnSkill } from './skill-request.ts';
-import { toldFailure, type OwnCall, type OwnTool, type Told } from './own-tool.ts';
+import { toldFailure, type OwnCall, type OwnTool, type ToldResult } from './own-tool.ts';
 
-/** What a shelf of skills needs. */
-export interface SkillShelfParts {
+/** What the skills of an agent are listed and loaded with. */
+export interface AgentSkillsParts {
   readonly agent: Pick<Agent, 'servers'>;
   readonly spill: Spill;
   /** Without it every skill is refused. */
@@ -20,7 +20,7 @@ export interface SkillShelfParts {
   readonly onNote: (text: string) => void;
 }
 
-interface Shelved {
+interface ListedSkill {
   readonly server: AgentServerView;
   readonly skill: Skill;
   readonly about: { readonly name: string; readonly description: string };
@@ -32,14 +32,14 @@ const MAX_SKILLS = 100;
 const MAX_DESCRIPTION = 300;
 
 /** The skills of an agent's servers: listed by name, loaded when the model asks and a person agrees. */
-export class SkillShelf {
-  readonly #parts: SkillShelfParts;
+export class AgentSkills {
+  readonly #parts: AgentSkillsParts;
   // By what the model calls them: the server, and the skill's own name, which says nothing by itself.
-  readonly #skills = new Map<string, Shelved>();
+  readonly #skills = new Map<string, ListedSkill>();
   readonly #listed = new Set<string>();
   readonly #agreed = new Set<string>();
 
-  constructor(parts: SkillShelfParts) {
+  constructor(parts: AgentSkillsParts) {
     this.#parts = parts;
   }
 
@@ -75,7 +75,9 @@ export class SkillShelf {
   async #add(server: AgentServerView): Promise<readonly { id: string; description: string }[]> {
     let skills: readonly Skill[];
     try {
-      skills = await listSkills(server.client!);
+      skills = await listSkills(server.client!, {
+        onWarning: (text) => this.#parts.onNote(`${server.name}: ${text}`),
+      });
     } catch (error) {
       if (!(error instanceof ToolcribError)) throw error;
       this.#parts.onNote(`The skills of ${server.name} could not be listed: ${error.message}`);
@@ -96,34 +98,34 @@ export class SkillShelf {
     }
   }
 
-  async #load({ skill: id }: Readonly<Record<string, unknown>>, { signal }: OwnCall): Promise<Told> {
-    const shelved = this.#find(id);
-    if (!(await this.#isAgreed(shelved, signal)))
+  async #load({ skill: id }: Readonly<Record<string, unknown>>, { signal }: OwnCall): Promise<ToldResult> {
+    const listed = this.#find(id);
+    if (!(await this.#isAgreed(listed, signal)))
       return toldFailure(`The skill ${String(id)} may not be used: a person has to agree.`);
-    shelved.loaded ??= await loadSkill(shelved.server.client!, shelved.skill);
-    const { resources } = shelved.loaded;
+    listed.loaded ??= await loadSkill(listed.server.client!, listed.skill);
+    const { resources } = listed.loaded;
     const files =
       resources === 'dynamic' ? '' : `\n\nIts files:\n${resources.map(({ uri }) => `- ${uri}`).join('\n')}`;
-    return this.#told(shelved, `${shelved.loaded.text}${files}`);
+    return this.#told(listed, `${listed.loaded.text}${files}`);
   }
 
-  async #read({ skill: id, uri }: Readonly<Record<string, unknown>>): Promise<Told> {
-    const shelved = this.#find(id);
+  async #read({ skill: id, uri }: Readonly<Record<string, unknown>>): Promise<ToldResult> {
+    const listed = this.#find(id);
     if (typeof uri !== 'string') return toldFailure('read_skill_file needs "uri", a text.');
-    if (!shelved.loaded) return toldFailure(`Load the skill first: load_skill with "${String(id)}".`);
-    const bytes = await shelved.loaded.readFile(uri);
+    if (!listed.loaded) return toldFailure(`Load the skill first: load_skill with "${String(id)}".`);
+    const bytes = await listed.loaded.readFile(uri);
     const text = textOf(bytes);
     if (text === undefined) return toldFailure(`${uri} is no text (${bytes.length} bytes).`);
-    return this.#told(shelved, text);
+    return this.#told(listed, text);
   }
 
-  #find(id: unknown): Shelved {
-    const shelved = typeof id === 'string' ? this.#skills.get(id) : undefined;
-    if (!shelved) throw new ToolcribError('not_found', `There is no skill ${JSON.stringify(id)}.`);
-    return shelved;
+  #find(id: unknown): ListedSkill {
+    const listed = typeof id === 'string' ? this.#skills.get(id) : undefined;
+    if (!listed) throw new ToolcribError('not_found', `There is no skill ${JSON.stringify(id)}.`);
+    return listed;
   }
 
-  async #isAgreed({ server, skill, about }: Shelved, signal: AbortSignal): Promise<boolean> {
+  async #isAgreed({ server, skill, about }: ListedSkill, signal: AbortSignal): Promise<boolean> {
     const set = digestOf(server.name, skill);
     if (set !== undefined && this.#agreed.has(set)) return true;
     const { onSkill } = this.#parts;
@@ -134,8 +136,8 @@ export class SkillShelf {
     return isAgreed;
   }
 
-  // What a skill promised and did not keep is told to the model; it cannot use the skill then.
-  async #answer(work: () => Promise<Told>): Promise<Told> {
+  // A skill whose files do not match its list is an error for the model, which cannot use it then.
+  async #answer(work: () => Promise<ToldResult>): Promise<ToldResult> {
     try {
       return await work();
     } catch (error) {
@@ -144,7 +146,7 @@ export class SkillShelf {
     }
   }
 
-  #told({ server }: Shelved, text: string): Told {
+  #told({ server }: ListedSkill, text: string): ToldResult {
     const { spill } = this.#parts;
     return contentParts(
       { kind: 'done', content: [{ type: 'text', text }] },
@@ -158,7 +160,7 @@ function hasSkills({ client }: AgentServerView): boolean {
   return isObject(extensions) && EXTENSION in extensions;
 }
 
-function aboutOf({ frontmatter: { name, description } }: Skill): Shelved['about'] {
+function aboutOf({ frontmatter: { name, description } }: Skill): ListedSkill['about'] {
   const clean = (value: unknown, length: number): string =>
     typeof value === 'string' ? unforged(cleanText(value)).replaceAll(/\s+/g, ' ').slice(0, length) : '';
   return { name: clean(name, 64) || 'unnamed', description: clean(description, MAX_DESCRIPTION) };

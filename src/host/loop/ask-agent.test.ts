@@ -41,7 +41,7 @@ async function asking({ limits = {}, counts = 1, events = [] }: Asking) {
   return { run, model, inner, counter };
 }
 
-test('C6 an agent is asked like a tool, and its answer is marked as that of another agent', async () => {
+test('C6 an agent can be called like a tool, and its answer is marked as that of another agent', async () => {
   const { run, model, inner } = await asking({});
   expect(await run()).toMatchObject({ text: 'Seven.' });
   expect(model.requests[0]!.tools.map(({ name }) => name)).toContain('ask_counter');
@@ -57,13 +57,13 @@ test('C6 an agent is asked like a tool, and its answer is marked as that of anot
   });
 });
 
-test('what an asked agent uses counts for the one that asks', async () => {
+test('the usage of a called agent counts for its caller', async () => {
   const { run } = await asking({});
   const { usage } = await run();
   expect(usage).toMatchObject({ turns: 4, calls: 1 });
 });
 
-test('the limits of a run hold for the agents it asks', async () => {
+test('the limits of a run apply to the agents it calls', async () => {
   const { run, counter } = await asking({ limits: { calls: 2, repeats: 99 }, counts: 9 });
   const { ending, messages } = await run();
   expect(counter.made).toHaveLength(2);
@@ -73,7 +73,7 @@ test('the limits of a run hold for the agents it asks', async () => {
   expect(turns.ending).toMatchObject({ kind: 'limit', setting: 'limits.turns' });
 });
 
-test('events of an asked agent say whose they are, and which call asked', async () => {
+test('events of a called agent name the agent and the call', async () => {
   const events: RunEvent[] = [];
   await (await asking({ events })).run();
   const outer = events.find((event) => event.type === 'run:start' && event.agent === 'tester')!;
@@ -87,7 +87,7 @@ test('events of an asked agent say whose they are, and which call asked', async 
   ]);
 });
 
-test('cancelling a run cancels the agents it asks', async () => {
+test('cancelling a run cancels the agents it calls', async () => {
   const stop = new AbortController();
   const wait = defineTool({ name: 'count', description: 'Waits.' }, (_args, { signal }) => {
     const ended = new Promise<string>((_resolve, reject) =>
@@ -107,7 +107,7 @@ test('cancelling a run cancels the agents it asks', async () => {
   expect((await within(3_000, 'the end', run)).ending).toEqual({ kind: 'cancelled' });
 });
 
-test('agents that ask each other come to an end', async () => {
+test('agents that call each other end at a limit', async () => {
   let depth = 0;
   const again: AskableAgent = {
     name: 'counter',

@@ -29,7 +29,7 @@ async function meetings(
   return most;
 }
 
-test('calls that only read run side by side, and one that writes runs alone', async () => {
+test('read-only calls run in parallel, and a writing call runs alone', async () => {
   expect(await meetings(['read_a', 'read_b', 'write', 'read_c'], { server: 'depot' })).toEqual({
     read_a: 2,
     read_b: 2,
@@ -38,12 +38,12 @@ test('calls that only read run side by side, and one that writes runs alone', as
   });
 });
 
-test('hints of a server that is not trusted do not let calls run side by side', async () => {
+test('annotations of an untrusted server do not let calls run in parallel', async () => {
   const options = { server: 'depot', serverConfig: { trust: 'untrusted' } } as const;
   expect(await meetings(['read_a', 'read_b'], options)).toEqual({ read_a: 1, read_b: 1 });
 });
 
-test('a server may allow all calls side by side, or none', async () => {
+test('a server can be set to run all calls in parallel, or none', async () => {
   const all = { server: 'depot', serverConfig: { trust: 'untrusted', parallel: 'all' } } as const;
   expect(await meetings(['write_a', 'write_b'], all)).toEqual({ write_a: 2, write_b: 2 });
   const none = { server: 'depot', serverConfig: { parallel: 'none' } } as const;

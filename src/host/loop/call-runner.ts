@@ -5,7 +5,7 @@ import type { AgentConfig } from '../agent-config.ts';
 import { contentParts } from '../models/content-parts.ts';
 import type { ToolMessage, ToolRequest } from '../models/model.ts';
 import { soonAfterAbort } from './model-turn.ts';
-import { toldFailure, type Told } from './own-tool.ts';
+import { toldFailure, type ToldResult } from './own-tool.ts';
 import type { RunFrame } from './run-frame.ts';
 import type { CallBegan, RunHappening } from './run-events.ts';
 import { noSpans, type RunSpan } from './run-spans.ts';
@@ -80,7 +80,7 @@ export class CallRunner {
     return message;
   }
 
-  async #call(began: CallBegan, tool: AvailableTool | undefined): Promise<Told> {
+  async #call(began: CallBegan, tool: AvailableTool | undefined): Promise<ToldResult> {
     const { frame, span: parent } = this.#parts;
     const { arguments: args } = began;
     if (typeof args === 'string')
@@ -104,7 +104,7 @@ export class CallRunner {
   async #made(
     began: CallBegan & { readonly arguments: Readonly<Record<string, unknown>> },
     tool: AvailableTool | undefined,
-  ): Promise<Told> {
+  ): Promise<ToldResult> {
     const { frame, signal } = this.#parts;
     const own = this.#parts.frame.ownTool(began.tool);
     const id = `${began.id}#${++this.#count}`;
@@ -155,6 +155,6 @@ function groups<T>(items: readonly T[], mayShare: (item: T) => boolean): readonl
   return made.map((group) => group.items);
 }
 
-function messageOf({ id, name }: ToolRequest, { content, isError }: Told): ToolMessage {
+function messageOf({ id, name }: ToolRequest, { content, isError }: ToldResult): ToolMessage {
   return { role: 'tool', callId: id, name, content, isError };
 }

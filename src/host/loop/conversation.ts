@@ -11,11 +11,11 @@ import { Run } from './run.ts';
 import type { AskingRun, RunFrame } from './run-frame.ts';
 import type { AgentRun, RunSink } from './run-events.ts';
 import type { AskOptions, ConversationOptions, RunnableAgent } from './run-options.ts';
-import { SkillShelf } from './agent-skills.ts';
+import { AgentSkills } from './agent-skills.ts';
 
 const MAX_DEPTH = 4;
 
-/** What an agent and somebody say to each other; each question is one run, and runs come one after the other. */
+/** A conversation with an agent; each question is one run, and runs come one after the other. */
 export class Conversation implements RunFrame {
   readonly agent: RunnableAgent;
   readonly options: ConversationOptions;
@@ -24,7 +24,7 @@ export class Conversation implements RunFrame {
   readonly block: ToolBlock;
   readonly askedBy: AskingRun | undefined;
   messages: readonly Message[];
-  readonly #shelf: SkillShelf | undefined;
+  readonly #skills: AgentSkills | undefined;
   readonly #own: readonly OwnTool[];
   readonly #introduced = new Set<string>();
   #current: Run | undefined;
@@ -35,8 +35,8 @@ export class Conversation implements RunFrame {
     this.askedBy = askedBy;
     this.clock = options.clock ?? systemClock;
     this.messages = options.messages ?? [];
-    this.#shelf = agent.config.skills
-      ? new SkillShelf({
+    this.#skills = agent.config.skills
+      ? new AgentSkills({
           agent,
           spill: this.spill,
           onSkill: options.onSkill && ((request) => this.#current!.askAboutSkill(request)),
@@ -69,7 +69,7 @@ export class Conversation implements RunFrame {
     }
   }
 
-  /** What another run is told that works for the one under way, by the call that asks for it. */
+  /** The settings of another run that works for the current one, by the call that asks for it. */
   asking(call: string): AskingRun | undefined {
     return this.#current?.asking(call);
   }
@@ -84,10 +84,10 @@ export class Conversation implements RunFrame {
 
   /** What the model must be told before its next turn, beside what was asked. */
   async news(): Promise<readonly Part[]> {
-    return [...this.#introductions(), ...((await this.#shelf?.list()) ?? [])];
+    return [...this.#introductions(), ...((await this.#skills?.list()) ?? [])];
   }
 
-  /** Tells everybody who wants to know. */
+  /** Notifies all listeners. */
   readonly tell: RunSink = (event) => {
     this.options.record?.(event);
     this.options.onEvent?.(event);
@@ -116,7 +116,7 @@ export class Conversation implements RunFrame {
     const askable = isDeep ? [] : (this.options.agents ?? []);
     return [
       readMore,
-      ...(this.#shelf?.tools ?? []),
+      ...(this.#skills?.tools ?? []),
       ...askable.map((each) => askAgentTool(each, this.#runAsked)),
     ];
   }

@@ -29,13 +29,13 @@ test.each<[limits: RunLimits, setting: string]>([
   [{ calls: 3 }, 'limits.calls'],
   [{ tokens: 1_000 }, 'limits.tokens'],
   [{ money: 0.01 }, 'limits.money'],
-])('a run ends at %j, and says which setting that is', async (limits, setting) => {
+])('a run ends at the limit %j, and names the setting', async (limits, setting) => {
   const { ending, usage } = await limited({ turns: 100, ...limits });
   expect(ending).toMatchObject({ kind: 'limit', setting, message: expect.stringContaining(setting) });
   expect(usage.turns).toBeLessThan(20);
 });
 
-test('calls beyond the limit are not made, and the model could be told why', async () => {
+test('calls beyond the limit are not made, and the model is told why', async () => {
   const agent = await registryAgent([echo]);
   const both = { toolCalls: [...call('a').toolCalls, ...call('b').toolCalls] };
   const { ending, messages } = await runAgent(agent, {
@@ -48,7 +48,7 @@ test('calls beyond the limit are not made, and the model could be told why', asy
   expect(messages.slice(-2)).toMatchObject([{ isError: false }, { isError: true }]);
 });
 
-test('money is what the price table says, and unknown without one', async () => {
+test('the cost follows the price table, and is unknown without a price', async () => {
   const model = scripted(['Hello.']);
   const priced = await runAgent(await registryAgent([]), {
     model,
@@ -61,7 +61,7 @@ test('money is what the price table says, and unknown without one', async () => 
   expect(free.usage.money).toBeUndefined();
 });
 
-test('a limit of money without a price is refused before anything is spent', async () => {
+test('a cost limit without a price is refused before anything is spent', async () => {
   const model = scripted(['Hello.']);
   const run = runAgent(await registryAgent([]), { model, prompt: 'Hi.', limits: { money: 1 } });
   await expect(run).rejects.toMatchObject({
@@ -71,7 +71,7 @@ test('a limit of money without a price is refused before anything is spent', asy
   expect(model.requests).toEqual([]);
 });
 
-test('what an endpoint does not say is counted here, and marked', async () => {
+test('tokens that an endpoint does not report are estimated and marked', async () => {
   const model = scripted(['Hello.']);
   const run = await runAgent(await registryAgent([]), {
     prompt: 'Hi.',
@@ -100,12 +100,12 @@ test('the same call five times in a row ends the run, and the fifth is not made'
   expect(agent.made).toHaveLength(4);
 });
 
-test('another call in between begins the count anew', async () => {
+test('a different call in between resets that count', async () => {
   const steps = Array.from('aaaabaaaa').map((letter) => call(letter));
   expect((await limited({ turns: 20 }, [...steps, 'Done.'])).ending).toEqual({ kind: 'finished' });
 });
 
-test('time at work is bound: what is under way is stopped', async () => {
+test('working time is limited: running calls are stopped at the limit', async () => {
   const clock = createFakeClock();
   const slow = defineTool(ECHO, (_args, { signal }) => {
     const ended = new Promise<string>((_resolve, reject) =>
@@ -127,7 +127,7 @@ test('time at work is bound: what is under way is stopped', async () => {
   });
 });
 
-test('time in which a person decides is not time at work', async () => {
+test('the time in which a person decides does not count as working time', async () => {
   const clock = createFakeClock();
   const asked = defineTool(ECHO, () => {
     clock.advance(5_000);
@@ -156,7 +156,7 @@ test('time in which a person decides is not time at work', async () => {
   });
 });
 
-test('old results make room when the window fills, with a note that says where they are', async () => {
+test('old results are removed when the context window fills, with a note on where they are', async () => {
   const long = defineTool(ECHO, () => 'word '.repeat(2_000));
   const model = scripted([
     ...many(4),
@@ -181,7 +181,7 @@ test('old results make room when the window fills, with a note that says where t
   expect(events.some((event) => event.type === 'note' && event.text.includes('make room'))).toBe(true);
 });
 
-test('an endpoint that finds the conversation too long is asked again with old results taken out', async () => {
+test('an endpoint that rejects the conversation as too long is asked again with old results removed', async () => {
   const long = defineTool(ECHO, () => 'word '.repeat(2_000));
   const tooLong = (): never => {
     throw new ToolcribError('too_large', 'Too long.', { data: { reason: 'context_too_long' } });

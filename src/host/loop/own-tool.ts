@@ -1,7 +1,7 @@
 import type { ModelTool, Part } from '../models/model.ts';
 
-/** What a model is told of a call. */
-export interface Told {
+/** The result of a call for the model. */
+export interface ToldResult {
   readonly content: readonly Part[];
   readonly isError: boolean;
 }
@@ -17,10 +17,10 @@ export interface OwnTool {
   readonly definition: ModelTool;
   /** Whether other calls may run at the same time. */
   readonly isHarmless: boolean;
-  call(args: Readonly<Record<string, unknown>>, call: OwnCall): Told | Promise<Told>;
+  call(args: Readonly<Record<string, unknown>>, call: OwnCall): ToldResult | Promise<ToldResult>;
 }
 
 /** A failure in words for the model. */
-export function toldFailure(text: string): Told {
+export function toldFailure(text: string): ToldResult {
   return { content: [{ type: 'text', text }], isError: true };
 }

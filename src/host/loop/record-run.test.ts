@@ -46,7 +46,7 @@ async function recorded(file: string): Promise<void> {
   }
 }
 
-test('a run is kept as it happens, one event a line, in a file for its owner alone (002-27, 004-25)', async () => {
+test('a run is recorded as it happens, one event a line, in a file that only its owner can read (002-27, 004-25)', async () => {
   const file = fileFor();
   writeFileSync(file, 'old', { mode: 0o644 });
   await recorded(file);
@@ -80,7 +80,7 @@ test('a run is kept as it happens, one event a line, in a file for its owner alo
   for (const line of lines) expect(line).toMatchObject({ at: expect.any(Number), run: expect.any(String) });
 });
 
-test('secrets and the bytes of pictures are not in a record', async () => {
+test('a record of a run has no secrets and no image data', async () => {
   const file = fileFor();
   await recorded(file);
   const text = readFileSync(file, 'utf8');
@@ -89,7 +89,7 @@ test('secrets and the bytes of pictures are not in a record', async () => {
   expect(text).toContain('[redacted:secret]');
 });
 
-test('a recorded run is repeated by a model that needs no network', async () => {
+test('a recorded run can be repeated by a model that needs no network', async () => {
   const file = fileFor();
   await recorded(file);
   const again = await registryAgent([show]);
@@ -98,7 +98,7 @@ test('a recorded run is repeated by a model that needs no network', async () => 
   expect(again.made).toEqual([{ name: 'show', args: { what: 'the key [redacted:secret]' } }]);
 });
 
-test('a record that was cut off is read up to the cut, wherever that is', async () => {
+test('a truncated record is read up to its end, wherever that is', async () => {
   const file = fileFor();
   await recorded(file);
   const bytes = readFileSync(file);
@@ -114,7 +114,7 @@ test('a record that was cut off is read up to the cut, wherever that is', async 
   expect(readRecord(file)).toMatchObject({ isCutOff: true, events: whole });
 });
 
-test('what is no record, or is from a later version, is refused by line', () => {
+test('a file that is not a record, or has a later version, is refused with its line', () => {
   const file = fileFor();
   writeFileSync(file, '{"type":"run:start","agent":"a","format":1}\nnonsense\n');
   expect(() => readRecord(file)).toThrow(`${file}:2: this is no line`);
@@ -122,7 +122,7 @@ test('what is no record, or is from a later version, is refused by line', () => 
   expect(() => readRecord(file)).toThrow('later version');
 });
 
-test('a run that cannot be recorded does not go on', async () => {
+test('a run that cannot be recorded stops', async () => {
   const agent = await registryAgent([show]);
   const recorder = recordRun(fileFor());
   recorder.close();

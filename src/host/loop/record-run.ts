@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts';
 import { Secrets } from '../../observe/secrets.ts';
 import type { RunEvent, RunSink } from './run-events.ts';
 
-/** A file that a run is written to while it goes on. */
+/** A file that a run is written to while it runs. */
 export interface RunRecorder {
   readonly record: RunSink;
   readonly close: () => void;

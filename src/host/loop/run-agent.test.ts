@@ -41,7 +41,7 @@ async function resultOf(step: ScriptedStep, server?: string): Promise<ToolMessag
   return toolMessages(messages)[0]!;
 }
 
-test('a question is answered by calls of tools and then in words', async () => {
+test('a question is answered by tool calls and then in words', async () => {
   const model = scripted([call('add', { a: 19, b: 23 }), 'It is 42.']);
   const agent = await registryAgent([add]);
   const run = await runAgent(agent, { model, prompt: 'What is 19 + 23?' });
@@ -55,7 +55,7 @@ test('a question is answered by calls of tools and then in words', async () => {
   expect(agent.made).toEqual([{ name: 'add', args: { a: 19, b: 23 } }]);
 });
 
-test('what happens is told in order: the run, its turns, its calls and its end (003-16)', async () => {
+test('events come in order: the run, its turns, its calls and its end (003-16)', async () => {
   const slow = defineTool({ name: 'slow', description: 'Takes a while.' }, (_args, { progress }) => {
     progress(1, 2, 'half');
     return 'ready';
@@ -88,19 +88,19 @@ test('what happens is told in order: the run, its turns, its calls and its end (
   expect(events.find(({ type }) => type === 'tool:end')).toMatchObject({ message: { isError: false } });
 });
 
-test('what a tool says about its failure reaches the model', async () => {
+test('the error text of a tool reaches the model', async () => {
   const message = await resultOf(call('broken'));
   expect(message).toMatchObject({ isError: true });
   expect(textOf(message)).toContain('The table users is not there.');
 });
 
-test('a name that no tool has goes back to the model as an error', async () => {
+test('an unknown tool name is returned to the model as an error', async () => {
   const message = await resultOf(call('no_such_tool'));
   expect(message).toMatchObject({ isError: true });
   expect(textOf(message)).toContain('no_such_tool');
 });
 
-test('arguments that are no JSON go back to the model as an error, and nothing is called', async () => {
+test('arguments that are not JSON are returned to the model as an error, and nothing is called', async () => {
   const agent = await registryAgent([add]);
   const model = scripted([call('add', '{"a": 1'), call('add', { a: 1, b: 2 }), '3']);
   const { messages } = await runAgent(agent, { model, prompt: 'Go.' });
@@ -109,11 +109,11 @@ test('arguments that are no JSON go back to the model as an error, and nothing i
   expect(agent.made).toHaveLength(1);
 });
 
-test('arguments that break the schema go back to the model, which can try again', async () => {
+test('arguments that break the schema are returned to the model, which can try again', async () => {
   expect(textOf(await resultOf(call('add', { a: 'one' })))).toContain('b');
 });
 
-test('C6 results are marked with their server, and pictures reach a model that sees them', async () => {
+test('C6 results are marked with their server, and images reach a model that accepts them', async () => {
   const message = await resultOf(call('picture'), 'gallery');
   expect(message.content).toMatchObject([
     { type: 'text', text: expect.stringContaining('from the server gallery') },
@@ -151,7 +151,7 @@ test('cancelling stops the request to the model', async () => {
   expect(usage.isEstimated).toBe(true);
 });
 
-test('cancelling stops every call under way, and leaves a conversation that can go on', async () => {
+test('cancelling stops every running call, and leaves a conversation that can be continued', async () => {
   const stop = new AbortController();
   let running = 0;
   const stopped: string[] = [];
@@ -189,7 +189,7 @@ test('a run with a signal that is aborted already ends at once', async () => {
   expect(run.ending).toEqual({ kind: 'cancelled' });
 });
 
-test('what the endpoint fails with is thrown, after the end was told', async () => {
+test('an error of the endpoint is thrown, after the event that ends the run', async () => {
   const events: RunEvent[] = [];
   const failing = runAgent(await registryAgent([]), {
     model: scripted([() => Promise.reject(new ToolcribError('rate_limited', 'Too much.'))]),
@@ -200,7 +200,7 @@ test('what the endpoint fails with is thrown, after the end was told', async () 
   expect(events.at(-1)).toMatchObject({ type: 'run:end', ending: { kind: 'failed', code: 'rate_limited' } });
 });
 
-test('tools change between turns alone, and unchanged ones keep their bytes', async () => {
+test('tools change only between turns, and unchanged ones keep their bytes', async () => {
   const agent = await registryAgent([add, broken]);
   const model = scripted([
     () => {
@@ -216,7 +216,7 @@ test('tools change between turns alone, and unchanged ones keep their bytes', as
   expect(second!.at(-1)).toContain('"picture"');
 });
 
-test('definitions that take too much room are held back, found by search_tools and then called', async () => {
+test('definitions that take too much room are held back, and can be found with search_tools and called', async () => {
   const many = Array.from({ length: 30 }, (_each, index) =>
     defineTool(
       { name: `report_${index}`, description: `Report number ${index}. ${'x'.repeat(200)}` },
@@ -241,7 +241,7 @@ test('definitions that take too much room are held back, found by search_tools a
   expect(agent.made).toEqual([{ name: 'report_7', args: {} }]);
 });
 
-test('an answer in a form is checked, and the model gets one more chance with the complaint', async () => {
+test('structured output is checked, and the model gets one more attempt with the error', async () => {
   const outputSchema = {
     type: 'object',
     properties: { sum: { type: 'number' } },
@@ -274,7 +274,7 @@ test('an answer that was refused or cut off says so', async () => {
   });
 });
 
-test('events can be read one by one, and whoever leaves cancels the run', async () => {
+test('events can be read one by one, and leaving the loop cancels the run', async () => {
   const seen: string[] = [];
   for await (const event of streamAgent(await registryAgent([add]), {
     model: scripted([call('add', { a: 1, b: 1 }), 'Two.']),

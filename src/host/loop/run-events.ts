@@ -12,7 +12,7 @@ import type {
 } from '../models/model.ts';
 import type { SkillRequest } from './skill-request.ts';
 
-/** How a run ended; a run that could not go on throws instead. */
+/** How a run ended; a run that could not continue throws instead. */
 export type RunEnding =
   | { readonly kind: 'finished' }
   /** A bound was reached; the message names the setting. */
@@ -103,7 +103,7 @@ export type RunHappening =
   | ({ readonly type: 'tool:start' } & CallBegan)
   | ({ readonly type: 'tool:progress'; readonly progress: Progress } & CallBegan)
   | ({ readonly type: 'tool:end'; readonly message: ToolMessage; readonly ms: number } & CallBegan)
-  /** A person is asked whether a call may be made, and decides; nothing is decided where nobody answered. */
+  /** A person is asked whether a call may be made, and decides; without an answer there is no decision. */
   | ({ readonly type: 'decision:start' } & AskedCall)
   | ({
       readonly type: 'decision:end';
@@ -131,7 +131,7 @@ export interface RunFailed {
   readonly message: string;
 }
 
-/** What is told while a run goes on. */
+/** The events of a run. */
 export type RunEvent = EventOrigin & RunHappening;
 
 /** Takes the events of a run, in order. */

@@ -93,7 +93,7 @@ export class Run {
     }
   }
 
-  /** What another run is told that works for this one. */
+  /** The settings of another run that works for this one. */
   asking(call: string): AskingRun {
     const depth = (this.#frame.askedBy?.depth ?? 0) + 1;
     return { id: this.#id, call, budget: this.#budget, time: this.#time, span: this.#span, depth };

@@ -25,7 +25,7 @@ const look = (at: string) => ({ toolCalls: [{ name: 'look', arguments: { at } }]
 
 afterEach(() => exporter.reset());
 
-test('a run, its turns and its calls are spans of the GenAI conventions, one within the other', async () => {
+test('a run, its turns and its calls are nested spans of the GenAI conventions', async () => {
   const model = scripted([look('the sky'), look('nothing'), 'Blue.'], { name: 'gpt-test' });
   await runAgent(await registryAgent([secretive]), {
     model,
@@ -58,7 +58,7 @@ test('a run, its turns and its calls are spans of the GenAI conventions, one wit
   expect(spans[3]!.attributes).toMatchObject({ 'error.type': 'tool_error' });
 });
 
-test('what was said is in no span unless it is asked for', async () => {
+test('messages are in no span unless that is switched on', async () => {
   const run = async (content: boolean) =>
     runAgent(await registryAgent([secretive]), {
       model: scripted([look('the sky'), 'Blue.']),

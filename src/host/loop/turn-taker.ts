@@ -39,7 +39,7 @@ export class TurnTaker {
     return this.#turn(await this.#view(tools));
   }
 
-  // Tools change between turns alone, and what is new is told behind what was said.
+  // Tools change only between turns, and new ones are added after the earlier messages.
   async #view(tools: readonly AvailableTool[]): Promise<ToolBlockView> {
     const view = this.#parts.frame.block.view(tools);
     const notice = view.notice === undefined ? [] : [hostNote(view.notice)];

@@ -58,7 +58,7 @@ export class WorkTime {
   /** Ends the count. */
   stop(): void {
     this.#disarm();
-    // Questions that nobody answered any more do not keep the asking run waiting.
+    // Questions that stay unanswered do not keep the asking run waiting.
     for (; this.#questions > 0; this.#questions--) this.#parent?.resume();
     this.#waitedMs = this.waitedMs;
     this.#waitingSince = undefined;

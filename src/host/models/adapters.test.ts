@@ -65,47 +65,53 @@ function said(events: readonly ModelEvent[]): string {
   return events.map((event) => (event.type === 'text' ? event.text : '')).join('');
 }
 
-test.each(apis)('$api: the outcome is the same wherever the stream is cut', async ({ make, stream, id }) => {
-  const bytes = Buffer.from(stream);
-  const cuts = placesIn(bytes);
-  endpoint = await startEndpoint((response, number) => {
-    const cut = cuts[number]!;
-    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
-    if (cut > 0) response.write(bytes.subarray(0, cut));
-    response.end(bytes.subarray(cut));
-  });
-  const model = make({ name: 'm', baseUrl: endpoint.url, limits: { retries: 0 } });
-  for (let number = 0; number < cuts.length; number++) {
-    const events = await listen(model);
-    expect(said(events)).toBe('Grüße');
-    expect(events.at(-1)).toMatchObject({
-      type: 'end',
-      message: {
-        role: 'assistant',
-        text: 'Grüße',
-        toolCalls: [{ id, name: 'add', arguments: { a: 1, b: 2 } }],
-      },
-      usage: { inputTokens: 20, outputTokens: 7, cachedTokens: 12 },
-      stopReason: 'tool_calls',
+test.each(apis)(
+  '$api: the outcome is the same wherever the stream is split',
+  async ({ make, stream, id }) => {
+    const bytes = Buffer.from(stream);
+    const cuts = placesIn(bytes);
+    endpoint = await startEndpoint((response, number) => {
+      const cut = cuts[number]!;
+      response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+      if (cut > 0) response.write(bytes.subarray(0, cut));
+      response.end(bytes.subarray(cut));
     });
-  }
-  expect(endpoint.seen[0]!.body).toMatchObject({ model: 'm', stream: true });
-});
+    const model = make({ name: 'm', baseUrl: endpoint.url, limits: { retries: 0 } });
+    for (let number = 0; number < cuts.length; number++) {
+      const events = await listen(model);
+      expect(said(events)).toBe('Grüße');
+      expect(events.at(-1)).toMatchObject({
+        type: 'end',
+        message: {
+          role: 'assistant',
+          text: 'Grüße',
+          toolCalls: [{ id, name: 'add', arguments: { a: 1, b: 2 } }],
+        },
+        usage: { inputTokens: 20, outputTokens: 7, cachedTokens: 12 },
+        stopReason: 'tool_calls',
+      });
+    }
+    expect(endpoint.seen[0]!.body).toMatchObject({ model: 'm', stream: true });
+  },
+);
 
-test.each(apis)('$api: a stream that ends early is an error, wherever it ends', async ({ make, stream }) => {
-  const bytes = Buffer.from(stream);
-  const ends = placesIn(bytes);
-  endpoint = await startEndpoint((response, number) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(bytes.subarray(0, ends[number]));
-  });
-  const model = make({ name: 'm', baseUrl: endpoint.url, limits: { retries: 0 } });
-  for (let number = 0; number < ends.length; number++)
-    await expect(listen(model)).rejects.toMatchObject({ code: 'invalid_answer' });
-  expect(await listen(model)).toHaveLength(3);
-});
+test.each(apis)(
+  '$api: a stream that ends too early is an error, wherever it ends',
+  async ({ make, stream }) => {
+    const bytes = Buffer.from(stream);
+    const ends = placesIn(bytes);
+    endpoint = await startEndpoint((response, number) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(bytes.subarray(0, ends[number]));
+    });
+    const model = make({ name: 'm', baseUrl: endpoint.url, limits: { retries: 0 } });
+    for (let number = 0; number < ends.length; number++)
+      await expect(listen(model)).rejects.toMatchObject({ code: 'invalid_answer' });
+    expect(await listen(model)).toHaveLength(3);
+  },
+);
 
-test('what the endpoint wants to see again is sent back unchanged, and to no other model', async () => {
+test('data that the endpoint needs again is sent back unchanged, and to no other model', async () => {
   endpoint = await startEndpoint((response, number) =>
     sendStream(response, number === 0 ? messagesStream : responsesStream),
   );
@@ -160,7 +166,7 @@ const everything: ModelRequest = {
   },
 };
 
-test('requests have the types that the official clients ask for', () => {
+test('requests have the types of the official clients', () => {
   expectTypeOf(toChatRequest).returns.toExtend<OpenAI.Chat.ChatCompletionCreateParamsStreaming>();
   expectTypeOf(toResponsesRequest).returns.toExtend<OpenAI.Responses.ResponseCreateParamsStreaming>();
   expectTypeOf(toMessagesRequest).returns.toExtend<Anthropic.MessageCreateParamsStreaming>();
@@ -194,7 +200,7 @@ test('requests have the types that the official clients ask for', () => {
   });
 });
 
-test('a message has its cache breakpoints at the end of what stays, and never on a deferred tool', () => {
+test('a message has its cache breakpoints after the stable parts, and never on a deferred tool', () => {
   const cached = { cache_control: { type: 'ephemeral' } };
   const request = toMessagesRequest(everything, { name: 'm' });
   expect(request.system).toEqual([{ type: 'text', text: 'Be kind.', ...cached }]);
@@ -215,7 +221,7 @@ test('a message has its cache breakpoints at the end of what stays, and never on
   });
 });
 
-test('the official clients read our streams as we do', async () => {
+test('the official clients read our test streams as we do', async () => {
   endpoint = await startEndpoint((response, number) =>
     sendStream(response, [chatStream, responsesStream, messagesStream][number]!),
   );
@@ -233,7 +239,7 @@ test('the official clients read our streams as we do', async () => {
   expect(endpoint.seen.map(({ url }) => url)).toEqual(['/chat/completions', '/responses', '/v1/messages']);
 });
 
-test('refusals and answers that are too long are told apart from answers', async () => {
+test('refusals and truncated answers are reported as such', async () => {
   const chunk = (delta: object, reason: string | null): object => ({
     choices: [{ delta, finish_reason: reason }],
   });
@@ -247,7 +253,7 @@ test('refusals and answers that are too long are told apart from answers', async
   expect((await listen(model)).at(-1)).toMatchObject({ stopReason: 'length', message: { text: 'Much' } });
 });
 
-test('arguments that are no JSON object stay text', async () => {
+test('arguments that are not a JSON object stay text', async () => {
   const call = { index: 0, id: 'a', function: { name: 'add', arguments: '{"a":' } };
   const stream = streamOf(
     [{ choices: [{ delta: { tool_calls: [call] }, finish_reason: 'length' }] }],
@@ -258,7 +264,7 @@ test('arguments that are no JSON object stay text', async () => {
   expect(end).toMatchObject({ message: { toolCalls: [{ name: 'add', arguments: '{"a":' }] } });
 });
 
-test('a turn that the endpoint pauses is gone on with', async () => {
+test('a turn that the endpoint pauses is continued', async () => {
   const start = (id: string): object => ({
     type: 'message_start',
     message: { id, usage: { input_tokens: 1 } },

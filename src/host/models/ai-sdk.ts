@@ -25,7 +25,7 @@ export interface AiSdkTool {
   readonly toModelOutput: (told: { readonly output: unknown }) => AiSdkOutput;
 }
 
-/** What a model is told of a result, in the form of the AI SDK. */
+/** A result for the model, in the form of the AI SDK. */
 export type AiSdkOutput =
   | { type: 'error-text'; value: string }
   | {

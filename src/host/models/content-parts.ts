@@ -19,7 +19,7 @@ export interface ContentOptions {
   readonly maxChars?: number;
 }
 
-/** What a model is told of a result. */
+/** A result as the model gets it. */
 export interface ToldContent {
   readonly content: readonly Part[];
   readonly isError: boolean;
@@ -33,8 +33,8 @@ const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'im
 const ASKED_CHARS = 'anthropic/maxResultSizeChars';
 
 /**
- * What a model is told of a result: its blocks where any is of use, else its data as compact JSON. Pictures stay where
- * the model takes them, what it cannot take is named, and all of it is marked as data of its server.
+ * A result as the model gets it: its blocks if any has content, else its data as compact JSON. Images stay if the
+ * model accepts them, content that it does not accept is named, and all of it is marked as data of its server.
  */
 export function contentParts(result: Result, options: ContentOptions): ToldContent {
   if (result.kind === 'needs_input')
@@ -63,7 +63,7 @@ type Piece =
 function pieceOf(block: ContentBlock, { images }: ContentOptions['features']): Piece {
   switch (block.type) {
     case 'text':
-      return { kind: 'text', text: compact(block.text) };
+      return textPiece(block.text);
     case 'image':
       return images ? imageOf(block.data, block.mimeType) : dropped('image', block.mimeType, block.data);
     case 'audio':
@@ -82,6 +82,10 @@ function pieceOf(block: ContentBlock, { images }: ContentOptions['features']): P
   }
 }
 
+function textPiece(text: unknown): Piece {
+  return typeof text === 'string' ? { kind: 'text', text: compact(text) } : dropped('text', undefined, '');
+}
+
 function imageOf(data: unknown, mimeType: unknown): Piece {
   const isKnown = typeof mimeType === 'string' && IMAGE_TYPES.has(mimeType) && typeof data === 'string';
   if (!isKnown || bytesOf(data) > MAX_IMAGE_BYTES || !/^[A-Za-z0-9+/]+={0,2}$/.test(data))
@@ -92,15 +96,22 @@ function imageOf(data: unknown, mimeType: unknown): Piece {
 function resourcePiece(resource: unknown, images: boolean): Piece {
   if (!isObject(resource)) return dropped('resource', undefined, '');
   const { uri, mimeType, text, blob } = resource;
-  if (typeof text === 'string') return { kind: 'text', text: `Resource ${String(uri)}:\n${compact(text)}` };
+  if (typeof text === 'string')
+    return { kind: 'text', text: `Resource ${addressOf(uri)}:\n${compact(text)}` };
   const isImage = images && typeof mimeType === 'string' && IMAGE_TYPES.has(mimeType);
   return isImage ? imageOf(blob, mimeType) : dropped(`resource ${wordOf(uri)}`, mimeType, blob);
 }
 
 function linkText(link: Extract<ContentBlock, { type: 'resource_link' }>): string {
   const { uri, name, title, description, mimeType } = link;
-  const about = [title ?? name, mimeType, description].filter((text) => text !== undefined && text !== uri);
-  return `Resource link: ${uri}${about.length > 0 ? ` (${about.join('; ')})` : ''}`;
+  const about = [title ?? name, mimeType, description].filter(
+    (text: unknown) => typeof text === 'string' && text !== uri,
+  );
+  return `Resource link: ${addressOf(uri)}${about.length > 0 ? ` (${about.join('; ')})` : ''}`;
+}
+
+function addressOf(uri: unknown): string {
+  return typeof uri === 'string' ? uri : '(unclear)';
 }
 
 function dropped(what: string, mimeType: unknown, data: unknown): Piece {
@@ -109,7 +120,7 @@ function dropped(what: string, mimeType: unknown, data: unknown): Piece {
   return { kind: 'dropped', text: `dropped: ${what}${type}, ${sizeText(size)}` };
 }
 
-// It stands in a word of the host, where a server must not write sentences.
+// It is part of a host message, in which a server must not write sentences.
 function wordOf(said: unknown): string {
   return typeof said === 'string' && /^[^\s[\]]{1,200}$/.test(said) ? said : '(unclear)';
 }
@@ -199,14 +210,14 @@ function restNote(rest: string, spill: Spill | undefined, source: readonly Part[
   return hostNote(`${missing}; read on with read_more, id ${spill.keep(rest, source)}`);
 }
 
-/** A word of the host itself in a message. */
+/** A note of the host itself in a message. */
 export function hostNote(text: string): Extract<Part, { type: 'text' }> {
   return { type: 'text', text: `[toolcrib: ${text}]` };
 }
 
-/** Text from elsewhere, which must not look like a word of the host. */
+/** Text from elsewhere, which must not look like a note of the host. */
 export function unforged(text: string): string {
-  // What begins at the end of a text would go on in the next one.
+  // A note that begins at the end of one text could continue in the next.
   return text.replaceAll(/\[(\s*toolcrib\s*:)/gi, '($1').replace(/\[(\s*(?:toolcrib\s*)?)$/i, '($1');
 }
 

@@ -31,7 +31,7 @@ const dotted: AvailableTool = {
   isTrusted: false,
 };
 
-test('tools go to the official types, and calls come back under their own names', () => {
+test('tools are converted to the official types, and calls come back with their own names', () => {
   expectTypeOf(toOpenAiTools).returns.toExtend<OpenAI.Chat.ChatCompletionTool[]>();
   expectTypeOf(toOpenAiResponsesTools).returns.toExtend<OpenAI.Responses.Tool[]>();
   expectTypeOf(toAnthropicTools).returns.toExtend<Anthropic.Tool[]>();
@@ -64,7 +64,7 @@ test('tools go to the official types, and calls come back under their own names'
   expect(fromAnthropicToolUses(uses, tools)).toEqual([back]);
 });
 
-test('schemas that APIs refuse at their root allow at least as much afterwards', () => {
+test('schemas that APIs refuse at their root accept at least the same values after conversion', () => {
   const schema = {
     type: 'object',
     properties: { id: { type: 'string' } },
@@ -100,7 +100,7 @@ const usage = {
 test.each<[Result, string]>([
   [{ kind: 'done', content: [{ type: 'text', text: 'body' }] }, 'content'],
   [failed('No such file.'), 'error-text'],
-])('the AI SDK calls our tools: %j', async (result, type) => {
+])('the AI SDK can call our tools: %j', async (result, type) => {
   const seen: unknown[] = [];
   const model = new MockLanguageModelV3({
     doGenerate: [
@@ -133,7 +133,7 @@ test.each<[Result, string]>([
   expect(JSON.stringify(told)).toContain('from the server files');
 });
 
-test('tools of the AI SDK become ours', async () => {
+test('tools of the AI SDK can be converted to ours', async () => {
   const registry = new ToolRegistry();
   const theirs = {
     double: aiTool({
@@ -148,7 +148,7 @@ test('tools of the AI SDK become ours', async () => {
   await expect(fromAiSdkTools({ idle: { inputSchema: {} } })).rejects.toMatchObject({ code: 'invalid_tool' });
 });
 
-test('a scripted model follows its script and remembers what it was asked', async () => {
+test('a scripted model follows its script and keeps its requests', async () => {
   const model = scripted([
     { toolCalls: [{ name: 'a', arguments: {} }] },
     ({ messages }) => `${messages.length} messages`,

@@ -22,11 +22,11 @@ test.each([
   ['o3', { api: 'openai-responses', keyVariable: 'OPENAI_API_KEY' }],
   ['anthropic/claude-opus-4-5', { name: 'claude-opus-4-5', api: 'anthropic-messages' }],
   ['ollama/qwen3:8b', { api: 'openai-chat', keyVariable: undefined, baseUrl: 'http://127.0.0.1:11434/v1' }],
-])('%s is known by its name', (name, resolved) => {
+])('the API of %s is known by the model name', (name, resolved) => {
   expect(resolveModel(choice({ name }), none)).toMatchObject(resolved);
 });
 
-test('behind a base URL any name is taken, and no key of the environment is sent there unasked', () => {
+test('behind a base URL any model name is accepted, and no key of the environment is sent without being named', () => {
   const baseUrl = 'https://models.example/v1';
   const options = { environment: { OPENAI_API_KEY: 'k' } };
   expect(resolveModel(choice({ name: 'qwen/qwen3', baseUrl }), options)).toEqual({
@@ -39,7 +39,7 @@ test('behind a base URL any name is taken, and no key of the environment is sent
   expect(resolveModel(choice({ name: 'm', baseUrl, keyVariable: 'MINE' }), options).keyVariable).toBe('MINE');
 });
 
-test('names of other programs go by the map of the user, else by the default', () => {
+test("model names of other programs are taken from the user's map, else from the default", () => {
   const models = {
     sonnet: 'claude-sonnet-4-5',
     inherit: 'best',
@@ -60,7 +60,7 @@ test('names of other programs go by the map of the user, else by the default', (
 });
 
 test.each([undefined, 'haiku', 'gemini-3-pro', 'nobody/knows'])(
-  'without an answer, which model is asked for: %s',
+  'a model that cannot be determined is an error that asks for it: %s',
   (name) => {
     expect(() => resolveModel(choice({ name }), none)).toThrow(
       expect.objectContaining({
@@ -71,12 +71,12 @@ test.each([undefined, 'haiku', 'gemini-3-pro', 'nobody/knows'])(
   },
 );
 
-test('the addresses in the environment count for the names of their providers', () => {
+test('base URLs in the environment apply to the model names of their providers', () => {
   const environment = { OPENAI_BASE_URL: 'http://127.0.0.1:9/v1' };
   expect(resolveModel(choice({ name: 'gpt-5.4' }), { environment }).baseUrl).toBe('http://127.0.0.1:9/v1');
 });
 
-test('a model is made, and knows what it can do', () => {
+test('a model knows its capabilities', () => {
   expect(createModel(choice({ name: 'claude-sonnet-4-5' }), none)).toMatchObject({
     name: 'claude-sonnet-4-5',
     features: { deferral: true, images: true },

@@ -43,7 +43,7 @@ export function connectionSetback(error: Error, endpoint: Endpoint): Setback {
 /** What an answer means that is no stream of events. */
 export function answerSetback(reply: Reply, endpoint: Endpoint): Setback {
   const { status } = reply;
-  const told = wordsIn(reply.body.toString('utf8', 0, 65_536), endpoint);
+  const told = wordsIn(reply.takeBody().toString('utf8', 0, 65_536), endpoint);
   if (status < 300) return new Setback(notAStream(reply, endpoint), { isPassing: false });
   const should = reply.header('x-should-retry');
   const waitMs = askedWaitMs((name) => reply.header(name), endpoint.clock.now());

@@ -18,7 +18,7 @@ export interface Endpoint {
   readonly clock: Clock;
   /** Takes the key and the headers out of text. */
   redact(text: string): string;
-  /** The connections; opened with the first request, and let go when they are idle. */
+  /** The connections; opened with the first request, and closed when they are idle. */
   pool(): Promise<Pool>;
 }
 

@@ -10,7 +10,7 @@ export type Part =
 export interface ToolRequest {
   readonly id: string;
   readonly name: string;
-  /** A text that is no JSON object stays text: the model is told so, and may try again. */
+  /** Text that is not a JSON object stays text: the model gets an error, and may try again. */
   readonly arguments: Readonly<Record<string, unknown>> | string;
 }
 

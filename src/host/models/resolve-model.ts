@@ -8,7 +8,7 @@ export type NamedModel = string | (Partial<ModelChoice> & { readonly name: strin
 export interface ResolveModelOptions {
   /** What the user calls models: `sonnet`, `inherit`, `provider/id`. */
   readonly models?: Readonly<Record<string, NamedModel>>;
-  /** Used where a file leaves it open, or names what nobody here knows. */
+  /** Used where a file names no model, or an unknown one. */
   readonly default?: NamedModel;
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -32,7 +32,7 @@ const OPEN: ModelChoice = {
   maxOutputTokens: undefined,
 };
 const MAX_LINKS = 8;
-// Names that stand for whatever model the program they were written for would use.
+// Names that mean the default model of the program they were written for.
 const ALIASES = /^(?:inherit|default|auto|sonnet|opus|haiku|fast|smart)$/i;
 const PROVIDERS: Readonly<Record<string, Partial<ModelChoice>>> = {
   openai: { api: 'openai-responses' },
@@ -87,7 +87,7 @@ function toChoice(named: NamedModel): ModelChoice {
 
 function placed(choice: Named): Placed | undefined {
   const { name, api, baseUrl } = choice;
-  // Behind somebody's own address every name is theirs, also one with a slash.
+  // Behind a custom base URL any name is valid, also one with a slash.
   if (baseUrl !== undefined) return { ...choice, api: api ?? guessByAddress(baseUrl) };
   const [provider = '', ...id] = name.split('/');
   const known = id.length > 0 && Object.hasOwn(PROVIDERS, provider) ? PROVIDERS[provider] : undefined;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ListedTool } from '../../core/tool.ts';
 
-/** What a model is told of a tool. */
+/** A tool as the model gets it. */
 export type NamedTool = Pick<ListedTool, 'name' | 'description' | 'inputSchema'>;
 
 const MAX_LENGTH = 64;

@@ -56,7 +56,7 @@ function refuse(
 }
 
 test.each([429, 500, 503, 529])(
-  'a request is sent again after %i, as long after as the endpoint asks',
+  'a request is sent again after status %i, when the endpoint says so',
   async (status) => {
     const clock = createFakeClock();
     await start((response, number) =>
@@ -77,7 +77,7 @@ test.each([429, 500, 503, 529])(
   },
 );
 
-test('a connection that is closed before the answer is tried again', async () => {
+test('a connection that is closed before the response is retried', async () => {
   const clock = createFakeClock();
   await start((response, number) => (number === 0 ? response.destroy() : sendStream(response, chatStream)));
   const events = await listen(chat({ clock }), ({ type }) => {
@@ -86,7 +86,7 @@ test('a connection that is closed before the answer is tried again', async () =>
   expect(events.map(({ type }) => type)).toEqual(['waiting', 'text', 'text', 'end']);
 });
 
-test('an endpoint that says in its stream that it is overloaded is tried again', async () => {
+test('an endpoint that reports overload in its stream is retried', async () => {
   const clock = createFakeClock();
   const error =
     'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n';
@@ -98,7 +98,7 @@ test('an endpoint that says in its stream that it is overloaded is tried again',
   expect(events.map(({ type }) => type)).toEqual(['waiting', 'text', 'text', 'end']);
 });
 
-test('after its first event an answer is never asked for again', async () => {
+test('after its first event a response is never requested again', async () => {
   const first = chatStream.slice(0, chatStream.indexOf('\n\n') + 2);
   await start((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(first, () => response.destroy());
@@ -107,7 +107,7 @@ test('after its first event an answer is never asked for again', async () => {
   expect(endpoint!.seen).toHaveLength(1);
 });
 
-test('retries end, by their number and by the time they take', async () => {
+test('retries are limited in number and in time', async () => {
   const clock = createFakeClock();
   await start((response) => refuse(response, 503));
   const events: ModelEvent[] = [];
@@ -126,7 +126,7 @@ test('retries end, by their number and by the time they take', async () => {
   expect(endpoint!.seen).toHaveLength(1);
 });
 
-test('a quota that is used up is not waited for', async () => {
+test('an exhausted quota is not retried', async () => {
   await start((response) =>
     refuse(response, 429, { body: { error: { code: 'insufficient_quota', message: 'Pay.' } } }),
   );
@@ -149,11 +149,11 @@ test.each([
   ],
   [{ 'retry-after': 'soon' }, undefined],
   [{ 'retry-after': '-5' }, undefined],
-])('the wait in %j is read', (headers: Record<string, string>, ms) => {
+])('the time to wait in %j is read', (headers: Record<string, string>, ms) => {
   expect(askedWaitMs((name) => headers[name], 0)).toBe(ms);
 });
 
-test('aborting ends the connection at once, in the answer and in a pause', async () => {
+test('aborting closes the connection at once, during a response and during a pause', async () => {
   await start((response, number) => {
     if (number > 0) return refuse(response, 503);
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chatStream.slice(0, 400));
@@ -174,7 +174,7 @@ test('aborting ends the connection at once, in the answer and in a pause', async
   await within(5_000, 'the connection to be closed', closed);
 });
 
-test('whoever stops listening closes the connection', async () => {
+test('a reader that stops closes the connection', async () => {
   await start((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chatStream.slice(0, 400));
   });
@@ -187,7 +187,7 @@ test('whoever stops listening closes the connection', async () => {
   expect(endpoint!.gone.count).toBe(1);
 });
 
-test('a wrong key is named by its variable, and no error shows the key', async () => {
+test('an invalid key is named by its variable, and no error shows the key', async () => {
   const statuses = [401, 403, 400, 404, 422];
   await start((response, number) =>
     refuse(response, statuses[number]!, {
@@ -213,7 +213,7 @@ test('a wrong key is named by its variable, and no error shows the key', async (
   }
 });
 
-test('without a key none is sent, and a missing one is asked for', async () => {
+test('without a key none is sent, and a required one is asked for', async () => {
   await start((response) => refuse(response, 401));
   const model = openAiChat({ name: 'm', baseUrl: endpoint!.url });
   await expect(listen(model)).rejects.toMatchObject({
@@ -223,7 +223,7 @@ test('without a key none is sent, and a missing one is asked for', async () => {
   expect(endpoint!.seen[0]!.headers).not.toHaveProperty('authorization');
 });
 
-test('a key with a line break is refused before anything is sent', () => {
+test('a key with a line break is refused before a request is sent', () => {
   expect(() => openAiChat({ name: 'm', key: `${KEY}\r\nx: y` })).toThrow(
     expect.objectContaining({ code: 'invalid_setup', message: expect.not.stringContaining(KEY) as string }),
   );
@@ -245,7 +245,7 @@ test.each([
     },
   ],
   [413, {}],
-])('a conversation that is too long is recognised: %i %j', async (status, body) => {
+])('an error for a conversation that is too long is recognised: %i %j', async (status, body) => {
   await start((response) => refuse(response, status, { body }));
   await expect(listen(chat())).rejects.toMatchObject({
     code: 'too_large',
@@ -253,7 +253,7 @@ test.each([
   });
 });
 
-test('a redirect is an error, and the key goes to no other origin', async () => {
+test('a redirect is an error, and the key is sent to no other origin', async () => {
   const other = await startEndpoint((response) => sendStream(response, chatStream));
   await start((response) => response.writeHead(307, { location: `${other.url}/chat/completions` }).end());
   await expect(listen(chat())).rejects.toMatchObject({ code: 'invalid_setup' });
@@ -261,7 +261,7 @@ test('a redirect is an error, and the key goes to no other origin', async () => 
   await other.close();
 });
 
-test('a page in place of an answer says what to check', async () => {
+test('an HTML page in place of a response causes an error that says what to check', async () => {
   await start((response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'));
   await expect(listen(chat())).rejects.toMatchObject({
     code: 'invalid_answer',
@@ -289,14 +289,14 @@ test.each([
   ['comments without end', `: ${'x'.repeat(1_000)}\n`],
   ['an event without end', 'x'.repeat(10_000)],
   ['a field without end', `data: ${'x'.repeat(10_000)}\n`],
-])('an endpoint that sends %s is left', async (_what, text) => {
+])('an endpoint that sends %s is given up', async (_what, text) => {
   await start(flood(text));
   const limits = { eventBytes: 100_000, totalBytes: 500_000 };
   await expect(listen(chat({ limits }))).rejects.toMatchObject({ code: 'invalid_answer' });
 });
 
 test.each(['x'.repeat(10_000), `data: ${'x'.repeat(10_000)}\n`])(
-  'one event of an answer has a bound of its own (%#)',
+  'the size of one event is limited separately (%#)',
   async (text) => {
     await start(flood(text));
     const failure = listen(chat({ limits: { eventBytes: 100_000, totalBytes: 5_000_000 } }));
@@ -317,12 +317,12 @@ test.each([
   '{"choices":[{"delta":7}]}',
   '{',
   '{"usage":[]}',
-])('an event of a wrong shape is no accident: %s', async (data) => {
+])('a malformed event is reported as an invalid response: %s', async (data) => {
   await start((response) => sendStream(response, `data: ${data}\n\ndata: [DONE]\n\n`));
   await expect(listen(chat())).rejects.toMatchObject({ code: 'invalid_answer' });
 });
 
-test('an endpoint that falls silent, or takes too long, is left', async () => {
+test('an endpoint that falls silent, or takes too long, is given up', async () => {
   await start((response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chatStream.slice(0, 400));
   });
@@ -336,7 +336,7 @@ test('an endpoint that falls silent, or takes too long, is left', async () => {
   await expect(tried).rejects.toMatchObject({ code: 'timed_out' });
 });
 
-test('nobody listens at an address: it is said so, without waiting', async () => {
+test('an address where nothing listens is reported at once', async () => {
   await start(() => {});
   const { url } = endpoint!;
   await endpoint!.close();
@@ -350,7 +350,7 @@ test.each([
   ['http://127.0.0.1:1/v1', '/v1/messages'],
   ['http://127.0.0.1:1/v1/', '/v1/messages'],
   ['http://127.0.0.1:1/proxy?a=b', '/proxy/v1/messages?a=b'],
-])('base URLs are taken with and without the version: %s', async (base, path) => {
+])('base URLs are accepted with and without the version: %s', async (base, path) => {
   await start((response) => sendStream(response, messagesStream));
   await listen(anthropicMessages({ name: 'm', baseUrl: base.replace('http://127.0.0.1:1', endpoint!.url) }));
   expect(endpoint!.seen[0]!.url).toBe(path);

@@ -24,7 +24,7 @@ function text(block: ToolBlock, tools: readonly AvailableTool[]): string {
   return JSON.stringify(block.view(tools).tools);
 }
 
-test('the same tools give the same bytes, in whatever order and with whatever order of keys they come', () => {
+test('the same tools give the same bytes, in any order of tools and keys', () => {
   const block = createToolBlock(plain);
   const [a, b, c] = [tool('a'), tool('b'), tool('c')];
   const first = text(block, [c, a, b]);
@@ -38,7 +38,7 @@ test('the same tools give the same bytes, in whatever order and with whatever or
   expect(inputSchema).toBeDefined();
 });
 
-test('new tools are added at the end, removed ones stay out, and one that comes back takes its place', () => {
+test('new tools are added at the end, removed ones are left out, and one that returns has its old place', () => {
   const block = createToolBlock(plain);
   const [a, b, c, d] = [tool('a'), tool('b'), tool('c'), tool('d')];
   expect(names(block, [b, d])).toEqual(['b', 'd']);
@@ -48,7 +48,7 @@ test('new tools are added at the end, removed ones stay out, and one that comes 
   expect(text(block, [d, c, b, a])).toBe(before);
 });
 
-test('a changed definition is shown, at the same place', () => {
+test('a changed definition is sent at the same place', () => {
   const block = createToolBlock(plain);
   block.view([tool('a'), tool('b')]);
   expect(block.view([tool('a', { description: 'New.' }), tool('b')]).tools[0]).toMatchObject({
@@ -62,7 +62,7 @@ const many = Array.from({ length: 50 }, (_none, index) =>
   }),
 );
 
-test('above the threshold definitions are held back, and their names are told in a message', () => {
+test('above the threshold definitions are held back, and their names are sent in a message', () => {
   const block = createToolBlock({ ...plain, maxTokens: 500 });
   const first = block.view(many);
   expect(first.tools.map(({ name }) => name)).toEqual(['search_tools']);
@@ -77,13 +77,13 @@ test('above the threshold definitions are held back, and their names are told in
   expect(block.find({ query: 'zzzzzz' }).isError).toBe(true);
 });
 
-test('what is shown stays shown: only new tools are held back', () => {
+test('a tool that was sent stays: only new tools are held back', () => {
   const block = createToolBlock({ ...plain, maxTokens: 500 });
   expect(names(block, many.slice(0, 3))).toEqual(['tool_00', 'tool_01', 'tool_02']);
   expect(names(block, many)).toEqual(['search_tools', 'tool_00', 'tool_01', 'tool_02']);
 });
 
-test('an endpoint that holds definitions back itself gets them all, marked', () => {
+test('an endpoint that defers definitions itself gets all of them, marked', () => {
   const block = createToolBlock({ features: { deferral: true }, maxTokens: 500 });
   const { tools } = block.view(many);
   expect(tools).toHaveLength(50);
@@ -93,7 +93,7 @@ test('an endpoint that holds definitions back itself gets them all, marked', () 
   expect(sent.slice(1).every((one) => 'defer_loading' in one && one.defer_loading)).toBe(true);
 });
 
-test('`load` of a server decides, and only a trusted server may ask to be shown always', () => {
+test('the `load` setting of a server decides, and only a trusted server may ask to be always loaded', () => {
   const always = { _meta: { 'anthropic/alwaysLoad': true } };
   const tools = [
     tool('asked', always),
@@ -117,7 +117,7 @@ test('`load` of a server decides, and only a trusted server may ask to be shown 
   ]);
 });
 
-test('a tool of a server does not take the place of one of the host', () => {
+test('a tool of a server cannot replace a tool of the host', () => {
   const block = createToolBlock({ ...plain, maxTokens: 1 });
   const shown = block.view([
     tool('search_tools', { from: { source: undefined, name: 'search_tools' } }),

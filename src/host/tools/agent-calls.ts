@@ -24,20 +24,20 @@ export interface AgentCallParts {
   readonly tools: ToolList;
   readonly caller: Caller;
   readonly clock: Clock;
-  /** Answers questions in the name of whoever asks: a server, or the agent for tools of this process. */
+  /** Answers questions with the name of the asking side: a server, or the agent for tools of this process. */
   readonly handlersOf: (asker: string) => QuestionHandlers;
   readonly listeners: Listeners<AgentEvents>;
   readonly log: Log;
 }
 
-/** The error that a result stands for, where the call ended with one instead of an answer of its tool. */
+/** The error in a result, if the call ended with one instead of a result of its tool. */
 export function errorOf(result: Result): ToolcribError | undefined {
   return errors.get(result);
 }
 
 const errors = new WeakMap<Result, ToolcribError>();
 
-/** Makes the calls of an agent, and tells of them. */
+/** Makes the calls of an agent, and reports them. */
 export class AgentCalls {
   readonly #parts: AgentCallParts;
   readonly #open = new Set<Cancellation>();
@@ -165,7 +165,7 @@ function asResult(error: ToolcribError): Result {
   return result;
 }
 
-/** The voice of a call whose progress is told here, cleaned. */
+/** The voice of a call whose progress is reported here, cleaned. */
 export function reportingVoice(report: NonNullable<Voice['report']>): Voice {
   let clean: Clean = (said) => said;
   return {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { endsWithin } from '../../base/within.ts';
 import type { Listeners } from '../../client/listeners.ts';
 import type { HttpOptions } from '../../client/options.ts';
 import type { QuestionHandlers } from '../../client/question-handlers.ts';
@@ -16,7 +17,7 @@ export interface AgentServersParts {
   readonly listeners: Listeners<AgentEvents>;
   readonly handlers: QuestionHandlers;
   readonly onQuestion: OnQuestion;
-  /** Takes secrets out of what is told of connections. */
+  /** Removes secrets from reports about connections. */
   readonly redact: Redact;
   /** Further options of a connection, such as how it signs in. */
   readonly connection: (server: string, config: AgentServer) => HttpOptions;
@@ -26,10 +27,8 @@ export interface AgentServersParts {
 export class AgentServers {
   readonly sources: Readonly<Record<string, ServerSource>>;
   readonly #links: readonly ServerLink[];
-  readonly #clock: Clock;
 
   constructor(servers: Readonly<Record<string, AgentServer>>, parts: AgentServersParts) {
-    this.#clock = parts.clock;
     const made = Object.entries(servers).map(([name, config]) => this.#make(name, config, parts));
     this.#links = made.map(({ link }) => link);
     this.sources = Object.fromEntries(made.map(({ link, source }) => [link.name, source]));
@@ -47,10 +46,7 @@ export class AgentServers {
 
   /** Connects to all at once; resolves when each was tried, or when the time is over. */
   async start(readyMs: number): Promise<void> {
-    let stop = (): void => {};
-    const late = new Promise<void>((resolve) => (stop = this.#clock.after(readyMs, resolve)));
-    await Promise.race([Promise.all(this.#links.map((link) => link.start())), late]);
-    stop();
+    await endsWithin(readyMs, Promise.all(this.#links.map((link) => link.start())));
   }
 
   /** What a server lists and the model does not see. */

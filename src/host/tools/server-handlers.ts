@@ -11,7 +11,7 @@ import type { Question } from '../../core/question.ts';
 import { Cleaner } from '../../stages/cleaning/cleaner.ts';
 import type { AgentEvents, ServerQuestion } from '../agent.ts';
 
-/** Told of a question while it is open: the returned function is told how it ended. */
+/** Called when a question is asked; the returned function is called with its outcome. */
 export type OnQuestion = (question: Omit<ServerQuestion, 'id'>) => (outcome: string) => void;
 
 /** Tells of questions when they begin and end. */

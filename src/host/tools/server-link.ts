@@ -1,6 +1,9 @@
+import { nothing } from '../../base/awaitable.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { within } from '../../base/within.ts';
 import type { Client } from '../../client/client.ts';
+import { mayHave } from '../../client/opening/handshake.ts';
 import type { HttpOptions } from '../../client/options.ts';
 import { failedState, type ConnectionState } from '../../client/state.ts';
 import { connectMcpServer } from '../../client/stdio/connect-server.ts';
@@ -9,7 +12,7 @@ import type { Redact } from '../../observe/secrets.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { AgentServer } from '../agent-config.ts';
 
-/** What a link tells of. */
+/** The events of a link. */
 export interface LinkListener {
   onState(state: ConnectionState): void;
   /** Every tool the server lists now. */
@@ -21,7 +24,7 @@ export interface LinkListener {
 export interface LinkParts {
   readonly clock: Clock;
   readonly connection: HttpOptions;
-  /** Takes secrets out of what is told of the connection. */
+  /** Removes secrets from reports about the connection. */
   readonly redact: Redact;
   readonly listener: LinkListener;
 }
@@ -83,15 +86,9 @@ export class ServerLink {
 
   /** The connection, as soon as there is one; waits for one that is being made, within a bound. */
   async ready(signal: AbortSignal): Promise<Client> {
-    if (this.#state.kind === 'connecting') {
-      let stop = (): void => {};
-      const late = new Promise<void>((resolve) => {
-        stop = this.#parts.clock.after(WAIT_FOR_CONNECTION_MS, resolve);
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-      await Promise.race([this.#whenSettled(), late]);
-      stop();
-    }
+    if (this.#state.kind === 'connecting')
+      // Why the wait ended does not matter: without a connection, its state is the answer.
+      await within(WAIT_FOR_CONNECTION_MS, signal, this.#whenSettled()).catch(nothing);
     const { client } = this;
     if (client) return client;
     throw new ToolcribError('upstream_unavailable', `${this.name} is not connected. ${why(this.#state)}`);
@@ -138,7 +135,7 @@ export class ServerLink {
       await client.close();
       throw new ToolcribError('cancelled', 'The agent was closed.');
     }
-    // Closing the client tells of a state, too.
+    // Closing the client reports a state, too.
     const lost = new Promise<ConnectionState>((resolve) => {
       client.on('state', (state) => {
         if (state.kind !== 'connected' && state.kind !== 'connecting') resolve(state);
@@ -209,7 +206,7 @@ export class ServerLink {
 }
 
 async function listOf(client: Client): Promise<readonly Tool[]> {
-  return 'tools' in client.server.capabilities ? client.list() : [];
+  return mayHave(client.server, 'tools') ? client.list() : [];
 }
 
 function why(state: ConnectionState): string {

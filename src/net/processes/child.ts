@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable, Writable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
+import { PassThrough, type Readable, type Writable } from 'node:stream';
+import { endsWithin } from '../../base/within.ts';
 import { endGroup, endWithThisProcess, GRACE_MS } from './group.ts';
 import { coverInherited } from './inherited-descriptors.ts';
 
@@ -42,11 +42,10 @@ export function startChild(plan: ChildPlan): Child {
     stdio: coverInherited(['pipe', 'pipe', 'pipe']),
   });
   const { pid } = process;
-  const stdin = process.stdin as unknown as Writable;
-  const stdout = process.stdout as unknown as Readable;
-  // Stream errors are ignored: a program that is gone is noticed by its end.
-  for (const stream of [stdin, stdout, process.stderr]) stream?.on('error', () => {});
-  const errors = keepEnd(process.stderr as unknown as Readable, plan);
+  const { stdin, stdout, stderr } = streamsOf(process);
+  // Stream errors are ignored: the end of a program is noticed by its exit.
+  for (const stream of [stdin, stdout, stderr]) stream.on('error', () => {});
+  const errors = keepEnd(stderr, plan);
   const forget = pid === undefined ? undefined : endWithThisProcess(pid);
   const ended = endOf(process);
   // What it started ends with it, and only then its number may be used again.
@@ -54,13 +53,28 @@ export function startChild(plan: ChildPlan): Child {
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     stdin.end();
-    await Promise.race([ended, pause(GRACE_MS, undefined, { ref: false })]);
+    await endsWithin(GRACE_MS, ended);
     if (pid !== undefined) await endGroup(pid);
-    await Promise.race([ended, pause(GRACE_MS, undefined, { ref: false })]);
+    await endsWithin(GRACE_MS, ended);
     // A process that left the group may keep the pipe open for ever.
-    for (const stream of [stdin, stdout, process.stderr]) stream?.destroy();
+    for (const stream of [stdin, stdout, stderr]) stream.destroy();
   };
   return { stdin, stdout, ended, errorText: errors, close: () => (closing ??= close()) };
+}
+
+interface Streams {
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+}
+
+// Without free descriptors they are missing, whatever the types say, until it is noticed that nothing was started.
+function streamsOf({ stdin, stdout, stderr }: Partial<ReturnType<typeof spawn>>): Streams {
+  return {
+    stdin: stdin ?? new PassThrough(),
+    stdout: stdout ?? new PassThrough(),
+    stderr: stderr ?? new PassThrough(),
+  };
 }
 
 async function endOf(process: ReturnType<typeof spawn>): Promise<string> {
@@ -77,7 +91,7 @@ async function endOf(process: ReturnType<typeof spawn>): Promise<string> {
 
 function keepEnd(stream: Readable, { maxErrorBytes: limit, onErrorText }: ChildPlan): () => string {
   let kept = Buffer.alloc(0);
-  stream?.on('data', (chunk: Buffer) => {
+  stream.on('data', (chunk: Buffer) => {
     onErrorText?.(chunk.toString('utf8'));
     kept = Buffer.concat([kept, chunk.subarray(-limit)]).subarray(-limit);
   });

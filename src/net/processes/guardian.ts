@@ -1,32 +1,54 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { systemClock } from '../../base/clock.ts';
 import { coverInherited } from './inherited-descriptors.ts';
 
 const MAX_STARTS = 100;
+// Commands often follow each other, and none should have to start another guardian.
+const REST_MS = 1_000;
 
 /**
- * Ends process groups after this process is gone, however it went: a small process reads from a pipe which groups
- * there are, and the kernel closes that pipe in every case.
+ * Ends process groups after this process has ended in any way: a small process reads the running groups from a pipe,
+ * and the kernel closes that pipe in every case. It ends soon after the last group.
  */
 export class Guardian {
   readonly #groups = new Set<number>();
   #process: ChildProcess | undefined;
   #starts = 0;
+  #stay: () => void = () => {};
 
   /** Has a group ended with this process. */
   add(group: number): void {
     this.#groups.add(group);
+    this.#stay();
     if (this.#process) this.#tell(`+ ${group}`);
-    else this.#start();
+    else this.#tryToStart();
   }
 
-  /** A group that is gone; its number may soon be that of another one. */
+  /** A group that has ended; its id may soon be used again. */
   remove(group: number): void {
-    if (this.#groups.delete(group)) this.#tell(`- ${group}`);
+    if (!this.#groups.delete(group)) return;
+    this.#tell(`- ${group}`);
+    if (this.#groups.size === 0) this.#stay = systemClock.after(REST_MS, () => this.#rest());
+  }
+
+  #rest(): void {
+    const guardian = this.#process;
+    this.#process = undefined;
+    if (this.#starts < MAX_STARTS) this.#starts = 0;
+    guardian?.stdin?.end();
+  }
+
+  #tryToStart(): void {
+    // One that ends again and again is given up.
+    if (++this.#starts > MAX_STARTS) return;
+    try {
+      this.#start();
+    } catch {
+      // Such as for want of descriptors: it is tried again with the next group.
+    }
   }
 
   #start(): void {
-    // One that ends again and again, or that cannot be started, is given up.
-    if (++this.#starts > MAX_STARTS) return;
     const guardian = spawn('/bin/sh', ['-c', SCRIPT], {
       cwd: '/',
       env: {},
@@ -37,11 +59,15 @@ export class Guardian {
     });
     this.#process = guardian;
     guardian.stdin?.on('error', () => {});
-    // Where there is no shell, groups end with an orderly exit alone.
-    guardian.on('error', () => (this.#starts = MAX_STARTS));
+    guardian.on('error', ({ code }: NodeJS.ErrnoException) => {
+      if (this.#process === guardian) this.#process = undefined;
+      // Where there is no shell, groups end with an orderly exit alone.
+      if (code === 'ENOENT' || code === 'EACCES') this.#starts = MAX_STARTS;
+    });
     guardian.on('exit', () => {
+      if (this.#process !== guardian) return;
       this.#process = undefined;
-      if (this.#groups.size > 0) this.#start();
+      if (this.#groups.size > 0) this.#tryToStart();
     });
     // Neither keeps this process from ending.
     guardian.unref();

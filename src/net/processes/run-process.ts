@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
 import { systemClock } from '../../base/clock.ts';
+import { endsWithin } from '../../base/within.ts';
 import { coverInherited } from './inherited-descriptors.ts';
 import { endGroup, endWithThisProcess, GRACE_MS } from './group.ts';
 
@@ -61,7 +61,7 @@ export async function runProcess(plan: ProcessPlan, signal: AbortSignal): Promis
   try {
     const [exitCode, signalName] = (await exited) as [number | null, string | null];
     await end();
-    await Promise.race([closed, pause(GRACE_MS, undefined, { ref: false })]);
+    await endsWithin(GRACE_MS, closed);
     const [stdout, stderr] = outputs.map((output) => output.text());
     const isCut = outputs.some((output) => output.isCut());
     return { stopped, exitCode, signal: signalName, stdout: stdout!, stderr: stderr!, isCut };

@@ -1,3 +1,5 @@
+import { GatheredBytes } from '../../base/gathered-bytes.ts';
+
 /** One server-sent event. */
 export interface ServerEvent {
   /** `message` unless the event has a name. */
@@ -28,8 +30,9 @@ const LONGEST_RETRY_MS = 3_600_000;
 export class EventParser {
   readonly #sink: EventSink;
   readonly #maxBytes: number;
-  #line: Buffer[] = [];
-  #data: Buffer[] = [];
+  readonly #line = new GatheredBytes();
+  readonly #data = new GatheredBytes();
+  #hasData = false;
   #bytes = 0;
   #name = '';
   #afterReturn = false;
@@ -63,7 +66,7 @@ export class EventParser {
 
   #hold(bytes: Buffer): void {
     // Copied, because a slice would keep the whole chunk of the connection in memory.
-    this.#line.push(Buffer.from(bytes));
+    this.#line.add(Buffer.from(bytes));
     this.#count(bytes.length);
   }
 
@@ -71,16 +74,16 @@ export class EventParser {
     this.#bytes += bytes;
     if (this.#bytes <= this.#maxBytes || this.#isOver) return;
     this.#isOver = true;
-    this.#line = [];
-    this.#data = [];
+    this.#line.drop();
+    this.#data.drop();
     this.#sink.onTooLong();
   }
 
   #complete(tail: Buffer): void {
     let line = tail;
     if (this.#line.length > 0) {
-      line = Buffer.concat([...this.#line, tail]);
-      this.#line = [];
+      this.#line.add(tail);
+      line = this.#line.take();
     }
     if (this.#isFirst) {
       this.#isFirst = false;
@@ -91,11 +94,11 @@ export class EventParser {
   }
 
   #dispatch(): void {
-    const [data, name] = [this.#data, this.#name];
-    this.#data = [];
+    const [hasData, name] = [this.#hasData, this.#name];
+    this.#hasData = false;
     this.#name = '';
     this.#bytes = 0;
-    if (data.length > 0) this.#sink.onEvent({ name: name || 'message', data: joined(data) });
+    if (hasData) this.#sink.onEvent({ name: name || 'message', data: this.#data.take() });
   }
 
   #field(line: Buffer): void {
@@ -105,7 +108,9 @@ export class EventParser {
     const value = line.subarray(start);
     switch (line.toString('latin1', 0, end)) {
       case 'data':
-        this.#data.push(Buffer.from(value));
+        if (this.#hasData) this.#data.add(FEED);
+        this.#hasData = true;
+        this.#data.add(Buffer.from(value));
         this.#count(value.length + 1);
         return;
       case 'event':
@@ -128,11 +133,6 @@ function endOfLine(chunk: Buffer, start: number): number {
   const before = feed < 0 ? chunk.subarray(start) : chunk.subarray(start, feed);
   const carriage = before.indexOf(CARRIAGE_RETURN);
   return carriage < 0 ? feed : start + carriage;
-}
-
-function joined(data: readonly Buffer[]): Buffer {
-  if (data.length === 1) return data[0]!;
-  return Buffer.concat(data.flatMap((line, index) => (index === 0 ? [line] : [FEED, line])));
 }
 
 const FEED = Buffer.from([LINE_FEED]);

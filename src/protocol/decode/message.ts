@@ -1,19 +1,24 @@
+import {
+  longIntegersAt,
+  longIntegersOf,
+  noteLongIntegers,
+  notedLongIntegers,
+  type LongIntegers,
+} from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import type { RelayedJson } from '../../core/result.ts';
 import type { JsonObject } from '../wire/json-rpc.ts';
 import { JsonScanner } from '../wire/json-scan.ts';
+import { lateIn, LateResult, type Late, type Received } from './received.ts';
 
 /** A server's response to a request. */
-export interface Answer {
+export interface DecodedResponse {
   readonly kind: 'answer';
   readonly id: unknown;
-  readonly result: JsonObject | undefined;
+  /** What came, unless it is an error. */
+  readonly received: Received | undefined;
   readonly error: JsonObject | undefined;
-  /** Whether a number of the message has more digits than parsing keeps for sure. */
-  readonly hasLongNumbers: boolean;
-  /** The result as it came, where it is the only message. */
-  readonly json: RelayedJson | undefined;
 }
 
 /** A request of a server to the client. */
@@ -38,7 +43,7 @@ export interface Unreadable {
 }
 
 /** One message from a server. */
-export type Incoming = Answer | ServerRequest | Notice | Unreadable;
+export type Incoming = DecodedResponse | ServerRequest | Notice | Unreadable;
 
 // Far above what a sensible server sends; the size in bytes is limited before.
 const scanner = new JsonScanner({
@@ -55,18 +60,59 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 export function decodeMessages(bytes: Uint8Array): readonly Incoming[] {
   const problem = scanner.scan(bytes);
   if (problem !== undefined) return [unreadable(problem)];
+  const json = resultJson(bytes);
+  const { brokenText, longNumbers, longTexts } = scanner;
+  const late = json && !brokenText && !longNumbers ? lateIn(json, longTexts) : undefined;
   let value: unknown;
   try {
-    value = parseJson(decodeText(bytes));
+    const text = late ? late.outline : decodeText(bytes);
+    value = parseJson(text);
+    // Those of a result are read where somebody wants them.
+    if (longNumbers && !json) noteParts(value, longIntegersOf(text));
   } catch {
     return [unreadable('is not JSON in UTF-8')];
   }
-  return Array.isArray(value) ? value.map((one) => readMessage(one)) : [readMessage(value, bytes)];
+  const message = { bytes, json, late };
+  return Array.isArray(value)
+    ? value.map((one) => readMessage(one, { bytes }))
+    : [readMessage(value, message)];
+}
+
+function noteParts(value: unknown, longs: LongIntegers | undefined): void {
+  if (!longs) return;
+  if (Array.isArray(value)) value.forEach((one, index) => noteParts(one, longIntegersAt(longs, index)));
+  else if (isObject(value))
+    for (const name of ['params', 'error', 'result']) {
+      const part = value[name];
+      if (isObject(part)) noteLongIntegers(part, longIntegersAt(longs, name));
+    }
+}
+
+/** A message, and what was seen of its result before it was parsed. */
+interface Scanned {
+  readonly bytes: Uint8Array;
+  readonly json?: RelayedJson | undefined;
+  readonly late?: Late | undefined;
 }
 
 function resultJson(bytes: Uint8Array): RelayedJson | undefined {
   const { resultStart: start, resultEnd: end, resultMembers: members } = scanner;
   return end < 0 ? undefined : { message: bytes, start, end, members, isAscii: scanner.ascii };
+}
+
+/** A result, whose long integers are noted of it. */
+export function notedResult(received: Received): JsonObject {
+  const { result } = received;
+  noteLongIntegers(result, longIntegersIn(received));
+  return result;
+}
+
+/** The long integers of a result. */
+export function longIntegersIn(received: Received): LongIntegers | undefined {
+  if (received.hasLongNumbers !== true) return undefined;
+  const known = notedLongIntegers(received.result);
+  const text = known ? undefined : rawResultOf(received.bytes);
+  return text === undefined ? known : longIntegersOf(text);
 }
 
 /** The text of the `result` member of a message, unchanged. */
@@ -104,11 +150,11 @@ function endOfString(text: string, start: number): number {
   return at;
 }
 
-function readMessage(value: unknown, bytes?: Uint8Array): Incoming {
+function readMessage(value: unknown, message: Scanned): Incoming {
   if (!isObject(value)) return unreadable('is not an object');
   if (value['jsonrpc'] !== '2.0') return unreadable('is not JSON-RPC 2.0');
   const { id, method, params } = value;
-  if (method === undefined) return readAnswer(value, bytes && resultJson(bytes));
+  if (method === undefined) return readAnswer(value, message);
   if (typeof method !== 'string') return unreadable('has a method that is not text');
   if (params !== undefined && !isObject(params)) return unreadable('has parameters that are not an object');
   if (id === undefined) return { kind: 'notice', method, params: params ?? {} };
@@ -117,14 +163,18 @@ function readMessage(value: unknown, bytes?: Uint8Array): Incoming {
   return { kind: 'request', id, method, params: params ?? {} };
 }
 
-function readAnswer({ id, result, error }: JsonObject, json: RelayedJson | undefined): Incoming {
+function readAnswer({ id, result, error }: JsonObject, { bytes, json, late }: Scanned): Incoming {
   if (result !== undefined && error !== undefined) return unreadable('is both a result and an error');
-  if (result !== undefined)
-    return isObject(result)
-      ? { kind: 'answer', id, result, error: undefined, hasLongNumbers: scanner.longNumbers, json }
-      : unreadable('has a result that is not an object');
+  if (result !== undefined) {
+    if (!isObject(result)) return unreadable('has a result that is not an object');
+    const received =
+      json && late
+        ? new LateResult(result, late.members, json)
+        : { result, bytes, hasLongNumbers: scanner.longNumbers, json };
+    return { kind: 'answer', id, received, error: undefined };
+  }
   if (!isObject(error)) return unreadable('is neither a request nor an answer');
-  return { kind: 'answer', id, result: undefined, error, hasLongNumbers: scanner.longNumbers, json };
+  return { kind: 'answer', id, received: undefined, error };
 }
 
 function decodeText(bytes: Uint8Array): string {

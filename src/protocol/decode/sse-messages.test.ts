@@ -8,11 +8,11 @@ test.each([
   ['carriage returns', 'data: {"a":\rdata: 1}\r\rdata: 2\r\r:', [{ a: 1 }, 2]],
   ['other events, comments and ids', 'event: ping\ndata: x\n\n: hi\nid: 1\nretry: 5\ndata:"b"\n\n', ['b']],
   ['an event without data, and one that is not complete', 'event: message\n\ndata\n\ndata: 1', []],
-])('%s: however the bytes are cut, the messages are the same', async (_what, text, messages) => {
+])('a stream with %s gives the same messages for any split of its bytes', async (_what, text, messages) => {
   for (const size of [1, 2, 5, 1_000]) expect(await readAll(text, size)).toEqual(messages);
 });
 
-test('a browser that cannot iterate over a stream reads it, and lets go of it', async () => {
+test('a stream without async iteration, as in some browsers, is read and then cancelled', async () => {
   let isCancelled = false;
   const stream = new ReadableStream<Uint8Array>({
     pull: (controller) => controller.enqueue(new TextEncoder().encode('data: 1\n\n')),
@@ -29,12 +29,12 @@ test('a browser that cannot iterate over a stream reads it, and lets go of it', 
 test.each([
   ['one long line', `data: ${'x'.repeat(200)}`],
   ['many lines', 'data: x\n'.repeat(30)],
-])('an event of %s ends the reading', async (_what, text) => {
+])('an event over the limit, of %s, ends the stream with an error', async (_what, text) => {
   for (const size of [7, 1_000])
     await expect(readAll(`data: 1\n\n${text}`, size)).rejects.toMatchObject({ code: 'invalid_answer' });
 });
 
-test('an event that is not JSON ends the reading', async () => {
+test('an event that is not JSON ends the stream with an error', async () => {
   await expect(readAll('data: {\n\n', 10)).rejects.toMatchObject({ code: 'invalid_answer' });
 });
 

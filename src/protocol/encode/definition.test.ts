@@ -53,18 +53,18 @@ describe.each(versions)('on %s', (version) => {
     expect(Object.hasOwn(encodeTool(weather, features), field)).toBe(version >= first);
   });
 
-  test('a tool is listed with nothing else', () => {
+  test('a tool is listed with no other fields', () => {
     for (const field of Object.keys(encodeTool(weather, features))) expect(since).toHaveProperty([field]);
   });
 
-  test('headers that repeat arguments are named where clients know them, and the schema is otherwise as written', () => {
+  test('x-mcp-header is listed only for clients that know it, and the rest of the schema is unchanged', () => {
     const { inputSchema } = encodeTool(weather, features);
     const written = JSON.stringify(weather.inputSchema);
     const plain = written.replaceAll(/,"x-mcp-header":"\w+"/g, '');
     expect(JSON.stringify(inputSchema)).toBe(version === '2026-07-28' ? written : plain);
   });
 
-  test('titles, icons and metadata of resources, templates and prompts come and go as those of tools', () => {
+  test('resources, templates and prompts have titles, icons and metadata in the same revisions as tools', () => {
     const resource = defineResource({ uri: 'x:a', name: 'a', mimeType: 'text/plain', ...shown }, () => '');
     const template = defineResourceTemplate({ uriTemplate: 'x:{a}', name: 'a', ...shown }, () => '');
     const prompt = definePrompt(
@@ -90,17 +90,17 @@ describe.each(versions)('on %s', (version) => {
   });
 });
 
-test('a property may itself be called x-mcp-header', () => {
+test('a property may have the name x-mcp-header', () => {
   const properties = { 'x-mcp-header': { type: 'string' } };
   const tool = withSchemas({ inputSchema: { type: 'object', properties } });
   expect(encodeTool(tool, featuresOf('2025-06-18'))['inputSchema']).toEqual({ type: 'object', properties });
 });
 
-describe.each(['2025-06-18', '2025-11-25'] as const)('output that is no object, on %s', (version) => {
+describe.each(['2025-06-18', '2025-11-25'] as const)('output that is not an object, on %s', (version) => {
   const listed = (outputSchema: JsonSchema): JsonSchema =>
     encodeTool(withSchemas({ outputSchema }), featuresOf(version))['outputSchema'] as JsonSchema;
 
-  test('travels as the one member of an object', () => {
+  test('an output schema that is not an object is listed as the one member of an object', () => {
     expect(listed({ $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'array' })).toEqual({
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',
@@ -109,7 +109,7 @@ describe.each(['2025-06-18', '2025-11-25'] as const)('output that is no object, 
     });
   });
 
-  test('keeps its references, which are moved along', () => {
+  test('the references in a wrapped output schema still work', () => {
     const tree = {
       type: 'array',
       items: { anyOf: [{ $ref: '#' }, { $ref: '#/$defs/leaf' }, { $ref: '#named' }] },
@@ -123,13 +123,13 @@ describe.each(['2025-06-18', '2025-11-25'] as const)('output that is no object, 
     expect(check(['a'])).toHaveProperty('issues');
   });
 
-  test('is an object already where its schema says so', () => {
+  test('an output schema that is an object is listed unchanged', () => {
     const schema = { type: 'object', properties: { self: { $ref: '#' } } };
     expect(listed(schema)).toBe(schema);
   });
 });
 
-test('output of any kind is listed as it is on 2026-07-28', () => {
+test('an output schema of any type is listed unchanged on 2026-07-28', () => {
   const outputSchema = { type: 'array', items: { $ref: '#' } };
   expect(encodeTool(withSchemas({ outputSchema }), featuresOf('2026-07-28'))['outputSchema']).toBe(
     outputSchema,

@@ -1,14 +1,10 @@
 import { moveReferences } from '../../schema/references.ts';
-import { describePrompt, type Prompt } from '../../core/prompts/prompt.ts';
-import {
-  describeResource,
-  describeTemplate,
-  type Resource,
-  type ResourceTemplate,
-} from '../../core/resources/resource.ts';
+import { exactDefinition } from '../../core/definition-digest.ts';
+import type { Prompt } from '../../core/prompts/prompt.ts';
+import type { Resource, ResourceTemplate } from '../../core/resources/resource.ts';
 import { describeSkill, type ServedSkill } from '../../core/resources/skill.ts';
 import type { JsonSchema } from '../../schema/schema.ts';
-import { describeTool, type Tool } from '../../core/tool.ts';
+import type { ListedTool, Tool } from '../../core/tool.ts';
 import { isObject } from '../../base/json.ts';
 import type { JsonObject } from '../wire/json-rpc.ts';
 import { knownFields } from '../wire/known-fields.ts';
@@ -17,7 +13,13 @@ import type { Features } from '../revisions/revision.ts';
 /** A tool as this revision lists it. */
 export function encodeTool(tool: Tool, features: Features): JsonObject {
   // What another server lists about tasks of 2025-11-25 would have clients ask this one for them.
-  const { annotations, inputSchema, outputSchema, execution: _tasks, ...described } = describeTool(tool);
+  const {
+    annotations,
+    inputSchema,
+    outputSchema,
+    execution: _tasks,
+    ...described
+  } = exactDefinition(tool) as ListedTool;
   const { toolAnnotations, structured, paramHeaders } = features;
   return {
     ...knownFields(described, features),
@@ -32,12 +34,12 @@ export function encodeTool(tool: Tool, features: Features): JsonObject {
 
 /** A resource as this revision lists it. */
 export function encodeResource(resource: Resource, features: Features): JsonObject {
-  return knownFields({ ...describeResource(resource) }, features);
+  return knownFields(exactDefinition(resource), features);
 }
 
 /** A resource template as this revision lists it. */
 export function encodeTemplate(template: ResourceTemplate, features: Features): JsonObject {
-  return knownFields({ ...describeTemplate(template) }, features);
+  return knownFields(exactDefinition(template), features);
 }
 
 /** A skill as it is listed; only one revision has them. */
@@ -47,10 +49,10 @@ export function encodeSkill(skill: ServedSkill): JsonObject {
 
 /** A prompt as this revision lists it. */
 export function encodePrompt(prompt: Prompt, features: Features): JsonObject {
-  const { arguments: args, ...described } = describePrompt(prompt);
+  const { arguments: args, ...described } = exactDefinition(prompt);
   return {
     ...knownFields(described, features),
-    arguments: args.map((argument) => knownFields({ ...argument }, features)),
+    arguments: (args as readonly JsonObject[]).map((argument) => knownFields(argument, features)),
   };
 }
 

@@ -16,7 +16,7 @@ test.each<[version: string, params: object | undefined]>([
   ['2025-06-18', fields],
   ['2025-11-25', { mode: 'form', ...fields }],
   ['2026-07-28', { mode: 'form', ...fields }],
-])('on %s a form is asked with %j', (version, params) => {
+])('on %s a form is requested with %j', (version, params) => {
   expect(encoded(form, version)).toEqual(params && { method: 'elicitation/create', params });
 });
 
@@ -26,13 +26,13 @@ test.each<[version: string, exists: boolean]>([
   ['2025-06-18', false],
   ['2025-11-25', true],
   ['2026-07-28', true],
-])('on %s a page can be asked for: %s', (version, exists) => {
+])('on %s a question can have a page to visit: %s', (version, exists) => {
   const params = { mode: 'url', message: 'Sign in', url: 'https://example.com/' };
   expect(encoded(page, version)).toEqual(exists ? { method: 'elicitation/create', params } : undefined);
 });
 
 test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28'])(
-  'on %s the model and the folders of the client are asked for in the same way',
+  'sampling and roots requests have the same form on %s',
   (version) => {
     expect(encoded(sample, version)).toEqual({
       method: 'sampling/createMessage',
@@ -42,7 +42,7 @@ test.each(['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28']
   },
 );
 
-test('fields this version does not know go along', () => {
+test('unknown fields of a question are passed on', () => {
   const extra = { later: { a: 1 }, _meta: { 'acme.com/x': 1 } };
   for (const question of [form, page, roots])
     expect(encoded({ ...question, extra }, '2026-07-28')).toMatchObject({ params: extra });

@@ -4,10 +4,9 @@ import type { Done, Failed, RelayedJson } from '../../core/result.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Features } from '../revisions/revision.ts';
 import { bytesAsBuffer } from '../wire/key-memory.ts';
+import { readMembers, type Member } from '../wire/result-members.ts';
 import { OWN_FIELDS, structuredOf, type ResultStyle } from './result.ts';
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
 const LINE_FEED = 0x0a;
 const RETURN = 0x0d;
 // Up to here one text costs less than pieces.
@@ -23,22 +22,15 @@ export function writeRelayedResult(
   style: ResultStyle,
 ): string | Buffer | undefined {
   const json = result.relayed?.jsonOf?.(result);
-  if (!json || !isShownAsItIs(result, tool, style.revision.features)) return undefined;
+  if (!json || !isShownAsItIs(result, tool, { json, features: style.revision.features })) return undefined;
   const bytes = bytesAsBuffer(json.message);
   if (hasLineBreak(bytes, json)) return undefined;
-  const members = readMembers(bytes, json);
+  const members = readMembers(json);
   const parts = members && partsOf(members, bytes, { result, style });
   if (!parts) return undefined;
   return json.isAscii && json.end - json.start <= SHORT_BYTES
     ? joinText(parts, bytes)
     : joinBytes(parts, bytes);
-}
-
-/** A member of the result, and where it is in the message. */
-interface Member {
-  readonly name: string;
-  readonly start: number;
-  readonly end: number;
 }
 
 /** A member as it came, or text of our own. */
@@ -50,29 +42,6 @@ function hasLineBreak(bytes: Buffer, { start, end }: RelayedJson): boolean {
     const at = bytes.indexOf(mark, start);
     return at >= 0 && at < end;
   });
-}
-
-function readMembers(bytes: Buffer, { members, end }: RelayedJson): readonly Member[] | undefined {
-  const read: Member[] = [];
-  for (let index = 0; index < members.length; index++) {
-    const start = members[index]!;
-    const name = bytes.toString('latin1', start + 1, bytes.indexOf(QUOTE, start + 1));
-    // A name with an escape is read by the parser only.
-    if (name.includes('\\')) return undefined;
-    const next = members[index + 1] ?? end - 1;
-    read.push({ name, start, end: endOfMember(bytes, next) });
-  }
-  return read;
-}
-
-// Before the next member there are a comma and spaces.
-function endOfMember(bytes: Buffer, next: number): number {
-  let end = next;
-  while (bytes[end - 1]! <= 0x20) end--;
-  if (bytes[end - 1] !== COMMA) return end;
-  end--;
-  while (bytes[end - 1]! <= 0x20) end--;
-  return end;
 }
 
 // The frame is of one connection, so it is not passed on.
@@ -126,19 +95,23 @@ const OPEN = Buffer.from('{');
 const BETWEEN = Buffer.from(',');
 const CLOSE = Buffer.from('}');
 
-// Whoever made the result, the client is connected to this server.
+// Another server may have made the result, but the client is connected to this one.
 function isWithoutServer(meta: Buffer): boolean {
   return !meta.includes('serverInfo') && !meta.includes('\\');
 }
 
 function hasLongMeta({ relayed }: Done | Failed): boolean {
-  return Object.keys(relayed?.longIntegers ?? {}).some((place) => place.startsWith('/_meta/'));
+  return relayed?.longIntegers?.['_meta'] !== undefined;
 }
 
-function isShownAsItIs(result: Done | Failed, tool: Tool, features: Features): boolean {
-  const { content, data } = result;
-  if (!content || structuredOf(result, tool, features) !== data) return false;
-  return content.every((block) => isBlockShown(block, features));
+function isShownAsItIs(
+  result: Done | Failed,
+  tool: Tool,
+  { json, features }: { readonly json: RelayedJson; readonly features: Features },
+): boolean {
+  const content = json.blocks ?? result.content;
+  if (!content?.every((block) => isBlockShown(block, features))) return false;
+  return features.structured === 'any' || structuredOf(result, tool, features) === result.data;
 }
 
 function isBlockShown(block: ContentBlock, features: Features): boolean {

@@ -35,7 +35,7 @@ describe('content', () => {
     expect(read(result)).toEqual({ content: [{ type: 'text', text }], isError: result.kind === 'failed' });
   });
 
-  test('data is indented where people read it', () => {
+  test('data is indented if pretty text is configured', () => {
     expect(read({ kind: 'done', data: { a: 1 } }, { ...legacy, jsonText: 'pretty' })).toMatchObject({
       content: [{ text: '{\n  "a": 1\n}' }],
     });
@@ -51,17 +51,17 @@ describe('content', () => {
   });
 });
 
-describe('what every revision puts around a result', () => {
+describe('what every revision adds to a result', () => {
   const result: Ended = { kind: 'done', content: [], meta: { a: 1 } };
 
   test.each(
     revisions.filter(({ era }) => era === 'legacy').map((revision) => [revision.version, revision] as const),
-  )('on %s a result is what the handler made of it', (_version, revision) => {
+  )('on %s a result has only what the handler returned', (_version, revision) => {
     expect(read(result, { ...legacy, revision })).toEqual({ content: [], isError: false, _meta: { a: 1 } });
     expect(read({ kind: 'done', content: [] }, { ...legacy, revision })).not.toHaveProperty('_meta');
   });
 
-  test('on 2026-07-28 a result says that it is complete and who made it', () => {
+  test('on 2026-07-28 a result has its type and the name of its server', () => {
     expect(read(result, modern)).toEqual({
       resultType: 'complete',
       content: [],
@@ -74,7 +74,7 @@ describe('what every revision puts around a result', () => {
     });
   });
 
-  test('a handler cannot pass for another server', () => {
+  test('a handler cannot name another server in a result', () => {
     const meta = { [metaKeys.serverInfo]: { name: 'other' } };
     expect(read({ kind: 'done', meta }, modern)).toMatchObject({ _meta: { [metaKeys.serverInfo]: info } });
   });
@@ -99,7 +99,7 @@ describe('structured data', () => {
     ['2026-07-28', [[1], list], [1]],
     ['2026-07-28', [null], null],
     ['2026-07-28', [false], false],
-  ])('on %s the data and promise %j are sent as %j', (version, [data, outputSchema], sent) => {
+  ])('on %s the data and output schema %j are sent as %j', (version, [data, outputSchema], sent) => {
     const style = { ...legacy, revision: revisionOf(version)! };
     const written = read({ kind: 'done', data }, style, outputSchema);
     expect(written['structuredContent']).toEqual(sent);
@@ -107,7 +107,7 @@ describe('structured data', () => {
   });
 
   test.each(revisions.map(({ version }) => version))(
-    'a failure carries none on %s, because clients hold it against the output schema',
+    'a failure has no structured content on %s, because clients check it against the output schema',
     (version) => {
       const style = { ...legacy, revision: revisionOf(version)! };
       expect(read({ kind: 'failed', data: { error: 'x' } }, style, object)).not.toHaveProperty(
@@ -117,7 +117,7 @@ describe('structured data', () => {
   );
 });
 
-describe('blocks', () => {
+describe('content blocks', () => {
   const link = content.resourceLink({ uri: 'note://a', name: 'A', description: 'A note.' });
   const bare = content.resourceLink({ uri: 'note://a', name: 'A' });
   const sound = content.audio('AAAA', 'audio/wav');
@@ -132,12 +132,12 @@ describe('blocks', () => {
       });
   });
 
-  test.each(['2024-11-05', '2025-03-26'])('a resource link becomes text on %s', (version) => {
+  test.each(['2024-11-05', '2025-03-26'])('a resource link is sent as text on %s', (version) => {
     expect(blockOn(version, link)).toEqual({ type: 'text', text: '[A](note://a): A note.' });
     expect(blockOn(version, bare)).toEqual({ type: 'text', text: '[A](note://a)' });
   });
 
-  test('sound becomes text on 2024-11-05, and is sent as it is from 2025-03-26 on', () => {
+  test('audio is sent as text on 2024-11-05, and unchanged from 2025-03-26 on', () => {
     expect(blockOn('2024-11-05', sound)).toEqual({
       type: 'text',
       text: "[audio, audio/wav: this client's protocol version cannot carry sound]",
@@ -146,7 +146,7 @@ describe('blocks', () => {
   });
 
   test.each(revisions.map(({ version }) => version))(
-    'text, pictures and embedded resources are sent on %s',
+    'text, images and embedded resources are sent unchanged on %s',
     (version) => {
       const blocks = [
         content.text('a', { priority: 1 }),
@@ -157,20 +157,20 @@ describe('blocks', () => {
     },
   );
 
-  test('a block of a type nobody knows yet is passed on', () => {
+  test('a content block of an unknown type is passed on', () => {
     const later = { type: 'hologram', data: 1 } as unknown as ContentBlock;
     for (const { version } of revisions) expect(blockOn(version, later)).toEqual(later);
   });
 
-  test('all blocks of a result are written as the revision has them', () => {
+  test('all blocks of a result have the form of the revision', () => {
     const style = { ...legacy, revision: revisionOf('2024-11-05')! };
     const written = read({ kind: 'done', content: [content.text('a'), bare, sound] }, style);
     expect((written['content'] as ContentBlock[]).map(({ type }) => type)).toEqual(['text', 'text', 'text']);
   });
 });
 
-describe('what is written is JSON', () => {
-  test('every result reads back as the object it stands for, with no member twice', () => {
+describe('the JSON of a result', () => {
+  test('every result can be parsed back to the same object, with no repeated members', () => {
     fc.assert(
       fc.property(anyResult, anyObject, (result, meta) => {
         const written = writeToolResult({ ...result, meta }, toolOf(), modern);
@@ -189,7 +189,7 @@ describe('what is written is JSON', () => {
     );
   });
 
-  test.each(odd)('a block whose text is %s is left out or left as JSON has it', (_name, text) => {
+  test.each(odd)('a block whose text is %s is written as JSON.stringify writes it', (_name, text) => {
     const blocks = [{ type: 'text', text }] as unknown as ContentBlock[];
     expect(read({ kind: 'done', content: blocks })).toEqual({
       ...asJson({ content: blocks }),
@@ -197,12 +197,12 @@ describe('what is written is JSON', () => {
     });
   });
 
-  test.each(odd)('structured data of %s is left out or left as JSON has it', (_name, data) => {
+  test.each(odd)('structured data of %s is written as JSON.stringify writes it', (_name, data) => {
     const { resultType: _type, _meta, ...written } = read({ kind: 'done', content: [], data }, modern);
     expect(written).toEqual({ content: [], ...asJson({ structuredContent: data }), isError: false });
   });
 
-  test.each(odd)('an unknown field of %s is left out or left as JSON has it', (_name, field) => {
+  test.each(odd)('an unknown field of %s is written as JSON.stringify writes it', (_name, field) => {
     const extra = { field, toJSON: () => 'nothing of this', other: 1 };
     expect(read({ kind: 'done', content: [], extra })).toEqual({
       content: [],
@@ -212,7 +212,7 @@ describe('what is written is JSON', () => {
     });
   });
 
-  test('a handler does not set what the protocol itself writes', () => {
+  test('a handler cannot set the fields that the protocol writes', () => {
     const extra = { resultType: 'task', ttlMs: 1, cacheScope: 'public', kept: true };
     expect(read({ kind: 'done', content: [], extra })).toEqual({ content: [], isError: false, kept: true });
     expect(read({ kind: 'done', content: [], extra }, modern)).toMatchObject({

@@ -36,7 +36,7 @@ export function writeToolResult(
 function writeExactResult(result: Done | Failed, tool: Tool, style: ResultStyle): string {
   const { revision, info } = style;
   const longs = result.relayed?.longIntegers ?? {};
-  const data = withLongIntegers(result.data, longs, '/structuredContent');
+  const data = withLongIntegers(result.data, longs['structuredContent']);
   const content: readonly ContentBlock[] = result.content ?? [
     { type: 'text', text: writeExact(data) ?? 'null' },
   ];
@@ -56,18 +56,24 @@ export function encodeBlock(block: ContentBlock, features: Features): ContentBlo
   if (block.type === 'audio' && !features.audio) {
     return {
       type: 'text',
-      text: `[audio, ${block.mimeType}: this client's protocol version cannot carry sound]`,
+      text: `[audio, ${wordOf(block.mimeType)}: this client's protocol version cannot carry sound]`,
     };
   }
   if (block.type === 'resource_link' && !features.resourceLinks) {
     const { name, uri, description } = block;
-    return { type: 'text', text: `[${name}](${uri})${description === undefined ? '' : `: ${description}`}` };
+    const about = typeof description === 'string' ? `: ${description}` : '';
+    return { type: 'text', text: `[${wordOf(name)}](${wordOf(uri)})${about}` };
   }
   const shown = knownFields(block as unknown as JsonObject, features);
   const { resource } = shown;
   return (isObject(resource)
     ? { ...shown, resource: encodeContents(resource, features) }
     : shown) as unknown as ContentBlock;
+}
+
+// Another server may send anything, some of which has no text.
+function wordOf(said: unknown): string {
+  return typeof said === 'string' ? said : '(unclear)';
 }
 
 /** The contents of a resource for this revision; no revision has a title here, so it is left out. */

@@ -13,19 +13,19 @@ const introduction: Introduction = {
   supportedVersions: modernVersions,
 };
 
-test('five revisions are spoken, listed newest first, each under its own version', () => {
+test('five revisions are supported, listed newest first, each under its own version', () => {
   expect(revisions.map(({ version }) => version)).toEqual(versions);
   for (const revision of revisions) expect(revisionOf(revision.version)).toBe(revision);
 });
 
-test('a revision belongs to the era its version names', () => {
+test('the era of a revision follows from its version', () => {
   for (const { version, era } of revisions) expect(era).toBe(namesModern(version) ? 'modern' : 'legacy');
   expect(modernVersions).toEqual(['2026-07-28']);
   expect(newestLegacy.version).toBe('2025-11-25');
 });
 
 test.each(['', '2025-03-27', '2026-07-28 ', '2026-07-28\0', 'constructor', '__proto__', 'toString'])(
-  'A14 %j is no revision',
+  'A14 %j is not a revision',
   (version) => {
     expect(revisionOf(version)).toBeUndefined();
   },
@@ -53,13 +53,13 @@ describe('methods', () => {
   const tasks = ['tasks/get', 'tasks/update', 'tasks/cancel'];
   const stateless = ['server/discover', 'subscriptions/listen', ...tasks, ...skills];
 
-  test.each(versions)('%s has its own and not those of the other era', (version) => {
+  test.each(versions)('%s has the methods of its era and not those of the other era', (version) => {
     const own = namesModern(version) ? stateless : handshake;
     expect([...revisionOf(version)!.methods].toSorted()).toEqual([...both, ...own].toSorted());
   });
 
   test.each(['tasks/result', 'tasks/list', 'elicitation/create', 'sampling/createMessage', 'constructor'])(
-    '%s is a method of no revision',
+    'no revision has the method %s',
     (method) => {
       for (const { methods } of revisions) expect(methods.has(method)).toBe(false);
     },
@@ -80,22 +80,22 @@ describe('what each revision can express', () => {
     ['elicitation', ['modes', 'modes', 'forms', 'none', 'none']],
     ['batches', [false, false, false, true, false]],
     ['resumableFromStart', [false, true, false, false, false]],
-  ])('%s, newest first: %j', (feature, values) => {
+  ])('the values of %s, newest revision first, are %j', (feature, values) => {
     expect(
       revisions.map(({ features }) => (features as unknown as Record<string, unknown>)[feature]),
     ).toEqual(values);
   });
 
-  test('the table above leaves nothing out', () => {
+  test('control: the table of features is complete', () => {
     for (const { features } of revisions) expect(Object.keys(features)).toHaveLength(12);
   });
 });
 
-describe('what is put around a result', () => {
+describe('what is added to a result', () => {
   const body = { tools: [], _meta: { a: 1 } };
 
   test.each(versions.slice(1))(
-    'on %s nothing is, because strict clients refuse fields they do not know',
+    'on %s nothing is added to a result, because strict clients refuse unknown fields',
     (version) => {
       const revision = revisionOf(version)!;
       expect(revision.frame(body, info, 'cacheable')).toEqual(body);
@@ -105,7 +105,7 @@ describe('what is put around a result', () => {
     },
   );
 
-  test('on 2026-07-28 every result has its type and its server, and a list says how long it holds', () => {
+  test('on 2026-07-28 every result has its type and its server, and a list has its lifetime', () => {
     const { frame, lead, writeMeta } = revisionOf('2026-07-28')!;
     const _meta = { a: 1, [metaKeys.serverInfo]: info };
     expect(frame(body, info)).toEqual({ resultType: 'complete', tools: [], _meta });
@@ -166,7 +166,7 @@ describe('introductions', () => {
     });
   });
 
-  test.each(versions)('on %s nothing is promised that is not kept', (version) => {
+  test.each(versions)('on %s a server announces only the capabilities that it has', (version) => {
     const shy = {
       ...introduction,
       capabilities: { changes: false, resources: false, prompts: false, skills: false },

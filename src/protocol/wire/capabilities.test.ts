@@ -3,7 +3,7 @@ import { knownCapabilities } from './capabilities.ts';
 
 const TASKS = 'io.modelcontextprotocol/tasks';
 
-test('what the protocol knows is kept, in one form, and everything else is left out', () => {
+test('known capabilities are kept in one form, and everything else is left out', () => {
   expect(
     knownCapabilities({
       elicitation: { form: { any: 'thing' }, url: {}, more: {} },
@@ -22,11 +22,11 @@ test('what the protocol knows is kept, in one form, and everything else is left 
 });
 
 test.each([undefined, null, 'all', 1, [], ['sampling'], { sampling: true, elicitation: [], roots: null }])(
-  'a client that declares %j can do nothing',
+  'a client that declares %j has no capabilities',
   (declared) => expect(knownCapabilities(declared)).toEqual({}),
 );
 
-test('A8 whatever a client declares, what is kept of it is small', () => {
+test('A8 the stored capabilities of a client are small, for any declaration', () => {
   const junk = Array.from({ length: 1_000 }, (_, n) => ({ [`key ${n}`]: 'x'.repeat(100) }));
   const names = Array.from({ length: 1_000 }, (_, n) => [`com.example/${n}`, { junk }] as const);
   const known = knownCapabilities({

@@ -8,7 +8,7 @@ import { metaKeys } from './meta.ts';
 
 const MODERN = '2026-07-28';
 
-describe('naming a modern version', () => {
+describe('modern versions', () => {
   test.each<[version: unknown, isModern: boolean]>([
     ['2026-07-28', true],
     ['2027-01-01', true],
@@ -21,12 +21,12 @@ describe('naming a modern version', () => {
     [20260728, false],
     [null, false],
     [undefined, false],
-  ])('%j: %s', (version, isModern) => {
+  ])('the version %j is modern: %s', (version, isModern) => {
     expect(namesModern(version)).toBe(isModern);
   });
 });
 
-describe('telling the era of a message', () => {
+describe('the era of a message', () => {
   test.each<
     [name: string, sent: [RequestMessage | NotificationMessage, header: string | undefined], era: string]
   >([
@@ -45,11 +45,11 @@ describe('telling the era of a message', () => {
     ['a handshake that claims an older version', [request('initialize', '2025-06-18'), undefined], 'legacy'],
     ['a notification', [notification(), undefined], 'legacy'],
     ['a notification with a modern header', [notification(), MODERN], 'modern'],
-  ])('%s is told apart', (_name, [message, header], era) => {
+  ])('the era of %s is recognised, or refused', (_name, [message, header], era) => {
     expect(outcome(message, header)).toBe(era);
   });
 
-  test('every message has an era or a reason, and always the same one', () => {
+  test('every message has an era or an error, and always the same one', () => {
     fc.assert(
       fc.property(anyMessage, anyHeader, (message, header) => {
         const first = outcome(message, header);
@@ -60,7 +60,7 @@ describe('telling the era of a message', () => {
     );
   });
 
-  test('A3 a header alone never makes a request modern, and a claim is never served as older', () => {
+  test('A3 a header alone never makes a request modern, and a version claim outside a handshake always does', () => {
     fc.assert(
       fc.property(anyMessage, anyHeader, (message, header) => {
         const claim = (message.params?.['_meta'] as JsonObject | undefined)?.[metaKeys.protocolVersion];
@@ -72,7 +72,7 @@ describe('telling the era of a message', () => {
     );
   });
 
-  test('arguments and other facts about a request do not change its era', () => {
+  test('arguments and other params do not change the era of a request', () => {
     fc.assert(
       fc.property(anyMessage, anyHeader, fc.jsonValue(), (message, header, value) => {
         const changed = {

@@ -7,11 +7,11 @@ test('a message is one event with one line of data', () => {
   expect(encodeEvent('{"a":1}')).toBe('event: message\ndata: {"a":1}\n\n');
 });
 
-test('a message of a resumable stream has an id to come back to', () => {
+test('a message of a resumable stream has an id to resume from', () => {
   expect(encodeEvent('{"a":1}', 's-1')).toBe('event: message\nid: s-1\ndata: {"a":1}\n\n');
 });
 
-test('a resumable stream begins with an id, a time to wait and no data', () => {
+test('a resumable stream begins with an id, a retry time and no data', () => {
   const waits: number[] = [];
   const events: EventSourceMessage[] = [];
   const parser = createParser({ onEvent: (event) => events.push(event), onRetry: (ms) => waits.push(ms) });
@@ -20,11 +20,11 @@ test('a resumable stream begins with an id, a time to wait and no data', () => {
   expect(waits).toEqual([3_000]);
 });
 
-test('a comment that keeps a stream open is no event', () => {
+test('a comment that keeps a stream open is not an event', () => {
   expect(read(`${KEEP_ALIVE}${encodeEvent('{}')}${KEEP_ALIVE}`, 5)).toEqual(['{}']);
 });
 
-test('every run of messages comes out of an independent parser as it went in', () => {
+test('an independent parser reads any sequence of messages unchanged', () => {
   fc.assert(
     fc.property(fc.array(fc.jsonValue(), { maxLength: 5 }), fc.nat(40), (values, size) => {
       const messages = values.map((value) => JSON.stringify({ jsonrpc: '2.0', result: value }));
@@ -33,7 +33,7 @@ test('every run of messages comes out of an independent parser as it went in', (
   );
 });
 
-test('a message cannot smuggle a second event, whatever separators its texts hold', () => {
+test('a message cannot start a second event, with any line separators in its texts', () => {
   const text = fc.string({
     unit: fc.constantFrom('\n', '\r', '\u2028', '\u2029', '\u0085', 'data: x', ':', 'id: 1', 'a'),
   });
@@ -45,7 +45,7 @@ test('a message cannot smuggle a second event, whatever separators its texts hol
   );
 });
 
-test('a raw line break would smuggle a second event, so the tests above can fail', () => {
+test('control: a raw line break would start a second event', () => {
   expect(read(encodeEvent('{}\n\ndata: {"forged":true}'), 7)).toEqual(['{}', '{"forged":true}']);
 });
 

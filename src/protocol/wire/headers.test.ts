@@ -19,17 +19,17 @@ describe('reading a header', () => {
     ['\u00a0a', '\u00a0a'],
     ['', ''],
     [' ', ''],
-  ])('%j reads %j', (sent, read) => {
+  ])('the header %j has the value %j', (sent, read) => {
     expect(headerValue({ 'mcp-name': sent }, 'mcp-name')).toBe(read);
   });
 
-  test('a header that came as a list, or did not come, has no value', () => {
+  test('a header that is a list, or missing, has no value', () => {
     expect(headerValue({ 'mcp-name': ['a', 'b'] }, 'mcp-name')).toBeUndefined();
     expect(headerValue({}, 'mcp-name')).toBeUndefined();
   });
 });
 
-describe('the base64 form', () => {
+describe('headers in base64', () => {
   test('A3 every text survives encoding and decoding', () => {
     fc.assert(
       fc.property(anyText, (text) => {
@@ -40,7 +40,7 @@ describe('the base64 form', () => {
     );
   });
 
-  test('A3 only the canonical form of a text is decoded; every other spelling is refused', () => {
+  test('A3 only canonical base64 is decoded; every other spelling is refused', () => {
     fc.assert(
       fc.property(fc.oneof(almostBase64, fc.base64String(), fc.string()), (inside) => {
         const text = attempt(() => decodeHeader('X', `=?base64?${inside}?=`));
@@ -58,7 +58,7 @@ describe('the base64 form', () => {
     'ZGFuZ2Vy!',
     'ZGFu\nZ2Vy',
     'ZGFuZ2Vy====ZGFu',
-  ])('A3 %j is refused although a lenient decoder reads it as another spelling of danger', (inside) => {
+  ])('A3 the base64 text %j is refused, although a lenient decoder accepts it', (inside) => {
     expect(Buffer.from(inside, 'base64').toString()).toMatch(/^danger/);
     expect(() => decodeHeader('Mcp-Name', `=?base64?${inside}?=`)).toThrow(
       'Mcp-Name is not canonical base64',
@@ -73,7 +73,7 @@ describe('the base64 form', () => {
     '=?base64?ZGFuZ2Vy?=x',
     '=?BASE64?ZGFuZ2Vy?=',
     '=?utf-8?q?x?=',
-  ])('A3 %j is taken as it is', (text) => {
+  ])('A3 the header %j is used unchanged', (text) => {
     expect(decodeHeader('X', text)).toBe(text);
   });
 
@@ -86,7 +86,7 @@ describe('the base64 form', () => {
 });
 
 describe('headers and message', () => {
-  test('A3 a request passes exactly when its headers say what its body says', () => {
+  test('A3 a request is accepted exactly when its headers match its body', () => {
     const word = fc.constantFrom('tools/call', 'tools/list', 'danger', 'safe', 'Danger', VERSION, '');
     const header = fc.option(fc.oneof(word, word.map(toSentinel)), { nil: undefined });
     fc.assert(
@@ -105,16 +105,19 @@ describe('headers and message', () => {
     ['prompts/get', { name: 'a' }, 'a'],
     ['resources/read', { uri: 'a' }, 'a'],
     ['tools/list', { name: 'a' }, undefined],
-  ])('A3 %s is named by its parameter', (method, params, name) => {
-    const check = (value: string | undefined): void =>
-      checkMirrors(request(method, params), VERSION, {
-        'mcp-protocol-version': VERSION,
-        'mcp-method': method,
-        'mcp-name': value,
-      });
-    expect(() => check(name)).not.toThrow();
-    expect(passes(() => check('other'))).toBe(name === undefined);
-  });
+  ])(
+    'A3 the Mcp-Name header of %s is compared with the parameter that names it, if it has one',
+    (method, params, name) => {
+      const check = (value: string | undefined): void =>
+        checkMirrors(request(method, params), VERSION, {
+          'mcp-protocol-version': VERSION,
+          'mcp-method': method,
+          'mcp-name': value,
+        });
+      expect(() => check(name)).not.toThrow();
+      expect(passes(() => check('other'))).toBe(name === undefined);
+    },
+  );
 });
 
 describe('headers and arguments', () => {
@@ -126,7 +129,7 @@ describe('headers and arguments', () => {
     },
   };
 
-  test('A3 a text argument passes exactly when the header, decoded, is the same text', () => {
+  test('A3 a text argument is accepted exactly when its header, decoded, is the same text', () => {
     const text = fc.oneof(anyText, fc.constantFrom('eu', '', '=?base64?ZXU=?=', ' eu', '42'));
     fc.assert(
       fc.property(text, text, fc.boolean(), (argument, other, isHonest) => {
@@ -138,7 +141,7 @@ describe('headers and arguments', () => {
     );
   });
 
-  test('A3 a whole number passes exactly when the header is that number in digits', () => {
+  test('A3 a whole number is accepted exactly when its header is that number in digits', () => {
     const spelling = fc.constantFrom(
       (value: number) => String(value),
       (value: number) => `${value}.0`,
@@ -159,12 +162,12 @@ describe('headers and arguments', () => {
     );
   });
 
-  test('A3 an argument of the wrong type is left to the schema when the header repeats it', () => {
+  test('A3 an argument of the wrong type that its header repeats is left to the schema check', () => {
     expect(() => checkParamMirrors(schema, { count: 42.5 }, { 'mcp-param-count': '42.5' })).not.toThrow();
   });
 
   test.each(['toString', 'constructor', 'hasOwnProperty', 'valueOf'])(
-    'A14 an argument named %s is absent until it is sent',
+    'A14 an argument named %s counts as absent until it is sent',
     (name) => {
       const magic = { type: 'object', properties: { [name]: { type: 'string', 'x-mcp-header': 'Magic' } } };
       expect(() => checkParamMirrors(magic, {}, {})).not.toThrow();

@@ -18,16 +18,16 @@ export function headerValue(headers: Headers, name: string): string | undefined 
 export function checkMirrors(message: RequestMessage, version: string, headers: Headers): void {
   requireEqual('MCP-Protocol-Version', headerValue(headers, 'mcp-protocol-version'), version);
   requireEqual('Mcp-Method', headerValue(headers, 'mcp-method'), message.method);
-  const subject = subjectOf(message.method, message.params);
-  if (subject !== undefined)
-    requireEqual('Mcp-Name', decodeHeader('Mcp-Name', headerValue(headers, 'mcp-name')), subject);
+  const mcpName = mcpNameOf(message.method, message.params);
+  if (mcpName !== undefined)
+    requireEqual('Mcp-Name', decodeHeader('Mcp-Name', headerValue(headers, 'mcp-name')), mcpName);
 }
 
-/** What a request is about, as the header `Mcp-Name` repeats it: a tool, a prompt, a resource or a task. */
-export function subjectOf(method: string, params: JsonObject | undefined): string | undefined {
+/** The tool, prompt, resource or task of a request, which the header `Mcp-Name` repeats. */
+export function mcpNameOf(method: string, params: JsonObject | undefined): string | undefined {
   const member = NAMED_BY.get(method);
-  const subject = member === undefined ? undefined : params?.[member];
-  return typeof subject === 'string' ? subject : undefined;
+  const mcpName = member === undefined ? undefined : params?.[member];
+  return typeof mcpName === 'string' ? mcpName : undefined;
 }
 
 const NAMED_BY: ReadonlyMap<string, string> = new Map([
@@ -64,6 +64,12 @@ function isSame(sent: string, value: unknown): boolean {
 }
 
 const INTEGER = /^-?\d+(?:\.0+)?$/;
+
+/** A text as a header value: unchanged, or in base64 if a header cannot hold it or would be read differently. */
+export function encodeHeader(text: string): string {
+  const isPlain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text) && !text.startsWith('=?base64?');
+  return isPlain ? text : `=?base64?${Buffer.from(text, 'utf8').toString('base64')}?=`;
+}
 
 /** Decodes the base64 form for values a header cannot hold; malformed ones are refused. */
 export function decodeHeader(name: string, value: string | undefined): string | undefined {

@@ -65,7 +65,7 @@ describe('kinds of messages', () => {
 describe('batches', () => {
   const ping = withId('1');
 
-  test('several messages in one body are read one by one, each with its own fate', () => {
+  test('the messages of a batch are read one by one, and each is accepted or refused on its own', () => {
     const message = parse(
       `[${ping},{"jsonrpc":"2.0","method":"x"},{"jsonrpc":"2.0","id":"a","result":{}},7,[],{"id":3}]`,
     );
@@ -86,7 +86,7 @@ describe('batches', () => {
     expect(parse('[]')).toMatchObject({ kind: 'invalid', error: { code: 'invalid_request' } });
   });
 
-  test('A4 whatever a batch holds, every message in it is read or refused', () => {
+  test('A4 every message of any batch is read or refused', () => {
     fc.assert(
       fc.property(fc.array(fc.jsonValue({ maxDepth: 2 }), { minLength: 1, maxLength: 5 }), (values) => {
         const message = parse(JSON.stringify(values));
@@ -97,7 +97,7 @@ describe('batches', () => {
   });
 });
 
-test('an answer brings its id and its result or error', () => {
+test('a response has its id and its result or error', () => {
   expect(parse('{"jsonrpc":"2.0","id":"q","error":{"code":-1,"message":"no"}}')).toEqual({
     kind: 'response',
     id: 'q',
@@ -106,13 +106,13 @@ test('an answer brings its id and its result or error', () => {
   });
 });
 
-test('an error may be sent under the number another revision has for it', () => {
+test('an error can be sent with the code that another revision uses', () => {
   const error = new ToolcribError('unknown_resource', 'Unknown resource: x:y', { data: { uri: 'x:y' } });
   expect(JSON.parse(encodeError('1', error))).toMatchObject({ error: { code: -32602 } });
   expect(JSON.parse(encodeError('1', error, -32002))).toMatchObject({ id: 1, error: { code: -32002 } });
 });
 
-test('C1 a tool that is not there is refused with -32602 and a reason programs can read', () => {
+test('C1 an unknown tool is refused with -32602 and a reason that programs can read', () => {
   expect(JSON.parse(encodeError('1', unknownTool('missing')))).toEqual({
     jsonrpc: '2.0',
     id: 1,
@@ -134,7 +134,7 @@ describe('ids', () => {
     String.raw`"\u00e9\n\"\\"`,
     String.raw`"\ud800"`,
     `"${'x'.repeat(128)}"`,
-  ])('A4 the id %s is echoed to the letter', (id) => {
+  ])('A4 the id %s is returned exactly as it was sent', (id) => {
     expect(parse(withId(id))).toMatchObject({ kind: 'request', idText: id });
   });
 
@@ -148,11 +148,11 @@ describe('ids', () => {
     '-1e400',
     `"${'x'.repeat(129)}"`,
     `"${'é'.repeat(65)}"`,
-  ])('A4 the id %s is refused and not echoed', (id) => {
+  ])('A4 the id %s is refused and not returned', (id) => {
     expect(parse(withId(id))).toMatchObject({ kind: 'invalid', idText: undefined });
   });
 
-  test('A4 whatever the id and whatever stands around it, it is echoed to the letter', () => {
+  test('A4 any id is returned exactly as it was sent, wherever it is in the message', () => {
     const blanks = fc.constantFrom('', ' ', '\n', '\r\n\t ');
     const number = fc.oneof(
       fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
@@ -192,18 +192,17 @@ describe('agreement with JSON.parse', () => {
     );
   });
 
-  test('integers that a number cannot hold are noted as they were written', () => {
+  test('integers that do not fit in a number are recorded as they were written', () => {
     const params = '{"arguments":{"a/b":[1,9007199254740993],"c":-9007199254740993,"d":9007199254740991}}';
     const message = parse(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
     expect(message).toMatchObject({
       longIntegers: {
-        '/params/arguments/a~1b/1': '9007199254740993',
-        '/params/arguments/c': '-9007199254740993',
+        params: { arguments: { 'a/b': { 1: '9007199254740993' }, c: '-9007199254740993' } },
       },
     });
   });
 
-  test('A4 any JSON value at all is answered without throwing', () => {
+  test('A4 any JSON value is handled without an exception', () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
         expect(parse(text).kind).toMatch(/^(invalid|response|request|notification|batch)$/);
@@ -211,7 +210,7 @@ describe('agreement with JSON.parse', () => {
     );
   });
 
-  test('A4 text that JSON.parse refuses is refused, and no bytes make parsing throw', () => {
+  test('A4 text that JSON.parse refuses is refused, and no bytes cause an exception', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 120 }), (bytes) => {
         expect(parse(bytes).kind).toBe('invalid');
@@ -251,7 +250,7 @@ describe('numbers beyond the range of a double', () => {
     ['a number of 309 nines', '9'.repeat(309)],
     ['a number of 400 ones', '1'.repeat(400)],
     ['a negative number of 399 ones', `-${'1'.repeat(399)}`],
-  ])('A4 %s is refused wherever it stands, because it would be passed on as null', (_name, number) => {
+  ])('A4 %s is refused at any place, because it would be passed on as null', (_name, number) => {
     expect(parse(`{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":[${number}]}}`).kind).toBe('invalid');
   });
 
@@ -263,18 +262,18 @@ describe('numbers beyond the range of a double', () => {
     ['123456789012345678901234567890', '123456789012345678901234567890'],
     ['a number of 308 nines', '9'.repeat(308)],
     ['a zero with 398 decimals', `0.${'0'.repeat(398)}`],
-  ])('A4 %s is a number', (_name, number) => {
+  ])('A4 %s is accepted as a number', (_name, number) => {
     const message = parse(`{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":[${number},true,false]}}`);
     expect(message).toMatchObject({ params: { a: [Number(number), true, false] } });
   });
 });
 
 describe('encoding', () => {
-  test('an answer carries the id as it was written', () => {
+  test('a response has the id as it was written', () => {
     expect(encodeResult('1.0', '{"a":1}')).toBe('{"jsonrpc":"2.0","id":1.0,"result":{"a":1}}');
   });
 
-  test('an error whose request could not be read has no id', () => {
+  test('an error for an unreadable request has no id', () => {
     const error = new ToolcribError('parse_error', 'No.');
     expect(JSON.parse(encodeError(undefined, error))).toEqual({
       jsonrpc: '2.0',
@@ -282,7 +281,7 @@ describe('encoding', () => {
     });
   });
 
-  test('an error carries its data and never its cause', () => {
+  test('an error has its data and never its cause', () => {
     const error = new ToolcribError('unsupported_version', 'No.', {
       data: { supported: [] },
       cause: 'secret',
@@ -294,7 +293,7 @@ describe('encoding', () => {
     });
   });
 
-  test('a notification has parameters only when it is given some', () => {
+  test('a notification has params only if it is given some', () => {
     expect(encodeNotification('a')).toBe('{"jsonrpc":"2.0","method":"a"}');
     expect(encodeNotification('a', { b: 1 })).toBe('{"jsonrpc":"2.0","method":"a","params":{"b":1}}');
   });

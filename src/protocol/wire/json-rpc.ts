@@ -1,5 +1,12 @@
 import { rowOf, ToolcribError } from '../../base/errors.ts';
-import { longIntegersOf, type LongIntegers } from '../../base/exact-json.ts';
+import {
+  exactText,
+  longIntegersOf,
+  noteLongIntegers,
+  notedLongIntegers,
+  writeWithLongIntegers,
+  type LongIntegers,
+} from '../../base/exact-json.ts';
 import { isObject } from '../../base/json.ts';
 import { parseEscapedKeys } from '../../base/parse-json.ts';
 import type { JsonScanner } from './json-scan.ts';
@@ -91,24 +98,36 @@ export function encodeError(
   error: ToolcribError,
   number = error.number ?? rowOf(error.code).number,
 ): string {
+  return `{"jsonrpc":"2.0",${idText === undefined ? '' : `"id":${idText},`}"error":${writeFacts(error, number)}}`;
+}
+
+/** What an error is sent as, whose long integers are noted of it. */
+export function errorFacts(
+  error: ToolcribError,
+  number = error.number ?? rowOf(error.code).number,
+): JsonObject {
   const { message, data, remote } = error;
-  const facts = { ...remote, code: number ?? -32603, message };
-  return `{"jsonrpc":"2.0",${idText === undefined ? '' : `"id":${idText},`}"error":${withData(facts, data)}}`;
+  const facts = { ...remote, code: number ?? -32603, message, ...(data && { data }) };
+  const longs = { ...(remote && notedLongIntegers(remote)) };
+  const below = data && notedLongIntegers(data);
+  if (below) longs['data'] = below;
+  if (Object.keys(longs).length > 0) noteLongIntegers(facts, longs);
+  return facts;
 }
 
 // Data that is not JSON is left out: a refusal must not fail because of its details.
-function withData(facts: JsonObject, data: JsonObject | undefined): string {
-  if (!data) return JSON.stringify(facts);
+function writeFacts(error: ToolcribError, number: number | undefined): string {
   try {
-    return JSON.stringify({ ...facts, data });
+    return exactText(errorFacts(error, number));
   } catch {
-    return JSON.stringify(facts);
+    return JSON.stringify({ ...error.remote, code: number ?? -32603, message: error.message });
   }
 }
 
-/** A notification as text. */
-export function encodeNotification(method: string, params?: JsonObject): string {
-  return JSON.stringify({ jsonrpc: '2.0', method, ...(params && { params }) });
+/** A notification as text; `longs` are the long integers of its parameters. */
+export function encodeNotification(method: string, params?: JsonObject, longs?: LongIntegers): string {
+  const message = { jsonrpc: '2.0', method, ...(params && { params }) };
+  return writeWithLongIntegers(message, longs && { params: longs });
 }
 
 function readBatch(values: readonly unknown[]): Batch | InvalidMessage {

@@ -1,4 +1,5 @@
-import { bytesAsBuffer, hashKey, KeyMemory, keyText } from './key-memory.ts';
+import { bytesAsBuffer, hashOfMemberName, KeyMemory, keyText } from './key-memory.ts';
+import { LongText } from './long-text.ts';
 
 /** Limits for the size and shape of a message. */
 export interface JsonLimits {
@@ -36,6 +37,10 @@ const MAX_EXACT_DIGITS = 15;
 // With a two-digit exponent, a number of this many characters is always finite.
 const MAX_FINITE_LENGTH = 200;
 const MAX_FINITE_EXPONENT = 'e99'.length;
+// Most strings end within these.
+const NEAR_BYTES = 64;
+// Shorter texts are parsed faster than they are left out.
+const LONG_TEXT_BYTES = 1_024;
 
 /**
  * Scans the bytes of a JSON text before parsing and refuses what parsing would hide or choke on: repeated keys,
@@ -53,6 +58,7 @@ export class JsonScanner {
   readonly #isObject: Uint8Array;
   readonly #counts: Int32Array;
   readonly #keys = new KeyMemory();
+  readonly #longText = new LongText();
 
   /** The position of the text of the top-level `id`; both -1 if there is none. */
   idStart = -1;
@@ -62,6 +68,10 @@ export class JsonScanner {
   resultEnd = -1;
   /** Where each member of that object begins. */
   resultMembers: number[] = [];
+  /** Where the long texts in it begin and end, in turn, without their quotes. */
+  longTexts: number[] = [];
+  /** Whether a long text is written as no parser takes it. */
+  brokenText = false;
   #inResult = false;
   /** Whether every byte is ASCII, which makes decoding cheap. */
   ascii = true;
@@ -124,6 +134,7 @@ export class JsonScanner {
     this.resultStart = -1;
     this.resultEnd = -1;
     this.#inResult = false;
+    this.brokenText = false;
     this.ascii = true;
     this.escapedKeys = false;
     this.longNumbers = false;
@@ -161,7 +172,12 @@ export class JsonScanner {
   #readValue(first: number): string | undefined {
     const problem = this.#countValue();
     if (problem !== undefined) return problem;
-    return first === QUOTE ? this.#readString() : this.#readBare();
+    if (first !== QUOTE) return this.#readBare();
+    const start = this.#position + 1;
+    const broken = this.#readString();
+    const end = this.#position - 1;
+    if (end - start >= LONG_TEXT_BYTES && this.#inResult) this.longTexts.push(start, end);
+    return broken;
   }
 
   // Numbers, true, false, null, and anything the parser will refuse.
@@ -201,10 +217,11 @@ export class JsonScanner {
   #readString(): string | undefined {
     const bytes = this.#bytes;
     const start = this.#position + 1;
+    const near = Math.min(bytes.length, start + NEAR_BYTES);
     let position = start;
     let highest = 0;
     this.#escaped = false;
-    for (; position < bytes.length; position++) {
+    for (; position < near; position++) {
       const byte = bytes[position]!;
       if (byte === QUOTE) break;
       if (byte === BACKSLASH) {
@@ -213,13 +230,21 @@ export class JsonScanner {
       }
       highest |= byte;
     }
-    // A backslash at the very end escapes nothing: the string ends with the text.
-    if (position > bytes.length) position = bytes.length;
     if (highest >= 0x80) this.ascii = false;
+    if (position >= near) position = this.#endOfLongText(start);
     this.#position = position + 1;
     return position - start > this.#limits.stringBytes
       ? `has a string of over ${this.#limits.stringBytes} bytes`
       : undefined;
+  }
+
+  #endOfLongText(start: number): number {
+    const text = this.#longText;
+    text.read(this.#bytes, start);
+    if (!text.isAscii) this.ascii = false;
+    if (text.isEscaped) this.#escaped = true;
+    if (text.isBroken) this.brokenText = true;
+    return text.end;
   }
 
   #readKey(): string | undefined {
@@ -250,6 +275,7 @@ export class JsonScanner {
     }
     this.resultStart = this.#position;
     this.resultMembers = [];
+    this.longTexts = [];
   }
 
   #endResult(): void {
@@ -259,7 +285,7 @@ export class JsonScanner {
 
   #rememberKey(start: number, end: number): string | undefined {
     if (this.#escaped) this.escapedKeys = true;
-    const hash = hashKey(this.#bytes, start, end);
+    const hash = hashOfMemberName(this.#bytes, start, end);
     if (this.#isForbidden(hash, start, end)) return 'uses a forbidden key (__proto__ or similar)';
     return this.#keys.add(hash, start, end) ? undefined : 'repeats a key within one object';
   }
@@ -291,6 +317,6 @@ export class JsonScanner {
 
 const RESULT = Buffer.from('result');
 const [PROTO, PROTOTYPE, CONSTRUCTOR] = ['__proto__', 'prototype', 'constructor'].map((name) =>
-  hashKey(Buffer.from(name), 0, name.length),
+  hashOfMemberName(Buffer.from(name), 0, name.length),
 );
 const STOPS = new Set([COMMA, QUOTE, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET]);

@@ -79,7 +79,7 @@ export class KeyMemory {
  * The hash of the key between two quotes, equal however it is escaped; collisions cannot be predicted from
  * outside.
  */
-export function hashKey(bytes: Uint8Array, start: number, end: number): number {
+export function hashOfMemberName(bytes: Uint8Array, start: number, end: number): number {
   let hash = hashStart;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;

@@ -22,11 +22,11 @@ test.each<[string, string[], string[]]>([
   ['carriage returns', ['one\r\ntwo\r', '\n'], ['one', 'two']],
   ['blank lines', ['\n\r\n\none\n\n'], ['one']],
   ['nothing', [], []],
-])('reads %s', (_what, chunks, lines) => {
+])('the reader gives the right lines for %s', (_what, chunks, lines) => {
   expect(read(chunks.map((chunk) => Buffer.from(chunk)))).toEqual(lines);
 });
 
-test('lines are the same wherever the bytes are cut, within characters too (004-06)', () => {
+test('lines are the same for any split of the bytes, also within characters (004-06)', () => {
   const line = fc
     .string({ unit: 'binary', minLength: 1, maxLength: 20 })
     .map((text) => text.replaceAll(/[\r\n]/g, '°'));
@@ -49,7 +49,7 @@ test.each<[string, string[]]>([
   ['in one chunk', [`${'x'.repeat(11)}\nnext\n`]],
   ['in many chunks', ['xxxx', 'xxxx', 'xxxx', 'xxxx', 'x\nnext\n']],
   ['and never ends', ['xxxxxxxx', 'xxxxxxxx', 'xxxxxxxx']],
-])('a line that is too long %s is told of once and skipped', (_what, chunks) => {
+])('a line that is too long %s is reported once and skipped', (_what, chunks) => {
   const lines = read(
     chunks.map((chunk) => Buffer.from(chunk)),
     10,

@@ -1,3 +1,5 @@
+import { GatheredBytes } from '../../base/gathered-bytes.ts';
+
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 
@@ -6,8 +8,7 @@ export class LineReader {
   readonly #maxBytes: number;
   readonly #onLine: (line: Buffer) => void;
   readonly #onTooLong: () => void;
-  #held: Buffer[] = [];
-  #heldBytes = 0;
+  readonly #held = new GatheredBytes();
   #skipping = false;
 
   constructor(maxBytes: number, onLine: (line: Buffer) => void, onTooLong: () => void) {
@@ -33,20 +34,17 @@ export class LineReader {
 
   #hold(bytes: Buffer): void {
     if (this.#skipping) return;
-    this.#held.push(bytes);
-    this.#heldBytes += bytes.length;
-    if (this.#heldBytes <= this.#maxBytes) return;
+    this.#held.add(bytes);
+    if (this.#held.length <= this.#maxBytes) return;
     this.#skipping = true;
-    this.#held = [];
+    this.#held.drop();
     this.#onTooLong();
   }
 
   #complete(tail: Buffer): void {
-    if (this.#heldBytes > 0 || tail.length > this.#maxBytes) this.#hold(tail);
+    if (this.#held.length > 0 || tail.length > this.#maxBytes) this.#hold(tail);
     const skipped = this.#skipping;
-    const line = this.#held.length > 0 ? Buffer.concat(this.#held) : tail;
-    this.#held = [];
-    this.#heldBytes = 0;
+    const line = this.#held.length > 0 ? this.#held.take() : tail;
     this.#skipping = false;
     if (skipped) return;
     const trimmed = line.at(-1) === CARRIAGE_RETURN ? line.subarray(0, -1) : line;

@@ -4,7 +4,7 @@ import { clientFacts, metaKeys, metaOf, readHandshake, readModernMeta } from './
 const VERSION = '2026-07-28';
 const { protocolVersion, clientCapabilities, clientInfo } = metaKeys;
 
-test('a modern request says its version, its client and what that can do', () => {
+test('a modern request names its version, its client and the capabilities of the client', () => {
   const _meta = {
     [protocolVersion]: VERSION,
     [clientCapabilities]: { elicitation: {} },
@@ -23,11 +23,11 @@ test.each<[name: string, meta: unknown, missing: string]>([
   ['a version that is a number', { [protocolVersion]: 1, [clientCapabilities]: {} }, protocolVersion],
   ['no capabilities', { [protocolVersion]: VERSION }, clientCapabilities],
   ['a list of capabilities', { [protocolVersion]: VERSION, [clientCapabilities]: [] }, clientCapabilities],
-])('a modern request with %s is told what is missing', (_name, meta, missing) => {
+])('a modern request with %s is refused, and the error names what is missing', (_name, meta, missing) => {
   expect(() => readModernMeta({ _meta: meta })).toThrow(`"params._meta" must hold ${missing}.`);
 });
 
-test('a handshake says which version it wants, who asks and what that can do', () => {
+test('a handshake names the wanted version, the client and the capabilities of the client', () => {
   const params = {
     protocolVersion: 'x',
     capabilities: { roots: {} },
@@ -43,18 +43,18 @@ test('a handshake says which version it wants, who asks and what that can do', (
   );
 });
 
-test('what a client says of itself is taken only where it has the right shape', () => {
+test('facts about a client are ignored if they have the wrong type', () => {
   const nobody = { protocolVersion: VERSION, name: undefined, version: undefined, capabilities: {} };
   expect(clientFacts(VERSION, 'desk', 'everything')).toEqual(nobody);
   expect(clientFacts(VERSION, { name: 1, version: {} }, null)).toEqual(nobody);
 });
 
-test('A8 a name or version is taken whole, or not at all where it is long', () => {
+test('A8 the name or version of a client is ignored if it is too long', () => {
   const facts = clientFacts(VERSION, { name: 'n'.repeat(2_049), version: '1'.repeat(2_048) });
   expect([facts.name, facts.version?.length]).toEqual([undefined, 2_048]);
 });
 
-test('a request without a proper _meta has an empty one', () => {
+test('a request without a valid _meta has an empty one', () => {
   expect([metaOf(undefined), metaOf({}), metaOf({ _meta: null }), metaOf({ _meta: 'x' })]).toEqual([
     {},
     {},

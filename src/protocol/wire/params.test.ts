@@ -20,7 +20,7 @@ type Params = JsonObject | undefined;
 const ref = { type: 'ref/prompt', name: 'plan' };
 const argument = { name: 'city', value: 'Os' };
 
-test('a call names its tool and may bring arguments', () => {
+test('a call names its tool and may have arguments', () => {
   expect(readCallParams({ name: 'a' })).toEqual({ name: 'a', arguments: {} });
   expect(readCallParams({ name: 'a', arguments: { b: 1 } })).toEqual({ name: 'a', arguments: { b: 1 } });
 });
@@ -35,12 +35,12 @@ test.each<[name: string, params: Params, message: string]>([
   expect(() => readCallParams(params)).toThrow(message);
 });
 
-test('arguments of null are no arguments, as many clients send them', () => {
+test('arguments of null count as no arguments, because many clients send them', () => {
   expect(readCallParams({ name: 'a', arguments: null }).arguments).toEqual({});
   expect(readPromptParams({ name: 'a', arguments: null }).arguments).toEqual({});
 });
 
-test('a prompt is named and filled in with text', () => {
+test('a prompt request has a name, and its arguments must be text', () => {
   expect(readPromptParams({ name: 'a', arguments: { b: 'c' } })).toEqual({
     name: 'a',
     arguments: { b: 'c' },
@@ -48,7 +48,7 @@ test('a prompt is named and filled in with text', () => {
   expect(() => readPromptParams({ name: 'a', arguments: { b: 1 } })).toThrow('must be text');
 });
 
-test('a progress token is text or a whole number, and may be nought or empty', () => {
+test('a progress token is text or a whole number, and may be 0 or empty', () => {
   for (const token of ['', 'a', 0, -1, 7])
     expect(readProgressToken({ _meta: { progressToken: token } })).toBe(token);
   expect(readProgressToken({})).toBeUndefined();
@@ -63,7 +63,7 @@ test.each([1.5, null, {}, [], true, 'x'.repeat(257)])(
   },
 );
 
-test('a cursor is text, also empty text, or absent', () => {
+test('a cursor is text, possibly empty, or absent', () => {
   expect(readCursor({})).toBeUndefined();
   expect(readCursor(undefined)).toBeUndefined();
   expect(readCursor({ cursor: 'x' })).toBe('x');
@@ -72,7 +72,7 @@ test('a cursor is text, also empty text, or absent', () => {
   expect(() => readCursor({ cursor: null })).toThrow('must be a string');
 });
 
-test('an address and the id of a task are text', () => {
+test('a resource address and a task id must be text', () => {
   expect(readUri({ uri: 'x:a' })).toBe('x:a');
   expect(readTaskId({ taskId: 't' })).toBe('t');
   for (const wrong of [undefined, {}, { uri: 1, taskId: 1 }]) {
@@ -81,7 +81,7 @@ test('an address and the id of a task are text', () => {
   }
 });
 
-test('a completion says for what, for which argument and what was chosen before', () => {
+test('a completion request has a reference, an argument and the values chosen before', () => {
   expect(readCompletionParams({ ref, argument })).toEqual({
     target: { prompt: 'plan' },
     argument,
@@ -107,19 +107,19 @@ test.each<[name: string, params: Params, message: string]>([
   expect(() => readCompletionParams(params)).toThrow(message);
 });
 
-test('a log level is one of eight words', () => {
+test('a log level must be one of the eight levels', () => {
   expect(readLogLevel('warning')).toBe('warning');
   for (const wrong of ['warn', 'WARNING', '', 4, undefined, 'constructor'])
     expect(() => readLogLevel(wrong)).toThrow('The log level must be one of debug, info, notice');
 });
 
-test('one request may ask for log entries, and gets none without asking', () => {
+test('a request gets log entries only if it asks for a level', () => {
   expect(readRequestLogLevel({ _meta: { [metaKeys.logLevel]: 'debug' } })).toBe('debug');
   expect(readRequestLogLevel({})).toBeUndefined();
   expect(() => readRequestLogLevel({ _meta: { [metaKeys.logLevel]: 'loud' } })).toThrow('The log level');
 });
 
-test('a retry brings answers, state or both', () => {
+test('a retry has answers, a state or both', () => {
   expect(readResumption(undefined)).toBeUndefined();
   expect(readResumption({ name: 'a' })).toBeUndefined();
   expect(readResumption({ requestState: '' })).toEqual({ responses: {}, state: '' });
@@ -135,7 +135,7 @@ test.each<[name: string, params: Params]>([
   expect(() => readResumption(params)).toThrow(ToolcribError);
 });
 
-test('A4 whatever the parameters are, they are read or refused, and nothing else happens', () => {
+test('A4 any params are read, or refused with invalid_params', () => {
   const readers: readonly ((params: Params) => unknown)[] = [
     readCallParams,
     readPromptParams,

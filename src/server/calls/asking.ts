@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { noteLongIntegers, notedLongIntegers, type LongIntegers } from '../../base/exact-json.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
 import type { Question } from '../../core/question.ts';
 import { canDo, capabilitiesFor, requirementOf } from '../../core/requirement.ts';
 import type { Requirement } from '../../core/tool.ts';
@@ -33,6 +35,17 @@ export function encodeQuestions(
   return Object.fromEntries([...questions].map(([key, question]) => [key, wire(question, request.revision)]));
 }
 
+/** The long integers of encoded questions, by their place in a result or a task. */
+export function longIntegersOfQuestions(
+  asked: Readonly<Record<string, JsonObject>>,
+): LongIntegers | undefined {
+  const found = Object.entries(asked).flatMap(([key, { params }]): [string, LongIntegers][] => {
+    const longs = isObject(params) ? notedLongIntegers(params) : undefined;
+    return longs ? [[key, { params: longs }]] : [];
+  });
+  return found.length > 0 ? { inputRequests: Object.fromEntries(found) } : undefined;
+}
+
 /** Asks on the call's own stream and waits: how the handshake revisions do it. */
 export async function askOnStream(
   questions: ReadonlyMap<string, Question>,
@@ -58,6 +71,7 @@ type WireQuestion = { method: string; params?: JsonObject };
 
 function wire(question: Question, { features, version }: Revision): WireQuestion {
   const encoded = encodeQuestion(question, features);
+  if (encoded?.params) noteLongIntegers(encoded.params, question.longIntegers);
   if (encoded) return encoded;
   throw new ToolcribError(
     'cannot_ask',
@@ -67,7 +81,8 @@ function wire(question: Question, { features, version }: Revision): WireQuestion
 
 // The handshake revision that has pages tells them apart by an id.
 function identified(question: Question, asked: WireQuestion): WireQuestion {
-  return question.kind === 'url'
-    ? { ...asked, params: { ...asked.params, elicitationId: randomUUID() } }
-    : asked;
+  if (question.kind !== 'url') return asked;
+  const params = { ...asked.params, elicitationId: randomUUID() };
+  noteLongIntegers(params, question.longIntegers);
+  return { ...asked, params };
 }

@@ -1,4 +1,6 @@
 import { ToolcribError } from '../../base/errors.ts';
+import { writeExact } from '../../base/exact-json.ts';
+import { isObject } from '../../base/json.ts';
 import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import type { Implementation, Revision } from '../../protocol/revisions/revision.ts';
 
@@ -57,7 +59,8 @@ export class Lists {
       [kind.member]: shown.map((item) => kind.encode(item, revision.features)),
       nextCursor: hasMore ? Buffer.from(kind.keyOf(last)).toString('base64url') : undefined,
     };
-    return Buffer.from(JSON.stringify(revision.frame(body, info, 'cacheable')));
+    const page = revision.frame(body, info, 'cacheable');
+    return Buffer.from(shown.some(hasLongIntegers) ? writeExact(page)! : JSON.stringify(page));
   }
 
   #endOf<T>(items: readonly T[], { weigh }: ListKind<T>, start: number): number {
@@ -71,6 +74,10 @@ export class Lists {
     }
     return last;
   }
+}
+
+function hasLongIntegers(item: unknown): boolean {
+  return isObject(item) && item['longIntegers'] !== undefined;
 }
 
 // Well below the largest message that clients take.

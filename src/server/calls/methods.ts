@@ -1,3 +1,4 @@
+import { notedLongIntegers, writeWithLongIntegers } from '../../base/exact-json.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { Caller } from '../../core/caller.ts';
 import { resourceNotFound } from '../../core/resources/resource.ts';
@@ -134,11 +135,16 @@ function subscriptionMethods(
     }
     link.session?.follow(uri, () => {
       const forget = subscriptions.followed.take(link.caller, roomFor([uri]));
-      const stop = announcer.follow(uri, link.caller);
-      return () => {
-        stop();
+      try {
+        const stop = announcer.follow(uri, link.caller);
+        return () => {
+          stop();
+          forget();
+        };
+      } catch (error) {
         forget();
-      };
+        throw error;
+      }
     });
     return '{}';
   };
@@ -169,9 +175,8 @@ function taskMethods({ tasks, info }: ServerParts): [string, Method][] {
     (work: (id: string, request: UnderstoodRequest) => Promise<JsonObject>): Method =>
     async (request) => {
       requireCapabilities(['tasks'], request);
-      return JSON.stringify(
-        request.revision.frame(await work(readTaskId(request.message.params), request), info),
-      );
+      const task = await work(readTaskId(request.message.params), request);
+      return writeWithLongIntegers(request.revision.frame(task, info), notedLongIntegers(task));
     };
   return [
     ['tasks/get', about(async (id, { link }) => encodeTask(await tasks.find(id, link.caller)))],

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { ownerOf, type Caller } from '../../core/caller.ts';
+import { endEach } from '../../base/cancellation.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Deadlines } from '../../base/deadlines.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { CallerLimit } from '../caller-limit.ts';
 import type { UnderstoodRequest } from '../request.ts';
-import type { Opened } from './seal.ts';
+import type { OpenedState } from './seal.ts';
 import type { Ended } from './run.ts';
 
 // Each holds a connection to another server.
@@ -18,7 +19,7 @@ const LONGEST_WAIT_MS = 10 * 60_000;
 export interface ParkedCall {
   readonly caller: Caller;
   /** Goes on with the answers of a further request. */
-  resume(request: UnderstoodRequest, opened: Opened): Promise<Ended>;
+  resume(request: UnderstoodRequest, opened: OpenedState): Promise<Ended>;
   /** Ends it. */
   stop(reason: Error): void;
 }
@@ -77,7 +78,7 @@ export class ParkedCalls {
     this.#places.delete(id);
   }
 
-  /** Ends the calls of callers who are gone. */
+  /** Ends the calls of callers whose access has ended. */
   dismiss(isGone: (caller: Caller) => boolean): void {
     this.#end(isGone, new ToolcribError('cancelled', 'Its caller is no longer let in.'));
   }
@@ -88,10 +89,10 @@ export class ParkedCalls {
   }
 
   #end(isMeant: (caller: Caller) => boolean, reason: Error): void {
-    for (const [id, { call }] of this.#places) {
-      if (!isMeant(call.caller)) continue;
+    const meant = [...this.#places].filter(([, { call }]) => isMeant(call.caller));
+    endEach(meant, ([id, { call }]) => {
       this.forget(id);
       call.stop(reason);
-    }
+    });
   }
 }

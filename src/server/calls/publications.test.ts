@@ -20,7 +20,7 @@ function open() {
   return { clock, publications, read };
 }
 
-test('what is published can be read under its link, which says what it is and until when', async () => {
+test('a published result can be read at its link, which has its media type and expiry', async () => {
   const { publications, read } = open();
   const link = publications.publish({ name: 'report', data: 'a,b', mimeType: 'text/csv' }, ada);
   expect(link).toMatchObject({
@@ -35,7 +35,7 @@ test('what is published can be read under its link, which says what it is and un
   expect(described.description).toBe('Sales. Available until 2026-01-01T00:00:01.000Z.');
 });
 
-test.each([Number.NaN, Infinity, 0, -1, 9e15])('nothing is published for %d ms', (ttlMs) => {
+test.each([Number.NaN, Infinity, 0, -1, 9e15])('a lifetime of %d ms is refused', (ttlMs) => {
   const { publications } = open();
   const data = 'x'.repeat(16 * 1_048_576);
   // More often than there is room for: what was refused takes none.
@@ -45,7 +45,7 @@ test.each([Number.NaN, Infinity, 0, -1, 9e15])('nothing is published for %d ms',
   expect(publications.publish({ name: 'report', data }, ada)).toMatchObject({ name: 'report' });
 });
 
-test('A9 a link works for its caller alone, and a wrong one is as unknown as a foreign one', async () => {
+test('A9 a link works for its caller alone, and invalid and foreign links get the same response', async () => {
   const { publications, read } = open();
   const { uri } = publications.publish({ name: 'report', data: 'secret' }, ada);
   expect(await read(uri, { ...ada })).toBe('secret');
@@ -57,7 +57,7 @@ test('A9 a link works for its caller alone, and a wrong one is as unknown as a f
   expect(links.size).toBe(100);
 });
 
-test('a link is good until its time is over', async () => {
+test('a link works until it expires', async () => {
   const { publications, read, clock } = open();
   const { uri } = publications.publish({ name: 'report', data: 'x', ttlMs: 1_000 }, ada);
   clock.advance(999);
@@ -66,7 +66,7 @@ test('a link is good until its time is over', async () => {
   expect(await read(uri, ada)).toBe(undefined);
 });
 
-test('A8 a caller that publishes too much loses its own oldest, and others lose nothing', async () => {
+test('A8 a caller that publishes too much loses its own oldest results, and other callers are not affected', async () => {
   const { publications, read } = open();
   const others = publications.publish({ name: 'other', data: 'x' }, ada);
   const first = publications.publish({ name: 'first', data: 'x' }, bob);
@@ -77,7 +77,7 @@ test('A8 a caller that publishes too much loses its own oldest, and others lose 
   expect(await read(others.uri, ada)).toBe('x');
 });
 
-test('A8 callers of one tenant who publish all they can take no room from another tenant', async () => {
+test('A8 callers of one tenant that publish as much as they can take no room from another tenant', async () => {
   const { publications, read } = open();
   const others = publications.publish({ name: 'other', data: 'x' }, eve);
   const data = 'x'.repeat(15 * 1_048_576);
@@ -94,13 +94,13 @@ test('A8 callers of one tenant who publish all they can take no room from anothe
   expect(publications.publish({ name: 'more', data }, eve)).toMatchObject({ name: 'more' });
 });
 
-test('A8 something too large to be kept is refused instead of being linked to in vain', () => {
+test('A8 a result that is too large to store is refused, and gets no link', () => {
   const { publications } = open();
   const large = 'x'.repeat(17 * 1_048_576);
   expect(() => publications.publish({ name: 'large', data: large }, ada)).toThrow(/too large/);
 });
 
-test('links stand beside the resources of the source and are not listed', async () => {
+test('links can be read beside the resources of the source, and are not listed', async () => {
   const { publications } = open();
   const source = new ToolRegistry().registerResource(
     defineResource({ uri: 'note://one', name: 'one' }, () => '1'),

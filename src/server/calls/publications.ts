@@ -27,8 +27,8 @@ interface Published extends Publication {
 }
 
 /**
- * What tools published instead of sending it: each is for its caller alone, behind an address nobody can guess, for a
- * while.
+ * Results that tools published instead of sending them: each is for its caller alone, at an address that cannot be
+ * guessed, for a limited time.
  */
 export class Publications {
   readonly #clock: Clock;
@@ -43,7 +43,7 @@ export class Publications {
     const { name, mimeType, description, ttlMs = DEFAULT_TTL_MS } = publication;
     const uri = `${SCHEME}${randomBytes(16).toString('base64url')}`;
     const expiresAt = this.#clock.now() + ttlMs;
-    // What expires at no moment would be kept for good.
+    // Without a time at which it expires it would never be deleted.
     if (!(ttlMs > 0 && expiresAt <= MAX_TIME))
       throw new ToolcribError('tool_failed', 'ttlMs must say for how many milliseconds it is kept.');
     this.#sweep();

@@ -1,5 +1,5 @@
 import { ToolcribError } from '../../base/errors.ts';
-import { withLongIntegers, writeExact } from '../../base/exact-json.ts';
+import { writeWithLongIntegers } from '../../base/exact-json.ts';
 import { absentPrompt, absentResource, absentTemplate } from '../../core/absent-tool.ts';
 import type { CallTarget } from '../../core/make-call.ts';
 import type { Prompt, PromptMessages } from '../../core/prompts/prompt.ts';
@@ -92,8 +92,7 @@ export class ResourceAndPromptCalls {
     if (ended.kind !== 'done') throw new TypeError(`${request.message.method} cannot end as ${ended.kind}.`);
     const { data, meta, extra, relayed } = ended;
     const body = encode(data as JsonObject, { ...extra, ...(meta && { _meta: meta }) });
-    const longs = relayed?.longIntegers;
-    return longs ? writeExact(withLongIntegers(body, longs))! : JSON.stringify(body);
+    return writeWithLongIntegers(body, relayed?.longIntegers);
   }
 }
 

@@ -1,4 +1,5 @@
 import { digest } from '../../base/digest.ts';
+import { writeWithLongIntegers } from '../../base/exact-json.ts';
 import { givenOf } from '../../core/call.ts';
 import { ownerOf } from '../../core/caller.ts';
 import { definitionDigest } from '../../core/definition-digest.ts';
@@ -9,14 +10,14 @@ import { isDeclaredReadOnly } from '../../core/tool.ts';
 import type { Resumption } from '../../protocol/wire/params.ts';
 import type { ServerParts } from '../parts.ts';
 import type { UnderstoodRequest } from '../request.ts';
-import { encodeQuestions } from './asking.ts';
-import type { Binding, Opened, Seal } from './seal.ts';
+import { encodeQuestions, longIntegersOfQuestions } from './asking.ts';
+import type { Binding, OpenedState, Seal } from './seal.ts';
 
 /** What a call has before it ever asked. */
-export const FIRST_ROUND: Opened = { answers: new Map(), round: 0 };
+export const FIRST_ROUND: OpenedState = { answers: new Map(), round: 0 };
 
 /** Questions that ended a run, and how often the call had asked before. */
-export interface Asking extends NeedsInput {
+export interface QuestionRound extends NeedsInput {
   readonly round?: number;
   /** The name of the call, where it waits instead of being run again. */
   readonly parked?: string;
@@ -33,7 +34,7 @@ export async function openRound(
   { request, target }: AskingCall,
   { state, responses }: Resumption,
   seal: Seal,
-): Promise<Opened> {
+): Promise<OpenedState> {
   const now = Object.entries(responses);
   // Answers alone are the client's word; only state that was sealed here proves an earlier round.
   if (state === undefined) return { answers: new Map(now), round: 0 };
@@ -44,16 +45,17 @@ export async function openRound(
 
 /** The encoded result that asks the client: its questions, and the sealed answers so far. */
 export async function encodeInputRequired(
-  { questions, answers, round = 0, state, parked }: Asking,
+  { questions, answers, round = 0, state, parked }: QuestionRound,
   { request, target }: AskingCall,
   { seal, info }: ServerParts,
 ): Promise<string> {
+  const inputRequests = encodeQuestions(questions, request);
   const body = {
     resultType: 'input_required',
-    inputRequests: encodeQuestions(questions, request),
+    inputRequests,
     requestState: await seal.close({ answers, round: round + 1, state, parked }, bindingOf(request, target)),
   };
-  return JSON.stringify(request.revision.frame(body, info));
+  return writeWithLongIntegers(request.revision.frame(body, info), longIntegersOfQuestions(inputRequests));
 }
 
 function bindingOf({ message, link }: UnderstoodRequest, target: CallTarget): Binding {

@@ -16,16 +16,16 @@ import type { UnderstoodRequest } from '../request.ts';
 import { questionLimits } from '../caller-limit.ts';
 import { askOnStream, encodeQuestions, requireCapabilities } from './asking.ts';
 import type { ParkedCall } from './parked-calls.ts';
-import { FIRST_ROUND, openRound, type Asking } from './rounds.ts';
-import { MAX_ROUNDS, type Opened } from './seal.ts';
+import { FIRST_ROUND, openRound, type QuestionRound } from './rounds.ts';
+import { MAX_ROUNDS, type OpenedState } from './seal.ts';
 import type { RunningTask } from './tasks.ts';
-import { CallVoice, type Lasting } from './voice.ts';
+import { CallVoice, type ContinuingCall } from './voice.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
-/** How running a call went on: it ended, or it goes on as a task. */
-export type Ended = Done | Failed | Asking | Detached;
+/** The outcome of running a call: it ended, or it continues as a task. */
+export type Ended = Done | Failed | QuestionRound | Detached;
 
-/** A call that goes on after its request is answered. */
+/** A call that continues after its request is answered. */
 export interface Detached {
   readonly kind: 'detached';
   readonly task: RunningTask;
@@ -46,8 +46,12 @@ export class Runner {
   run(request: UnderstoodRequest, target: CallTarget): Awaitable<Ended> {
     const { revision, message } = request;
     const resumption = revision.era === 'modern' ? readResumption(message.params) : undefined;
-    if (!resumption) return this.#start(request, target, FIRST_ROUND);
+    if (!resumption) {
+      request.link.hasBegun = true;
+      return this.#start(request, target, FIRST_ROUND);
+    }
     return openRound({ request, target }, resumption, this.#parts.seal).then((opened) => {
+      request.link.hasBegun = true;
       const { parked } = opened;
       const ended =
         parked === undefined
@@ -57,7 +61,7 @@ export class Runner {
     });
   }
 
-  #start(request: UnderstoodRequest, target: CallTarget, opened: Opened): Awaitable<Ended> {
+  #start(request: UnderstoodRequest, target: CallTarget, opened: OpenedState): Awaitable<Ended> {
     const { cancellation } = request.link;
     // A client that left meanwhile has no use for what the tool does.
     if (cancellation.reason) throw cancellation.reason;
@@ -84,13 +88,13 @@ async function failLater(error: unknown): Promise<never> {
 interface RunOptions {
   readonly request: UnderstoodRequest;
   readonly target: CallTarget;
-  readonly opened: Opened;
+  readonly opened: OpenedState;
   readonly parts: ServerParts;
   readonly deadlines: Deadlines;
 }
 
 /** One call while it runs. */
-class Run implements Asker, QuestionCheck, Lasting, ParkedCall {
+class Run implements Asker, QuestionCheck, ContinuingCall, ParkedCall {
   readonly #call: Call;
   readonly #parts: ServerParts;
   readonly #deadlines: Deadlines;
@@ -181,8 +185,8 @@ class Run implements Asker, QuestionCheck, Lasting, ParkedCall {
     this.#call.interview.askThrough(this.#waitingRoom());
   }
 
-  /** Goes on with the answers of a further request, which from now on hears of the call and can stop it. */
-  async resume(request: UnderstoodRequest, { answers, round }: Opened): Promise<Ended> {
+  /** Continues with the answers of a further request, which now gets the call's messages and can cancel it. */
+  async resume(request: UnderstoodRequest, { answers, round }: OpenedState): Promise<Ended> {
     const { signal } = request.link.cancellation;
     const cancel = (): void => this.stop(signal.reason as Error);
     signal.addEventListener('abort', cancel, { once: true });
@@ -266,7 +270,7 @@ class Run implements Asker, QuestionCheck, Lasting, ParkedCall {
     return code === 'invalid_arguments' && this.#parts.invalidArguments === 'protocol';
   }
 
-  // A handler may detach and throw before it ever waits; its task must hear of that too.
+  // A handler may detach and throw before its first await; its task must fail then, too.
   #begin(): Awaitable<Result> {
     return orElse(
       () => this.#parts.source.call(this.#call),
@@ -282,7 +286,7 @@ class Run implements Asker, QuestionCheck, Lasting, ParkedCall {
     this.#stopDeadline?.();
   }
 
-  // A call that is not on record, or that nobody can fetch, is stopped.
+  // A call that is not on record, or whose result cannot be fetched, is stopped.
   async #beginTask(): Promise<RunningTask> {
     const { record, cancellation } = this.#call;
     try {

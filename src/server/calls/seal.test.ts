@@ -70,7 +70,7 @@ async function weaknessesOf(seal: SealLike, passTime: (ms: number) => void): Pro
   return [...new Set([...through, ...again])];
 }
 
-test('what was sealed comes back, for the call it was sealed for', async () => {
+test('a sealed state can be opened for the call it was sealed for', async () => {
   const { seal } = createSeal();
   const state = await seal.close(answers, binding);
   expect(state).toMatch(/^[\da-f]{8}\.[\w-]+$/);
@@ -80,12 +80,12 @@ test('what was sealed comes back, for the call it was sealed for', async () => {
   expect(await seal.close(answers, binding)).not.toBe(state);
 });
 
-test('A11 nothing else opens a state: not a changed byte, another caller, tool, argument or method, a second use or a late one', async () => {
+test('A11 a state is refused with a changed byte, another caller, tool, argument or method, on a second use and when expired', async () => {
   const { seal, clock } = createSeal();
   expect(await weaknessesOf(seal, (ms) => clock.advance(ms))).toEqual([]);
 });
 
-test('A11 each of these checks is needed: seals that lack one are found out', async () => {
+test('A11 control: a seal without one of these checks is detected', async () => {
   const forgetful = createSeal({ spent: { spend: () => true } });
   expect(await weaknessesOf(forgetful.seal, (ms) => forgetful.clock.advance(ms))).toEqual(['used twice']);
 
@@ -119,7 +119,7 @@ function canonical(state: string): string {
   return `${id}.${Buffer.from(body, 'base64url').toString('base64url')}`;
 }
 
-test('A11 a key that was replaced still opens what it sealed, until it is taken away', async () => {
+test('A11 a replaced key still opens the states it sealed, until it is removed', async () => {
   const key = (id: string): SealingKey => ({ id, bytes: randomBytes(32) });
   const known = new Map<string, SealingKey>();
   let current = key('old');
@@ -144,7 +144,7 @@ test('A11 a key that was replaced still opens what it sealed, until it is taken 
   await expect(seal.open(renamed, binding, 'again')).rejects.toMatchObject({ code: 'invalid_state' });
 });
 
-test('two servers that share their keys open what the other sealed; others do not', async () => {
+test("servers that share their keys can open each other's states; other servers cannot", async () => {
   const clock = createFakeClock();
   const shared = createInMemory(clock);
   const first = new Seal({ ...shared, clock });
@@ -227,7 +227,7 @@ async function asked(server: Server, name = 'delete'): Promise<string> {
   return result!.requestState;
 }
 
-test('A11 a tool with effects runs once for a state; every other use is refused alike, and nothing is run', async () => {
+test('A11 a tool with effects runs once for a state; every other use is refused in the same way, and nothing runs', async () => {
   const { server, acted, clock, redefine } = openAsking();
   const state = await asked(server);
   const messages = new Set<string>();
@@ -256,13 +256,13 @@ test('A11 a tool with effects runs once for a state; every other use is refused 
   expect(messages.size).toBe(1);
 });
 
-test('A11 a state that is no text is refused', async () => {
+test('A11 a state that is not text is refused', async () => {
   const { server } = openAsking();
   for (const state of [1, null, {}, ['x']])
     expect((await call(server, { state })).error).toMatchObject({ code: -32602 });
 });
 
-test('A11 of many retries at once with one state, one is run', async () => {
+test('A11 of many simultaneous retries with one state, one runs', async () => {
   const { server, acted } = openAsking();
   const state = await asked(server);
   const outcomes = await Promise.all(Array.from({ length: 20 }, () => call(server, { state })));

@@ -39,7 +39,7 @@ interface Sealed extends Binding {
 }
 
 /** What a state held. */
-export interface Opened {
+export interface OpenedState {
   readonly answers: ReadonlyMap<string, unknown>;
   /** How often the call has asked so far. */
   readonly round: number;
@@ -61,7 +61,7 @@ export class Seal {
   }
 
   /** Seals the answers so far, and how often the call has asked. */
-  async close({ answers, ...opened }: Opened, binding: Binding): Promise<string> {
+  async close({ answers, ...opened }: OpenedState, binding: Binding): Promise<string> {
     const { keys, clock } = this.#options;
     const key = await keys.current();
     const nonce = randomBytes(16).toString('base64url');
@@ -82,7 +82,7 @@ export class Seal {
    * Opens a state for the call it was sealed for; `once` uses it up. Throws `invalid_state` for anything else, without
    * saying why.
    */
-  async open(state: string, binding: Binding, use: 'once' | 'again'): Promise<Opened> {
+  async open(state: string, binding: Binding, use: 'once' | 'again'): Promise<OpenedState> {
     const sealed = await this.#decrypt(state);
     const { owner, method, target, arguments: args } = binding;
     const matches =

@@ -46,7 +46,7 @@ function open(change: Partial<TaskRecords> = {}) {
   return { clock, tasks, changes, begin, statuses: () => changes.map(({ status }) => status) };
 }
 
-test('a task can be fetched before anybody knows its id, which nobody can guess', async () => {
+test('a task can be read before its id is sent, and the id cannot be guessed', async () => {
   const { tasks, begin } = open();
   const ids = new Set<string>();
   for (let count = 0; count < 50; count++) {
@@ -58,7 +58,7 @@ test('a task can be fetched before anybody knows its id, which nobody can guess'
   for (const id of ids) expect(Buffer.from(id, 'base64url')).toHaveLength(16);
 });
 
-test('A9 a task is unknown to everybody but its caller', async () => {
+test('A9 a task is unknown to every other caller', async () => {
   const { tasks, begin } = open();
   const { task, cancellation } = await begin();
   const { id } = task.record;
@@ -70,7 +70,7 @@ test('A9 a task is unknown to everybody but its caller', async () => {
   expect(cancellation.reason).toBe(undefined);
 });
 
-test('a task waits for every answer, and takes only what it asked', async () => {
+test('a task waits for every answer, and accepts only answers to its questions', async () => {
   const { tasks, begin, statuses, changes } = open();
   const { task } = await begin();
   const { id } = task.record;
@@ -99,7 +99,7 @@ test('a task waits for every answer, and takes only what it asked', async () => 
   expect(changes.at(-1)).not.toHaveProperty('inputRequests');
 });
 
-test('a task that is over never changes again, whatever comes', async () => {
+test('a task that has ended never changes again', async () => {
   const { tasks, begin, statuses } = open();
   const { task, cancellation } = await begin();
   const { id } = task.record;
@@ -118,7 +118,7 @@ test('a task that is over never changes again, whatever comes', async () => {
   expect(await tasks.find(id, localCaller)).toMatchObject({ status: 'cancelled' });
 });
 
-test('what came later is kept later, however long the memory takes for what came first', async () => {
+test('changes of a task are stored in order, however slow the memory is', async () => {
   const delays = [0, 5, 3, 0];
   const kept: string[] = [];
   const { begin } = open({
@@ -134,7 +134,7 @@ test('what came later is kept later, however long the memory takes for what came
   expect(kept).toEqual(['working', 'input_required', 'working', 'completed']);
 });
 
-test('a memory that fails once does not keep a task from being recorded later', async () => {
+test('a failure of the memory does not stop later changes from being stored', async () => {
   let fails = false;
   const kept: string[] = [];
   const { begin } = open({
@@ -151,7 +151,7 @@ test('a memory that fails once does not keep a task from being recorded later', 
   expect(kept).toEqual(['working', 'completed']);
 });
 
-test('a task stopped while its question is being recorded leaves no failure behind', async () => {
+test('stopping a task while its question is stored causes no unhandled rejection', async () => {
   const { tasks, begin } = open({ put: () => setImmediate(), get: (id) => found(id) });
   const found = (id: string): TaskRecord => ({ ...task.record, id });
   const { task } = await begin();
@@ -162,7 +162,7 @@ test('a task stopped while its question is being recorded leaves no failure behi
   await expect(asked).rejects.toMatchObject({ code: 'cancelled' });
 });
 
-test('a question the client cannot be asked is refused', async () => {
+test('a question that the client does not support is refused', async () => {
   const { begin } = open();
   const { task } = await begin();
   await expect(task.ask(new Map([['a', { kind: 'roots' }]]))).rejects.toMatchObject({
@@ -170,7 +170,7 @@ test('a question the client cannot be asked is refused', async () => {
   });
 });
 
-test('a task shows what the protocol has for its state, and nothing else', async () => {
+test('a task has the fields that the protocol defines for its state, and no others', async () => {
   const { begin, changes, clock } = open();
   const { task } = await begin();
   clock.advance(1_500);

@@ -1,22 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import type { Cancellation } from '../../base/cancellation.ts';
+import { endEach, type Cancellation } from '../../base/cancellation.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ownerOf, type Caller } from '../../core/caller.ts';
-import { accident, rowOf, ToolcribError } from '../../base/errors.ts';
+import { noteLongIntegers, notedLongIntegers, type LongIntegers } from '../../base/exact-json.ts';
+import { isObject } from '../../base/json.ts';
+import { accident, ToolcribError } from '../../base/errors.ts';
 import { readAnswer, type Asker } from '../../core/interview.ts';
 import type { TaskRecord, TaskRecords } from '../../core/memory/memory.ts';
 import type { Question } from '../../core/question.ts';
 import { parseJson } from '../../base/parse-json.ts';
-import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
-import { encodeQuestions } from './asking.ts';
+import { errorFacts, type JsonObject } from '../../protocol/wire/json-rpc.ts';
+import { encodeQuestions, longIntegersOfQuestions } from './asking.ts';
 import type { UnderstoodRequest } from '../request.ts';
 
 const POLL_INTERVAL_MS = 500;
 
 /** How a task ended: with a result, or with a protocol error. */
-export type TaskOutcome = { readonly result: JsonObject } | { readonly error: ToolcribError };
+export type TaskOutcome =
+  | { readonly result: JsonObject; readonly longIntegers?: LongIntegers | undefined }
+  | { readonly error: ToolcribError };
 
-/** Calls that go on after their request was answered; each is visible to its caller alone. */
+/** Calls that continue after their request was answered; each is visible to its caller alone. */
 export class Tasks {
   readonly #records: TaskRecords;
   readonly #clock: Clock;
@@ -72,7 +76,7 @@ export class Tasks {
 
   /** Stops every task that runs here. */
   stop(reason: Error): void {
-    for (const task of this.#running.values()) task.stop(reason);
+    endEach(this.#running.values(), (task) => task.stop(reason));
   }
 
   async #save(record: TaskRecord): Promise<void> {
@@ -152,22 +156,34 @@ export class RunningTask implements Asker {
 
   /** Records how the call ended. */
   async end(outcome: TaskOutcome): Promise<void> {
-    if ('result' in outcome) return this.#change({ status: 'completed', result: outcome.result });
-    const { code, message, data } = outcome.error;
-    const error = { code: rowOf(code).number ?? -32603, message, ...(data && { data }) };
-    return this.#change({ status: 'failed', error });
+    if ('result' in outcome) {
+      const { result, longIntegers } = outcome;
+      return this.#change({
+        status: 'completed',
+        result,
+        ...(longIntegers && { longIntegers: { result: longIntegers } }),
+      });
+    }
+    const error = errorFacts(outcome.error);
+    const longs = notedLongIntegers(error);
+    return this.#change({ status: 'failed', error, ...(longs && { longIntegers: { error: longs } }) });
   }
 
   #tellWaiting(): Promise<void> {
     const requests = Object.fromEntries([...this.#waiting].map(([name, { request }]) => [name, request]));
     if (this.#waiting.size === 0) return this.#change({ status: 'working' });
-    return this.#change({ status: 'input_required', inputRequests: requests });
+    const longIntegers = longIntegersOfQuestions(requests);
+    return this.#change({
+      status: 'input_required',
+      inputRequests: requests,
+      ...(longIntegers && { longIntegers }),
+    });
   }
 
   // What is over stays as it is, and what came later is kept later, however slow the memory.
   #change(change: Partial<TaskRecord>): Promise<void> {
     if (!isOpen(this.#record.status)) return this.#saved;
-    const { inputRequests: _answered, ...rest } = this.#record;
+    const { inputRequests: _answered, longIntegers: _theirs, ...rest } = this.#record;
     const record: TaskRecord = { ...rest, ...change };
     this.#record = record;
     const save = (): Promise<void> => this.#controls.save(record);
@@ -176,10 +192,15 @@ export class RunningTask implements Asker {
   }
 }
 
-// What a tool asks is kept and sent by others, later; that it is not JSON is told to the tool, now.
+// A question is stored and sent later by other code, so a question that is not JSON must fail here, in the tool.
 function asJson(questions: Record<string, JsonObject>): Record<string, JsonObject> {
   try {
-    return parseJson(JSON.stringify(questions)) as Record<string, JsonObject>;
+    const copy = parseJson(JSON.stringify(questions)) as Record<string, JsonObject>;
+    for (const [key, { params }] of Object.entries(copy)) {
+      const asked = questions[key]!['params'];
+      if (isObject(params) && isObject(asked)) noteLongIntegers(params, notedLongIntegers(asked));
+    }
+    return copy;
   } catch (cause) {
     throw accident('tool_failed', 'The tool asked something that is not JSON', cause);
   }
@@ -191,10 +212,10 @@ interface Waiting {
   readonly resolve: (answer: unknown) => void;
 }
 
-/** A task as the protocol shows it. */
+/** A task as the protocol shows it; its long integers are noted of it. */
 export function encodeTask(record: TaskRecord): JsonObject {
   const { id, status, createdAt, updatedAt, ttlMs, inputRequests, result, error } = record;
-  return {
+  const task = {
     taskId: id,
     status,
     createdAt: new Date(createdAt).toISOString(),
@@ -205,6 +226,8 @@ export function encodeTask(record: TaskRecord): JsonObject {
     result,
     error,
   };
+  noteLongIntegers(task, record.longIntegers);
+  return task;
 }
 
 function isOpen(status: TaskRecord['status']): boolean {

@@ -1,6 +1,6 @@
 import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import { accident, rowOf, ToolcribError } from '../../base/errors.ts';
-import { longIntegersAt } from '../../base/exact-json.ts';
+import { longIntegersAt, longIntegersOf } from '../../base/exact-json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { absentTool } from '../../core/absent-tool.ts';
 import type { ToolCall, CallParts } from '../../core/call.ts';
@@ -13,7 +13,7 @@ import type { JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { readCallParams } from '../../protocol/wire/params.ts';
 import type { ServerParts } from '../parts.ts';
 import type { UnderstoodRequest } from '../request.ts';
-import { encodeInputRequired, type Asking } from './rounds.ts';
+import { encodeInputRequired, type QuestionRound } from './rounds.ts';
 import type { Detached, Ended, Runner } from './run.ts';
 import { encodeTask } from './tasks.ts';
 
@@ -33,7 +33,7 @@ export class ToolCalls {
   call(request: UnderstoodRequest): Awaitable<string | Buffer> {
     const params = readCallParams(request.message.params);
     const longs = request.message.longIntegers;
-    const longIntegers = longs && longIntegersAt(longs, '/params/arguments');
+    const longIntegers = longs && longIntegersAt(longs, 'params', 'arguments');
     return andThen(this.#parts.source.find(params.name, request.link.caller), (found) => {
       const tool = found ?? absentTool(params.name);
       checkHeaders(request, tool, params.arguments);
@@ -69,7 +69,7 @@ export class ToolCalls {
   }
 
   // A question that cannot be put is the tool's failure, like any other.
-  async #ask(ended: Asking, target: ToolTarget, request: UnderstoodRequest): Promise<string | Buffer> {
+  async #ask(ended: QuestionRound, target: ToolTarget, request: UnderstoodRequest): Promise<string | Buffer> {
     try {
       return await encodeInputRequired(ended, { request, target }, this.#parts);
     } catch (error) {
@@ -84,7 +84,9 @@ export class ToolCalls {
         if (result.kind === 'needs_input') {
           return task.end({ error: new ToolcribError('internal', 'A task cannot end with a question.') });
         }
-        return task.end({ result: parseJson(String(this.#write(result, tool, request))) as JsonObject });
+        const text = String(this.#write(result, tool, request));
+        const longIntegers = result.relayed?.longIntegers && longIntegersOf(text);
+        return task.end({ result: parseJson(text) as JsonObject, longIntegers });
       },
       (error: unknown) => task.end({ error: error as ToolcribError }),
     );

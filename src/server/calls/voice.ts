@@ -1,11 +1,12 @@
+import { notedLongIntegers, type LongIntegers } from '../../base/exact-json.ts';
 import { logLevels, type Clean, type ClientLogLevel, type Progress, type Voice } from '../../core/call.ts';
-import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
+import { encodeNotification, type JsonObject } from '../../protocol/wire/json-rpc.ts';
 import { readProgressToken, readRequestLogLevel } from '../../protocol/wire/params.ts';
 import type { UnderstoodRequest } from '../request.ts';
 import type { Publications } from './publications.ts';
 
-/** A call that can go on after its request was answered: as a task, or waiting for answers. */
-export interface Lasting {
+/** A call that can continue after its request was answered: as a task, or waiting for answers. */
+export interface ContinuingCall {
   readonly canDetach: boolean;
   readonly canPark: boolean;
   detach(): void;
@@ -15,21 +16,21 @@ export interface Lasting {
 /** What one call can say to its client before the answer; nothing is made before it is asked for. */
 export class CallVoice implements Voice {
   readonly #publications: Publications | undefined;
-  readonly #lasting: Lasting | undefined;
+  readonly #continuing: ContinuingCall | undefined;
   #request: UnderstoodRequest;
   #token: string | number | undefined;
   #logLevel: ClientLogLevel | undefined;
   #lastProgress = -Infinity;
   #clean: Clean | undefined;
 
-  /** `publications` is there where the server publishes, `lasting` where the call may go on after its request. */
+  /** `publications` is set if the server publishes, `continuing` if the call may go on after its request. */
   constructor(
     request: UnderstoodRequest,
     publications: Publications | undefined,
-    lasting: Lasting | undefined,
+    continuing: ContinuingCall | undefined,
   ) {
     this.#publications = publications;
-    this.#lasting = lasting;
+    this.#continuing = continuing;
     this.#request = request;
     this.#listenTo(request);
   }
@@ -58,7 +59,9 @@ export class CallVoice implements Voice {
     return (level, data, logger) => {
       const wanted = this.#logLevel;
       if (wanted === undefined || logLevels.indexOf(level) < logLevels.indexOf(wanted)) return;
-      this.#say('notifications/message', { level, ...(logger !== undefined && { logger }), data });
+      const longs = typeof data === 'object' && data !== null ? notedLongIntegers(data) : undefined;
+      const said = { level, ...(logger !== undefined && { logger }), data };
+      this.#say('notifications/message', said, longs && { data: longs });
     };
   }
 
@@ -72,13 +75,13 @@ export class CallVoice implements Voice {
   }
 
   get detach(): Voice['detach'] {
-    const lasting = this.#lasting;
-    return lasting?.canDetach ? () => lasting.detach() : undefined;
+    const continuing = this.#continuing;
+    return continuing?.canDetach ? () => continuing.detach() : undefined;
   }
 
   get park(): Voice['park'] {
-    const lasting = this.#lasting;
-    return lasting?.canPark ? () => lasting.park() : undefined;
+    const continuing = this.#continuing;
+    return continuing?.canPark ? () => continuing.park() : undefined;
   }
 
   cleanWith(clean: Clean): void {
@@ -88,18 +91,21 @@ export class CallVoice implements Voice {
   }
 
   // Progress must grow, whatever the handler reports.
-  #report({ progress, total, message }: Progress): void {
-    // What is no finite number would be written as null, which clients do not take.
+  #report(report: Progress): void {
+    const { progress, total, message } = report;
+    // JSON writes NaN and Infinity as null, which clients refuse.
     if (this.#token === undefined || !(progress > this.#lastProgress && progress < Infinity)) return;
     this.#lastProgress = progress;
     const text = this.#request.revision.features.progressMessages && message !== undefined ? { message } : {};
     const end = Number.isFinite(total) ? { total } : {};
-    this.#say('notifications/progress', { progressToken: this.#token, progress, ...end, ...text });
+    const said = { progressToken: this.#token, progress, ...end, ...text };
+    this.#say('notifications/progress', said, notedLongIntegers(report));
   }
 
-  #say(method: string, params: Readonly<Record<string, unknown>>): void {
+  #say(method: string, params: JsonObject, longs: LongIntegers | undefined): void {
     const { link } = this.#request;
     if (link.answered || link.cancellation.reason) return;
-    link.notify(encodeNotification(method, this.#clean ? this.#clean(params) : params));
+    const clean: Clean = this.#clean ?? ((said) => said);
+    link.notify(encodeNotification(method, clean(params), longs && clean(longs)));
   }
 }

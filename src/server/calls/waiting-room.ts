@@ -2,9 +2,9 @@ import type { Cancellation } from '../../base/cancellation.ts';
 import { readAnswer, type Asker } from '../../core/interview.ts';
 import type { Question } from '../../core/question.ts';
 import type { Result } from '../../core/result.ts';
-import type { Asking } from './rounds.ts';
+import type { QuestionRound } from './rounds.ts';
 
-/** What a call that waits is told apart by, and how it is kept. */
+/** What identifies a waiting call, and how it is stored. */
 export interface WaitingParts {
   readonly cancellation: Cancellation;
   /** The answers so far, which go along. */
@@ -21,23 +21,23 @@ interface Open {
   readonly resolve: (answer: unknown) => void;
 }
 
-/** The questions of a call that goes on waiting while its client brings the answers with a further request. */
+/** The questions of a call that keeps waiting until its client sends the answers with a further request. */
 export class WaitingRoom implements Asker {
   readonly #parts: WaitingParts;
   readonly #open = new Map<string, Open>();
-  #tell: ((asking: Asking) => void) | undefined;
+  #tell: ((round: QuestionRound) => void) | undefined;
   #id: string | undefined;
 
   /** `tell` answers the request that is open when the call begins to wait. */
-  constructor(parts: WaitingParts, tell: ((asking: Asking) => void) | undefined) {
+  constructor(parts: WaitingParts, tell: ((round: QuestionRound) => void) | undefined) {
     this.#parts = parts;
     this.#tell = tell;
   }
 
   /** Settles with the end of the call, or with what it asks before. */
-  next(ended: Promise<Result>): Promise<Result | Asking> {
-    if (this.#open.size > 0) return Promise.resolve(this.#asking());
-    return Promise.race([ended, new Promise<Asking>((resolve) => (this.#tell = resolve))]);
+  next(ended: Promise<Result>): Promise<Result | QuestionRound> {
+    if (this.#open.size > 0) return Promise.resolve(this.#round());
+    return Promise.race([ended, new Promise<QuestionRound>((resolve) => (this.#tell = resolve))]);
   }
 
   async ask(questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> {
@@ -50,7 +50,7 @@ export class WaitingRoom implements Asker {
     this.#tell = undefined;
     try {
       // Without a request to answer, they go out with the next one.
-      tell?.(this.#asking());
+      tell?.(this.#round());
       return new Map(await this.#parts.cancellation.race(Promise.all(answers)));
     } finally {
       for (const key of questions.keys()) this.#open.delete(key);
@@ -69,7 +69,7 @@ export class WaitingRoom implements Asker {
     }
   }
 
-  #asking(): Asking {
+  #round(): QuestionRound {
     const parked = (this.#id = this.#parts.park());
     const questions = new Map([...this.#open].map(([key, { question }]) => [key, question]));
     return { kind: 'needs_input', questions, answers: this.#parts.answers(), parked };

@@ -13,7 +13,7 @@ export interface Head {
 }
 
 /** Which requests an endpoint answers at all. */
-export interface EndpointOptions {
+export interface EndpointRules {
   /** Where it is; `undefined` leaves that to the program it is part of. */
   readonly path: string | undefined;
   /** Whether it is also below `/t/{tenant}`, for callers of that tenant. */
@@ -25,7 +25,7 @@ export interface EndpointOptions {
   readonly allowedHosts: readonly string[] | 'any' | undefined;
   /** Allowed `Origin` values beside this machine's loopback ones. */
   readonly allowedOrigins: readonly string[];
-  /** Open mode: nobody signs in, so nothing that came through a proxy may pass for a local caller. */
+  /** Open mode: there is no sign-in, so a request that came through a proxy must not count as local. */
   readonly open: boolean;
 }
 
@@ -54,13 +54,16 @@ const JSON_TYPE = /^application\/json(?:[ \t]*;[ \t]*charset[ \t]*=[ \t]*(?:utf-
  * Refuses, by throwing, a request that must not go further; needs nothing but the head. Returns the tenant its path
  * names, if any.
  */
-export function admit(head: Head, options: EndpointOptions): string | undefined {
+export function admit(head: Head, options: EndpointRules): string | undefined {
   const { headers } = head;
   checkHost(head, options);
   const path = options.path === undefined ? undefined : pathOf(head.target);
   const tenant = path === options.path ? undefined : tenantOf(path!, options);
   if (!hasAllowedOrigin(head, options)) {
-    throw new ToolcribError('refused_origin', 'Requests from this origin are not allowed.');
+    throw new ToolcribError(
+      'refused_origin',
+      'Pages of this origin may not call; the operator of the server can add it to allowedOrigins.',
+    );
   }
   if (headers['origin'] === undefined && headers['sec-fetch-site'] === 'cross-site') {
     throw new ToolcribError('refused_origin', 'Cross-site requests are not allowed.');
@@ -126,12 +129,12 @@ export function checkRawHeaders(raw: readonly string[]): void {
 }
 
 /** Whether a request comes from a page that may call, or from no page at all. */
-export function hasAllowedOrigin({ headers }: Head, options: EndpointOptions): boolean {
+export function hasAllowedOrigin({ headers }: Head, options: EndpointRules): boolean {
   const origin = headerValue(headers, 'origin');
   return origin === undefined || isAllowedOrigin(origin, options);
 }
 
-/** What a browser needs to hear to let an allowed page read the answer. */
+/** The headers with which a browser lets an allowed page read the response. */
 export function corsHeaders(head: Head): Record<string, string> {
   const origin = headerValue(head.headers, 'origin');
   if (origin === undefined) return {};
@@ -190,7 +193,7 @@ function isForwarded(headers: Headers): boolean {
   return false;
 }
 
-function checkHost({ target, headers }: Head, { allowedHosts }: EndpointOptions): void {
+function checkHost({ target, headers }: Head, { allowedHosts }: EndpointRules): void {
   if (allowedHosts === 'any') return;
   const host = headerValue(headers, 'host')?.toLowerCase();
   if (host === undefined) throw new ToolcribError('invalid_request', 'A request needs a Host header.');
@@ -205,14 +208,14 @@ function checkHost({ target, headers }: Head, { allowedHosts }: EndpointOptions)
   }
 }
 
-function isAllowedOrigin(origin: string, { allowedOrigins }: EndpointOptions): boolean {
+function isAllowedOrigin(origin: string, { allowedOrigins }: EndpointRules): boolean {
   if (allowedOrigins.includes(origin)) return true;
   const separator = origin.indexOf('://');
   const scheme = origin.slice(0, Math.max(separator, 0));
   return (scheme === 'http' || scheme === 'https') && isLoopbackAuthority(origin.slice(separator + 3));
 }
 
-function tenantOf(path: string, { path: own = '', tenants = false }: EndpointOptions): string {
+function tenantOf(path: string, { path: own = '', tenants = false }: EndpointRules): string {
   const end = path.length - own.length;
   const isBelow = tenants && path.startsWith(TENANTS) && path.endsWith(own) && end > TENANTS.length;
   const segment = isBelow ? path.slice(TENANTS.length, end) : '';

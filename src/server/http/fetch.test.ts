@@ -48,21 +48,24 @@ function call(version: string): Request {
   });
 }
 
-// A failure after the reader is gone would reach nobody but the process, as an unhandled rejection.
+// A failure after the reader has left would be an unhandled rejection of the process.
 test.each([
   [MODERN, 'stopped'],
   ['2025-06-18', 'finished'],
-])('a reader that leaves the event stream breaks nothing; of %s the call is %s', async (version, outcome) => {
-  const { server, release, outcomes } = open();
-  const reader = (await server.fetch(call(version))).body!.getReader();
-  expect(new TextDecoder().decode((await reader.read()).value)).toContain('notifications/progress');
-  await reader.cancel();
-  release();
-  await setImmediate();
-  expect(outcomes).toEqual([outcome]);
-});
+])(
+  'a reader that leaves the event stream causes no error; of %s the call is %s',
+  async (version, outcome) => {
+    const { server, release, outcomes } = open();
+    const reader = (await server.fetch(call(version))).body!.getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toContain('notifications/progress');
+    await reader.cancel();
+    release();
+    await setImmediate();
+    expect(outcomes).toEqual([outcome]);
+  },
+);
 
-test('a body that is longer than it may be is refused, whether or not it says so', async () => {
+test('a body over the limit is refused, with or without a declared length', async () => {
   const server = createServer({
     source: new ToolRegistry(),
     authenticate: () => localCaller,

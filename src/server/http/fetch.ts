@@ -1,6 +1,7 @@
 import type { Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { andThen } from '../../base/awaitable.ts';
+import { GatheredBytes } from '../../base/gathered-bytes.ts';
 import type { Accidents } from '../accidents.ts';
 import { corsHeaders, pathOf, type Head } from './endpoint.ts';
 import type { Exchange } from '../exchange.ts';
@@ -44,7 +45,7 @@ export async function answerFetch(request: Request, face: FetchFace): Promise<Re
     return await new Promise<Response>((resolve, reject) => {
       const port = new FetchPort(resolve, face.gate.accidents);
       const link = new HttpLink(head, port, known);
-      port.onCancel = () => link.hangUp();
+      port.onCancel = () => port.accidents.contain(() => link.hangUp());
       const { signal } = request;
       // Given up while its caller was looked up or its body was read: nothing else will say so.
       if (signal.aborted) port.cancel();
@@ -129,7 +130,7 @@ class FetchPort implements Port {
     this.#stream?.error(new ToolcribError('internal', 'The stream broke off.'));
   }
 
-  /** The reader is gone. `fetch` must still return a response, unless it has. */
+  /** The reader has left. `fetch` must still return a response, unless it has. */
   cancel(): void {
     if (!this.isOpen) return;
     this.isOpen = this.#stream === undefined;
@@ -169,21 +170,20 @@ async function readBody(
 ): Promise<ReadBody> {
   const tooLarge = new ToolcribError('too_large', `A message may have at most ${maxBytes} bytes.`);
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge;
-  const chunks: Uint8Array[] = [];
-  let size = 0;
+  const pieces = new GatheredBytes();
   let taken: (() => void) | undefined;
   const leave = (): void => taken?.();
   try {
     for await (const chunk of request.body ?? []) {
-      size += (chunk as Uint8Array).byteLength;
-      if (size > maxBytes) throw tooLarge;
-      if (chunks.push(chunk as Uint8Array) > 1) taken ??= inPieces.take(caller, maxBytes);
+      if (pieces.length > 0) taken ??= inPieces.take(caller, maxBytes);
+      pieces.add(Buffer.from(chunk as Uint8Array));
+      if (pieces.length > maxBytes) throw tooLarge;
     }
     if (taken) {
       taken();
-      taken = inPieces.take(caller, size);
+      taken = inPieces.take(caller, pieces.length);
     }
-    return { bytes: Buffer.concat(chunks), leave };
+    return { bytes: pieces.take(), leave };
   } catch (error) {
     leave();
     throw error;

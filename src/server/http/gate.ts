@@ -11,7 +11,7 @@ import {
   nothingAt,
   requireJsonPost,
   requireUncompressed,
-  type EndpointOptions,
+  type EndpointRules,
   type Head,
 } from './endpoint.ts';
 import { refusalAnswer, type Answer } from '../answer.ts';
@@ -29,7 +29,7 @@ const LONG_BODY_MS = 1_000;
 /** The way in from HTTP: who may come through, before any byte of the body is read. */
 export class Gate {
   readonly #options: ServerOptions;
-  readonly #endpoint: EndpointOptions;
+  readonly #endpoint: EndpointRules;
   readonly #metadata: ResourceMetadata | undefined;
   readonly #allow: string;
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class Gate {
 
   constructor(
     options: ServerOptions & { readonly accidents: Accidents },
-    { allow = 'POST', ...endpoint }: Pick<EndpointOptions, 'path' | 'tenants' | 'allowedHosts'> & GateOptions,
+    { allow = 'POST', ...endpoint }: Pick<EndpointRules, 'path' | 'tenants' | 'allowedHosts'> & GateOptions,
   ) {
     this.#options = options;
     this.accidents = options.accidents;
@@ -67,13 +67,13 @@ export class Gate {
       : this.#pass(head, caller, tenant);
   }
 
-  /** The moment from which the time counts that a body takes. */
+  /** The time at which a body begins to be read, for `stay`. */
   now(): number {
     return this.#clock.ticks();
   }
 
   /**
-   * Who sends a body that was read: one that took long may be of a caller revoked since, who has to enter once more.
+   * The caller of a body that was read: after a slow body the sign-in is checked again, because of revocations.
    */
   stay(head: Head, caller: Caller, enteredAt: number): Awaitable<Caller> {
     return this.#clock.ticks() - enteredAt < LONG_BODY_MS ? caller : this.enter(head);
@@ -101,8 +101,7 @@ export class Gate {
   }
 
   /**
-   * The answer to a request that was not let in, or was refused on the way; `caller` is who sent it, once that is
-   * known.
+   * The response to a request that failed the sign-in, or was refused later; `caller` is set once it is known.
    */
   refuse(head: Head, error: unknown, caller?: Caller): HttpAnswer {
     const known = this.accidents.known(error);
@@ -150,7 +149,7 @@ export class Gate {
     }
   }
 
-  // A sign-in check that breaks lets nobody in; one that knows the caller may say that its token is not enough.
+  // A sign-in check that throws refuses the request; it may also report that a known caller's token is not enough.
   #nobody(cause: unknown): undefined {
     if (cause instanceof ToolcribError && cause.code === 'insufficient_scope') throw cause;
     this.#options.log?.('error', 'authenticate failed, so its caller was refused.', { cause });
@@ -158,9 +157,9 @@ export class Gate {
   }
 }
 
-/** What else a gate is told. */
+/** Further settings of a gate. */
 interface GateOptions {
-  /** The method named to those who used another. */
+  /** The allowed method, for the refusal of any other. */
   readonly allow?: string;
 }
 
@@ -179,7 +178,7 @@ function lacksScope(scope: string): ToolcribError {
   });
 }
 
-// Whatever else a sign-in check hands back is nobody: an empty object must not pass for a caller.
+// Any other value of a sign-in check is refused: an empty object must not count as a caller.
 function isCaller(caller: Partial<Caller> | undefined): caller is Caller {
   if (isNamed(caller)) return true;
   return typeof caller?.id === 'string' && typeof caller.tenant?.id === 'string';

@@ -23,12 +23,12 @@ export interface Port {
   send(status: number, headers: Record<string, string>, body: Body | undefined): void;
   /** Sends this in place of what could not be sent, or cuts the connection where something was; never throws. */
   replace(text: string): void;
-  /** Who hears of what could not be sent after `send` has returned. */
+  /** Called when a message could not be sent after `send` has returned. */
   sender: Sender | undefined;
   readonly accidents: Accidents;
 }
 
-/** What handed an answer to a port, and hears if it cannot be sent. */
+/** The sender of a response, which is notified if it cannot be sent. */
 export interface Sender {
   readonly caller: Caller;
   fail(error: unknown): void;
@@ -43,6 +43,7 @@ export class HttpLink implements Link, Sink, Sender {
   readonly headers: Headers;
   session: Session | undefined = undefined;
   hangUpCancels = false;
+  hasBegun = false;
   answered = false;
   idText: string | undefined = undefined;
   isGone = false;
@@ -145,7 +146,7 @@ export class HttpLink implements Link, Sink, Sender {
     } else this.#port.send(status, { ...this.#cors(), ...headers }, body);
   }
 
-  /** The connection is gone; what a session's client may come back to goes on. */
+  /** The connection is closed; streams that a session's client can resume continue. */
   hangUp(): void {
     this.isGone = true;
     this.#still?.();

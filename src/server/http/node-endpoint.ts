@@ -2,7 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
+import { GatheredBytes } from '../../base/gathered-bytes.ts';
 import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
+import { endEach } from '../../base/cancellation.ts';
 import { SlotList } from '../../base/slot-list.ts';
 import { encodeError } from '../../protocol/wire/json-rpc.ts';
 import type { Server } from '../create-server.ts';
@@ -11,8 +13,8 @@ import type { Gate } from './gate.ts';
 import { HttpLink } from './http-link.ts';
 import { NodePort } from './node-port.ts';
 
-/** One request of `node:http` whose caller was let in. */
-export interface Visit {
+/** One request of `node:http` whose caller was accepted. */
+export interface AcceptedRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly head: Head;
@@ -53,40 +55,42 @@ export class NodeEndpoint {
     }
   }
 
-  #receive(visit: Visit): void {
+  #receive(accepted: AcceptedRequest): void {
     // What was sent behind a refused request is not run: its client was told that the connection ends there.
-    if (isClosing(visit.request)) return;
+    if (isClosing(accepted.request)) return;
     try {
-      if (visit.head.method === 'POST') {
-        readBody(visit, this.#server, (bytes, sender) => this.#answer(bytes, visit, sender));
-      } else this.#serveSession(visit);
+      if (accepted.head.method === 'POST') {
+        readBody(accepted, this.#server, (bytes, sender) => this.#answer(bytes, accepted, sender));
+      } else this.#serveSession(accepted);
     } catch (error) {
-      refuseVisit(visit, error);
+      refuseAccepted(accepted, error);
     }
   }
 
   // Neither answering nor finishing throws.
-  #answer(bytes: Buffer, visit: Visit, sender: Caller): Awaitable<void> {
-    const link = this.#openLink(visit, sender);
+  #answer(bytes: Buffer, accepted: AcceptedRequest, sender: Caller): Awaitable<void> {
+    const link = this.#openLink(accepted, sender);
     return andThen(this.#server.exchange.answer(bytes, link), (answer) => {
-      closeLink(visit.request.socket, link);
+      closeLink(accepted.request.socket, link);
       link.finish(answer);
     });
   }
 
-  #serveSession(visit: Visit): void {
-    const { request, response, head, caller } = visit;
-    const link = this.#openLink(visit, caller);
+  #serveSession(accepted: AcceptedRequest): void {
+    const { request, response, head, caller } = accepted;
+    const link = this.#openLink(accepted, caller);
     // A connection is kept for many requests, so not the end of the connection but that of the answer counts.
     response.once('close', () => {
       closeLink(request.socket, link);
-      link.hangUp();
+      this.#gate.accidents.contain(() => link.hangUp());
     });
-    this.#server.sessionRequests.answer(head, link).catch((error: unknown) => refuseVisit(visit, error));
+    this.#server.sessionRequests
+      .answer(head, link)
+      .catch((error: unknown) => refuseAccepted(accepted, error));
   }
 
-  // The link hears when its connection is gone: one listener per connection, because one per request would cost.
-  #openLink({ request, response, head }: Visit, caller: Caller): HttpLink {
+  // The link is notified when its connection closes: one listener per connection, because one per request would cost.
+  #openLink({ request, response, head }: AcceptedRequest, caller: Caller): HttpLink {
     const { accidents } = this.#gate;
     const link = new HttpLink(head, new NodePort(response, accidents, this.#server.unread), caller);
     const socket: LinkedSocket = request.socket;
@@ -98,7 +102,7 @@ export class NodeEndpoint {
       });
     }
     link.place = links.add(link);
-    // Gone while its caller was looked up: nothing else will say so.
+    // The connection may have closed during the sign-in; its `close` event does not come again.
     if (socket.destroyed) link.hangUp();
     return link;
   }
@@ -118,19 +122,19 @@ export function checkHead({ httpVersion, headers, rawHeaders }: IncomingMessage)
 
 /** Reads a body within its limits and hands it on, with its sender; most bodies come in one piece. */
 export function readBody(
-  visit: Visit,
+  accepted: AcceptedRequest,
   { options: { maxBodyBytes: maxBytes }, inPieces }: Server,
   use: (bytes: Buffer, sender: Caller) => Awaitable<void>,
 ): void {
-  const { request, response, gate, head, caller } = visit;
+  const { request, response, gate, head, caller } = accepted;
   const enteredAt = gate.now();
   const length = Number(request.headers['content-length'] ?? maxBytes);
   if (length > maxBytes) {
-    refuseVisit(visit, tooLarge(maxBytes));
+    refuseAccepted(accepted, tooLarge(maxBytes));
     return;
   }
   if (request.headers.expect !== undefined) response.writeContinue();
-  let chunks: Buffer[] | undefined;
+  let pieces: GatheredBytes | undefined;
   let first: Buffer | undefined;
   let size = 0;
   let leave: (() => void) | undefined;
@@ -138,14 +142,15 @@ export function readBody(
     size += chunk.length;
     try {
       if (size > maxBytes) throw tooLarge(maxBytes);
-      if (first) (chunks ??= [first]).push(chunk);
+      if (pieces) pieces.add(chunk);
+      else if (first) (pieces = gathered(first)).add(chunk);
       else {
         first = chunk;
         if (size !== length) response.once('close', (leave = inPieces.take(caller, length)));
       }
     } catch (error) {
       request.removeAllListeners('data').removeAllListeners('end');
-      refuseVisit(visit, error);
+      refuseAccepted(accepted, error);
     }
   });
   request.on('end', () => {
@@ -154,16 +159,16 @@ export function readBody(
       () => {
         if (begun) {
           begun();
-          // A stream is answered when it ends, so no more is held for it than its message is large.
+          // All of it has come, so its real size counts from now on, and not the size it might have had.
           leave = inPieces.take(caller, size);
         }
-        const bytes = chunks ? Buffer.concat(chunks) : (first ?? Buffer.alloc(0));
+        const bytes = pieces?.take() ?? first ?? Buffer.alloc(0);
         // The request may be open for long after its body was read.
-        chunks = first = undefined;
+        pieces = first = undefined;
         const sender = gate.stay(head, caller, enteredAt);
         return sender instanceof Promise ? sender.then((again) => use(bytes, again)) : use(bytes, sender);
       },
-      (error) => refuseVisit(visit, error),
+      (error) => refuseAccepted(accepted, error),
     );
     if (!begun || !leave) return;
     // Its bytes may wait for their turn after the client has left, so they count until they are answered.
@@ -172,12 +177,18 @@ export function readBody(
   });
 }
 
+function gathered(first: Buffer): GatheredBytes {
+  const pieces = new GatheredBytes();
+  pieces.add(first);
+  return pieces;
+}
+
 function tooLarge(maxBytes: number): ToolcribError {
   return new ToolcribError('too_large', `A message may have at most ${maxBytes} bytes.`);
 }
 
-/** Refuses a request of a caller who was let in. */
-export function refuseVisit({ response, gate, head, caller }: Visit, error: unknown): void {
+/** Refuses a request of an accepted caller. */
+export function refuseAccepted({ response, gate, head, caller }: AcceptedRequest, error: unknown): void {
   refuseWith(response, gate, { head, error, caller });
 }
 
@@ -185,7 +196,7 @@ interface Refused {
   readonly head: Head;
   readonly error: unknown;
   readonly caller?: Caller;
-  /** The status of an accident where the answer is not JSON-RPC, which tells of it with 200. */
+  /** The status of an unexpected failure where the response is not JSON-RPC, which reports it with 200. */
   readonly failure?: number;
 }
 
@@ -208,6 +219,12 @@ export function refuseWith(
 /** Whether an earlier request on the same connection was refused. */
 export function isClosing({ socket }: IncomingMessage): boolean {
   return closing.has(socket);
+}
+
+/** Stops the requests under way on a connection; each of them is still answered. */
+export function stopRequests(socket: LinkedSocket, reason: Error): void {
+  const links = socket[openLinks]?.all() ?? [];
+  endEach(links, ({ cancellation }) => cancellation.abort(reason));
 }
 
 const closing = new WeakSet<Socket>();

@@ -1,12 +1,12 @@
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { isIPv4, type AddressInfo, type Socket } from 'node:net';
 import { isLoopback } from '../../base/loopback.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { Connections } from './connections.ts';
 import type { Server } from '../create-server.ts';
 import { pathOf } from './endpoint.ts';
 import { Gate } from './gate.ts';
-import { headOf, NodeEndpoint, refuseWith } from './node-endpoint.ts';
+import { headOf, NodeEndpoint, refuseWith, stopRequests } from './node-endpoint.ts';
 import { metadataOf } from './protected-resource.ts';
 import { answerRoute, checkRoutes, type DeclaredRoute, type Route, type RouteAnswer } from './routes.ts';
 import { SseEndpoint, ssePaths } from './sse-endpoint.ts';
@@ -34,10 +34,13 @@ export interface Listening {
   readonly routes: readonly DeclaredRoute[];
   /**
    * Stops accepting, ends open streams, lets calls under way finish for up to `graceMs` (5 seconds unless set), then
-   * closes what is left.
+   * stops those that are left, each with an error to its client, and closes their connections.
    */
   close(graceMs?: number): Promise<void>;
 }
+
+// How long the answers of calls that are stopped may take.
+const LAST_WORDS_MS = 250;
 
 const LIMITS = {
   headersTimeout: 10_000,
@@ -70,7 +73,7 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
     server.options.log?.('error', 'A connection could not be taken.', { cause });
   });
   const bound = (http.address() as AddressInfo).port;
-  const allowedHosts = server.options.allowedHosts ?? loopbackHosts(bound);
+  const allowedHosts = server.options.allowedHosts ?? loopbackHosts(host, bound);
   const gate = new Gate(server.options, { path, tenants: true, allowedHosts });
   const endpoint = new NodeEndpoint(server, gate);
   const old = sse ? new SseEndpoint(server, allowedHosts) : undefined;
@@ -98,7 +101,8 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}${path}`,
     routes: declare(path, sse, all),
     async close(graceMs = 5_000) {
-      const closed = closeGently(http, connections.all, graceMs);
+      const stop = (): void => stopOn(connections.all, old, server);
+      const closed = closeGently(http, connections.all, { graceMs, stop });
       server.close();
       server.dismissals.delete(dismiss);
       old?.close();
@@ -192,12 +196,29 @@ function checkExposure({ options }: Server, host: string): void {
   }
 }
 
-function loopbackHosts(port: number): string[] {
-  const names = ['localhost', '127.0.0.1', '[::1]'];
+function loopbackHosts(host: string, port: number): string[] {
+  const names = [...new Set(['localhost', '127.0.0.1', '[::1]', ...(isIPv4(host) ? [host] : [])])];
   return port === 80 ? names : names.map((name) => `${name}:${port}`);
 }
 
-async function closeGently(http: HttpServer, sockets: ReadonlySet<Socket>, graceMs: number): Promise<void> {
+// Each by itself: one that cannot be stopped must not keep others from their answers.
+function stopOn(sockets: ReadonlySet<Socket>, old: SseEndpoint | undefined, { options }: Server): void {
+  const reason = new ToolcribError('cancelled', 'The server is stopping.');
+  for (const socket of sockets) options.accidents.contain(() => stopRequests(socket, reason));
+  options.accidents.contain(() => old?.dismiss(() => true));
+}
+
+interface Closing {
+  readonly graceMs: number;
+  /** Stops what is still under way. */
+  readonly stop: () => void;
+}
+
+async function closeGently(
+  http: HttpServer,
+  sockets: ReadonlySet<Socket>,
+  { graceMs, stop }: Closing,
+): Promise<void> {
   const closed = new Promise<void>((resolve) => {
     http.close(() => resolve());
   });
@@ -207,7 +228,10 @@ async function closeGently(http: HttpServer, sockets: ReadonlySet<Socket>, grace
     // Node takes a connection for busy until its first request; clients open some in advance.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
   }, 20);
-  const force = setTimeout(() => http.closeAllConnections(), graceMs);
+  let force = setTimeout(() => {
+    stop();
+    force = setTimeout(() => http.closeAllConnections(), LAST_WORDS_MS);
+  }, graceMs);
   await closed;
   clearInterval(sweep);
   clearTimeout(force);

@@ -15,8 +15,8 @@ export class ReadingPace {
   }
 
   /**
-   * Whether the client may be sent another message; its size does not matter, because one large result is nobody's
-   * fault.
+   * Whether the client may be sent another message; its size does not matter, because one large result is not the
+   * client's fault.
    */
   get keepsUp(): boolean {
     const unread = this.#unreadBytes();

@@ -50,7 +50,8 @@ export class SessionRequests {
 }
 
 function attach(stream: ResumableStream, link: HttpLink): ResumableStream {
-  if (stream.attached) throw new ToolcribError('stream_taken', 'This session has a stream already.');
+  if (stream.attached)
+    throw new ToolcribError('stream_taken', 'This session has a stream already; close that one first.');
   stream.attach(link);
   return stream;
 }
@@ -67,7 +68,7 @@ async function resume(
       case 'unknown':
         continue;
       case 'over':
-        // Clients come back to a stream that ended without a result until they are told to stop, and this tells them.
+        // Clients reconnect to a stream that ended without a result until a response tells them to stop: this one.
         throw new ToolcribError(
           'method_not_allowed',
           'This stream has ended, and everything on it was sent.',

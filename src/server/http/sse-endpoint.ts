@@ -15,9 +15,9 @@ import {
   headOf,
   isClosing,
   readBody,
-  refuseVisit,
+  refuseAccepted,
   refuseWith,
-  type Visit,
+  type AcceptedRequest,
 } from './node-endpoint.ts';
 import { NodePort } from './node-port.ts';
 import { CallerLimit } from '../caller-limit.ts';
@@ -72,16 +72,16 @@ export class SseEndpoint {
     }
     const caller = await gate.enter(head);
     if (isClosing(request)) return;
-    const visit = { request, response, head, caller, gate };
+    const accepted = { request, response, head, caller, gate };
     try {
       if (path === STREAM) this.#open(response, head, caller);
-      else this.#post(visit, this.#find(head, caller));
+      else this.#post(accepted, this.#find(head, caller));
     } catch (error) {
-      refuseVisit(visit, error);
+      refuseAccepted(accepted, error);
     }
   }
 
-  /** Ends the streams of callers who are gone. */
+  /** Ends the streams of callers whose access has ended. */
   dismiss(isGone: (caller: Caller) => boolean): void {
     for (const session of this.#sessions.values()) if (isGone(session.caller)) session.end();
   }
@@ -131,17 +131,17 @@ export class SseEndpoint {
     throw new ToolcribError('unknown_session', 'There is no such stream; open one with GET first.');
   }
 
-  #post(visit: Visit, session: Session): void {
+  #post(accepted: AcceptedRequest, session: Session): void {
     const { exchange, options } = this.#server;
-    readBody(visit, this.#server, (bytes, sender) => {
-      visit.response.writeHead(202, corsHeaders(visit.head)).end();
+    readBody(accepted, this.#server, (bytes, sender) => {
+      accepted.response.writeHead(202, corsHeaders(accepted.head)).end();
       const say = (text: string): void => session.serverStream.send(text);
       const link = { ...createLink(sender, say, session), handshakeOnly: true };
-      session.owe();
+      session.expectAnswer();
       // Answering never throws.
       return andThen(exchange.answer(bytes, link), ({ body }) => {
         options.accidents.deliver(body, link.idText, say);
-        session.settle();
+        session.noteAnswered();
       });
     });
   }

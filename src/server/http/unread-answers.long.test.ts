@@ -9,7 +9,7 @@ import { UnreadAnswers } from './unread-answers.ts';
 const BYTES = 96_000_000;
 const PATIENCE_MS = 1_500;
 
-test('an answer that is read is not cut, however slowly', async () => {
+test('a response that is read is not cut, however slowly it is read', async () => {
   const unread = new UnreadAnswers(undefined, PATIENCE_MS);
   const http = createServer((_request, response) => {
     response.end(Buffer.alloc(BYTES, 'x'));

@@ -36,7 +36,7 @@ async function openTarget(unread: UnreadAnswers) {
   return { ask, closed };
 }
 
-test('what nobody reads is cut after a while, and no longer counts', async () => {
+test('a response that nobody reads is cut after a while, and no longer counts', async () => {
   const limit = new CallerLimit('answers', { total: 10, perCaller: 1 });
   const { ask, closed } = await openTarget(new UnreadAnswers(limit, 100));
   ask().pause();
@@ -44,7 +44,7 @@ test('what nobody reads is cut after a while, and no longer counts', async () =>
   expect(() => limit.take(localCaller)).not.toThrow();
 });
 
-test('one more than a caller may leave unread is cut at once', async () => {
+test('a response over the unread limit of its caller is cut at once', async () => {
   const limit = new CallerLimit('answers', { total: 10, perCaller: 2 });
   const { ask, closed } = await openTarget(new UnreadAnswers(limit));
   for (let count = 0; count < 3; count++) ask().pause();

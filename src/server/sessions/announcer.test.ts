@@ -17,7 +17,7 @@ const hideSecrets: Stage = {
   expose: (tool) => (tool.name.startsWith('secret') ? null : tool),
 };
 
-/** Somebody who writes down what it hears. */
+/** A listener that notes its notifications. */
 function listener(follows: readonly string[] = [], caller: Caller = localCaller) {
   const heard: Change[] = [];
   const ear: Listener = {
@@ -41,7 +41,7 @@ function slowly(source: ToolSource): ToolSource {
   };
 }
 
-test('a listener hears of what it can see, until it leaves', async () => {
+test('a subscriber is notified of changes of tools that it can see, until it leaves', async () => {
   const source = new ToolRegistry().registerTool(named('first'));
   const announcer = new Announcer(withStages(source, [hideSecrets]), accidents);
   const ear = listener();
@@ -58,7 +58,7 @@ test('a listener hears of what it can see, until it leaves', async () => {
   expect(ear.heard).toHaveLength(1);
 });
 
-test('a source is watched once, and only while somebody listens', () => {
+test('a source is watched once, and only while there are subscribers', () => {
   let watching = 0;
   const source = new ToolRegistry();
   const announcer = new Announcer(
@@ -84,7 +84,7 @@ test('a source is watched once, and only while somebody listens', () => {
   expect(new Announcer(still, accidents).works).toBe(false);
 });
 
-test('a change that is hidden stays unheard even before a slow source has listed anything', async () => {
+test('a change of a hidden tool is not announced, even before a slow source has listed anything', async () => {
   const source = new ToolRegistry().registerTool(named('first'));
   const announcer = new Announcer(slowly(withStages(source, [hideSecrets])), accidents);
   const ear = listener();
@@ -97,7 +97,7 @@ test('a change that is hidden stays unheard even before a slow source has listed
   expect(ear.heard).toHaveLength(1);
 });
 
-test('a client that left while a slow source was asked is told nothing', async () => {
+test('a client that left while a slow source was listing is not notified', async () => {
   const source = new ToolRegistry();
   const announcer = new Announcer(slowly(source), accidents);
   const ear = listener();
@@ -118,7 +118,7 @@ test.each<[string, ToolSource['list']]>([
     },
   ],
   ['fails later', () => Promise.reject(new Error('upstream down'))],
-])('a source whose list %s ends nothing, and other listeners hear', async (_how, fail) => {
+])('a source whose list %s ends no stream, and other subscribers are notified', async (_how, fail) => {
   const source = new ToolRegistry();
   const failing: Caller = { ...localCaller, id: 'failing' };
   const announcer = new Announcer(
@@ -137,7 +137,7 @@ test.each<[string, ToolSource['list']]>([
   expect(broken.heard).toEqual([]);
 });
 
-test('A9 an update is told to who follows the resource and can read it', async () => {
+test('A9 an update is sent only to subscribers that can read the resource', async () => {
   const source = new ToolRegistry().registerResource(
     defineResource({ uri: 'note://one', name: 'one' }, () => '1'),
   );

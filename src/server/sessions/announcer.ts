@@ -8,10 +8,10 @@ import { encodeNotification } from '../../protocol/wire/json-rpc.ts';
 import type { Accidents } from '../accidents.ts';
 import type { Session } from './session.ts';
 
-/** A session or subscription that hears of changes. */
+/** A session or subscription that is notified of changes. */
 export interface Listener {
   readonly caller: Caller;
-  /** Whether it wants to hear of this resource, if its caller can see it. */
+  /** Whether it wants updates of this resource, if its caller can see it. */
   follows(uri: string): boolean;
   hear(change: Change): void;
 }
@@ -35,12 +35,12 @@ export class Announcer {
     this.#accidents = accidents;
   }
 
-  /** Whether the source tells of changes at all. */
+  /** Whether the source reports changes at all. */
   get works(): boolean {
     return this.#source.watch !== undefined;
   }
 
-  /** Lets a listener hear changes until the returned function is called. */
+  /** Notifies a listener of changes until the returned function is called. */
   join(listener: Listener): () => void {
     this.#unwatch ??= this.#source.watch?.((change) => this.#tell(change));
     const { caller } = listener;
@@ -60,7 +60,9 @@ export class Announcer {
 
   /** Has the source tell of new content of a resource until the returned function is called. */
   follow(uri: string, caller: Caller): () => void {
-    return this.#source.follow?.(uri, caller) ?? nothing;
+    const stop = this.#source.follow?.(uri, caller);
+    // A source that fails here must not keep what else ends with it.
+    return stop ? () => this.#accidents.contain(stop) : nothing;
   }
 
   /** Whether a resource is there for a caller; one that cannot be looked for is not. */
@@ -110,7 +112,7 @@ export class Announcer {
     });
   }
 
-  // A list that fails counts as empty: a client that asks for it is told why.
+  // A list that fails counts as empty: a client that requests it gets the error.
   #look(kind: ListKind, caller: Caller): Awaitable<readonly Listed[]> {
     return orElse(
       () => this.#lists(kind, caller),
@@ -160,7 +162,7 @@ function digestOf(one: Tool | Readable): string {
   return 'handler' in one ? definitionDigest(one) : readingDigest(one);
 }
 
-/** Lets a session's client hear of changes unasked, as the handshake revisions do it, until the session ends. */
+/** Sends a session's client notifications of changes, as the handshake revisions do it, until the session ends. */
 export function announceTo(session: Session, announcer: Announcer): void {
   const quit = announcer.join({
     caller: session.caller,

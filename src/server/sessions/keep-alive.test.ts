@@ -28,7 +28,7 @@ function countingClock() {
   return { clock: counting, advance: (ms: number) => clock.advance(ms), timers: () => timers };
 }
 
-test('everything that was added beats together, until it is taken away', () => {
+test('all keep-alive functions run together, until they are removed', () => {
   const { clock, advance } = countingClock();
   const keepAlive = new KeepAlive(clock, accidents);
   const beats: string[] = [];
@@ -43,7 +43,7 @@ test('everything that was added beats together, until it is taken away', () => {
   expect(beats).toEqual(['first', 'second', 'second']);
 });
 
-test('A8 there is one timer for all, and none when nothing is left', () => {
+test('A8 one timer serves all keep-alive functions, and there is none without functions', () => {
   const { clock, advance, timers } = countingClock();
   const keepAlive = new KeepAlive(clock, accidents);
   const stops = Array.from({ length: 100 }, () => keepAlive.add(() => {}));
@@ -56,7 +56,7 @@ test('A8 there is one timer for all, and none when nothing is left', () => {
   expect(timers()).toBe(0);
 });
 
-test('a beat may take itself away', () => {
+test('a keep-alive function may remove itself', () => {
   const { clock, advance, timers } = countingClock();
   const keepAlive = new KeepAlive(clock, accidents);
   let beats = 0;

@@ -23,8 +23,10 @@ export class KeepAlive {
     return () => {
       this.#beats.delete(beat);
       if (this.#beats.size > 0) return;
-      this.#stop?.();
+      const stop = this.#stop;
       this.#stop = undefined;
+      // What else ends with its stream must end all the same.
+      if (stop) this.#accidents.contain(stop);
     };
   }
 

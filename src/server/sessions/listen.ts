@@ -1,3 +1,4 @@
+import { notedLongIntegers } from '../../base/exact-json.ts';
 import { ownerOf, type Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { TaskRecord } from '../../core/memory/memory.ts';
@@ -29,9 +30,10 @@ interface Filter {
   readonly taskIds?: readonly string[];
 }
 
-const LOOKED_FOR_AT_ONCE = 20;
+// How long addresses may be looked for before others have their turn.
+const LOOK_MS = 4;
 
-/** The open `subscriptions/listen` requests: each hears what it asked for and may see, until it ends. */
+/** The open `subscriptions/listen` requests: each is notified of what it asked for and may see. */
 export class Subscriptions {
   readonly #announcer: Announcer;
   readonly #keepAlive: KeepAlive;
@@ -52,38 +54,48 @@ export class Subscriptions {
       throw new ToolcribError('not_acceptable', 'A subscription needs "Accept: text/event-stream".');
     const filter = await this.#honoured(readFilter(request, audible), link.caller);
     const { id } = request.message;
-    const leave = this.#takeRoom(link.caller, filter);
-    dropParams(request.message);
-    // `#keepAlive` keeps it open.
-    keepSilent(link);
-    const subscription = new Subscription(id, link, filter);
-    this.#open.add(subscription);
-    link.session?.onHangUp.add(subscription.end);
-    const quit = this.#announcer.join(subscription);
-    const stops = (filter.resourceSubscriptions ?? []).map((uri) => this.#announcer.follow(uri, link.caller));
-    const still = this.#keepAlive.add(() => link.keepAlive?.());
+    // What was begun ends with it, also where the next step fails.
+    const endings = [this.#takeRoom(link.caller, filter)];
     try {
+      dropParams(request.message);
+      // `#keepAlive` keeps it open.
+      keepSilent(link);
+      const subscription = new Subscription(id, link, filter);
+      this.#begin(subscription, endings);
       subscription.acknowledge();
       await link.cancellation.race(subscription.over);
       return { _meta: { [metaKeys.subscriptionId]: id } };
     } finally {
-      still();
-      quit();
-      stops.forEach((stop) => stop());
-      leave();
-      this.#open.delete(subscription);
-      link.session?.onHangUp.delete(subscription.end);
+      for (const end of endings.toReversed()) end();
     }
   }
 
-  // What the caller cannot read is no more followed than what is not there.
+  #begin(subscription: Subscription, endings: (() => void)[]): void {
+    const { link, filter } = subscription;
+    this.#open.add(subscription);
+    link.session?.onHangUp.add(subscription.end);
+    endings.push(() => {
+      this.#open.delete(subscription);
+      link.session?.onHangUp.delete(subscription.end);
+    });
+    endings.push(this.#announcer.join(subscription));
+    for (const uri of filter.resourceSubscriptions ?? [])
+      endings.push(this.#announcer.follow(uri, link.caller));
+    endings.push(this.#keepAlive.add(() => link.keepAlive?.()));
+  }
+
+  // A resource that the caller cannot read is not followed, like one that does not exist.
   async #honoured(filter: Filter, caller: Caller): Promise<Filter> {
     const { resourceSubscriptions: wanted } = filter;
     if (!wanted) return filter;
     const seen: string[] = [];
-    for (const [index, uri] of wanted.entries()) {
-      // Long addresses take a while to be looked for, and others have their turn.
-      if (index % LOOKED_FOR_AT_ONCE === 0) await new Promise((resolve) => setImmediate(resolve));
+    let until = 0;
+    for (const uri of wanted) {
+      // How long each takes depends on its length and on what there is.
+      if (performance.now() > until) {
+        await new Promise((resolve) => setImmediate(resolve));
+        until = performance.now() + LOOK_MS;
+      }
       if (await this.#announcer.sees(uri, caller)) seen.push(uri);
     }
     return { ...filter, resourceSubscriptions: seen };
@@ -108,7 +120,7 @@ export class Subscriptions {
     for (const subscription of this.#open) subscription.hearTask(record);
   }
 
-  /** Ends the subscriptions of callers who are gone. */
+  /** Ends the subscriptions of callers whose access has ended. */
   dismiss(isGone: (caller: Caller) => boolean): void {
     for (const subscription of this.#open) if (isGone(subscription.caller)) subscription.end();
   }
@@ -124,32 +136,32 @@ class Subscription implements Listener {
   readonly over: Promise<void>;
   end!: () => void;
   readonly #id: string | number;
-  readonly #link: Link;
-  readonly #filter: Filter;
+  readonly link: Link;
+  readonly filter: Filter;
 
   constructor(id: string | number, link: Link, filter: Filter) {
     this.#id = id;
-    this.#link = link;
-    this.#filter = filter;
+    this.link = link;
+    this.filter = filter;
     this.over = new Promise((resolve) => {
       this.end = resolve;
     });
   }
 
   get caller(): Listener['caller'] {
-    return this.#link.caller;
+    return this.link.caller;
   }
 
   acknowledge(): void {
-    this.#send('notifications/subscriptions/acknowledged', { notifications: this.#filter });
+    this.#send('notifications/subscriptions/acknowledged', { notifications: this.filter });
   }
 
   follows(uri: string): boolean {
-    return this.#filter.resourceSubscriptions?.includes(uri) ?? false;
+    return this.filter.resourceSubscriptions?.includes(uri) ?? false;
   }
 
   hear(change: Change): void {
-    const { toolsListChanged, promptsListChanged, resourcesListChanged } = this.#filter;
+    const { toolsListChanged, promptsListChanged, resourcesListChanged } = this.filter;
     switch (change.kind) {
       case 'tools':
         if (toolsListChanged) this.#send('notifications/tools/list_changed');
@@ -167,15 +179,15 @@ class Subscription implements Listener {
   }
 
   hearTask(record: TaskRecord): void {
-    if (record.owner !== ownerOf(this.caller) || !this.#filter.taskIds?.includes(record.id)) return;
+    if (record.owner !== ownerOf(this.caller) || !this.filter.taskIds?.includes(record.id)) return;
     this.#send('notifications/tasks', encodeTask(record));
   }
 
   #send(method: string, params: JsonObject = {}): void {
     // What is cancelled is silent at once, not only when it has been cleaned up.
-    if (this.#link.cancellation.reason) return;
+    if (this.link.cancellation.reason) return;
     const _meta = { [metaKeys.subscriptionId]: this.#id };
-    this.#link.notify(encodeNotification(method, { ...params, _meta }));
+    this.link.notify(encodeNotification(method, { ...params, _meta }, notedLongIntegers(params)));
   }
 }
 

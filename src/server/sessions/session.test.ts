@@ -3,7 +3,7 @@ import { localCaller } from '../../core/caller.ts';
 import { Session } from './session.ts';
 import { keepsNothing } from './stream.ts';
 
-test('a client may come back to the stream that ended last, however many there were', () => {
+test('a client can reconnect to the most recently ended stream, after any number of streams', () => {
   const session = new Session('s', localCaller, keepsNothing);
   let last = session.openStream();
   for (let count = 0; count < 200; count++) {
@@ -14,14 +14,14 @@ test('a client may come back to the stream that ended last, however many there w
   }
 });
 
-test('a stream that has not ended is kept, however many follow', () => {
+test('an open stream is kept, however many follow', () => {
   const session = new Session('s', localCaller, keepsNothing);
   const open = session.openStream();
   for (let count = 0; count < 200; count++) session.openStream().end();
   expect(session.streamsOf(`${open.id}.1`)).toEqual([open]);
 });
 
-test('A8 what is sent on the stream of one request waits for nobody: who comes back to it asks the log', () => {
+test('A8 messages on the stream of a request are not queued in memory: a reconnect reads them from the event log', () => {
   const session = new Session('s', localCaller, keepsNothing);
   const seen: string[] = [];
   const sink = { event: (text: string) => void seen.push(text), end: () => {} };

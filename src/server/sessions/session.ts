@@ -1,6 +1,7 @@
+import { notedLongIntegers, writeWithLongIntegers } from '../../base/exact-json.ts';
 import type { ClientFacts, ClientLogLevel } from '../../core/call.ts';
 import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
-import type { Cancellation } from '../../base/cancellation.ts';
+import { endEach, type Cancellation } from '../../base/cancellation.ts';
 import { ownerOf, type Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import type { EventLog } from '../../core/memory/memory.ts';
@@ -36,7 +37,7 @@ export class Session {
   readonly #events: EventLog;
   readonly #asked = new Map<string, Asked>();
   #lastAsked = 0;
-  #owed = 0;
+  #unanswered = 0;
   #isEnding = false;
   #isOver = false;
 
@@ -64,7 +65,8 @@ export class Session {
   perform<T>(id: string | number, cancellation: Cancellation, work: () => Awaitable<T>): Awaitable<T> {
     const underWay = this.#underWay;
     // Found before it ended: nothing would stop what begins on it now.
-    if (this.#isOver) throw new ToolcribError('unknown_session', 'The session has ended.');
+    if (this.#isOver)
+      throw new ToolcribError('unknown_session', 'The session has ended; send "initialize" to open another.');
     if (underWay.has(id))
       throw new ToolcribError('invalid_request', 'A request with this id is still under way.');
     if (underWay.size >= MAX_UNDER_WAY) {
@@ -120,13 +122,13 @@ export class Session {
     const id = ResumableStream.idOf(eventId);
     const known = this.#streams.get(id);
     if (known) return [known];
-    // Of an earlier process: the server's own stream goes on; the stream of one request has ended.
+    // Of an earlier process: the server's own stream continues; the stream of one request has ended.
     const former = new ResumableStream(this.#events, this.#placeOf(id), id);
     former.end();
     return [this.serverStream, former];
   }
 
-  /** Drops a stream nobody will come back to. */
+  /** Removes a stream that can no longer be resumed. */
   forgetStream(stream: ResumableStream): void {
     this.#streams.delete(stream.id);
     stream.forget();
@@ -139,7 +141,8 @@ export class Session {
     cancellation: Cancellation,
   ): Promise<unknown> {
     const id = `${this.askedAs}-${++this.#lastAsked}`;
-    const text = JSON.stringify({ jsonrpc: '2.0', id, ...request });
+    const longs = request.params && notedLongIntegers(request.params);
+    const text = writeWithLongIntegers({ jsonrpc: '2.0', id, ...request }, longs && { params: longs });
     const answer = new Promise<unknown>((resolve, reject) => {
       this.#asked.set(id, { resolve, reject });
     });
@@ -160,7 +163,7 @@ export class Session {
       );
   }
 
-  /** The client has closed its end: it answers no more questions and hears no more changes. */
+  /** The client has closed its end: it answers no more questions and gets no more notifications. */
   hangUp(): void {
     this.onHangUp.forEach((stop) => stop());
     const reason = new ToolcribError('cannot_ask', 'The client hung up before it answered.');
@@ -168,28 +171,28 @@ export class Session {
   }
 
   /**
-   * Closes the connections of those who are gone and came to this session with another credential than it was opened
-   * with.
+   * Closes the connections of callers whose access has ended, if they used another credential than the one that
+   * opened the session.
    */
   dismiss(isGone: (caller: Caller) => boolean): void {
     for (const stream of this.#streams.values()) stream.dismiss(isGone);
   }
 
   /** Notes that an answer will come on the session's own stream, which stays open for it. */
-  owe(): void {
-    this.#owed++;
+  expectAnswer(): void {
+    this.#unanswered++;
   }
 
   /** Notes that such an answer was sent. */
-  settle(): void {
-    this.#owed--;
+  noteAnswered(): void {
+    this.#unanswered--;
     if (this.#isEnding) this.endStream();
   }
 
   /** Ends the session's own stream, as soon as every answer that belongs on it was sent. */
   endStream(): void {
     this.#isEnding = true;
-    if (this.#owed === 0) this.serverStream.end();
+    if (this.#unanswered === 0) this.serverStream.end();
   }
 
   /**
@@ -197,13 +200,20 @@ export class Session {
    */
   end(): void {
     this.#isOver = true;
-    this.onEnd();
-    for (const uri of this.subscriptions.keys()) this.unfollow(uri);
     const reason = new ToolcribError('cancelled', 'The session has ended, and with it everything under way.');
-    for (const cancellation of this.#underWay.values()) cancellation.abort(reason);
-    for (const { reject } of this.#asked.values()) reject(reason);
-    this.endStream();
-    for (const stream of this.#streams.values()) stream.forget();
+    const endings = [
+      () => this.onEnd(),
+      ...[...this.subscriptions.keys()].map((uri) => () => this.unfollow(uri)),
+      ...[...this.#underWay.values()].map((cancellation) => () => cancellation.abort(reason)),
+      ...[...this.#asked.values()].map(
+        ({ reject }) =>
+          () =>
+            reject(reason),
+      ),
+      () => this.endStream(),
+      ...[...this.#streams.values()].map((stream) => () => stream.forget()),
+    ];
+    endEach(endings, (end) => end());
   }
 
   // The session is part of it, so that the event ids of one are nothing to another.

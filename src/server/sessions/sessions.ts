@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ClientFacts } from '../../core/call.ts';
+import { endEach } from '../../base/cancellation.ts';
 import type { Clock } from '../../base/clock.ts';
 import { ownerOf, type Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
@@ -7,6 +8,7 @@ import type { Memory, SessionRecord } from '../../core/memory/memory.ts';
 import type { Revision } from '../../protocol/revisions/revision.ts';
 import { revisionOf } from '../../protocol/revisions/revisions.ts';
 import { Session } from './session.ts';
+import { SessionShares } from './shares.ts';
 
 /** How many sessions there may be, and how long they last. */
 export const sessionLimits = {
@@ -31,15 +33,13 @@ interface Lookup {
 export class Sessions {
   readonly #memory: Memory;
   readonly #clock: Clock;
-  // In the order of last use, so that the first is the one to drop.
   readonly #live = new Map<string, Live>();
-  // Each caller's sessions, the one used longest ago first.
-  readonly #owned = new Map<string, Set<string>>();
+  readonly #shares = new SessionShares(sessionLimits);
   // Who is being looked for, and whether it ended meanwhile: the memory may answer with what was there before.
   readonly #lookups = new Map<string, Lookup>();
   #sweeping = false;
 
-  /** Hears of a session that was opened elsewhere and goes on here. */
+  /** Called with a session that was opened by another process and continues here. */
   onRestore: (session: Session) => void = () => {};
 
   constructor(memory: Memory, clock: Clock) {
@@ -61,7 +61,7 @@ export class Sessions {
     const session = this.#revive(id, caller, createdAt);
     session.revision = revision;
     session.client = client;
-    await this.#makeRoom(caller);
+    await this.#makeRoomFor(session);
     return session;
   }
 
@@ -88,13 +88,11 @@ export class Sessions {
     }
     if (!live) {
       const session = this.#restore(id, caller, record);
-      await this.#makeRoom(caller);
+      await this.#makeRoomFor(session);
       return session;
     }
     live.usedAt = now;
-    this.#live.delete(id);
-    this.#live.set(id, live);
-    this.#own(id, caller);
+    this.#shares.use(live.session);
     return live.session;
   }
 
@@ -115,14 +113,23 @@ export class Sessions {
     for (const { session } of this.#live.values()) session.serverStream.close();
   }
 
-  /** Ends the sessions of callers who are gone, and their connections to others. */
+  /** Ends the sessions of callers whose access has ended, and their connections to others. */
   async dismiss(isGone: (caller: Caller) => boolean): Promise<void> {
-    const gone = [...this.#live].filter(([, { session }]) => isGone(session.caller));
-    // First, because a memory that is slow or fails must hold nothing open.
-    for (const [, { session }] of gone) session.end();
-    // The streams of those that ended still carry the errors of what was under way.
-    for (const { session } of this.#live.values()) if (!isGone(session.caller)) session.dismiss(isGone);
-    for (const [id] of gone) await this.#drop(id);
+    const sessions = [...this.#live.values()].map(({ session }) => session);
+    const [gone, others] = [true, false].map((is) => sessions.filter(({ caller }) => isGone(caller) === is));
+    try {
+      endEach(
+        [
+          // First, because a memory that is slow or fails must hold nothing open.
+          ...gone!.map((session) => () => session.end()),
+          // The streams of those that ended still carry the errors of what was under way.
+          ...others!.map((session) => () => session.dismiss(isGone)),
+        ],
+        (end) => end(),
+      );
+    } finally {
+      await this.#dropWhere(({ session }) => isGone(session.caller));
+    }
   }
 
   #isIdle({ usedAt, session }: Live): boolean {
@@ -148,25 +155,14 @@ export class Sessions {
   #revive(id: string, caller: Caller, createdAt: number): Session {
     const session = new Session(id, caller, this.#memory.events);
     this.#live.set(id, { session, createdAt, usedAt: this.#clock.now() });
-    this.#own(id, caller);
+    this.#shares.use(session);
     this.#scheduleSweep();
     return session;
   }
 
-  #own(id: string, caller: Caller): void {
-    const owner = ownerOf(caller);
-    const own = this.#owned.get(owner) ?? new Set<string>();
-    this.#owned.set(owner, own);
-    own.delete(id);
-    own.add(id);
-  }
-
-  // A caller that opens too many loses its own oldest; if it has no other, the oldest of all ends.
-  async #makeRoom(caller: Caller): Promise<void> {
-    const own = this.#owned.get(ownerOf(caller)) ?? NONE;
-    if (own.size <= sessionLimits.perCaller && this.#live.size <= sessionLimits.max) return;
-    const [oldest] = own.size > 1 ? own : this.#live.keys();
-    if (oldest !== undefined) await this.#drop(oldest);
+  async #makeRoomFor(opened: Session): Promise<void> {
+    const surplus = this.#shares.surplus(opened);
+    if (surplus) await this.#drop(surplus.id);
   }
 
   #scheduleSweep(): void {
@@ -181,29 +177,28 @@ export class Sessions {
 
   async #sweep(): Promise<void> {
     const now = this.#clock.now();
-    for (const [id, { usedAt, createdAt, session }] of this.#live) {
-      if (this.#isIdle({ usedAt, createdAt, session }) || now - createdAt > sessionLimits.absoluteMs)
-        await this.#drop(id);
-    }
+    await this.#dropWhere((live) => this.#isIdle(live) || now - live.createdAt > sessionLimits.absoluteMs);
     if (this.#live.size > 0) this.#scheduleSweep();
+  }
+
+  // One that the memory cannot forget keeps none of the others.
+  async #dropWhere(isDue: (live: Live) => boolean): Promise<void> {
+    const failures: unknown[] = [];
+    for (const [id, live] of this.#live)
+      if (isDue(live)) await this.#drop(id).catch((error: unknown) => void failures.push(error));
+    if (failures.length > 0) throw failures[0];
   }
 
   async #drop(id: string): Promise<void> {
     const live = this.#live.get(id);
-    if (live) {
-      // First, so that making room meanwhile does not choose the same session again.
-      const owner = ownerOf(live.session.caller);
-      const own = this.#owned.get(owner);
-      own?.delete(id);
-      if (own?.size === 0) this.#owned.delete(owner);
-    }
+    // First, so that making room meanwhile does not choose the same session again.
+    if (live) this.#shares.remove(live.session);
     this.#endLookups(id);
     await this.#memory.sessions.delete(id);
     // Again: who began to look meanwhile may have found what was about to go.
     this.#endLookups(id);
-    live?.session.end();
+    if (live) this.#shares.remove(live.session);
     this.#live.delete(id);
+    live?.session.end();
   }
 }
-
-const NONE: ReadonlySet<string> = new Set();

@@ -51,7 +51,7 @@ function slowLog(delays: readonly number[]): EventLog {
   };
 }
 
-test('events go to the connection, each under its own id that names the stream', () => {
+test('events are sent on the connection, each with an id that names the stream', () => {
   const stream = openStream();
   const connection = new Connection();
   expect(stream.started).toBe(false);
@@ -65,7 +65,7 @@ test('events go to the connection, each under its own id that names the stream',
   expect(openStream().id).not.toBe(stream.id);
 });
 
-test('what is sent while nobody is there waits for the next connection', () => {
+test('a message that is sent while no client is connected waits for the next connection', () => {
   const stream = openStream();
   stream.send('early');
   const first = new Connection();
@@ -78,7 +78,7 @@ test('what is sent while nobody is there waits for the next connection', () => {
   expect([first.texts, second.texts]).toEqual([['early'], ['between', 'late']]);
 });
 
-test('A8 only so much waits: the oldest goes first', () => {
+test('A8 the number of waiting messages is limited: the oldest is dropped first', () => {
   const stream = openStream(keepsNothing);
   for (let count = 1; count <= 1_200; count++) stream.send(String(count));
   const connection = new Connection();
@@ -87,7 +87,7 @@ test('A8 only so much waits: the oldest goes first', () => {
   expect(connection.texts.at(-1)).toBe('1200');
 });
 
-test('a connection that was replaced cannot let go of its successor', () => {
+test('closing a replaced connection does not affect its successor', () => {
   const stream = openStream();
   const [first, second] = [new Connection(), new Connection()];
   stream.attach(first);
@@ -98,7 +98,7 @@ test('a connection that was replaced cannot let go of its successor', () => {
   expect(second.texts).toEqual(['one']);
 });
 
-test('coming back repeats what came after an event and goes on from there', async () => {
+test('a reconnect repeats the messages after an event and continues from there', async () => {
   const stream = openStream();
   const first = new Connection();
   stream.attach(first);
@@ -111,7 +111,7 @@ test('coming back repeats what came after an event and goes on from there', asyn
   expect(second.got.slice(0, 2)).toEqual(first.got.slice(1));
 });
 
-test('an event to come back to is not repeated', async () => {
+test('the event that a client names for a reconnect is not sent again', async () => {
   const stream = openStream();
   const first = new Connection();
   stream.attach(first);
@@ -123,7 +123,7 @@ test('an event to come back to is not repeated', async () => {
   expect(second.texts).toEqual(['one']);
 });
 
-test('coming back to a stream that ended brings the rest and the end', async () => {
+test('a reconnect to a stream that has ended gets the remaining messages and the end', async () => {
   const stream = openStream();
   const first = new Connection();
   stream.attach(first);
@@ -138,7 +138,7 @@ test('coming back to a stream that ended brings the rest and the end', async () 
   expect(await stream.resume(second.got[0]!.id, new Connection())).toBe('over');
 });
 
-test('coming back with an unknown event changes nothing', async () => {
+test('a reconnect with an unknown event id changes nothing', async () => {
   const stream = openStream();
   const first = new Connection();
   stream.attach(first);
@@ -153,7 +153,7 @@ test('coming back with an unknown event changes nothing', async () => {
   expect(second.texts).toEqual(['two']);
 });
 
-test('a log that fails does not stop the stream, but nobody can come back to it', async () => {
+test('a failing event log does not stop the stream, but it cannot be resumed', async () => {
   const { events } = createInMemory(createFakeClock());
   const stream = openStream({
     ...events,
@@ -174,7 +174,7 @@ test('a log that fails does not stop the stream, but nobody can come back to it'
   await setImmediate();
 });
 
-test('a stream is forgotten after everything sent on it was kept', async () => {
+test('a stream is removed after all of its messages were stored', async () => {
   const asked: string[] = [];
   const stream = openStream({
     async keep(_stream, { text }) {
@@ -192,7 +192,7 @@ test('a stream is forgotten after everything sent on it was kept', async () => {
   expect(asked).toEqual(['keep one', 'keep two', 'forget']);
 });
 
-test('what is sent is handed to the log at once, up to a limit', async () => {
+test('a message is given to the event log at once, up to a limit', async () => {
   const handed: string[] = [];
   const kept: (() => void)[] = [];
   const stream = openStream({
@@ -203,12 +203,12 @@ test('what is sent is handed to the log at once, up to a limit', async () => {
     after: () => undefined,
     forget: () => {},
   });
-  const texts = Array.from({ length: 40 }, (_, n) => `event ${n}`);
+  const texts = Array.from({ length: 100 }, (_, n) => `event ${n}`);
   for (const text of texts) stream.send(text);
-  expect(handed).toEqual(texts.slice(0, 16));
+  expect(handed).toEqual(texts.slice(0, 64));
   kept.shift()!();
   await setImmediate();
-  expect(handed).toEqual(texts.slice(0, 17));
+  expect(handed).toEqual(texts.slice(0, 65));
   while (kept.length > 0) {
     kept.shift()!();
     await setImmediate();
@@ -216,7 +216,34 @@ test('what is sent is handed to the log at once, up to a limit', async () => {
   expect(handed).toEqual(texts);
 });
 
-test('once a log has failed, nothing is kept that has a hole in it', async () => {
+test('long messages are given to the event log few at a time, which has room for little, and all in order', async () => {
+  const lengths = fc.array(fc.constantFrom(1, 20_000, 300_000, 2_000_000), { minLength: 1, maxLength: 90 });
+  await fc.assert(
+    fc.asyncProperty(lengths, async (plan) => {
+      const handed: number[] = [];
+      let underWay = 0;
+      let most = 0;
+      let last = Promise.resolve();
+      const stream = openStream({
+        keep(_stream, { text }) {
+          handed.push(text.length);
+          most = Math.max(most, (underWay += text.length));
+          last = last.then(() => setImmediate()).then(() => void (underWay -= text.length));
+          return last;
+        },
+        after: () => [],
+        forget: () => {},
+      });
+      for (const length of plan) stream.send('x'.repeat(length));
+      await stream.resume('any', new Connection());
+      expect(handed).toEqual(plan);
+      expect(most).toBeLessThanOrEqual(1_048_576 + Math.max(...plan));
+    }),
+    { numRuns: Math.min(20, propertyRuns()) },
+  );
+});
+
+test('after a failure of the event log nothing more is stored, so that there is no gap', async () => {
   const { events } = createInMemory(createFakeClock());
   const stream = openStream({
     ...events,
@@ -236,7 +263,7 @@ test('once a log has failed, nothing is kept that has a hole in it', async () =>
 
 type Step = 'send' | 'drop' | 'resume' | 'resume twice' | 'wait';
 
-test('no event is lost, repeated or out of order, however sends, losses and returns fall with a slow log', async () => {
+test('no event is lost, repeated or out of order, for any sequence of sends, disconnects and reconnects with a slow log', async () => {
   const steps = fc.array(fc.constantFrom<Step>('send', 'drop', 'resume', 'resume twice', 'wait'), {
     maxLength: 30,
   });

@@ -5,7 +5,9 @@ import { andThen, orElse, type Awaitable } from '../../base/awaitable.ts';
 
 const MAX_WAITING = 1_000;
 const MAX_WAITING_CHARACTERS = 1_048_576;
-const MAX_ON_THEIR_WAY = 16;
+const MAX_ON_THEIR_WAY = 64;
+// A longer event has the place of several.
+const CHARACTERS_A_PLACE = 16_384;
 
 /** Where the events of a stream go while the client is there. */
 export interface Sink {
@@ -34,6 +36,7 @@ export class ResumableStream {
   #kept: Awaitable<void> = undefined;
   // The last events handed to the log, each in the place of the one it had to wait for.
   readonly #onTheirWay: Awaitable<void>[] = [];
+  #places = 0;
   #keepsAll = true;
   /** Whether what is sent while no connection is there waits for one that does not say where it left off. */
   waits = true;
@@ -41,8 +44,8 @@ export class ResumableStream {
   readonly #comingBack = new Set<StreamEvent[]>();
 
   /**
-   * What is sent is kept under the key, for its owner; who goes on with a stream of an earlier process takes the same
-   * key.
+   * Messages are stored under the key, for its owner; a process that continues a stream of an earlier one uses the
+   * same key.
    */
   constructor(
     log: EventLog,
@@ -74,19 +77,19 @@ export class ResumableStream {
     for (const { id, text } of this.#takeWaiting()) sink.event(text, id);
   }
 
-  /** Lets go of a connection that is gone, unless another one took its place. */
+  /** Releases a closed connection, unless another one took its place. */
   detach(sink: Sink): void {
     if (this.#sink === sink) this.#sink = undefined;
   }
 
-  /** Closes the connection; the stream goes on without it. */
+  /** Closes the connection; the stream continues without it. */
   close(): void {
     const sink = this.#sink;
     this.#sink = undefined;
     sink?.end();
   }
 
-  /** Closes the connection of a caller who is gone; others may come to it. */
+  /** Closes the connection of a caller whose access has ended; others may reconnect. */
   dismiss(isGone: (caller: Caller) => boolean): void {
     if (this.#sink?.caller && isGone(this.#sink.caller)) this.close();
   }
@@ -108,8 +111,7 @@ export class ResumableStream {
   }
 
   /**
-   * Repeats what came after an event and goes on from there, unless that event is not known or nothing can come after
-   * it.
+   * Repeats the messages after an event and continues from there, unless the event is unknown or was the last one.
    */
   async resume(eventId: string, sink: Sink): Promise<'resumed' | 'unknown' | 'over'> {
     const meanwhile: StreamEvent[] = [];
@@ -133,7 +135,7 @@ export class ResumableStream {
     }
   }
 
-  /** Drops what was kept and keeps nothing more, once nobody can come back. */
+  /** Removes the stored messages and stores no more, once the stream cannot be resumed. */
   forget(): void {
     this.#keepsAll = false;
     this.#kept = orElse(
@@ -144,19 +146,20 @@ export class ResumableStream {
 
   // Several at once, so that a server that stops has little left to keep; a flood waits for itself and not in the log.
   #keep(event: StreamEvent): void {
-    const slot = this.#count % MAX_ON_THEIR_WAY;
+    const size = Math.min(MAX_ON_THEIR_WAY, 1 + Math.floor(event.text.length / CHARACTERS_A_PLACE));
+    const first = this.#places + 1;
+    this.#places += size;
+    const before = this.#onTheirWay[this.#places % MAX_ON_THEIR_WAY];
     const kept = orElse(
       () =>
-        andThen(this.#onTheirWay[slot], () =>
-          this.#keepsAll ? this.#log.keep(this.#key, event, this.#owner) : undefined,
-        ),
+        andThen(before, () => (this.#keepsAll ? this.#log.keep(this.#key, event, this.#owner) : undefined)),
       () => this.#giveUpKeeping(),
     );
-    this.#onTheirWay[slot] = kept;
+    for (let at = first; at <= this.#places; at++) this.#onTheirWay[at % MAX_ON_THEIR_WAY] = kept;
     this.#kept = andThen(this.#kept, () => kept);
   }
 
-  // A stream whose log failed goes on, but nobody is led to believe that it can be resumed, now or after a restart.
+  // A stream whose log failed continues, but its client must not believe that it can be resumed.
   #giveUpKeeping(): void {
     if (this.#keepsAll) this.forget();
   }
@@ -189,5 +192,5 @@ export class ResumableStream {
   }
 }
 
-/** The log of streams that nobody can come back to. */
+/** The log of streams that cannot be resumed. */
 export const keepsNothing: EventLog = { keep: () => {}, after: () => undefined, forget: () => {} };

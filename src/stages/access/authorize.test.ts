@@ -26,7 +26,7 @@ const bob = callerWith({ id: 'bob', roles: ['clerk'], scopes: ['mail:read', 'mai
 const eve: Caller = callerWith({ id: 'eve', tenant: { id: 'other', name: 'Other', data: {} } });
 const tools = ['mail_read', 'mail_send', 'pay', 'report'].map((name) => toolCalled(name));
 
-describe('who may use what', () => {
+describe('who may use which tool', () => {
   test.each<[string, Rules, Caller, string[]]>([
     ['nothing matches', [], ada, []],
     ['a role', [{ roles: ['admin'], tools: ['*'] }], ada, ['mail_read', 'mail_send', 'pay', 'report']],
@@ -55,7 +55,7 @@ describe('who may use what', () => {
       ['mail_send', 'pay', 'report'],
     ],
   ])(
-    '%s: a caller can call exactly what it can list and find (002-20, 004-17)',
+    '%s: a caller can call exactly the tools it can list and find (002-20, 004-17)',
     async (_what, rules, ...[caller, expected]) => {
       const { source, reached } = await staged(rules);
       expect((await source.list(caller)).map(({ name }) => name)).toEqual(expected);
@@ -69,7 +69,7 @@ describe('who may use what', () => {
     },
   );
 
-  test('without a rule nobody may do anything, and a rule gives exactly what it names (003-22)', async () => {
+  test('without a rule nobody may use anything, and a rule grants exactly what it names (003-22)', async () => {
     const nothing = await staged([]);
     expect(await nothing.source.list(ada)).toEqual([]);
     const least = await staged([{ callers: ['bob'], scopes: ['mail:read'], tools: ['mail_read'] }]);
@@ -78,13 +78,13 @@ describe('who may use what', () => {
     expect(await least.source.list(callerWith({ id: 'bob' }))).toEqual([]);
   });
 
-  test('control: without the stage everybody sees and calls everything', async () => {
+  test('control: without the stage everybody lists and calls everything', async () => {
     const source = recordingSource(...tools);
     expect(await source.list(eve)).toHaveLength(4);
     expect(await source.call(callOf(tools[2]!, eve))).toMatchObject({ kind: 'done' });
   });
 
-  test('B11 what a tool says of itself changes nothing', async () => {
+  test('B11 annotations of a tool do not change who may use it', async () => {
     const rules: Rules = [{ tools: ['pay'], when: 'args.amount < 100' }];
     for (const annotations of [{}, { readOnlyHint: true }, { destructiveHint: true, title: 'report' }]) {
       const tool = { ...toolCalled('pay'), annotations };
@@ -94,7 +94,7 @@ describe('who may use what', () => {
     }
   });
 
-  test('a stand-in for a tool that is not there goes on down the line', async () => {
+  test('a call of an unknown tool is passed on to the next stage', async () => {
     const { byName, byCondition } = await createAccess([{ tools: ['*'], when: 'args.amount < 100' }]);
     const next = (): Result => ({ kind: 'done' });
     const tool = absentTool('nope');
@@ -118,13 +118,13 @@ describe('conditions', () => {
       'Ask Ada.',
     ],
     ['no rule says why', [{ tools: ['pay'], when: 'args.amount < 100' }], 100, 'You may not use pay with'],
-  ])('the model is told why in the words of the rule: %s', async (_what, rules, ...[amount, text]) => {
+  ])('the refusal for the model has the words of the rule: %s', async (_what, rules, ...[amount, text]) => {
     const { source } = await staged(rules);
     const call = callOf(tools[2]!, bob, { amount });
     await expect(async () => source.call(call)).rejects.toThrow(text);
   });
 
-  test('words for a refusal go with a condition', async () => {
+  test('only a rule with a condition can have words for its refusal', async () => {
     await expect(createAccess([{ tools: ['pay'], message: 'No.' }])).rejects.toThrow('goes with');
   });
 
@@ -257,7 +257,7 @@ describe('conditions', () => {
     expect((await source.list(bob)).some(({ name }) => name === 'pay')).toBe(ending !== 'unknown_tool');
   });
 
-  test('the refusal tells the model what to do and not which rule it was (000-40)', async () => {
+  test('the refusal tells the model what to do, and does not name the rule (000-40)', async () => {
     const { source } = await staged([{ tools: ['pay'], when: 'args.amount < 100' }]);
     const call = callOf(tools[2]!, bob, { amount: 500 });
     expect(() => source.call(call)).toThrow(
@@ -268,7 +268,7 @@ describe('conditions', () => {
     );
   });
 
-  test('a rule that does not apply to the caller is not asked', async () => {
+  test('the condition of a rule for other callers is not evaluated', async () => {
     const { source } = await staged([
       { roles: ['clerk'], tools: ['pay'], when: 'args.amount < 100' },
       { roles: ['admin'], tools: ['pay'] },
@@ -291,20 +291,20 @@ describe('conditions', () => {
     { tools: ['pay'] },
   ];
 
-  test('conditions see defaults: leaving an argument out does not get around a rule (000-40)', async () => {
+  test('conditions see default values, so leaving an argument out does not bypass a rule (000-40)', async () => {
     const { byName, byCondition } = await createAccess(limit);
     const source = withStages(recordingSource(transfer), [byName, validateInput, byCondition]);
     expect(await endingOf(source, callOf(transfer, bob, {}))).toBe('refused');
     expect(await endingOf(source, callOf(transfer, bob, { amount: 50 }))).toBe('done');
   });
 
-  test('control: asked before the arguments are checked, the same rule is got around', async () => {
+  test('control: before validation the same rule can be bypassed', async () => {
     const { byName, byCondition } = await createAccess(limit);
     const source = withStages(recordingSource(transfer), [byName, byCondition, validateInput]);
     expect(await endingOf(source, callOf(transfer, bob, {}))).toBe('done');
   });
 
-  test('a tool without conditions is not slowed down', async () => {
+  test('a tool without conditions has no extra cost', async () => {
     const { byCondition } = await createAccess([
       { tools: ['pay'], when: 'args.amount < 100' },
       { tools: ['*'] },
@@ -331,7 +331,7 @@ describe('conditions', () => {
 });
 
 describe('views', () => {
-  test('callers whom the same rules apply to share one view, whatever else differs', async () => {
+  test('callers with the same rules share one list, whatever else differs', async () => {
     const { byName } = await createAccess([
       { roles: ['admin'], tools: ['*'] },
       { scopes: ['mail:read'], tools: ['mail_*'] },
@@ -342,7 +342,7 @@ describe('views', () => {
     expect(view({ roles: ['admin'], scopes: ['mail:read'] })).not.toBe(view({ roles: ['admin'] }));
   });
 
-  test('100 rules, 10,000 tools and 1,000 callers: each kind of caller is decided about once', async () => {
+  test('with 100 rules, 10,000 tools and 1,000 callers, the tools are filtered once for each kind of caller', async () => {
     let asked = 0;
     const many = Array.from({ length: 10_000 }, (_, index) => {
       const tool = toolCalled(`tool_${index}`);
@@ -374,7 +374,7 @@ describe('views', () => {
     expect(asked).toBe(0);
   });
 
-  test('B10 two roles never share a list when their rights differ', async () => {
+  test('B10 two roles with different rights never share a list', async () => {
     await fc.assert(
       fc.asyncProperty(rulesArbitrary, callerArbitrary, callerArbitrary, async (rules, one, other) => {
         const { source, access } = await staged(rules);
@@ -391,7 +391,7 @@ describe('views', () => {
 });
 
 describe('for random rules and callers', () => {
-  test('B11 a tool is listed exactly if calling it is not refused for want of permission', async () => {
+  test('B11 a tool is listed exactly if its call is not refused for a missing permission', async () => {
     await fc.assert(
       fc.asyncProperty(rulesArbitrary, callerArbitrary, async (rules, caller) => {
         const { source } = await staged(rules);
@@ -413,7 +413,7 @@ describe('for random rules and callers', () => {
     );
   });
 
-  test('B11 adding a rule that denies, wherever it is put, never enables anything', async () => {
+  test('B11 adding a deny rule at any position never grants anything', async () => {
     await fc.assert(
       fc.asyncProperty(
         rulesArbitrary,
@@ -436,7 +436,7 @@ describe('for random rules and callers', () => {
     );
   });
 
-  test('control: adding a rule that allows does enable something', async () => {
+  test('control: adding an allow rule does grant something', async () => {
     const before = await staged([{ tools: ['pay'], effect: 'deny' }]);
     const after = await staged([{ tools: ['pay'] }, { tools: ['pay'], effect: 'deny' }]);
     expect(await endingOf(before.source, callOf(tools[2]!, bob, {}))).toBe('unknown_tool');
@@ -484,7 +484,7 @@ describe('prompts and resources', () => {
     'docs:///./secret/plan',
     'docs:///public%2f..%2fsecret/plan',
     'docs:///public/..%5Csecret',
-  ])('what a template reads is decided by the address itself: %s', async (uri) => {
+  ])('access to a resource of a template depends on its address: %s', async (uri) => {
     const { byName } = await createAccess(guarded);
     const read = byName.wrapReading!(() => ({ kind: 'done' }));
     const call = readingOf(template, uri);
@@ -493,7 +493,7 @@ describe('prompts and resources', () => {
   });
 
   test.each(['docs:///public/plan', 'docs:///public/a%20b', 'docs:///100%', 'docs:///a..b/.c'])(
-    'an address like any other can be read: %s',
+    'an ordinary address can be read: %s',
     async (uri) => {
       const { byName } = await createAccess(guarded);
       const call = readingOf(template, uri);
@@ -502,7 +502,7 @@ describe('prompts and resources', () => {
     },
   );
 
-  test('suggestions are given only for what is seen', async () => {
+  test('completions are given only for visible prompts and resources', async () => {
     const { byName } = await createAccess([{ prompts: ['greet'] }]);
     const complete = byName.wrapReading!(() => ({ kind: 'done' }));
     const base = {

@@ -3,10 +3,9 @@ import { absentTools, unknownTool } from '../../core/absent-tool.ts';
 import type { Reading, ToolCall } from '../../core/call.ts';
 import type { Caller } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
-import { unknownTarget, type Readable } from '../../core/expose-readings.ts';
-import { unknownPrompt } from '../../core/prompts/prompt.ts';
+import { unknownReading, type Readable } from '../../core/expose-readings.ts';
 import { theirAddress } from '../../core/merging/address-names.ts';
-import { resourceNotFound, type ResourceTemplate } from '../../core/resources/resource.ts';
+import type { ResourceTemplate } from '../../core/resources/resource.ts';
 import type { Next, Stage } from '../../core/stage.ts';
 import { governedName, type Tool } from '../../core/tool.ts';
 import { checkAccess, type AccessComplaint } from './check.ts';
@@ -17,7 +16,7 @@ import {
   type CompileCondition,
   type ConditionScope,
 } from './condition.ts';
-import { createPolicy, type AccessPolicy, type Verdict } from './policy.ts';
+import { createPolicy, type AccessPolicy, type AccessVerdict } from './policy.ts';
 import { accessOptions, compileRule, type CompiledRule } from './rules.ts';
 import { toConditionValue } from './condition-values.ts';
 
@@ -89,7 +88,7 @@ function authorizeByName(policy: AccessPolicy): Stage {
   };
 }
 
-function readingVerdict(policy: AccessPolicy, call: Reading): Verdict {
+function readingVerdict(policy: AccessPolicy, call: Reading): AccessVerdict {
   switch (call.kind) {
     case 'prompt':
       return policy.reading(call.prompt, call.caller);
@@ -105,8 +104,8 @@ interface Addressed {
   readonly address: string | undefined;
 }
 
-// A template stands for many URIs, and one URI can be written in several ways: every form must be allowed.
-function targetVerdict(policy: AccessPolicy, caller: Caller, { target, address }: Addressed): Verdict {
+// A template matches many URIs, and one URI can be written in several ways: every form must be allowed.
+function targetVerdict(policy: AccessPolicy, caller: Caller, { target, address }: Addressed): AccessVerdict {
   const verdict = policy.reading(target, caller);
   if (!verdict.isListed || address === undefined || !('uriTemplate' in target)) return verdict;
   const decoded = decode(address);
@@ -126,17 +125,6 @@ function decode(uri: string): string {
     return decodeURIComponent(uri);
   } catch {
     return uri;
-  }
-}
-
-function unknownReading(call: Reading): ToolcribError {
-  switch (call.kind) {
-    case 'resource':
-      return resourceNotFound(call.uri);
-    case 'prompt':
-      return unknownPrompt(call.prompt.name);
-    case 'completion':
-      return unknownTarget(call.target);
   }
 }
 

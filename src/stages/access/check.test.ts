@@ -37,7 +37,7 @@ test.each([
   '!has(args.text) || args.text == "x"',
   'args[caller.id] == 1',
   'args == {"nope": 1}',
-])('a condition over fields that exist is accepted: %s (000-40)', async (when) => {
+])('a condition on existing fields is accepted: %s (000-40)', async (when) => {
   expect(await complaints(when)).toEqual([]);
 });
 
@@ -58,7 +58,7 @@ test.each([
   ['args.nope[args.amount] == 1', 'args.nope'],
   ['args.lines[args.nope].price == 1', 'args.nope'],
   ['args.constructor == 1', 'args.constructor'],
-])('a condition over a field that cannot exist is refused at load: %s (000-40)', async (when, field) => {
+])('a condition on a field that cannot exist is refused at load: %s (000-40)', async (when, field) => {
   expect(await complaints(when, ['pay'])).toEqual([
     {
       severity: 'error',
@@ -76,30 +76,33 @@ test.each([
   ['args.way.r == 1', 'args.way.r'],
   ['args.r == 1', 'args.r'],
   ['args.node.v', 'args.node.v'],
-])('a field that cannot exist is found behind references and branches: %s (000-40)', async (when, field) => {
-  const walk = toolWith('walk', {
-    type: 'object',
-    properties: {
-      node: { $ref: '#/$defs/node' },
-      way: { anyOf: [{ type: 'string' }, { type: 'object', properties: { km: { type: 'number' } } }] },
-    },
-    anyOf: [{ required: ['node'] }, { properties: { by: { type: 'string' } } }],
-    $defs: {
-      node: {
-        type: 'object',
-        properties: { v: { type: 'number' }, next: { $ref: '#/$defs/node' } },
-        additionalProperties: false,
+])(
+  'a field that cannot exist is detected through references and branches: %s (000-40)',
+  async (when, field) => {
+    const walk = toolWith('walk', {
+      type: 'object',
+      properties: {
+        node: { $ref: '#/$defs/node' },
+        way: { anyOf: [{ type: 'string' }, { type: 'object', properties: { km: { type: 'number' } } }] },
       },
-    },
-  });
-  const good = 'args.node.next.next.v == 1 && args.way.km == 1 && args.way == "x" && args.by == "foot"';
-  expect(await complaints(good, ['walk'], [walk])).toEqual([]);
-  const found = await complaints(when, ['walk'], [walk]);
-  expect(found).toMatchObject([{ severity: 'error', path: ['when'] }]);
-  expect(found[0]!.message).toContain(` ${field}`);
-});
+      anyOf: [{ required: ['node'] }, { properties: { by: { type: 'string' } } }],
+      $defs: {
+        node: {
+          type: 'object',
+          properties: { v: { type: 'number' }, next: { $ref: '#/$defs/node' } },
+          additionalProperties: false,
+        },
+      },
+    });
+    const good = 'args.node.next.next.v == 1 && args.way.km == 1 && args.way == "x" && args.by == "foot"';
+    expect(await complaints(good, ['walk'], [walk])).toEqual([]);
+    const found = await complaints(when, ['walk'], [walk]);
+    expect(found).toMatchObject([{ severity: 'error', path: ['when'] }]);
+    expect(found[0]!.message).toContain(` ${field}`);
+  },
+);
 
-test('branches that share what they refer to are looked at once', () => {
+test('a schema that several branches refer to is checked once', () => {
   const branches = Array.from({ length: 100 }, () => ({ properties: { a: { $ref: '#/$defs/x' } } }));
   const schema = { $ref: '#/$defs/x', $defs: { x: { anyOf: branches } } };
   expect(canHaveField(schema, [...Array.from({ length: 20 }, () => 'a'), 'b'])).toBe(false);
@@ -115,7 +118,7 @@ test.each([
   ['args.sure ? args.lines : true', 'args.lines'],
   ['args.lines[0].price', 'args.lines[].price'],
 ])(
-  'a condition that takes for true or false what is declared as something else is refused at load: %s',
+  'a condition that uses a field of another type as a boolean is refused at load: %s',
   async (when, field) => {
     expect(await complaints(when, ['pay'])).toEqual([
       {
@@ -135,18 +138,18 @@ test.each([
   'args.maybe && args.either',
   'has(args.amount)',
   'args.to[caller.id]',
-])('a condition that takes for true or false what may be is accepted: %s', async (when) => {
+])('a condition that uses a possible boolean is accepted: %s', async (when) => {
   expect(await complaints(when, ['pay'])).toEqual([]);
 });
 
-test('what is true or false in one of the tools is enough', async () => {
+test('a field needs to be a boolean in only one of the tools', async () => {
   const flag = toolWith('flag', { type: 'object', properties: { amount: { type: 'boolean' } } });
   expect(await complaints('args.amount', ['*'], [pay, flag])).toEqual([]);
   expect(await complaints('args.amount', ['*'], [pay, anything])).toEqual([]);
   expect(await complaints('args.amount', ['*'], [pay, note])).toHaveLength(1);
 });
 
-test('a field that one of the tools has is enough, and so is a tool that takes anything', async () => {
+test('a field needs to exist in only one of the tools, or a tool that accepts anything', async () => {
   expect(await complaints('args.text == "x"', ['pay', 'note'])).toEqual([]);
   expect(await complaints('args.nope == 1', ['*'], [pay, anything])).toEqual([]);
   expect((await complaints('args.nope == 1'))[0]?.message).toBe(
@@ -154,7 +157,7 @@ test('a field that one of the tools has is enough, and so is a tool that takes a
   );
 });
 
-test('every field that is missing is named once', async () => {
+test('every missing field is named once', async () => {
   const found = await complaints('args.x == 1 || args.y == 2 || args.x == 3', ['pay']);
   expect(found.map(({ message }) => message)).toEqual([
     expect.stringContaining('args.x') as string,
@@ -163,7 +166,7 @@ test('every field that is missing is named once', async () => {
 });
 
 test.each(['args.amount <', 'nobody.id == 1', 'size(args) + 1', 'tool.annotations.readOnlyHint'])(
-  'a condition that cannot be used is refused at load: %s',
+  'an invalid condition is refused at load: %s',
   async (when) => {
     expect(await complaints(when)).toEqual([
       {
@@ -177,7 +180,7 @@ test.each(['args.amount <', 'nobody.id == 1', 'size(args) + 1', 'tool.annotation
   },
 );
 
-test('a rule that matches no known tool is only a warning, and its fields are not held against it', async () => {
+test('a rule that matches no known tool is only a warning, and its fields are not checked', async () => {
   const access = await createAccess([
     { tools: ['pay'] },
     { tools: ['later_*'], when: 'args.nope == 1' },
@@ -221,7 +224,7 @@ test.each<[unknown, readonly FieldStep[], boolean]>([
   [{ $ref: '#' }, ['a'], true],
   [{ $ref: '#/$defs/x' }, ['b'], true],
   [{ properties: { a: {} } }, ['toString'], false],
-])('of %j, %j can be had: %s', (schema, path, expected) => {
+])('with the schema %j, the field %j can exist: %s', (schema, path, expected) => {
   expect(canHaveField(schema, path)).toBe(expected);
 });
 
@@ -233,7 +236,7 @@ test.each([
   [{ tools: ['a'], when: 'x'.repeat(2_001) }, /2000/],
   [{ tools: ['a'], role: ['admin'] }, /role/],
   [{ tools: ['a'], effect: 'perhaps' }, /effect|allow/],
-])('%j is not a rule', (rule, message) => {
+])('%j is not a valid rule', (rule, message) => {
   const { error } = accessOptions.safeParse([rule]);
   expect(z.prettifyError(error!)).toMatch(message);
 });

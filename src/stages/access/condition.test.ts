@@ -40,7 +40,7 @@ function holds(condition: AccessCondition, given: unknown, caller = ada): boolea
   });
 }
 
-describe('numbers in JSON are compared naturally with numbers in a condition', () => {
+describe('numbers in JSON compare with numbers in a condition by value', () => {
   test.each([
     'args.amount < 100',
     'args.amount == 5',
@@ -79,17 +79,17 @@ describe('numbers in JSON are compared naturally with numbers in a condition', (
     'args.amount == "5"',
     'args.name == 5',
     'args.price == 5',
-  ])('not %s', (source) => {
+  ])('false: %s', (source) => {
     expect(ask(source)).toBe(false);
   });
 
-  test.each([9_007_199_254_740_991, 1e300, -1e300, 0.1, -0])('%d compares like itself', (amount) => {
+  test.each([9_007_199_254_740_991, 1e300, -1e300, 0.1, -0])('%d equals itself', (amount) => {
     expect(ask('args.amount == args.same && args.amount <= args.same', { amount, same: amount })).toBe(true);
     expect(ask('args.amount < 10000000000000000 || args.amount > 1000000', { amount })).toBe(true);
   });
 });
 
-test('arithmetic comes out as it does on paper, on whichever side the argument stands', () => {
+test('arithmetic gives the mathematical result, whichever operand is the argument', () => {
   const number = fc.oneof(
     fc.integer({ min: -1000, max: 1000 }),
     fc.double({ min: -1000, max: 1000, noNaN: true }),
@@ -135,7 +135,7 @@ describe('a condition sees', () => {
     expect(ask(source)).toBe(true);
   });
 
-  test('keys that mean something to the language are only keys', () => {
+  test('keys that have a meaning in JavaScript are ordinary keys', () => {
     const hostile = JSON.parse(
       '{"a":{"constructor":{"name":"Map"},"__proto__":{"x":1},"hasOwnProperty":2},"toString":3}',
     ) as unknown;
@@ -156,11 +156,11 @@ test.each([
   'size(args.list) % 0 == 1',
   'timestamp(args.name) < timestamp("2026-01-01T00:00:00Z")',
   'int(args.name) == 1',
-])('what cannot be told is neither true nor false: %s', (source) => {
+])('a condition that cannot be evaluated is neither true nor false: %s', (source) => {
   expect(ask(source)).toBeUndefined();
 });
 
-describe('refused when it is read', () => {
+describe('a condition that is refused at load', () => {
   test.each([
     ['args.amount <', /cannot be read/],
     ['', /cannot be read/],
@@ -220,7 +220,7 @@ const catastrophic: readonly (readonly [pattern: string, text: string])[] = [
 ];
 
 describe('A15 patterns', () => {
-  test.each(catastrophic)('A15 the pattern %s answers a hostile text', (pattern, text) => {
+  test.each(catastrophic)('A15 the pattern %s gives an answer on a hostile text', (pattern, text) => {
     const source = `args.text.matches(${JSON.stringify(pattern)})`;
     for (const hidden of [
       source,
@@ -230,20 +230,20 @@ describe('A15 patterns', () => {
       expect(ask(hidden, { text, list: [text] })).toBeTypeOf('boolean');
   });
 
-  test('A15 control: the evaluator’s own engine does not come to an end with the same pattern', () => {
+  test('A15 control: the evaluator’s own engine does not finish on the same pattern', () => {
     const text = `${'a'.repeat(60)}!`;
     const evaluate = (): unknown => cel.evaluate('text.matches("^(a+)+$")', { text });
     expect(() => runInNewContext('evaluate()', { evaluate }, { timeout: 100 })).toThrow(/timed out/);
   });
 
-  test('matches means what it says', () => {
+  test('matches() searches a text for a pattern', () => {
     expect(ask('args.name.matches("^h.*o$")')).toBe(true);
     expect(ask('args.name.matches("ell")')).toBe(true);
     expect(ask('args.name.matches("^ell")')).toBe(false);
   });
 });
 
-describe('A15 the time a condition takes is bounded', () => {
+describe('A15 the evaluation time of a condition is limited', () => {
   const long = Array.from({ length: 9_000 }, (_, index) => index);
   const text = 'a'.repeat(400_000);
 
@@ -260,7 +260,7 @@ describe('A15 the time a condition takes is bounded', () => {
       'text taken apart',
       'args.text.split("").all(x, args.text.split("").exists(y, y == x) || args.list.size() > 0)',
     ],
-  ])('A15 %s: with large arguments it is not told, with small ones it is', (_what, source) => {
+  ])('A15 %s: has no result with large arguments, and a result with small ones', (_what, source) => {
     expect(ask(source, { list: long, text, part: `b${'a'.repeat(100_000)}` })).toBeUndefined();
     expect(ask(source, { list: [1, 2, 3], text: 'ab', part: 'b' })).toBe(true);
   });
@@ -272,19 +272,19 @@ describe('A15 the time a condition takes is bounded', () => {
     '["x", "y"].all(t, !args.text.contains(t))',
     'args.rows.all(row, row.cells.all(cell, cell < 10))',
     '!args.text.contains("b") && 8999 in args.list',
-  ])('what takes time in proportion is told however large the arguments are: %s', (source) => {
+  ])('a condition that takes linear time has a result for arguments of any size: %s', (source) => {
     const rows = Array.from({ length: 3_000 }, () => ({ cells: [1, 2, 3] }));
     expect(ask(source, { list: long, text, rows })).toBe(true);
   });
 
-  test('arguments nested beyond reason are not looked at', () => {
+  test('arguments that are nested too deeply are refused', () => {
     let deep: unknown = 1;
     for (let level = 0; level < 200; level++) deep = [deep];
     expect(() => toConditionValue(deep)).toThrow(RangeError);
   });
 });
 
-test('what a schema made of an argument stays what it is', () => {
+test('the type that a schema gave to an argument is kept', () => {
   const given = { at: new Date('2026-01-01T00:00:00Z'), left: undefined };
   expect(ask('args.at < timestamp("2026-02-01T00:00:00Z") && !has(args.left)', given)).toBe(true);
 });

@@ -3,9 +3,10 @@ import { CallerMemory } from '../../core/caller-memory.ts';
 import type { Readable } from '../../core/expose-readings.ts';
 import { governedName, type Tool } from '../../core/tool.ts';
 import type { AccessKind, CompiledRule } from './rules.ts';
+import { makeRoomIn } from '../../core/memory/bounded-map.ts';
 
 /** What the rules say about a target by its name alone. */
-export interface Verdict {
+export interface AccessVerdict {
   /** Whether it is listed and can be called; if not, it is unknown to the caller. */
   readonly isListed: boolean;
   /** The rule to record. */
@@ -18,15 +19,15 @@ export interface Verdict {
 export interface AccessPolicy {
   /** Equal for callers to whom the same rules apply. */
   viewOf(caller: Caller): string;
-  tool(tool: Tool, caller: Caller): Verdict;
-  reading(target: Readable, caller: Caller): Verdict;
+  tool(tool: Tool, caller: Caller): AccessVerdict;
+  reading(target: Readable, caller: Caller): AccessVerdict;
   /** Decides about a URI made from a template. */
-  address(uri: string, caller: Caller): Verdict;
+  address(uri: string, caller: Caller): AccessVerdict;
 }
 
 // Limits how many kinds of callers are cached; the oldest is computed again when needed.
 const MAX_KINDS = 1_000;
-const NO_RULE: Verdict = { isListed: false, note: 'access', conditions: undefined };
+const NO_RULE: AccessVerdict = { isListed: false, note: 'access', conditions: undefined };
 
 /** Makes the policy of a list of rules. */
 export function createPolicy(rules: readonly CompiledRule[]): AccessPolicy {
@@ -37,7 +38,7 @@ export function createPolicy(rules: readonly CompiledRule[]): AccessPolicy {
     if (!found) covering.set(target, (found = coveringRules(rules, kind, name())));
     return found;
   };
-  const verdictOf = (target: Tool | Readable, caller: Caller, kind: AccessKind): Verdict => {
+  const verdictOf = (target: Tool | Readable, caller: Caller, kind: AccessKind): AccessVerdict => {
     const rights = rightsOf(caller);
     let verdict = rights.verdicts.get(target);
     if (!verdict) {
@@ -76,7 +77,7 @@ function coveringRules(
 interface Rights {
   readonly key: string;
   readonly applying: ReadonlySet<CompiledRule>;
-  readonly verdicts: WeakMap<object, Verdict>;
+  readonly verdicts: WeakMap<object, AccessVerdict>;
 }
 
 function createRights(rules: readonly CompiledRule[]): (caller: Caller) => Rights {
@@ -87,7 +88,7 @@ function createRights(rules: readonly CompiledRule[]): (caller: Caller) => Right
     const key = applying.map(({ index }) => index).join();
     let rights = byKey.get(key);
     if (!rights) {
-      if (byKey.size >= MAX_KINDS) byKey.delete(byKey.keys().next().value!);
+      makeRoomIn(byKey, MAX_KINDS);
       byKey.set(key, (rights = { key, applying: new Set(applying), verdicts: new WeakMap() }));
     }
     return rights;
@@ -99,7 +100,7 @@ function createRights(rules: readonly CompiledRule[]): (caller: Caller) => Right
   };
 }
 
-function decide(covering: readonly CompiledRule[], { applying }: Rights): Verdict {
+function decide(covering: readonly CompiledRule[], { applying }: Rights): AccessVerdict {
   const chain: CompiledRule[] = [];
   for (const rule of covering) {
     if (!applying.has(rule)) continue;

@@ -1,5 +1,5 @@
 import { asList, isObject } from '../../base/json.ts';
-import { followIn, type Follow, type Node } from '../../schema/references.ts';
+import { resolverOf, type Follow, type Node } from '../../schema/references.ts';
 
 /** One step into a value: a key, any array element, or a test for true or false. */
 export type FieldStep = string | typeof anyItem | typeof asTruth;
@@ -73,7 +73,7 @@ class FieldSearch {
 
   #referred(schema: Node): unknown[] {
     if (typeof schema['$ref'] !== 'string') return [];
-    this.#follow ??= followIn(this.#root as Node);
+    this.#follow ??= resolverOf(this.#root as Node);
     return [this.#follow(schema['$ref'])];
   }
 

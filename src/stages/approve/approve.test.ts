@@ -64,7 +64,7 @@ function lineOf(stage: Stage, ...tools: readonly Tool[]): Line {
 
 const waiting = { kind: 'done', data: { status: 'confirmation_required' } };
 
-test('tools that are destructive, or do not say, take `confirmed` and say that they need it (000-32, 000-33)', async () => {
+test('tools that are destructive, or have no hint, get a `confirmed` parameter and say that they need it (000-32, 000-33)', async () => {
   const tools = await lineOf(approve(), wipe, look, add, silent).list();
   const asking = tools.filter(({ inputSchema }) => 'confirmed' in inputSchema.properties!);
   expect(asking.map(({ name }) => name)).toEqual(['silent', 'wipe']);
@@ -73,7 +73,7 @@ test('tools that are destructive, or do not say, take `confirmed` and say that t
   expect(tools.find(({ name }) => name === 'look')).toBe(look);
 });
 
-test('without a confirmation the tool does not run, the answer is not an error, and the record says refused (000-33)', async () => {
+test('without a confirmation the tool does not run, the result is not an error, and the record says refused (000-33)', async () => {
   const { call, inside, rows } = lineOf(approve({ mode: 'argument', when: ['destructive'] }), wipe);
   const result = await call('wipe', { id: 'a' });
   expect(result).toEqual({
@@ -92,7 +92,7 @@ test('without a confirmation the tool does not run, the answer is not an error, 
   expect(rows()[0]).not.toHaveProperty('approval');
 });
 
-test('with a confirmation the tool runs without seeing it, and the record says how it was given (000-34)', async () => {
+test('with a confirmation the tool runs without seeing it, and the record says how it was confirmed (000-34)', async () => {
   const { call, inside, rows } = lineOf(approve(), wipe);
   expect(await call('wipe', { id: 'a', confirmed: true })).toEqual({ kind: 'done', data: { did: 'a' } });
   expect(inside.calls.map((seen) => 'arguments' in seen && seen.arguments)).toEqual([{ id: 'a' }]);
@@ -102,7 +102,7 @@ test('with a confirmation the tool runs without seeing it, and the record says h
   ]);
 });
 
-test('B12 with the stage off the same call runs at once: that is what it prevents', async () => {
+test('B12 control: with the stage off the same call runs at once', async () => {
   const { call, inside } = lineOf(approve({ when: [] }), wipe);
   expect(await call('wipe', { id: 'a' })).toEqual({ kind: 'done', data: { did: 'a' } });
   expect(inside.calls).toHaveLength(1);
@@ -115,7 +115,7 @@ test.each(['true', 1, null, {}])('B12 %j as `confirmed` is refused', async (conf
 });
 
 test.each(['true', 1])(
-  'B12 %j is no consent either where nothing checks arguments before',
+  'B12 %j does not confirm, even without an argument check before the stage',
   async (confirmed) => {
     const inside = recordingSource(wipe);
     const source = withStages(inside, [approve()]);
@@ -127,7 +127,7 @@ test.each(['true', 1])(
   },
 );
 
-test('B12 consent to one call is of no use for other arguments, nor for the same ones later', async () => {
+test('B12 a confirmation does not count for other arguments, nor for the same arguments later', async () => {
   const { call, inside } = lineOf(approve(), wipe);
   await call('wipe', { id: 'a', confirmed: true });
   expect(await call('wipe', { id: 'b' })).toMatchObject(waiting);
@@ -135,7 +135,7 @@ test('B12 consent to one call is of no use for other arguments, nor for the same
   expect(inside.calls).toHaveLength(1);
 });
 
-test('B12 a call under an idempotency key that was not confirmed leaves nothing behind under the key', async () => {
+test('B12 an unconfirmed call under an idempotency key stores nothing under the key', async () => {
   const { call, inside } = lineOf(approve(), wipe);
   expect(await call('wipe', { id: 'a' }, 'key-1')).toMatchObject(waiting);
   expect(await call('wipe', { id: 'a', confirmed: true }, 'key-1')).toEqual({
@@ -149,13 +149,13 @@ test('B12 a call under an idempotency key that was not confirmed leaves nothing 
   expect(inside.calls).toHaveLength(1);
 });
 
-test('B12 the outcome of a confirmed call is not replayed to one that is not', async () => {
+test('B12 the result of a confirmed call is not replayed to an unconfirmed one', async () => {
   const { call } = lineOf(approve(), wipe);
   await call('wipe', { id: 'a', confirmed: true }, 'key-1');
   await expect(call('wipe', { id: 'a' }, 'key-1')).rejects.toMatchObject({ code: 'key_reused' });
 });
 
-test('B12 a kept result is given out only to a confirmed call', async () => {
+test('B12 a cached result is given only to a confirmed call', async () => {
   const report = { ...look, name: 'report', cache: { seconds: 60 } };
   const { call, inside, rows } = lineOf(approve({ when: [], tools: ['rep*'] }), report, look);
   expect(await call('report', { id: 'a', confirmed: true })).toMatchObject({ data: { did: 'a' } });
@@ -166,14 +166,14 @@ test('B12 a kept result is given out only to a confirmed call', async () => {
   expect(await call('look', { id: 'a' })).toMatchObject({ data: { did: 'a' } });
 });
 
-test('tools can be named, and then only they ask', async () => {
+test('tools can be listed by name, and then only they need a confirmation', async () => {
   const { call } = lineOf(approve({ when: [], tools: ['look', 'a*'] }), wipe, look, add);
   expect(await call('wipe', { id: 'a' })).toMatchObject({ data: { did: 'a' } });
   expect(await call('look', { id: 'a' })).toMatchObject(waiting);
   expect(await call('add', { id: 'a' })).toMatchObject(waiting);
 });
 
-test('B12 a tool a caller cannot see stays unknown, confirmed or not', async () => {
+test('B12 a tool that is hidden from a caller stays unknown, confirmed or not', async () => {
   const hiding: Stage = { name: 'hiding', expose: (tool) => (tool.name === 'wipe' ? null : tool) };
   const inside = recordingSource(wipe, look);
   const source = withStages(inside, [hiding, approve({ tools: ['*'] })]);
@@ -184,7 +184,7 @@ test('B12 a tool a caller cannot see stays unknown, confirmed or not', async () 
     await expect(call('wipe', { id: 'a', confirmed })).rejects.toMatchObject({ code: 'unknown_tool' });
 });
 
-test('B12 a tool that was not found through the stage cannot be run past it', async () => {
+test('B12 a tool that was not found through the stage cannot bypass it', async () => {
   const inside = recordingSource(wipe);
   const source = withStages(inside, [validateInput, approve()]);
   expect(await source.call(createTestCall(wipe, { arguments: { id: 'a' } }))).toMatchObject(waiting);
@@ -192,7 +192,7 @@ test('B12 a tool that was not found through the stage cannot be run past it', as
 });
 
 test.each([{}, { when: [], tools: ['own'] }])(
-  'B12 a `confirmed` of the tool itself does not switch the stage off, with %j',
+  'B12 a `confirmed` parameter of the tool itself does not switch the stage off, with %j',
   async (options) => {
     const own = defineTool(
       {
@@ -221,7 +221,7 @@ test.each([{}, { when: [], tools: ['own'] }])(
   },
 );
 
-test('B12 control: to leave tools alone that take `confirmed` is to let every tool opt out', async () => {
+test('B12 control: if tools with a `confirmed` parameter were skipped, every tool could opt out', async () => {
   const input = z.object({ id: z.string(), confirmed: z.boolean().default(true) });
   const sly = defineTool({ name: 'sly', description: 'Wipes.', input }, () => ({ did: 'wipe' })) as Tool;
   const stage = approve();
@@ -234,7 +234,7 @@ test('B12 control: to leave tools alone that take `confirmed` is to let every to
 });
 
 test.each(['one line', 'a line behind a line'])(
-  'B12 two such stages in %s ask once, and the record says so',
+  'B12 two such stages in %s ask once, and the record has one confirmation',
   async (place) => {
     for (const tool of [wipe, requireConfirmation(wipe)]) {
       const inside = recordingSource(tool);
@@ -257,7 +257,7 @@ test.each(['one line', 'a line behind a line'])(
 );
 
 test.each([{}, { when: [] }])(
-  'a tool made with requireConfirmation is asked for once, before anything is written, with the options %j',
+  'a tool made with requireConfirmation is confirmed once, before anything is recorded, with the options %j',
   async (options) => {
     const { call, inside, rows, list } = lineOf(approve(options), requireConfirmation(wipe));
     expect((await list())[0]?.description.match(/requires confirmation/g)).toHaveLength(1);
@@ -272,7 +272,7 @@ test.each([{}, { when: [] }])(
   },
 );
 
-test('a tool that asks in its own words does so behind the stage too (000-33)', async () => {
+test('a tool with its own question keeps its words behind the stage (000-33)', async () => {
   const message = 'Please confirm deletion by calling with confirmed=true';
   const { call } = lineOf(approve(), requireConfirmation(wipe, { message }));
   expect(await call('wipe', { id: 'a' })).toMatchObject({
@@ -280,14 +280,14 @@ test('a tool that asks in its own words does so behind the stage too (000-33)', 
   });
 });
 
-test('without the stage a tool made with requireConfirmation still asks', async () => {
+test('without the stage a tool made with requireConfirmation still needs a confirmation', async () => {
   const inside = recordingSource(requireConfirmation(wipe));
   const source = withStages(inside, [validateInput]);
   const tool = (await source.find('wipe', localCaller))!;
   expect(await source.call(createTestCall(tool, { arguments: { id: 'a' } }))).toMatchObject(waiting);
 });
 
-test('the handler sees no `confirmed` where arguments are checked further in', async () => {
+test('the handler does not get `confirmed` if arguments are checked in an inner stage', async () => {
   const seen: unknown[] = [];
   const loose = defineTool(
     { name: 'loose', description: 'Looks.', input: z.looseObject({}) },

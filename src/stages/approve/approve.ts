@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ToolcribError } from '../../base/errors.ts';
-import type { ToolCall } from '../../core/call.ts';
+import { isAbsent } from '../../core/absent-tool.ts';
+import type { Reading, ToolCall } from '../../core/call.ts';
 import {
   askerOf,
   confirmationFor,
@@ -16,6 +17,14 @@ import { AskedOperator, type OperatorParts } from './asked-operator.ts';
 import type { Approver } from './consent.ts';
 import { runEdited, usualChecks } from './edited-call.ts';
 import { PersonAtHand, type PersonParts } from './person-at-hand.ts';
+import {
+  bringsForeignWords,
+  mayReachOutside,
+  noting,
+  notingForeign,
+  UntrustedReads,
+  type ReadingRule,
+} from './untrusted-reads.ts';
 import { safetyModes, whichCalls } from './which-calls.ts';
 
 /** Which calls somebody has to agree to, and how that somebody is reached. */
@@ -40,6 +49,14 @@ export const approveOptions = z.strictObject({
     .describe(
       'Further rules by name: `strict` asks for every tool, `balanced` for all that are not proven to be read-only, `restricted` refuses those instead, `autonomous` adds nothing. The strictest rule counts.',
     ),
+  afterUntrustedMinutes: z
+    .number()
+    .min(0)
+    .max(1_440)
+    .default(0)
+    .describe(
+      'With `operator` and `person`: for how many minutes after a caller got something that others wrote (anything of a server that is not trusted, results of tools that declare `openWorldHint: true`) its calls of tools that may reach outside are asked about. 0 is never.',
+    ),
   expireMinutes: z
     .number()
     .min(1)
@@ -54,22 +71,27 @@ export const approveOptions = z.strictObject({
     .describe('With `person`: how long a person is waited for; without an answer nothing is done.'),
 });
 
-/** What the stage needs to reach somebody. */
+/** What the stage needs to ask a person. */
 export interface ApproveParts extends PersonParts, Partial<OperatorParts> {
+  /** Whether what a server says can be believed; of none unless set. */
+  readonly isTrusted?: ((server: string) => boolean) | undefined;
+  /** Who got what others wrote, where that outlives this stage. */
+  readonly untrustedReads?: UntrustedReads | undefined;
   /** The stages that arguments pass again when a person has changed them: those in front of this one. */
   readonly checks?: readonly Stage[] | undefined;
 }
 
 /**
- * Lets calls run only if somebody agreed: the model, by an argument, an operator, or a person at hand. Tools made with
- * `requireConfirmation` are asked for here too, whatever the options say, so that nothing is reserved or written before
- * the confirmation.
+ * Lets calls run only after a consent: of the model, by an argument, of an operator, or of a person at hand. Tools made
+ * with `requireConfirmation` are confirmed here too, whatever the options say, so that nothing is reserved or written
+ * before the confirmation.
  */
 export function approve(options: z.input<typeof approveOptions> = {}, parts: ApproveParts = {}): Stage {
   const settings = approveOptions.parse(options, { jitless: true });
   const verdictOn = whichCalls(settings);
   const approver = approverFor(settings, parts);
   const { checks = usualChecks } = parts;
+  const rule = readingRule(settings, parts);
   const hasRules = [settings.when, settings.tools, settings.safety].some(({ length }) => length > 0);
   return {
     name: 'approve',
@@ -80,17 +102,35 @@ export function approve(options: z.input<typeof approveOptions> = {}, parts: App
         expose: (tool: Tool) =>
           !askerOf(tool) && verdictOn(tool) === 'ask' ? offerConfirmation(tool) : tool,
       }),
-    wrap(tool, next) {
+    ...(rule && { wrapReading: (next: Next<Reading>) => notingForeign(next, rule) }),
+    wrap(tool, inner) {
       const verdict = verdictOn(tool);
+      const next = rule && bringsForeignWords(tool, rule) ? noting(inner, rule) : inner;
       if (verdict === 'refuse') return (call) => (isAgreedTo(call.record) ? next(call) : refuse(tool));
       const isAsked = verdict === 'ask';
-      const agreed = approver && isAsked ? withConsent(next, approver, checks) : next;
+      const asking = approver && withConsent(next, approver, checks);
+      const mayCarryOut = asking && rule && !isAbsent(tool) && mayReachOutside(tool);
+      const agreed = asking && isAsked ? asking : mayCarryOut ? afterReading(next, asking, rule) : next;
       return askerOf(tool) || (!approver && isAsked) ? withConfirmation(tool, agreed) : agreed;
     },
   };
 }
 
 type Settings = z.output<typeof approveOptions>;
+
+function readingRule(
+  { mode, afterUntrustedMinutes }: Settings,
+  { clock, isTrusted = () => false, untrustedReads: reads = new UntrustedReads(clock) }: ApproveParts,
+): ReadingRule | undefined {
+  // A model that was misled would confirm its call by itself.
+  if (mode === 'argument' || afterUntrustedMinutes === 0) return undefined;
+  return { reads, withinMs: afterUntrustedMinutes * 60_000, isTrusted };
+}
+
+// What a caller has read may have told its model to send elsewhere what it knows.
+function afterReading(next: Next, asking: Next, { reads, withinMs }: ReadingRule): Next {
+  return (call) => (reads.isRecent(call.caller, withinMs) ? asking(call) : next(call));
+}
 
 function approverFor(
   { mode, expireMinutes, waitSeconds }: Settings,
@@ -111,7 +151,7 @@ function approverFor(
   }
 }
 
-// The word of the model comes before that of a person, who would else be asked about a call that does nothing.
+// The model confirms before a person is asked, who would otherwise be asked about a call that does nothing.
 function withConfirmation(tool: Tool, next: Next): Next {
   const argument = consentArgument(tool);
   const isOwn = askerOf(tool) === 'tool';
@@ -153,12 +193,12 @@ function withConsent(next: Next, approver: Approver, checks: readonly Stage[]): 
   };
 }
 
-// Whether a person has agreed; the word of the model in an argument does not stand for one.
+// Whether a person has approved; a confirmation by the model does not count as one.
 function isAgreedTo({ approval }: CallRecord): boolean {
   return approval !== undefined && approval !== 'argument';
 }
 
-// Whoever is asked is not shown these answers, and no question has been asked yet.
+// The person who is asked does not see these answers, and no question has been asked yet.
 function requireNoAnswersAhead({ tool, interview, record }: ToolCall): void {
   if (!interview.hasAnswers || record.isResumed) return;
   throw new ToolcribError(

@@ -89,7 +89,7 @@ function setUp({ isOn = true, withCommit = true } = {}) {
   return { call, decide, rows, inside, asked, clock, lineFor, supervised: line };
 }
 
-test('B12 a call waits until somebody agrees to it, then runs once, and the record says on whose word', async () => {
+test('B12 a call waits for an approval and then runs once, and the record says who approved it', async () => {
   const { call, decide, rows, inside, asked } = setUp();
   await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({
     code: 'approval_required',
@@ -125,7 +125,7 @@ test.each([
   ['arguments', { id: 'b' }, ada],
   ['requester', { id: 'a' }, bob],
   ['tenant', { id: 'a' }, elsewhere],
-] as const)('B12 what was approved is not good for another %s', async (_what, args, as) => {
+] as const)('B12 an approval does not count for another %s', async (_what, args, as) => {
   const { call, decide, inside } = setUp();
   await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({ code: 'approval_required' });
   await decide(true);
@@ -136,7 +136,7 @@ test.each([
   expect(inside.calls).toHaveLength(1);
 });
 
-test('B12 what was approved is not good for a tool whose definition was changed meanwhile', async () => {
+test('B12 an approval does not count after the definition of the tool has changed', async () => {
   const { call, decide, lineFor } = setUp();
   await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({ code: 'approval_required' });
   await decide(true);
@@ -159,7 +159,7 @@ test('B12 100 parallel calls use one approval once', async () => {
   }
 });
 
-test('B12 neither a request nor an approval outlasts its time', async () => {
+test('B12 requests and approvals expire', async () => {
   const { call, decide, inside, asked, clock } = setUp();
   await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({ code: 'approval_required' });
   clock.advance(5 * MINUTE_MS);
@@ -172,7 +172,7 @@ test('B12 neither a request nor an approval outlasts its time', async () => {
   expect(inside.calls).toHaveLength(0);
 });
 
-test('B12 a denied call is refused without asking again, until that runs out', async () => {
+test('B12 a denied call is refused without a new request, until the denial expires', async () => {
   const { call, decide, asked, clock } = setUp();
   await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({ code: 'approval_required' });
   await decide(false);
@@ -185,7 +185,7 @@ test('B12 a denied call is refused without asking again, until that runs out', a
   await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({ code: 'approval_required' });
 });
 
-test('B12 a repetition under an idempotency key gets the outcome and needs no other approval', async () => {
+test('B12 a call repeated under an idempotency key gets the stored result and needs no new approval', async () => {
   const { call, decide, inside } = setUp();
   await expect(call(wipe, { id: 'a' }, { key: 'k' })).rejects.toMatchObject({ code: 'approval_required' });
   await decide(true);
@@ -194,7 +194,7 @@ test('B12 a repetition under an idempotency key gets the outcome and needs no ot
   expect(inside.calls).toHaveLength(1);
 });
 
-test('B12 what goes on after a question is what was approved before it, and on record as that', async () => {
+test('B12 a call that continues after a question has the approval it had before, also on record', async () => {
   const { call, decide, inside, rows, asked, clock } = setUp();
   const goOn = () => call(wipe, { id: 'a' }, { isResumed: true });
   const refused = { code: 'approval_required', message: expect.stringContaining('from the beginning') };
@@ -212,7 +212,7 @@ test('B12 what goes on after a question is what was approved before it, and on r
   expect(inside.calls).toHaveLength(2);
 });
 
-test('B12 a denial ends what goes on, and what only reads is asked for each time', async () => {
+test('B12 a denial stops a call that would continue, and a read-only call needs an approval each time', async () => {
   const { call, decide, inside } = setUp();
   await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({ code: 'approval_required' });
   await decide(true);
@@ -228,7 +228,7 @@ test('B12 a denial ends what goes on, and what only reads is asked for each time
   expect(inside.calls).toHaveLength(1);
 });
 
-test('B12 answers that come ahead of any question are not among what is shown, so they are refused', async () => {
+test('B12 answers that are sent before any question are refused, because the operator does not see them', async () => {
   const { call, decide, inside } = setUp();
   const ahead = { answers: new Map([['to', 'EVIL']]) };
   await expect(call(wipe, { id: 'a' }, ahead)).rejects.toMatchObject({ code: 'invalid_arguments' });
@@ -238,7 +238,7 @@ test('B12 answers that come ahead of any question are not among what is shown, s
   expect(inside.calls).toHaveLength(0);
 });
 
-test('B12 a stage that takes the word of the model does not stand for a person', async () => {
+test('B12 a confirmation by the model does not replace the approval of a person', async () => {
   const { call, supervised, inside } = setUp();
   const source = withStages(supervised, [approve({ mode: 'argument' })]);
   await expect(call(wipe, { id: 'a', confirmed: true }, { source })).rejects.toMatchObject({
@@ -247,7 +247,7 @@ test('B12 a stage that takes the word of the model does not stand for a person',
   expect(inside.calls).toHaveLength(0);
 });
 
-test('B12 a hint that is only a default makes no tool harmless', async () => {
+test('B12 a read-only hint that is only a default does not skip the approval', async () => {
   const registry = new ToolRegistry({ annotationDefaults: 'saas' }).registerTool(wipe);
   const { call, lineFor } = setUp();
   const [hinted] = registry.list();
@@ -256,7 +256,7 @@ test('B12 a hint that is only a default makes no tool harmless', async () => {
   });
 });
 
-test('B12 a tool that asks the model by itself is confirmed first and approved then', async () => {
+test('B12 a tool that asks for a confirmation by the model is confirmed first and approved then', async () => {
   const { call, decide, inside, asked } = setUp();
   await expect(call(asking, { id: 'a' })).resolves.toMatchObject({
     data: { status: 'confirmation_required' },
@@ -270,7 +270,7 @@ test('B12 a tool that asks the model by itself is confirmed first and approved t
   expect(inside.calls).toHaveLength(1);
 });
 
-test('B12 nobody can have people asked without end, nor about what is too long to read', async () => {
+test('B12 the number and the size of open approval requests are limited', async () => {
   const { call, asked } = setUp();
   for (let n = 0; n < 20; n++)
     await expect(call(wipe, { id: `${n}` })).rejects.toMatchObject({ code: 'approval_required' });
@@ -279,7 +279,7 @@ test('B12 nobody can have people asked without end, nor about what is too long t
   expect(asked).toHaveLength(20);
 });
 
-test('the stage says what it lacks', async () => {
+test('the stage names a missing part of its setup', async () => {
   expect(() => approve({ mode: 'operator' })).toThrow(/approvals: store\.approvals/);
   const { call, decide } = setUp({ withCommit: false });
   await expect(call(wipe, { id: 'a' })).rejects.toMatchObject({ code: 'approval_required' });

@@ -60,9 +60,9 @@ export class AskedOperator implements Approver {
 
   #requestOf(call: ToolCall): ApprovalRequest {
     const { tool, caller } = call;
-    const subject = fingerprintOf(call);
-    const text = subject === undefined ? '' : exactArguments(call);
-    if (subject === undefined || text.length > MAX_ARGUMENTS)
+    const fingerprint = fingerprintOf(call);
+    const text = fingerprint === undefined ? '' : exactArguments(call);
+    if (fingerprint === undefined || text.length > MAX_ARGUMENTS)
       throw new ToolcribError(
         'invalid_arguments',
         `${tool.name} needs to be approved, and these arguments cannot be shown to a person: send at most ${MAX_ARGUMENTS} characters of plain JSON.`,
@@ -70,7 +70,7 @@ export class AskedOperator implements Approver {
     const createdAt = this.#clock.now();
     return {
       owner: ownerOf(caller),
-      subject,
+      subject: fingerprint,
       tenant: caller.tenant.id,
       caller: caller.id,
       tool: governedName(tool),

@@ -6,9 +6,10 @@ import { ownerOf } from '../../core/caller.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Decision, DecisionRequest, OnToolCall } from './decision.ts';
 import { exactArguments, fingerprintOf } from '../fingerprint.ts';
+import { makeRoomIn } from '../../core/memory/bounded-map.ts';
 
 /** What a person said, in one form. */
-export type Answer =
+export type PersonsAnswer =
   | { readonly kind: 'allow' }
   | { readonly kind: 'deny'; readonly reason: string | undefined }
   | Extract<Decision, { readonly kind: 'allowAlways' | 'edit' }>;
@@ -49,7 +50,7 @@ export class AskedPerson {
   }
 
   /** Asks about a call in its turn; what was granted meanwhile is not asked for again. */
-  async ask(call: ToolCall, { granted, siblings }: Surroundings): Promise<Answer | GrantedMeanwhile> {
+  async ask(call: ToolCall, { granted, siblings }: Surroundings): Promise<PersonsAnswer | GrantedMeanwhile> {
     const owner = ownerOf(call.caller);
     const turn = this.#turns.get(owner) ?? { waiting: 0, last: Promise.resolve() };
     if (turn.waiting >= MAX_WAITING)
@@ -70,7 +71,7 @@ export class AskedPerson {
     }
   }
 
-  async #askNow(call: ToolCall, owner: string, siblings: readonly Tool[]): Promise<Answer> {
+  async #askNow(call: ToolCall, owner: string, siblings: readonly Tool[]): Promise<PersonsAnswer> {
     const { tool, cancellation } = call;
     const controller = new AbortController();
     const key = `${owner}\n${tool.name}`;
@@ -98,7 +99,7 @@ export class AskedPerson {
 
   #remember(key: string, args: ToolCall['arguments']): void {
     this.#previous.delete(key);
-    if (this.#previous.size >= MAX_REMEMBERED) this.#previous.delete(this.#previous.keys().next().value!);
+    makeRoomIn(this.#previous, MAX_REMEMBERED);
     this.#previous.set(key, args);
   }
 }
@@ -139,8 +140,8 @@ function copyOf(args: ToolCall['arguments']): ToolCall['arguments'] {
   }
 }
 
-// Whatever is not clearly a yes is none.
-function answerOf(decision: unknown, tool: Tool): Answer {
+// Any other answer does not approve the call.
+function answerOf(decision: unknown, tool: Tool): PersonsAnswer {
   if (decision === 'allow') return { kind: 'allow' };
   if (decision === 'deny') return { kind: 'deny', reason: undefined };
   if (isObject(decision)) {

@@ -1,8 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 import type { ToolCall } from '../../core/call.ts';
 import { ownerOf } from '../../core/caller.ts';
-import { MAX_ROUNDS } from '../../core/memory/approval.ts';
+import { MAX_APPROVED_ROUNDS } from '../../core/memory/approval.ts';
 import { fingerprintOf } from '../fingerprint.ts';
+import { makeRoomIn } from '../../core/memory/bounded-map.ts';
 
 interface Begun {
   readonly expiresAt: number;
@@ -12,7 +13,7 @@ interface Begun {
 const GOES_ON_MS = 300_000;
 const MAX_BEGUN = 1_000;
 
-/** Calls that a person agreed to and that wait for answers of their client; each goes on a few times, for a while. */
+/** Approved calls that wait for answers of their client; each continues a few times, for a limited time. */
 export class BegunCalls {
   readonly #begun = new Map<string, Begun>();
   readonly #clock: Clock;
@@ -26,16 +27,16 @@ export class BegunCalls {
     const key = keyOf(call);
     if (key === undefined || call.record.isResumed) return;
     this.#begun.delete(key);
-    if (this.#begun.size >= MAX_BEGUN) this.#begun.delete(this.#begun.keys().next().value!);
+    makeRoomIn(this.#begun, MAX_BEGUN);
     this.#begun.set(key, { expiresAt: this.#clock.now() + GOES_ON_MS, rounds: 0 });
   }
 
-  /** Whether a call that goes on was agreed to. */
+  /** Whether a call that continues was approved. */
   resume(call: ToolCall): boolean {
     const key = keyOf(call);
     const begun = key === undefined ? undefined : this.#begun.get(key);
     if (!begun) return false;
-    if (begun.expiresAt > this.#clock.now() && ++begun.rounds <= MAX_ROUNDS) return true;
+    if (begun.expiresAt > this.#clock.now() && ++begun.rounds <= MAX_APPROVED_ROUNDS) return true;
     this.#begun.delete(key!);
     return false;
   }

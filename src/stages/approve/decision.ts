@@ -41,7 +41,7 @@ export type GrantScope = 'call' | 'tool' | 'server';
 export type Decision =
   | 'allow'
   | 'deny'
-  /** The reason is told to the model. */
+  /** The model gets the reason. */
   | { readonly kind: 'deny'; readonly reason: string }
   /** Not asked again for this very call, this tool or this server; an hour unless set. */
   | { readonly kind: 'allowAlways'; readonly scope: GrantScope; readonly minutes?: number }

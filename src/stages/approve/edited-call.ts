@@ -9,7 +9,7 @@ import type { Next, Stage } from '../../core/stage.ts';
 /** What a person made of a call. */
 export interface Edited {
   readonly arguments: ToolCall['arguments'];
-  /** The stages that the arguments pass before they go on. */
+  /** The stages that the arguments pass before the call continues. */
   readonly checks: readonly Stage[];
   readonly next: Next;
 }

@@ -4,6 +4,7 @@ import { definitionDigest } from '../../core/definition-digest.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { GrantScope } from './decision.ts';
 import { fingerprintOf, type Subject } from '../fingerprint.ts';
+import { makeRoomIn } from '../../core/memory/bounded-map.ts';
 
 /** Something a person said yes to for a while. */
 export interface Grant {
@@ -71,7 +72,7 @@ export class Grants {
       definitions: new Map([...covered, tool].map((one) => [one.name, definitionDigest(one)])),
       fingerprint,
     };
-    if (this.#kept.size >= MAX_GRANTS) this.#kept.delete(this.#kept.keys().next().value!);
+    makeRoomIn(this.#kept, MAX_GRANTS);
     this.#kept.set(kept.id, kept);
     return shown(kept);
   }

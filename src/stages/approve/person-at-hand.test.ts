@@ -64,7 +64,7 @@ function lineOf(
   };
 }
 
-test('a person is shown the final arguments, the server and the hints before a call (002-24, 004-21)', async () => {
+test('a person sees the final arguments, the server and the annotations before a call (002-24, 004-21)', async () => {
   const { asked, call, ran } = lineOf(['allow']);
   await call(buy, { id: 'a' });
   expect(asked).toMatchObject([
@@ -84,7 +84,7 @@ test('a person is shown the final arguments, the server and the hints before a c
   expect(ran()).toEqual([{ id: 'a', many: 1 }]);
 });
 
-test('a person can deny a call: the tool does not run, and the model is told so, with the reason (002-04)', async () => {
+test('a person can deny a call: the tool does not run, and the model gets the reason (002-04)', async () => {
   const { call, ran } = lineOf(['deny', { kind: 'deny', reason: 'Too dear.' }]);
   await expect(call(buy)).rejects.toMatchObject({
     code: 'refused',
@@ -102,7 +102,7 @@ const modes: readonly [SafetyMode, Record<'look' | 'feigned' | 'buy', 'runs' | '
 ];
 
 for (const [mode, expected] of modes)
-  test(`in the mode ${mode} hints count only where they can be believed (001-52, 002-23, 003-13, 003-17, 004-22)`, async () => {
+  test(`in the mode ${mode} annotations count only from trusted servers (001-52, 002-23, 003-13, 003-17, 004-22)`, async () => {
     for (const tool of [look, feigned, buy]) {
       const { call, asked, ran } = lineOf(['allow'], { safety: [mode] });
       const refusal = await call(tool).then(
@@ -116,14 +116,14 @@ for (const [mode, expected] of modes)
     }
   });
 
-test('of several modes the strictest counts for each call', async () => {
+test('of several modes the strictest applies to each call', async () => {
   const { call, asked } = lineOf(['allow', 'allow'], { safety: ['autonomous', 'strict', 'restricted'] });
   await call(look);
   expect(asked).toHaveLength(1);
   await expect(call(buy)).rejects.toMatchObject({ code: 'refused' });
 });
 
-test('where nobody can be asked, what needs a person is refused (003-14)', async () => {
+test('without a way to ask a person, a call that needs one is refused (003-14)', async () => {
   const inside = recordingSource(buy);
   const source = withStages(inside, [approve(balanced)]);
   await expect(source.call(createTestCall(buy, { arguments: { id: 'a' } }))).rejects.toMatchObject({
@@ -134,7 +134,7 @@ test('where nobody can be asked, what needs a person is refused (003-14)', async
 });
 
 test.each([undefined, null, true, 'yes', {}, { kind: 'allowAlways' }, { kind: 'edit' }, { kind: 'maybe' }])(
-  'the answer %j is no yes (003-14)',
+  'the answer %j does not approve the call (003-14)',
   async (answer) => {
     const { call, ran } = lineOf([answer as Decision]);
     await expect(call(buy)).rejects.toMatchObject({ code: 'refused' });
@@ -142,7 +142,7 @@ test.each([undefined, null, true, 'yes', {}, { kind: 'allowAlways' }, { kind: 'e
   },
 );
 
-test('a person who cannot be asked, or who does not answer in time, has not agreed', async () => {
+test('a person who cannot be asked, or does not answer in time, has not approved', async () => {
   const hang = (): Promise<Decision> => new Promise(() => {});
   const broken = (): never => {
     throw new Error('secret detail');
@@ -160,7 +160,7 @@ test('a person who cannot be asked, or who does not answer in time, has not agre
   expect(line.ran()).toEqual([]);
 });
 
-test('a call that is cancelled while a person thinks does not run, whatever is answered', async () => {
+test('a call that is cancelled while a person decides does not run, whatever the answer', async () => {
   let answer = (_decision: Decision): void => {};
   const line = lineOf([() => new Promise<Decision>((resolve) => (answer = resolve))]);
   const { call, ended } = line.start(buy);
@@ -189,14 +189,14 @@ test('a person may change the arguments: they are checked again, and the model i
   expect(line.ran()).toEqual([{ id: 'b', many: 1 }]);
 });
 
-test("changed arguments go past the tool's own decision too", async () => {
+test("changed arguments go through the tool's own permission check, too", async () => {
   const guarded = toolOf('guarded', {}, { authorize: ({ id }) => id === 'a' || 'Only a.' });
   const line = lineOf([{ kind: 'edit', arguments: { id: 'b' } }], {}, [guarded]);
   await expect(line.call(guarded)).rejects.toThrow('Only a.');
   expect(line.ran()).toEqual([]);
 });
 
-test('what is shown cannot be changed into something that nobody checked', async () => {
+test('changing the shown arguments in the callback does not change the arguments of the call', async () => {
   const line = lineOf([
     (request) => {
       (request.arguments as { id: string }).id = 'changed';
@@ -207,14 +207,14 @@ test('what is shown cannot be changed into something that nobody checked', async
   expect(line.ran()).toEqual([{ id: 'a', many: 1 }]);
 });
 
-test('on a repeat, the arguments of the last call are shown as well', async () => {
+test('for a repeated call, the arguments of the last call are shown as well', async () => {
   const line = lineOf(['allow', 'allow']);
   await line.call(buy, { id: 'a' });
   await line.call(buy, { id: 'b' });
   expect(line.asked[1]).toMatchObject({ arguments: { id: 'b' }, previous: { id: 'a', many: 1 } });
 });
 
-test('a person is asked one thing at a time, and not about what was granted meanwhile', async () => {
+test('a person gets one question at a time, and none about calls that were granted meanwhile', async () => {
   let answer = (_decision: Decision): void => {};
   const line = lineOf([() => new Promise<Decision>((resolve) => (answer = resolve)), 'deny']);
   const calls = [line.start(buy, { id: 'a' }), line.start(buy, { id: 'b' }), line.start(feigned)];
@@ -227,7 +227,7 @@ test('a person is asked one thing at a time, and not about what was granted mean
   expect(line.asked.map(({ tool }) => tool)).toEqual(['buy', 'feigned']);
 });
 
-test('"always" for a call, a tool or a server is asked once, and reaches no further (003-14)', async () => {
+test('"always" for a call, a tool or a server is asked once, and covers nothing else (003-14)', async () => {
   const other = toolOf('other');
   const tools = [buy, other];
   const rows: readonly ['call' | 'tool' | 'server', number][] = [
@@ -245,7 +245,7 @@ test('"always" for a call, a tool or a server is asked once, and reaches no furt
   }
 });
 
-test('what is granted can be listed and revoked, and ends with its time, an hour unless set', async () => {
+test('grants can be listed and revoked, and expire, after an hour by default', async () => {
   const grant: Decision = { kind: 'allowAlways', scope: 'tool' };
   const line = lineOf([grant, grant, { ...grant, minutes: 5 }, 'deny']);
   await line.call(buy);
@@ -263,7 +263,7 @@ test('what is granted can be listed and revoked, and ends with its time, an hour
   expect(line.grants.list()).toEqual([]);
 });
 
-test('a grant ends with the definition it was given for, also for the tool of a granted server', async () => {
+test('a grant ends when the definition changes, also for a tool of a granted server', async () => {
   for (const scope of ['call', 'tool', 'server'] as const) {
     const line = lineOf([{ kind: 'allowAlways', scope }, 'deny', 'deny']);
     await line.call(buy);
@@ -273,14 +273,14 @@ test('a grant ends with the definition it was given for, also for the tool of a 
   }
 });
 
-test('a tool that a granted server lists later is asked about', async () => {
+test('a tool that a granted server adds later needs an approval', async () => {
   const tools = [buy];
   const line = lineOf([{ kind: 'allowAlways', scope: 'server' }, 'deny'], {}, tools);
   await line.call(buy);
   await expect(line.call(toolOf('new'))).rejects.toMatchObject({ code: 'refused' });
 });
 
-test('what one caller was granted is of no use to another', async () => {
+test('a grant for one caller does not count for another', async () => {
   const line = lineOf([{ kind: 'allowAlways', scope: 'server' }, 'deny']);
   await line.call(buy);
   const [grant] = line.grants.list();
@@ -289,7 +289,7 @@ test('what one caller was granted is of no use to another', async () => {
   ).toBeUndefined();
 });
 
-test('what was granted for a server is of no use to another one that has the same tool', async () => {
+test('a grant for one server does not count for a tool of the same name on another', async () => {
   const line = lineOf([{ kind: 'allowAlways', scope: 'tool' }]);
   await line.call({ ...buy, place: { source: 'shop', name: 'buy' } });
   const [grant] = line.grants.list();
@@ -297,7 +297,7 @@ test('what was granted for a server is of no use to another one that has the sam
   expect(line.grants.find(grant!.owner, { tool: other, arguments: { id: 'a', many: 1 } })).toBeUndefined();
 });
 
-test('nobody is asked about a tool that is not there, nor about what was agreed to further out', async () => {
+test('nobody is asked about an unknown tool, nor about a call that an outer stage has approved', async () => {
   const line = lineOf([]);
   await expect(line.call(absentTool('none'))).rejects.toMatchObject({ code: 'unknown_tool' });
   const { call } = { call: createTestCall(buy, { arguments: { id: 'a' } }) };
@@ -307,10 +307,10 @@ test('nobody is asked about a tool that is not there, nor about what was agreed 
   expect(line.asked).toEqual([]);
 });
 
-test('"always" for a call tells long numbers apart by every digit, and shows them', async () => {
+test('"always" for a call compares long numbers by every digit, and shows them', async () => {
   const line = lineOf([{ kind: 'allowAlways', scope: 'call' }, 'deny']);
   const send = (digits: string): Promise<Result> =>
-    line.send(buy, { arguments: { id: 'a', many: Number(digits) }, longIntegers: { '/many': digits } });
+    line.send(buy, { arguments: { id: 'a', many: Number(digits) }, longIntegers: { many: digits } });
   await send('12345678901234567891');
   await send('12345678901234567891');
   expect(line.asked).toHaveLength(1);
@@ -318,7 +318,7 @@ test('"always" for a call tells long numbers apart by every digit, and shows the
   expect(line.asked[1]!.exactArguments).toBe('{"id":"a","many":12345678901234567892}');
 });
 
-test('answers that come ahead of any question are not shown to the person, so they are refused', async () => {
+test('answers that are sent before any question are refused, because the person does not see them', async () => {
   const line = lineOf(['allow']);
   const interview = new Interview(new Map([['to', 'EVIL']]));
   await expect(line.send(buy, { arguments: { id: 'a' }, interview })).rejects.toMatchObject({
@@ -327,7 +327,7 @@ test('answers that come ahead of any question are not shown to the person, so th
   expect([line.asked, line.ran()]).toEqual([[], []]);
 });
 
-test('a call that goes on after a question is let on by the yes it had, a few times and for a while', async () => {
+test('a call that continues after a question keeps its approval, a few times and for a limited time', async () => {
   const clock = createFakeClock();
   let asked = 0;
   const onToolCall = (): Decision => {
@@ -360,7 +360,7 @@ test('a call that goes on after a question is let on by the yes it had, a few ti
   expect(await round('resumed')).toBe(7);
 });
 
-test('a person is asked about a tool that asks the model itself only once the model has confirmed', async () => {
+test('a tool that needs a confirmation by the model is shown to a person only after the confirmation', async () => {
   const wipe = changeTool(requireConfirmation(toolOf('wipe')), { place: { source: 'shop', name: 'wipe' } });
   const line = lineOf(['deny'], {}, [wipe]);
   expect(await line.call(wipe)).toMatchObject({ data: { status: 'confirmation_required' } });
@@ -369,7 +369,7 @@ test('a person is asked about a tool that asks the model itself only once the mo
   expect(line.asked).toHaveLength(1);
 });
 
-test('of rules by kind, by name and by mode the strictest counts, whoever is asked', async () => {
+test('of rules by kind, by name and by mode the strictest applies, whoever is asked', async () => {
   const options: z.input<typeof approveOptions> = {
     when: ['destructive'],
     tools: ['*.look'],
@@ -387,7 +387,7 @@ test('of rules by kind, by name and by mode the strictest counts, whoever is ask
   );
 });
 
-test('what a person agreed to further out is still on record as that behind a stage that asks the model', async () => {
+test('an approval by a person in an outer stage is still on record when an inner stage asks the model', async () => {
   const inside = withStages(recordingSource(buy), [approve()]);
   const source = withStages(inside, [approve(balanced, { onToolCall: () => 'allow' })]);
   const call = createTestCall(buy, { arguments: { id: 'a' } });

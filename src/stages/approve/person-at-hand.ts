@@ -12,7 +12,7 @@ import { Grants } from './grants.ts';
 
 /** What reaching a person at hand needs. */
 export interface PersonParts {
-  /** Asks the person; without it, nobody can be asked, and what needs a person is refused. */
+  /** Asks the person; without it, calls that need a person are refused. */
   readonly onToolCall?: OnToolCall | undefined;
   readonly grants?: Grants | undefined;
   /** The tools that "always" for a server covers: those that a caller may use of it now. */

@@ -7,13 +7,13 @@ import type { SafetyMode } from './decision.ts';
 /** Every mode, the loosest last. */
 export const safetyModes = ['restricted', 'strict', 'balanced', 'autonomous'] as const satisfies SafetyMode[];
 
-/** What happens to the calls of a tool: they run, somebody is asked, or they are refused. */
+/** What happens to the calls of a tool: they run, a person is asked, or they are refused. */
 export type Verdict = 'run' | 'ask' | 'refuse';
 
-/** Which calls somebody is asked about. */
+/** Which calls need an approval. */
 export interface AskingRules {
   readonly when: readonly 'destructive'[];
-  /** Names of tools; `*` stands for any characters. */
+  /** Names of tools; `*` matches any characters. */
   readonly tools: readonly string[];
   readonly safety: readonly SafetyMode[];
 }

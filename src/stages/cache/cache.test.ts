@@ -25,8 +25,8 @@ const ada: Caller = { ...localCaller, id: 'ada', tenant: acme };
 const bob: Caller = { ...localCaller, id: 'bob', tenant: acme };
 const rivalAda: Caller = { ...ada, tenant: rival };
 
-describe('what is kept', () => {
-  test('a result is kept for 300 s under a key that holds tenant, tool and arguments (001-56)', async () => {
+describe('cached results', () => {
+  test('a result is cached for 300 s under a key of tenant, tool and arguments (001-56)', async () => {
     const { source, runs, clock } = setUp(noting('look'), noting('peek'));
     const first = await source.call(callOf('look'));
     clock.advance(299_999);
@@ -41,7 +41,7 @@ describe('what is kept', () => {
     expect(runs).toHaveLength(5);
   });
 
-  test('the record says that an answer came from the cache, and the order of arguments makes no difference', async () => {
+  test('the record says that a result came from the cache, and the order of arguments does not matter', async () => {
     const { source, runs } = setUp(noting('look'));
     const first = callOf('look', { args: { a: 1, q: 'x' } });
     const second = callOf('look', { args: { q: 'x', a: 1 } });
@@ -51,7 +51,7 @@ describe('what is kept', () => {
     expect(runs).toHaveLength(1);
   });
 
-  test('only tools whose author says that they change nothing and asks for it are kept', () => {
+  test('only tools that are read-only and ask for caching are cached', () => {
     const next = (): Result => ({ kind: 'done' });
     const stage = cache({}, { policyVersion: '1' });
     const look = noting('look')([], []);
@@ -63,7 +63,7 @@ describe('what is kept', () => {
     expect(stage.wrap!(look, next)).not.toBe(next);
   });
 
-  test('no tool keeps results for longer than the configuration allows', async () => {
+  test('no tool caches for longer than the configuration allows', async () => {
     const { source, runs, clock } = setUp({ options: { maxSeconds: 10 } }, noting('look'));
     await source.call(callOf('look'));
     clock.advance(10_000);
@@ -71,7 +71,7 @@ describe('what is kept', () => {
     expect(runs).toHaveLength(2);
   });
 
-  test('failures are not kept, whether returned or thrown', async () => {
+  test('failures are not cached, whether returned or thrown', async () => {
     let isBroken = true;
     const flaky = noting('look', () => {
       if (isBroken) throw new ToolcribError('tool_failed', 'Not now.');
@@ -86,7 +86,7 @@ describe('what is kept', () => {
     expect(runs).toHaveLength(4);
   });
 
-  test('nobody who changes a result changes what the next caller gets', async () => {
+  test('changing a returned result does not change the cached one', async () => {
     const { source } = setUp(noting('look', () => ({ list: [1] })));
     for (let n = 0; n < 3; n++) {
       const result = (await source.call(callOf('look'))) as { data: { list: number[] } };
@@ -95,7 +95,7 @@ describe('what is kept', () => {
     }
   });
 
-  test('arguments that cannot be compared are never answered from the cache', async () => {
+  test('a call whose arguments cannot be compared is never answered from the cache', async () => {
     const tags = (runs: unknown[]): Tool =>
       defineTool(
         {
@@ -119,14 +119,14 @@ describe('what is kept', () => {
   });
 });
 
-describe('B10 results stay with whom they were made for', () => {
+describe('B10 results are cached for their own caller', () => {
   const whoami = noting('whoami', (_args, { caller, tenant }) => ({
     nonce: crypto.randomUUID(),
     caller: caller.id,
     tenant: tenant.id,
   }));
 
-  test('B10 A then B call the same tool with the same arguments, and each gets its own nonce', async () => {
+  test('B10 two callers with the same tool and arguments each get their own result', async () => {
     const { source } = setUp(whoami);
     const seen = new Map<Caller, unknown>();
     for (const caller of [ada, bob, rivalAda]) {
@@ -138,7 +138,7 @@ describe('B10 results stay with whom they were made for', () => {
       expect(await source.call(callOf('whoami', { caller }))).toEqual(result);
   });
 
-  test('B10 control: with shared, callers of one tenant do get the same nonce, and other tenants still do not', async () => {
+  test('B10 control: with shared, callers of one tenant get the same result, and other tenants still do not', async () => {
     const shared = (runs: unknown[]): Tool => ({
       ...whoami(runs, []),
       cache: { seconds: 300, shared: true },
@@ -164,7 +164,7 @@ describe('B10 results stay with whom they were made for', () => {
     expect(runs).toHaveLength(2);
   });
 
-  test('B10 when the policy or the tool changes, the next call misses; when nothing does, a new configuration finds what was kept', async () => {
+  test('B10 when the policy or the tool changes, the next call misses; when neither changes, a new configuration keeps the cache', async () => {
     const results = new ResultCache();
     const runs: unknown[] = [];
     const look = noting('look')(runs, []);
@@ -178,15 +178,15 @@ describe('B10 results stay with whom they were made for', () => {
     const changed = { ...look, description: 'Looks elsewhere.' };
     await sourceOf('2', changed).call(callOf(changed));
     expect(runs).toHaveLength(3);
-    // What was kept for everybody is not what is kept for one.
+    // A shared result is not used for a single caller.
     const opened = { ...look, cache: { seconds: 300, shared: true } };
     await sourceOf('2', opened).call(callOf(opened));
     expect(runs).toHaveLength(4);
   });
 });
 
-describe('calls that are the same at the same time', () => {
-  test('share one run, and each gets a result of its own', async () => {
+describe('equal calls at the same time', () => {
+  test('share one run, and each caller gets its own copy of the result', async () => {
     const { source, runs, finish } = setUp(waiting('look'));
     const calls = Array.from({ length: 100 }, () => callOf('look'));
     const results = Promise.all(calls.map((call) => send(source, call)));
@@ -204,7 +204,7 @@ describe('calls that are the same at the same time', () => {
   });
 
   test.each([true, false])(
-    'have one size on record, and when they fail, whether the tool ran: %s',
+    'have the same size on record, and a failure says whether the tool ran: %s',
     async (hasRun) => {
       const look = noting('look')([], []);
       const line = cache({}, { policyVersion: '1' }).wrap!(look, async ({ arguments: { q }, record }) => {
@@ -222,7 +222,7 @@ describe('calls that are the same at the same time', () => {
     },
   );
 
-  test('the first caller may leave: it hears at once, and the run goes on for the others', async () => {
+  test('the first caller may cancel: it gets an error at once, and the run continues for the others', async () => {
     const { source, waits, finish } = setUp(waiting('look'));
     const calls = [callOf('look'), callOf('look'), callOf('look')] as const;
     const [first, second, third] = [...calls].map((call) => send(source, call));
@@ -236,7 +236,7 @@ describe('calls that are the same at the same time', () => {
     expect(await third).toEqual({ kind: 'done', data: { found: 1 } });
   });
 
-  test('when all have left, the run is stopped, and the next caller gets a run of its own', async () => {
+  test('when all callers have cancelled, the run is stopped, and the next caller gets a new run', async () => {
     const { source, runs, waits, finish } = setUp(waiting('look'));
     const calls = [callOf('look'), callOf('look')];
     const sent = calls.map((call) => send(source, call));
@@ -255,7 +255,7 @@ describe('calls that are the same at the same time', () => {
     expect(await source.call(callOf('look'))).toEqual({ kind: 'done', data: { found: 'fresh' } });
   });
 
-  test('a caller that comes while the first one leaves keeps the run alive', async () => {
+  test('a caller that joins while the first one cancels keeps the run alive', async () => {
     const { source, waits, finish } = setUp(waiting('look'));
     const leaving = callOf('look');
     const left = send(source, leaving);
@@ -268,7 +268,7 @@ describe('calls that are the same at the same time', () => {
     expect(await stays).toMatchObject({ kind: 'done' });
   });
 
-  test('a failure is given to all of them, each as an error of its own, and is not kept', async () => {
+  test('a failure is given to all callers, each as an error of its own, and is not cached', async () => {
     const { source, runs, finish } = setUp(waiting('look'));
     const sent = [1, 2, 3].map(() => send(source, callOf('look')));
     await settle();
@@ -285,7 +285,7 @@ describe('calls that are the same at the same time', () => {
     expect(runs).toHaveLength(2);
   });
 
-  test('calls of another caller, or under other arguments, do not join', async () => {
+  test('calls of another caller, or with other arguments, do not join', async () => {
     const { source, runs } = setUp(waiting('look'));
     for (const caller of [ada, bob, rivalAda]) void send(source, callOf('look', { caller }));
     void send(source, callOf('look', { args: { q: 'other' } }));
@@ -302,7 +302,7 @@ describe('questions', () => {
   });
   const answerOf = (name: string): unknown => ({ action: 'accept', content: { name } });
 
-  test('B10 a question goes to the first caller alone; the others run for themselves', async () => {
+  test('B10 a question goes to the first caller alone; the other callers get runs of their own', async () => {
     const { source, runs } = setUp(asking);
     const calls = [callOf('ask'), callOf('ask'), callOf('ask')];
     const results = await Promise.all(calls.map((call) => send(source, call)));
@@ -311,7 +311,7 @@ describe('questions', () => {
     expect(calls.map(({ record }) => record.answeredFrom)).toEqual([undefined, undefined, undefined]);
   });
 
-  test('B10 a resumed call is neither answered from the cache nor joined nor kept, whatever it asks', async () => {
+  test('B10 a resumed call is neither answered from the cache nor shared nor cached', async () => {
     const { source, runs, finish } = setUp(noting('look'), waiting('wait'));
     const resumed = (name: string): ToolCall => {
       return { ...callOf(name), record: new CallRecord('resumed') };
@@ -328,7 +328,7 @@ describe('questions', () => {
     await Promise.all(sent);
   });
 
-  test('B10 answers of one round are not mistaken for those of another', async () => {
+  test('B10 a resumed call with other answers does not get the result of the first', async () => {
     const { source } = setUp(asking);
     for (const name of ['Ada', 'Bob']) {
       const interview = new Interview(new Map([['question-1', answerOf(name)]]));
@@ -338,14 +338,14 @@ describe('questions', () => {
     expect(await source.call(callOf('ask'))).toMatchObject({ kind: 'needs_input' });
   });
 
-  test('B10 a result that was made from answers is not kept, even if nothing proves an earlier round', async () => {
+  test('B10 a result that depends on answers is not cached, even without a sign of an earlier round', async () => {
     const { source } = setUp(asking);
     const call = callOf('ask', { interview: new Interview(new Map([['question-1', answerOf('Eve')]])) });
     expect(await source.call(call)).toMatchObject({ data: { name: 'Eve' } });
     expect(await source.call(callOf('ask'))).toMatchObject({ kind: 'needs_input' });
   });
 
-  test('B10 where the client answers while the call runs, nobody else waits for its user or gets the result', async () => {
+  test('B10 where the client answers during the call, no other caller waits for its user or gets the result', async () => {
     const { source } = setUp(asking);
     let answer = (_answers: ReadonlyMap<string, unknown>): void => {};
     const asker = {
@@ -361,7 +361,7 @@ describe('questions', () => {
     expect(await source.call(callOf('ask'))).toMatchObject({ kind: 'needs_input' });
   });
 
-  test('a call that becomes a task is waited for by nobody else', async () => {
+  test('no other caller waits for a call that becomes a task', async () => {
     const { source, runs, finish, waits } = setUp(waiting('look'));
     let detached = 0;
     const first = send(source, callOf('look', { voice: { detach: () => detached++ } }));
@@ -377,7 +377,7 @@ describe('questions', () => {
     expect(await first).toMatchObject({ data: { found: 'task' } });
   });
 
-  test('progress goes to the first caller, and what a stage further in does to its voice stays done', async () => {
+  test('progress of a shared run goes to the first caller, cleaned by inner stages', async () => {
     const said: unknown[] = [];
     const cleanWith = vi.fn<Voice['cleanWith'] & {}>();
     const voice: Voice = { report: (progress) => void said.push(progress), detach: () => {}, cleanWith };
@@ -403,7 +403,7 @@ describe('questions', () => {
 });
 
 describe('limits', () => {
-  test('the least recently used results go first', () => {
+  test('the least recently used results are removed first', () => {
     const results = new ResultCache({ maxEntries: 2, maxBytes: 1_000 });
     results.keep('a', { text: '"A"', expiresAt: 100 });
     results.keep('b', { text: '"B"', expiresAt: 100 });
@@ -412,7 +412,7 @@ describe('limits', () => {
     expect(['a', 'b', 'c'].map((key) => results.find(key, 0)?.text)).toEqual(['"A"', undefined, '"C"']);
   });
 
-  test('what is kept stays within its bytes, and one result too large for all of them empties nothing', () => {
+  test('the cache stays within its byte limit, and one result over the limit removes nothing', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.nat(20), fc.nat(150), fc.nat(50)), { maxLength: 60 }),
@@ -438,7 +438,7 @@ describe('limits', () => {
     );
   });
 
-  test('a wall clock that is set back keeps nothing for longer', async () => {
+  test('setting the wall clock back keeps no result for longer', async () => {
     const clock = createFakeClock();
     let wall = clock.now();
     const { source, runs } = setUp({ clock: { ...clock, now: () => wall } }, noting('look'));
@@ -450,7 +450,7 @@ describe('limits', () => {
   });
 });
 
-test('B10 however calls come, end and are cancelled, nobody gets the result of another tenant or caller', async () => {
+test('B10 for any order of calls, ends and cancellations, no caller gets the result of another tenant or caller', async () => {
   const callers: readonly Caller[] = [ada, bob, rivalAda, { ...bob, tenant: rival }];
   const step = fc.oneof(
     fc.record({

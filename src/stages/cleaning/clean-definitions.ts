@@ -39,6 +39,8 @@ const SAID = [
   'icons',
   '_meta',
   'extraFields',
+  // Digits that a number has lost may be those of a secret.
+  'longIntegers',
 ] as const satisfies readonly (keyof Tool)[];
 
 function cleanTool(tool: Tool, cleaner: Cleaner): Tool {

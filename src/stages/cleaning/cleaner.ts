@@ -1,7 +1,9 @@
 import { types } from 'node:util';
 import { ToolcribError } from '../../base/errors.ts';
+import { noteLongIntegers, notedLongIntegers } from '../../base/exact-json.ts';
 import { cleanText, isPlainText } from '../../observe/clean-text.ts';
 import type { Redact, Secrets } from '../../observe/secrets.ts';
+import { isMedia, typeOfMedia } from './media-type.ts';
 
 // Deeper data cannot be written as JSON anyway.
 const MAX_DEPTH = 512;
@@ -67,6 +69,18 @@ export class Cleaner {
   /** Cleans data that may hold content blocks or resources, whose base64 is not text. */
   blocks<T>(value: T): T {
     return this.#start(value, true);
+  }
+
+  /** Cleans data that came from elsewhere, with the digits that its numbers have lost. */
+  noted<T extends object>(value: T): T {
+    const clean = this.data(value);
+    const longs = notedLongIntegers(value);
+    if (!longs) return clean;
+    const digits = this.data(longs);
+    if (clean === value && digits === longs) return value;
+    const copy = clean === value ? { ...value } : clean;
+    noteLongIntegers(copy, digits);
+    return copy;
   }
 
   /** Throws if the counted size is over the limit. */
@@ -206,7 +220,9 @@ export class Cleaner {
       const value = object[key];
       const cleanKey = this.#key(key);
       const clean =
-        key === binaryKey && typeof value === 'string' ? this.#binary(value) : this.#value(value, key);
+        key === binaryKey && typeof value === 'string'
+          ? this.#binary(value)
+          : this.#value(key === 'mimeType' && binaryKey === 'data' ? typeOfMedia(object) : value, key);
       if (copy === undefined && cleanKey === key && Object.is(clean, value)) continue;
       copy ??= copyOf(object, keys.slice(0, index));
       // A cleaned key never replaces an existing one.
@@ -228,9 +244,9 @@ function numberSize(number: number): number {
   return Number.isFinite(number) ? String(number).length : NOTHING;
 }
 
-function binaryKeyOf({ type, mimeType, uri }: Readonly<Record<string, unknown>>): string | undefined {
-  if (typeof uri === 'string') return 'blob';
-  return (type === 'image' || type === 'audio') && typeof mimeType === 'string' ? 'data' : undefined;
+function binaryKeyOf(object: Readonly<Record<string, unknown>>): string | undefined {
+  if (typeof object['uri'] === 'string') return 'blob';
+  return isMedia(object) ? 'data' : undefined;
 }
 
 /** The error for a result that cannot be made small enough. */

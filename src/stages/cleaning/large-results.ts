@@ -26,6 +26,9 @@ export class LargeResults {
 }
 
 function isLarge(result: Result): boolean {
+  const json = result.kind === 'needs_input' ? undefined : result.relayed?.jsonOf?.(result);
+  // The values of such a result may not have been parsed.
+  if (json) return json.end - json.start > LARGE_BYTES;
   try {
     return roomAfter(result, LARGE_BYTES) < 0;
   } catch {

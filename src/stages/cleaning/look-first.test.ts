@@ -106,9 +106,10 @@ interface Seen {
 function lookAndClean(result: unknown, write: (value: unknown) => string): Seen[] {
   const bytes = Buffer.from(`{"jsonrpc":"2.0","id":1,"result":${write({ content: [], data: result })}}`);
   const [answer] = decodeMessages(bytes);
-  if (answer?.kind !== 'answer' || !answer.json) throw new Error(`This is no answer: ${bytes.toString()}`);
-  const { json } = answer;
-  const { data } = answer.result as { data: unknown };
+  const received = answer?.kind === 'answer' ? answer.received : undefined;
+  if (!received?.json) throw new Error(`This is no answer: ${bytes.toString()}`);
+  const { json } = received;
+  const { data } = received.result as { data: unknown };
   const maxBytes = 1_000_000;
   return known.map((secrets) => {
     const redact = (said: string): string => secrets.redact(said);
@@ -126,9 +127,9 @@ function isMissed({ untouched, same }: Seen): boolean {
 const PLAIN = 1;
 const UNTOUCHED: Seen = { untouched: true, same: true };
 
-describe('a look at the bytes of a result', () => {
+describe('the quick look at the bytes of a result', () => {
   test.each(writers.map((write, index) => [index, write] as const))(
-    'C7 never passes what cleaning would change, however it is written (%i)',
+    'C7 the quick look never passes a result that cleaning would change, in any spelling (%i)',
     (_index, write) => {
       fc.assert(
         fc.property(value, (result) => {
@@ -139,7 +140,7 @@ describe('a look at the bytes of a result', () => {
     },
   );
 
-  test('passes everything that is clean', () => {
+  test('the quick look passes every clean result', () => {
     fc.assert(
       fc.property(plainValue, (result) => {
         expect(lookAndClean(result, JSON.stringify)[PLAIN]).toEqual(UNTOUCHED);
@@ -148,14 +149,17 @@ describe('a look at the bytes of a result', () => {
     );
   });
 
-  test.each(pieces.slice(0, 25))('C7 finds what has to go in a key, a value and deep inside: %j', (piece) => {
-    for (const write of writers)
-      for (const result of [piece, [[piece]], { [piece]: 1 }, { a: { b: `x ${piece} y` } }]) {
-        expect(lookAndClean(result, write).filter(isMissed)).toEqual([]);
-      }
-  });
+  test.each(pieces.slice(0, 25))(
+    'C7 the quick look finds text that must be cleaned in a key, a value and deep inside: %j',
+    (piece) => {
+      for (const write of writers)
+        for (const result of [piece, [[piece]], { [piece]: 1 }, { a: { b: `x ${piece} y` } }]) {
+          expect(lookAndClean(result, write).filter(isMissed)).toEqual([]);
+        }
+    },
+  );
 
-  test('passes addresses of mail, quotes and text of several lines', () => {
+  test('the quick look passes mail addresses, quotes and text of several lines', () => {
     const said = 'Write to ada@example.com.\nSecond line: 12:30, done_1 - see [2]\n';
     expect(lookAndClean({ said: said.repeat(50) }, JSON.stringify)[PLAIN]).toEqual(UNTOUCHED);
   });

@@ -15,7 +15,7 @@ type Arguments = Record<string, unknown>;
 const anything = defineTool({ name: 'take', description: 'Takes.', input: { type: 'object' } }, () => 'done');
 
 describe('control characters', () => {
-  test('NUL and control characters are taken out of text; tabs and line ends stay (000-38)', async () => {
+  test('NUL and control characters are removed from text; tabs and line breaks stay (000-38)', async () => {
     const args = {
       name: 'a\0b\u001b[31m\u0085\u007f',
       list: ['x\u0007', { deep: 'y\b' }],
@@ -28,7 +28,7 @@ describe('control characters', () => {
     });
   });
 
-  test('half a character becomes a mark in text; whole ones stay', async () => {
+  test('a lone surrogate in text becomes U+FFFD; whole characters stay', async () => {
     const args = {
       list: ['a\udc00b', '\ud83d\ude00'],
       deep: { text: '\ude00\ud83d', joined: '\ud83d\0\ude00' },
@@ -48,7 +48,7 @@ describe('control characters', () => {
     ['a\u0085', 'a'],
     ['a\u007f', 'a'],
     ['k\ud800', 'k\ufffd'],
-  ])('A14 %j as a key is refused by place, and never becomes another one', async (key, shown) => {
+  ])('A14 the key %j is refused with its place, and never becomes another key', async (key, shown) => {
     const problem = 'contains a control character or a lone surrogate; send it without';
     for (const [args, place] of [
       [{ [key]: 1 }, ''],
@@ -61,7 +61,7 @@ describe('control characters', () => {
       });
   });
 
-  test('A3 what is repeated in a header is not changed after it was compared, but refused', async () => {
+  test('A3 an argument that a header repeats is refused instead of cleaned', async () => {
     const properties = {
       zone: { type: 'string', 'x-mcp-header': 'Zone' },
       deep: { type: 'object', properties: { flag: { type: 'boolean', 'x-mcp-header': 'Flag' } } },
@@ -87,14 +87,14 @@ describe('control characters', () => {
     expect((source.calls[0] as ToolCall).arguments).toEqual({ a: 'b\0' });
   });
 
-  test('arguments with nothing to change are the same object', async () => {
+  test('arguments with nothing to change stay the same object', async () => {
     const args = { a: 'text ✓', b: [1, null, true, { c: 'مرحبا' }], __proto: 1 };
     expect(await pass(args)).toBe(args);
     const { b: kept } = (await pass({ ...args, a: 'x\0' })) as typeof args;
     expect(kept).toBe(args.b);
   });
 
-  test('no control character reaches the tool, and cleaning twice changes nothing more (000-38)', async () => {
+  test('no control character reaches the tool, and a second cleaning changes nothing (000-38)', async () => {
     await fc.assert(
       fc.asyncProperty(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), async (args) => {
         const once = await pass(args).catch(() => ({}));
@@ -106,7 +106,7 @@ describe('control characters', () => {
     );
   });
 
-  test('a field called __proto__ stays a field', async () => {
+  test('a field named __proto__ stays a field', async () => {
     const args = JSON.parse('{"__proto__":{"admin":"a\\u0000"}}') as Arguments;
     const clean = await pass(args);
     expect(JSON.stringify(clean)).toBe('{"__proto__":{"admin":"a"}}');
@@ -138,7 +138,7 @@ describe('control characters', () => {
 });
 
 describe('limits', () => {
-  test('text that is too long is refused by field (000-38)', async () => {
+  test('text that is too long is refused with the name of its field (000-38)', async () => {
     const args = { filter: { names: ['ok', 'x'.repeat(11)] } };
     await expect(pass(args, { maxStringLength: 10 })).rejects.toMatchObject({
       code: 'invalid_arguments',
@@ -149,7 +149,7 @@ describe('limits', () => {
     await expect(pass({ a: 'x'.repeat(1_000_001) })).rejects.toThrow('a: is longer than 1000000 characters');
   });
 
-  test('data that is too deep is refused by field, however deep it is (000-38)', async () => {
+  test('data that is nested too deeply is refused with the name of its field (000-38)', async () => {
     const nest = (levels: number): Arguments => {
       let value: unknown = 1;
       for (let level = 1; level < levels; level++) value = [value];
@@ -163,7 +163,7 @@ describe('limits', () => {
     await expect(pass({ a: { b: 1 } }, { maxDepth: 1 })).rejects.toThrow('a: is nested deeper than 1 levels');
   });
 
-  test('C7 a complaint does not repeat what is hidden in a name', async () => {
+  test('C7 an error message does not repeat the hidden characters of a name', async () => {
     const name = 'na\u001b[31m\u202eme';
     await expect(pass({ [name]: 1 })).rejects.toThrow('Invalid arguments for take: name: contains a control');
     const long = { 'na\u202eme': 'xxxxxxxxxxxx'.repeat(9) };
@@ -231,11 +231,11 @@ describe('coercion', () => {
     { count: null },
     { count: ['5'] },
     { list: '5' },
-  ])('%j is not converted, because that would lose something (000-38)', async (given) => {
+  ])('%j is not converted, because the conversion would lose information (000-38)', async (given) => {
     expect(await pass(given, { coerce: true }, typed)).toBe(given);
   });
 
-  test('a coerced call passes validation, and is refused without (000-38)', async () => {
+  test('a call with converted arguments passes validation, and is refused without the conversion (000-38)', async () => {
     const call = callOf(typed, { count: '5', on: 'true' });
     const line = (options: Options): unknown =>
       withStages(recordingSource(typed), [sanitizeInput(options), validateInput]).call(call);
@@ -271,7 +271,7 @@ describe('unknown fields', () => {
     constructor: 5,
   };
 
-  test('fields the schema forbids are dropped when asked for, and only those (000-38)', async () => {
+  test('dropUnknown removes the fields that the schema forbids, and no others (000-38)', async () => {
     expect(await pass(given, { dropUnknown: true }, strict)).toStrictEqual({
       a: 'x',
       inner: { b: 1 },
@@ -281,7 +281,7 @@ describe('unknown fields', () => {
     expect(await pass(given, {}, strict)).toBe(given);
   });
 
-  test('without that option validation refuses such fields (000-38)', () => {
+  test('without dropUnknown validation refuses the fields that the schema forbids (000-38)', () => {
     const line = withStages(recordingSource(strict), [sanitizeInput(), validateInput]);
     expect(() => line.call(callOf(strict, { a: 'x', extra: 1 }))).toThrow('extra: is not a known field');
   });

@@ -120,7 +120,7 @@ describe('hidden text', () => {
     },
   );
 
-  test('C7 what is cleaned is clean, and never longer, wherever it is', async () => {
+  test('C7 cleaned text has nothing hidden and is never longer, at every place', async () => {
     const piece = fc.oneof(
       fc.constantFrom(...Object.values(encodings).map(([hide]) => hide('ab'))),
       fc.string({ unit: 'binary' }),
@@ -141,7 +141,7 @@ describe('hidden text', () => {
     );
   });
 
-  test('legitimate text in any language is the same object afterwards', async () => {
+  test('a result with legitimate text in any language stays the same object', async () => {
     const text = 'Zoë 👩‍👩‍👧‍👦 ❤️ مرحبا नमस्ते می‌خواهم 日本語 שָׁלוֹם สวัสดี\n\t1️⃣';
     const result: Done = {
       kind: 'done',
@@ -155,12 +155,12 @@ describe('hidden text', () => {
 });
 
 describe('data', () => {
-  test('a name that had to be cleaned does not take the place of one that is meant', async () => {
+  test('a key that had to be cleaned does not replace a clean key of the same name', async () => {
     const data = { role: 'reader', 'ro\u200ble': 'admin', 'x\u200b': 1, 'x\u200c': 2 };
     expect(await run({ kind: 'done', data })).toEqual({ kind: 'done', data: { role: 'reader', x: 1 } });
   });
 
-  test('a field called __proto__ stays a field', async () => {
+  test('a field named __proto__ stays a field', async () => {
     const data = JSON.parse('{"__proto__":{"admin":"a\\u200b"},"b":"c\\u200b"}') as object;
     const { data: clean } = (await run({ kind: 'done', data })) as Done;
     expect(JSON.stringify(clean)).toBe('{"__proto__":{"admin":"a"},"b":"c"}');
@@ -168,12 +168,12 @@ describe('data', () => {
     expect(({} as Record<string, unknown>)['admin']).toBeUndefined();
   });
 
-  test('C7 what turns into text only when it is written is cleaned too', async () => {
+  test('C7 values that become text when they are written as JSON are cleaned too', async () => {
     const data = { a: { toJSON: () => ({ b: 'x\u200by' }) }, c: Object('z\u200b') as unknown };
     expect(await run({ kind: 'done', data })).toEqual({ kind: 'done', data: { a: { b: 'xy' }, c: 'z' } });
   });
 
-  test('data of any depth is answered', async () => {
+  test('data that is nested extremely deeply is refused as too large', async () => {
     let deep: unknown = 'bottom';
     for (let level = 0; level < 100_000; level++) deep = [deep];
     await expect(run({ kind: 'done', data: deep })).rejects.toMatchObject({ code: 'result_too_large' });
@@ -197,7 +197,7 @@ describe('data', () => {
     ['a field of a text', { kind: 'done', content: [{ ...content.text('a'), _meta: { a: 1n } }] }],
     ['a field of a link', { kind: 'done', content: [{ ...content.text('a'), type: 'x', circle } as never] }],
     ['an unknown field', { kind: 'done', content: [], extra: { a: 1n } }],
-  ])('what is no JSON fails here, where it is still seen: %s', async (_what, result) => {
+  ])('a result that is not JSON fails in this stage: %s', async (_what, result) => {
     await expect(run(result)).rejects.toMatchObject({
       code: 'tool_failed',
       message: expect.stringMatching(/^report returned something that is not JSON \(incident \w{8}\)\.$/),
@@ -205,7 +205,7 @@ describe('data', () => {
     });
   });
 
-  test('a BigInt that the program gave a text is written as that', async () => {
+  test('a BigInt that the program gave a toJSON is written with it', async () => {
     const prototype = BigInt.prototype as { toJSON?: () => string };
     prototype.toJSON = function toJSON(this: bigint) {
       return String(this);
@@ -217,18 +217,18 @@ describe('data', () => {
     expect(JSON.stringify(await run(result))).toBe('{"kind":"done","data":{"a":"10"}}');
   });
 
-  test('an error whose facts are no JSON is told without them', async () => {
+  test('an error whose data is not JSON is sent without the data', async () => {
     const error = new ToolcribError('upstream_unavailable', 'Down.', { data: { at: 1n } });
     await expect(run(error)).rejects.toMatchObject({ code: 'tool_failed', data: undefined });
   });
 
-  test('data that doubles at every level is refused before it is written out', async () => {
+  test('data that doubles at every level is refused before it is written', async () => {
     let value: unknown = 'leaf';
     for (let level = 0; level < 100; level++) value = [value, value];
     await expect(run({ kind: 'done', data: value })).rejects.toMatchObject({ code: 'result_too_large' });
   });
 
-  test('base64 is not searched for secrets', async () => {
+  test('the base64 of an image is not searched for secrets', async () => {
     const key = `AIza${'b'.repeat(35)}A`;
     const picture: Done = { kind: 'done', content: [{ type: 'image', data: key, mimeType: 'image/png' }] };
     expect(await run(picture)).toBe(picture);
@@ -238,7 +238,7 @@ describe('data', () => {
 
 describe('secrets', () => {
   test.each(Object.keys(positions).filter((name) => !name.includes('binary')))(
-    'E4 a secret in %s is taken out (002-22)',
+    'E4 a secret in %s is redacted (002-22)',
     async (position) => {
       const secrets = new Secrets();
       secrets.add('correct-horse-battery');
@@ -254,7 +254,7 @@ describe('secrets', () => {
     },
   );
 
-  test('E4 a secret broken up by invisible characters is found', async () => {
+  test('E4 a secret that is broken up by invisible characters is redacted', async () => {
     expect(await show({ kind: 'done', data: `gh\u200bp_${'a1B2'.repeat(9)}` })).toContain(
       '[redacted:github]',
     );
@@ -266,7 +266,7 @@ describe('secrets', () => {
     ['the beginning of a sequence in 8 bits', '\u009b'],
     ['the beginning of a longer sequence', '\u001b[1;'],
     ['the beginning of a control string', '\u001b]'],
-  ])('E4 nothing of a secret is left behind %s', async (_what, before) => {
+  ])('E4 no part of a secret behind %s is left', async (_what, before) => {
     const secrets = new Secrets();
     const text = `a${before}correct-horse-battery z`;
     expect(cleanText(text)).toContain('orrect-horse');
@@ -291,7 +291,7 @@ describe('secrets', () => {
         }
       })('x'),
     ],
-  ])('E4 a secret in %s is taken out', async (_what, value) => {
+  ])('E4 a secret in %s is redacted', async (_what, value) => {
     const secrets = new Secrets();
     const result: Done = { kind: 'done', data: { pin: value, list: [value, 123456] } };
     planted = secrets;
@@ -304,7 +304,7 @@ describe('secrets', () => {
     );
   });
 
-  test('what to take out can be chosen', async () => {
+  test('the secrets to redact can be chosen', async () => {
     const result: Done = { kind: 'done', data: `ghp_${'a1B2'.repeat(9)} ACME-1234` };
     expect(await run(result, { redact: [] })).toBe(result);
     expect(await show(result, { redact: [], patterns: { ticket: 'ACME-\\d+' } })).toMatch(
@@ -313,7 +313,7 @@ describe('secrets', () => {
     expect(() => sanitize({ patterns: { ticket: '(' } })).toThrow('is not a pattern that can be used');
   });
 
-  test('text can be escaped for web pages; addresses stay as they are (002-22)', async () => {
+  test('text can be escaped for HTML, and addresses stay unchanged (002-22)', async () => {
     const result: Done = {
       kind: 'done',
       content: [
@@ -333,7 +333,7 @@ describe('secrets', () => {
 });
 
 describe('errors', () => {
-  test('an error keeps its code, cause, incident and place in the record', async () => {
+  test('a cleaned error keeps its code, cause, incident and place in the record', async () => {
     const cause = new Error('why\u200b');
     const thrown = new ToolcribError('refused', 'no\u200b', {
       cause,
@@ -347,12 +347,12 @@ describe('errors', () => {
     expect(recorded.has(caught as ToolcribError)).toBe(true);
   });
 
-  test('an error with nothing to clean is the same error, and accidents pass', async () => {
+  test('an error with nothing to clean, or of another class, stays the same error', async () => {
     for (const error of [new ToolcribError('refused', 'no'), new TypeError('a\u200b')])
       await expect(run(error)).rejects.toBe(error);
   });
 
-  test('an error that is too large is told by its size, and the log hears the rest', async () => {
+  test('an error that is too large becomes result_too_large, with the original as its cause', async () => {
     const large = new ToolcribError('tool_failed', 'x'.repeat(2_000));
     await expect(run(large, { maxBytes: 1_000 })).rejects.toMatchObject({
       code: 'result_too_large',
@@ -360,7 +360,7 @@ describe('errors', () => {
     });
   });
 
-  test('an error that comes later is cleaned too', async () => {
+  test('an asynchronous error is cleaned too', async () => {
     const late = Promise.reject(new ToolcribError('tool_failed', 'a\u200b'));
     await expect(async () => stageOf()(() => late)(callOf())).rejects.toThrow(/^a$/);
   });
@@ -374,7 +374,7 @@ describe('size', () => {
     ['two bytes a letter', 'é'.repeat(2_000)],
     ['four bytes a letter', '😀'.repeat(1_000)],
     ['joined emoji', '👩‍👩‍👧‍👦'.repeat(300)],
-  ])('text over the limit is cut between characters and says so: %s (002-22)', async (_what, text) => {
+  ])('text over the limit is cut between characters, with a note: %s (002-22)', async (_what, text) => {
     const call = callOf();
     const { content: [block] = [] } = (await run(
       { kind: 'done', content: [content.text(text)] },
@@ -392,7 +392,7 @@ describe('size', () => {
     expect(call.record.bytes).toBe(Buffer.byteLength(textOf(block)) + AROUND_TEXT);
   });
 
-  test('of many texts those behind the cut are left out, and the rest stays', async () => {
+  test('texts after the cut are left out, and other blocks stay', async () => {
     const link = content.resourceLink({ uri: 'note://a', name: 'a' });
     const blocks = [content.text('a'.repeat(600)), content.text('b'.repeat(600)), link, content.text('c')];
     const ended = (await run({ kind: 'done', content: blocks }, options)) as Done;
@@ -402,7 +402,7 @@ describe('size', () => {
     expect(await run(ended, options)).toBe(ended);
   });
 
-  test('text that just fits is not cut', async () => {
+  test('text of exactly the limit is not cut', async () => {
     const call = callOf();
     const result: Done = { kind: 'done', content: [content.text('a'.repeat(1_000 - AROUND_TEXT))] };
     expect(await run(result, options, call)).toBe(result);
@@ -417,18 +417,18 @@ describe('size', () => {
     ['a picture', { kind: 'done', content: [content.image(new Uint8Array(1_000), 'image/png')] }],
     ['a resource', { kind: 'done', content: [content.resource({ uri: 'a:b', text: 'x'.repeat(1_000) })] }],
     ['metadata', { kind: 'done', meta: { a: 'x'.repeat(1_000) } }],
-  ])('structured data is never cut: %s (002-22)', async (_what, result) => {
+  ])('structured data over the limit is refused instead of cut: %s (002-22)', async (_what, result) => {
     await expect(run(result, options)).rejects.toMatchObject({ code: 'result_too_large' });
     await expect(run(result)).resolves.toBe(result);
   });
 
-  test('the size of data counts its keys and values', async () => {
+  test('the size of data includes its keys and values', async () => {
     const call = callOf();
     await run({ kind: 'done', data: { name: 'Zoë', age: 5 } }, {}, call);
     expect(call.record.bytes).toBe(Buffer.byteLength('{"name":"Zoë","age":5,}'));
   });
 
-  test('the size counted is about that of the JSON', async () => {
+  test('the counted size is within a factor of two of the JSON', async () => {
     const value = fc.oneof(
       fc.jsonValue({ maxDepth: 6, stringUnit: 'binary' }),
       fc.array(fc.oneof(fc.double(), fc.integer(), fc.boolean(), fc.constant(null), fc.constant({}))),
@@ -457,11 +457,11 @@ describe('size', () => {
     ['nothing at all', Array.from({ length: 300_000 })],
     ['a list of holes', Array(2 ** 32 - 1)],
     ['short keys', Object.fromEntries(Array.from({ length: 100_000 }, (_, key) => [`k${key}`, 1]))],
-  ])('data is counted as it is written: too many %s are refused', async (_what, data) => {
+  ])('data is counted by its size as JSON: too many %s are refused', async (_what, data) => {
     await expect(run({ kind: 'done', data })).rejects.toMatchObject({ code: 'result_too_large' });
   });
 
-  test('texts are counted with what is around them, however short they are', async () => {
+  test('the size of short texts includes the JSON around them', async () => {
     const call = callOf();
     const blocks = Array.from({ length: 50_000 }, () => content.text(''));
     const ended = (await run({ kind: 'done', content: blocks }, {}, call)) as Done;
@@ -471,12 +471,12 @@ describe('size', () => {
     expect(call.record.bytes).toBeLessThanOrEqual(1_000_000);
   });
 
-  test('a log entry that is too large is left out, and the call goes on', async () => {
+  test('a log entry that is too large is left out, and the call continues', async () => {
     const said = await showSaid((voice) => voice.log!('info', 'x'.repeat(2_000)), options);
     expect(said).toBe('[{"level":"info","data":"[left out: larger than this server sends]"}]');
   });
 
-  test('a progress token is the client\u2019s own and stays as it is', async () => {
+  test('a progress token belongs to the client and stays unchanged', async () => {
     const token = `ghp_${'a1B2'.repeat(9)}\u200b`;
     const said = await showSaid((voice) => voice.report!({ progress: 1, message: 'a\u200b' }), {}, token);
     expect(JSON.parse(said)).toEqual([{ progressToken: token, progress: 1, message: 'a' }]);
@@ -484,21 +484,21 @@ describe('size', () => {
 });
 
 describe('questions', () => {
-  test('an address the user should visit keeps what belongs to it', async () => {
+  test('an address that the user should visit stays unchanged', async () => {
     const url = 'https://login.example/?state=tc_aaaaaaaaaaaaaaaaaaaaaaaaaaaa';
     const questions = new Map([['visit', { kind: 'url' as const, message: 'Go\u200b', url }]]);
     const ended = await run({ kind: 'needs_input', questions, answers: new Map() });
     expect(ended).toMatchObject({ questions: new Map([['visit', { kind: 'url', message: 'Go', url }]]) });
   });
 
-  test('C7 a question whose key hides something is refused', async () => {
+  test('C7 a question with hidden characters in its key is refused', async () => {
     const questions = new Map([['a\u200b', { kind: 'roots' as const }]]);
     await expect(run({ kind: 'needs_input', questions, answers: new Map() })).rejects.toMatchObject({
       code: 'invalid_output',
     });
   });
 
-  test('C7 a question asked while the call waits is cleaned (004-19)', async () => {
+  test('C7 a question that is asked during a call is cleaned (004-19)', async () => {
     const asked: unknown[] = [];
     const ask = async (questions: ReadonlyMap<string, Question>): Promise<ReadonlyMap<string, unknown>> => {
       asked.push(...questions.values());
@@ -514,14 +514,14 @@ describe('questions', () => {
     expect(ended).toEqual({ kind: 'done', data: { action: 'decline' } });
   });
 
-  test('a clean question is the same object', async () => {
+  test('a clean question stays the same object', async () => {
     const questions = new Map([['a', { kind: 'sample' as const, params: { maxTokens: 5 } }]]);
     const result: Result = { kind: 'needs_input', questions, answers: new Map() };
     expect(await run(result)).toBe(result);
   });
 });
 
-test('what is there at once is answered at once', () => {
+test('a synchronous result is returned synchronously', () => {
   const result: Done = { kind: 'done', data: 1 };
   expect(stageOf()(() => result)(callOf())).toBe(result);
 });
@@ -650,7 +650,7 @@ function numbersIn(list: string | undefined): string {
     .join('');
 }
 
-test('of many large results that are ready at once, one is cleaned in a turn of the event loop, and small ones do not wait', async () => {
+test('of several large results that are ready together, one is cleaned per turn of the event loop, and small ones do not wait', async () => {
   const line = sanitize().wrap!(tool, ({ arguments: { text } }) => ({ kind: 'done', data: { text } }));
   const ended: string[] = [];
   const clean = async (name: string, text: string): Promise<void> => {

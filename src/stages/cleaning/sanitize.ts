@@ -13,8 +13,10 @@ import { cleanText } from '../../observe/clean-text.ts';
 import { redactPatterns, Secrets, type Redact } from '../../observe/secrets.ts';
 import { createClean } from './clean-messages.ts';
 import { Cleaner, tooLarge } from './cleaner.ts';
+import { firstBytes, MARK_BYTES, markOf } from './cut-text.ts';
 import { LargeResults } from './large-results.ts';
 import { isSurelyUntouched, type LookOptions } from './look-first.ts';
+import { isSurelyLabelled } from './media-type.ts';
 import { exceptSkillFiles } from './skill-files.ts';
 
 /** The options of the `sanitize` stage. */
@@ -120,7 +122,8 @@ class Answers {
     try {
       if (result.kind === 'needs_input') return this.#needsInput(result);
       if (result.relayed && this.#isUntouched(result, call.record)) return result;
-      return call.kind === 'tool' ? this.#ending(result, call.record) : this.#reading(result, call.record);
+      const ended = result.relayed?.longIntegers ? this.#withCleanDigits(result) : result;
+      return call.kind === 'tool' ? this.#ending(ended, call.record) : this.#reading(ended, call.record);
     } catch (error) {
       const name = call.kind === 'tool' ? call.tool.name : `The ${call.kind}`;
       if (error instanceof ToolcribError) throw authorFailure(error, call, name);
@@ -131,9 +134,19 @@ class Answers {
     }
   }
 
+  // Digits that a number has lost may be those of a secret.
+  #withCleanDigits(result: Done | Failed): Done | Failed {
+    const longs = result.relayed?.longIntegers;
+    const longIntegers = this.#cleaner.data(longs);
+    this.#cleaner.bytes = 0;
+    return longIntegers && longIntegers !== longs ? { ...result, relayed: { longIntegers } } : result;
+  }
+
   #isUntouched(result: Done | Failed, record: CallRecord): boolean {
     const json = this.#look && result.relayed?.jsonOf?.(result);
     if (!json || !isSurelyUntouched(json, this.#look)) return false;
+    const blocks = json.blocks ?? result.content;
+    if (blocks && !blocks.every(isSurelyLabelled)) return false;
     this.#cleaner.bytes = json.end - json.start;
     record.measure(this.#cleaner.bytes);
     return true;
@@ -147,8 +160,8 @@ class Answers {
     try {
       const message = cleaner.text(error.message);
       cleaner.checkSize();
-      const data = error.data && cleaner.data(error.data);
-      const remote = error.remote && cleaner.data(error.remote);
+      const data = error.data && cleaner.noted(error.data);
+      const remote = error.remote && cleaner.noted(error.remote);
       if (message === error.message && data === error.data && remote === error.remote) return error;
       return cleanError(error, message, { ...(data && { data }), ...(remote && { remote }) });
     } catch (problem) {
@@ -283,8 +296,15 @@ class Answers {
     const message = this.#cleaner.text(question.message);
     const url = cleanText(question.url);
     const extra = question.extra && this.#cleaner.blocks(question.extra);
-    if (message === question.message && url === question.url && extra === question.extra) return question;
-    return { kind: 'url', message, url, ...(extra && { extra }) };
+    if (
+      message === question.message &&
+      url === question.url &&
+      extra === question.extra &&
+      !question.longIntegers
+    )
+      return question;
+    const longIntegers = question.longIntegers && this.#cleaner.data(question.longIntegers);
+    return { kind: 'url', message, url, ...(extra && { extra }), ...(longIntegers && { longIntegers }) };
   }
 }
 
@@ -294,13 +314,8 @@ interface Counted {
   readonly fixed: number;
 }
 
-const MARK_BYTES = 80;
 // The JSON around a text: {"type":"text","text":""}
 const AROUND_TEXT = 24;
-
-function markOf(shown: number, all: number): string {
-  return `\n[cut here: ${shown.toLocaleString('en-US')} of ${all.toLocaleString('en-US')} bytes shown]`;
-}
 
 function isText(block: ContentBlock): block is TextBlock {
   return block.type === 'text' && typeof block.text === 'string';
@@ -309,13 +324,6 @@ function isText(block: ContentBlock): block is TextBlock {
 // Plain text was counted already; only a block with more fields is measured again.
 function sizeOf(text: string, counted: number): number {
   return text.length === counted ? counted : Buffer.byteLength(text);
-}
-
-// Cut between characters and cleaned again: a joiner at the cut may now join nothing.
-function firstBytes(text: string, bytes: number): string {
-  if (text.length <= bytes && Buffer.byteLength(text) <= bytes) return text;
-  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(bytes));
-  return cleanText(text.slice(0, read));
 }
 
 function cleanError(error: ToolcribError, message: string, clean: ErrorDetails): ToolcribError {

@@ -4,76 +4,76 @@ import type { Clock } from '../../base/clock.ts';
 import { ownerOf } from '../../core/caller.ts';
 
 /** Counts for all callers of a tenant together. */
-export interface TenantAccount {
+export interface TenantCounts {
   readonly id: string;
   /** The time up to which its rate is used. */
   usedUntil: number;
   /** How many of its calls are under way. */
   underWay: number;
-  /** How many of its callers have an account. */
+  /** How many of its callers are counted. */
   members: number;
 }
 
 /** Counts for one caller, whichever credential it uses. */
-export interface Account {
+export interface CallerCounts {
   readonly owner: string;
-  readonly tenant: TenantAccount;
+  readonly tenant: TenantCounts;
   /** The time up to which its rate is used. */
   usedUntil: number;
   /** The same for tools with a rate of their own. */
   toolsUsedUntil: Map<string, number> | undefined;
   underWay: number;
   waiting: number;
-  /** Closed after being idle; the caller may have another account by now. */
-  isClosed: boolean;
+  /** Forgotten after being idle; the caller may have new counts by now. */
+  isForgotten: boolean;
 }
 
 const SWEEPS_PER_NEWCOMER = 2;
-// Closing the account of an occasional caller and opening it again would cost more than keeping it.
+// Forgetting the counts of an occasional caller and making them again would cost more than keeping them.
 const KEPT_MS = 10_000;
 
 /**
- * The accounts of all callers. One lookup finds all counts: with many callers, each further lookup is a cache miss.
+ * The counts of all callers. One lookup finds all of one: with many callers, each further lookup is a cache miss.
  * Times come from a monotonic clock, so that setting the time has no effect.
  */
-export class Accounts {
-  readonly #byOwner = new Map<string, Account>();
-  readonly #tenants = new Map<string, TenantAccount>();
-  readonly #known = new CallerMemory<Account>('account');
+export class CallCounts {
+  readonly #byOwner = new Map<string, CallerCounts>();
+  readonly #tenants = new Map<string, TenantCounts>();
+  readonly #known = new CallerMemory<CallerCounts>('counts');
   #sweeper = this.#byOwner.values();
 
-  /** How many callers have an account. */
+  /** How many callers are counted. */
   get size(): number {
     return this.#byOwner.size;
   }
 
-  /** The account of a caller. */
-  of(caller: Caller, clock: Clock): Account {
+  /** The counts of a caller. */
+  of(caller: Caller, clock: Clock): CallerCounts {
     const known = this.#known.get(caller);
-    if (known && !known.isClosed) return known;
+    if (known && !known.isForgotten) return known;
     const owner = ownerOf(caller);
-    const account = this.#byOwner.get(owner) ?? this.#open(owner, caller, clock.ticks());
-    this.#known.set(caller, account);
-    return account;
+    const counts = this.#byOwner.get(owner) ?? this.#begin(owner, caller, clock.ticks());
+    this.#known.set(caller, counts);
+    return counts;
   }
 
-  #open(owner: string, caller: Caller, now: number): Account {
+  #begin(owner: string, caller: Caller, now: number): CallerCounts {
     const { id } = caller.tenant;
     let tenant = this.#tenants.get(id);
     if (!tenant) this.#tenants.set(id, (tenant = { id, usedUntil: now, underWay: 0, members: 0 }));
-    const account: Account = {
+    const counts: CallerCounts = {
       owner,
       tenant,
       usedUntil: now,
       toolsUsedUntil: undefined,
       underWay: 0,
       waiting: 0,
-      isClosed: false,
+      isForgotten: false,
     };
     tenant.members++;
-    this.#byOwner.set(owner, account);
+    this.#byOwner.set(owner, counts);
     this.#sweep(now);
-    return account;
+    return counts;
   }
 
   // Each new caller checks two others, so that no call ever checks all of them.
@@ -84,20 +84,23 @@ export class Accounts {
         this.#sweeper = this.#byOwner.values();
         return;
       }
-      if (isIdle(next.value, now)) this.#close(next.value);
+      if (isIdle(next.value, now)) this.#forget(next.value);
     }
   }
 
-  #close(account: Account): void {
-    const { owner, tenant } = account;
-    account.isClosed = true;
+  #forget(counts: CallerCounts): void {
+    const { owner, tenant } = counts;
+    counts.isForgotten = true;
     this.#byOwner.delete(owner);
     if (--tenant.members === 0) this.#tenants.delete(tenant.id);
   }
 }
 
 // The last caller of a tenant is kept while the tenant has counts.
-function isIdle({ tenant, usedUntil, toolsUsedUntil, underWay, waiting }: Account, now: number): boolean {
+function isIdle(
+  { tenant, usedUntil, toolsUsedUntil, underWay, waiting }: CallerCounts,
+  now: number,
+): boolean {
   if (underWay > 0 || waiting > 0) return false;
   const moments = [usedUntil, ...(toolsUsedUntil?.values() ?? [])];
   if (tenant.members === 1) moments.push(tenant.usedUntil);

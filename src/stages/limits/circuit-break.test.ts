@@ -22,7 +22,7 @@ test.each([
   ['at once', out],
   ['later', outLater],
 ])(
-  'after five outages that come %s a tool is left alone, and callers hear when to try again',
+  'after five failures that come %s the circuit opens, and callers learn when to retry',
   async (_when, fails) => {
     const { call, clock, made, answer } = broken();
     answer(fails);
@@ -38,13 +38,13 @@ test.each([
   },
 );
 
-test('without the stage every call still reaches it', async () => {
+test('control: without the stage every call still reaches the tool', async () => {
   const source = withStages({ list: () => [], find: () => undefined, call: out }, []);
   for (let count = 0; count < 10; count++)
     expect(() => source.call(createTestCall(search))).toThrow('The index does not answer.');
 });
 
-test('one call tries it again; if it is answered, all pass', async () => {
+test('one trial call is let through; if it succeeds, the circuit closes', async () => {
   const { call, clock, answer, breakers } = await opened();
   clock.advance(30_000);
   let finish!: (result: Result) => void;
@@ -59,7 +59,7 @@ test('one call tries it again; if it is answered, all pass', async () => {
   for (let count = 0; count < 3; count++) expect(await call()).toBe(DONE);
 });
 
-test('if the one that tries fails too, it is left alone again', async () => {
+test('if the trial call fails, the circuit stays open', async () => {
   const { call, clock, made, breakers } = await opened();
   clock.advance(30_000);
   await expect(call()).rejects.toThrow('The index does not answer.');
@@ -69,7 +69,7 @@ test('if the one that tries fails too, it is left alone again', async () => {
   expect(made()).toBe(before);
 });
 
-test('if the one that tries is cancelled or refused on the way, the next one tries', async () => {
+test('if the trial call is cancelled or refused on the way, the next call is the trial', async () => {
   const { call, clock, answer, breakers } = await opened();
   clock.advance(30_000);
   answer(() => Promise.reject(new ToolcribError('cancelled', 'Enough.')));
@@ -82,7 +82,7 @@ test('if the one that tries is cancelled or refused on the way, the next one tri
   expect([...breakers.states()]).toEqual([['search', 'closed']]);
 });
 
-test('one that tries and never comes back does not keep the tool shut for ever', async () => {
+test('a trial call that never ends does not keep the circuit open forever', async () => {
   const { call, clock, answer } = await opened();
   clock.advance(30_000);
   answer(() => new Promise(() => {}));
@@ -102,14 +102,14 @@ test.each<ErrorCode>([
   'cancelled',
   'tool_failed',
   'invalid_output',
-])('%s is no outage', async (code) => {
+])('%s does not count as a failure', async (code) => {
   const { call, answer, made } = broken();
   answer(() => Promise.reject(new ToolcribError(code, 'No.')));
   for (let count = 0; count < 20; count++) await expect(call()).rejects.toMatchObject({ code });
   expect(made()).toBe(20);
 });
 
-test('a failed result and an unexpected exception are no outages', async () => {
+test('a failed result and an unexpected exception do not count as failures', async () => {
   const { call, answer, made } = broken();
   answer(() => failed('Not found.'));
   for (let count = 0; count < 10; count++) expect(await call()).toMatchObject({ kind: 'failed' });
@@ -118,7 +118,7 @@ test('a failed result and an unexpected exception are no outages', async () => {
   expect(made()).toBe(20);
 });
 
-test('what a tool says after its call was cancelled is no outage, running out of time is', async () => {
+test('an error after a cancelled call does not count as a failure, and a timeout does', async () => {
   const { call, answer, breakers } = broken();
   answer(({ cancellation }) => {
     cancellation.abort(new ToolcribError('cancelled', 'Enough.'));
@@ -134,7 +134,7 @@ test('what a tool says after its call was cancelled is no outage, running out of
   expect([...breakers.states()]).toEqual([['search', 'open']]);
 });
 
-test('outages far apart, or with an answer between them, do not add up', async () => {
+test('failures that are far apart, or have a success between them, do not add up', async () => {
   const { call, clock, answer, breakers } = broken();
   for (let count = 0; count < 20; count++) {
     answer(out);
@@ -150,7 +150,7 @@ test('outages far apart, or with an answer between them, do not add up', async (
   expect([...breakers.states()]).toEqual([['search', 'closed']]);
 });
 
-test('each tool has a breaker of its own, which outlasts new options', async () => {
+test('each tool has a circuit of its own, which survives new options', async () => {
   const { call, breakers, clock, answer } = await opened();
   answer(() => DONE);
   expect(await call(createTestCall(toolCalled('other')))).toBe(DONE);
@@ -160,7 +160,7 @@ test('each tool has a breaker of its own, which outlasts new options', async () 
   expect(() => again.call(createTestCall(toolCalled('search')))).toThrow('search is not answering');
 });
 
-test('calls that were under way when a tool was given up change nothing', async () => {
+test('calls that were running when the circuit opened do not change it', async () => {
   const { call, clock, answer, breakers } = broken();
   let finish!: (result: Result) => void;
   answer(() => new Promise((resolve) => (finish = resolve)));
@@ -174,7 +174,7 @@ test('calls that were under way when a tool was given up change nothing', async 
   await expect(call()).rejects.toMatchObject({ data: { retryAfterMs: 1 } });
 });
 
-test('outages of calls that were under way do not keep a tool shut for longer', async () => {
+test('failures of calls that were running do not keep the circuit open for longer', async () => {
   const { call, clock, answer } = broken();
   const fails: ((error: Error) => void)[] = [];
   answer(() => new Promise((_resolve, reject) => fails.push(reject)));
@@ -189,13 +189,13 @@ test('outages of calls that were under way do not keep a tool shut for longer', 
   expect(await call()).toBe(DONE);
 });
 
-test('a call that is answered at once is answered at once, and a tool that does not exist has no breaker', () => {
+test('a synchronous call stays synchronous, and an unknown tool has no circuit', () => {
   const next = (): Result => DONE;
   expect(circuitBreak().wrap!(search, next)(createTestCall(search))).toBe(DONE);
   expect(circuitBreak().wrap!(absentTool('x'), next)).toBe(next);
 });
 
-test('outages that one tenant alone sees keep that tenant away and nobody else', async () => {
+test('failures that only one tenant sees open the circuit for that tenant only', async () => {
   const { call, clock, made, answer } = broken();
   const of = (tenant: string): ToolCall => callOfTenant(tenant);
   answer(({ caller }) => (caller.tenant.id === 'acme' ? outLater() : DONE));
@@ -209,7 +209,7 @@ test('outages that one tenant alone sees keep that tenant away and nobody else',
   expect(await call(of('acme'))).toBe(DONE);
 });
 
-test('outages that several tenants see keep everybody away, also when one of them saw them first', async () => {
+test('failures that several tenants see open the circuit for all, also when one tenant saw them first', async () => {
   const { call, answer } = broken();
   answer(out);
   for (const tenant of ['acme', 'globex', 'acme', 'globex', 'acme'])
@@ -225,7 +225,7 @@ test('outages that several tenants see keep everybody away, also when one of the
   expect([...later.breakers.states()]).toEqual([['search', 'open']]);
 });
 
-test('options that make no sense are refused', () => {
+test('invalid options are refused', () => {
   for (const wrong of [{ failures: 0 }, { withinSeconds: 0 }, { openSeconds: -1 }, { after: 1 }])
     expect(circuitBreakOptions.safeParse(wrong).success).toBe(false);
 });

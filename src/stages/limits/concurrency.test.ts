@@ -27,7 +27,7 @@ const DONE: Result = { kind: 'done', data: 'ok' };
 // Tests whose call would never end if they failed are given up soon.
 const FAST_MS = 1_000;
 
-test('a caller has so many calls under way at once; the next one starts when one ends', async () => {
+test('a caller has a limited number of running calls; the next one starts when one ends', async () => {
   const { start, running, end, slots } = gated({ perCaller: 2 });
   const calls = [start('a'), start('b'), start('c')];
   await settle();
@@ -43,7 +43,7 @@ test('a caller has so many calls under way at once; the next one starts when one
   expect(slots).toMatchObject({ running: 0, waiting: 0 });
 });
 
-test('without the stage they all run at once', async () => {
+test('control: without the stage they all run at once', async () => {
   const started: string[] = [];
   const source = withStages(recordingSource(), []);
   const wait = toolCalled('wait', { handler: () => (started.push('x'), new Promise(() => {})) });
@@ -52,7 +52,7 @@ test('without the stage they all run at once', async () => {
   expect(started).toHaveLength(100);
 });
 
-test('those who wait start in the order they came', async () => {
+test('waiting calls start in the order they came', async () => {
   const { start, running, end } = gated({ perCaller: 1 });
   for (const name of ['a', 'b', 'c', 'd']) void start(name);
   const order: string[] = [];
@@ -65,7 +65,7 @@ test('those who wait start in the order they came', async () => {
   expect(order).toEqual(['a', 'b', 'c', 'd']);
 });
 
-test('a call that comes just as a slot becomes free does not overtake those who wait', async () => {
+test('a call that arrives just as a slot becomes free does not overtake waiting calls', async () => {
   const { start, running, end } = gated({ perCaller: 1 });
   void start('first');
   void start('second');
@@ -76,7 +76,7 @@ test('a call that comes just as a slot becomes free does not overtake those who 
   expect(running()).toEqual(['second']);
 });
 
-test('a caller at the limit holds up nobody else of the tenant, and a tenant at its limit no other tenant', async () => {
+test('a caller at its limit does not delay others of its tenant, nor a tenant at its limit other tenants', async () => {
   const { start, running } = gated({ perCaller: 1, perTenant: 2 });
   void start('a1', { caller: ada });
   void start('a2', { caller: ada });
@@ -87,7 +87,7 @@ test('a caller at the limit holds up nobody else of the tenant, and a tenant at 
   expect(running()).toEqual(['a1', 'b1', 'g1']);
 });
 
-test('a tool has a limit of its own for everybody together, and tenants take turns at it', async () => {
+test('a tool has a limit for all callers together, and tenants take turns', async () => {
   const { start, running, end } = gated({ perTool: { 'slow*': 1, '*': 50 } });
   const [acme, globex] = [ada, callerCalled('gus', 'globex')];
   void start('slow', { caller: acme, key: 'acme 1' });
@@ -107,7 +107,7 @@ test('a tool has a limit of its own for everybody together, and tenants take tur
   expect(order).toEqual(['acme 1', 'acme 2', 'globex 1', 'acme 3']);
 });
 
-test('a call within another uses its slot while no other does, and is bound by the limit of its tool', async () => {
+test('a nested call uses the slot of its outer call, and counts for the limit of its tool', async () => {
   const { start, running, end, slots } = gated({ perCaller: 1, perTool: { slow: 1 } });
   const outer = new CallRecord();
   const within = (key: string, name = key): void =>
@@ -138,7 +138,7 @@ test('a call within another uses its slot while no other does, and is bound by t
   expect(slots).toMatchObject({ running: 0, waiting: 0 });
 });
 
-test('a call that waited too long is told that there is too much going on', async () => {
+test('a call that waited too long is refused as busy', async () => {
   const { start, clock, slots, running } = gated({ perCaller: 1, waitSeconds: 10 });
   void start('a');
   const late = start('b');
@@ -155,7 +155,7 @@ test('a call that waited too long is told that there is too much going on', asyn
   expect(running()).toEqual(['a']);
 });
 
-test('where the line is full a call is refused at once, and other tenants still have their own line', async () => {
+test('a call is refused at once if the queue of its tenant is full, and other tenants have queues of their own', async () => {
   const { start, slots } = gated({ perCaller: 1, queue: 2 });
   for (const name of ['a', 'b', 'c']) void start(name);
   await expect(start('d')).rejects.toMatchObject({ code: 'busy' });
@@ -166,7 +166,7 @@ test('where the line is full a call is refused at once, and other tenants still 
   expect(slots).toMatchObject({ running: 2, waiting: 3 });
 });
 
-test('a call that is cancelled while it waits leaves the line, and its place goes to the next', async () => {
+test('a call that is cancelled while it waits leaves the queue, and the next moves up', async () => {
   const { start, running, end, slots } = gated({ perCaller: 1 });
   void start('a');
   const cancellation = new Cancellation();
@@ -181,7 +181,7 @@ test('a call that is cancelled while it waits leaves the line, and its place goe
 });
 
 test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])(
-  'a call that is cancelled just when its turn comes (%i) gives the slot back',
+  'a call that is cancelled just as it gets a slot (%i) gives the slot back',
   async (turns) => {
     const { start, running, end, slots } = gated({ perCaller: 1 });
     void start('a');
@@ -210,7 +210,7 @@ test.each<[how: string, handler: Tool['handler']]>([
   ['ends at once', () => 'ok'],
   ['ends later', () => Promise.resolve('ok')],
   ['needs input', (_args, { elicit }) => elicit({ message: 'Sure?', schema: {} })],
-])('a slot is given back when a call %s', async (_how, handler) => {
+])('a slot is released when a call %s', async (_how, handler) => {
   const slots = new Slots();
   const source = withStages(recordingSource(), [concurrency({ perCaller: 1 }, { slots })]);
   const tool = toolCalled('a', { handler });
@@ -223,7 +223,7 @@ test.each<[how: string, handler: Tool['handler']]>([
 });
 
 test(
-  'a slot is given back when a call is cancelled, even if the tool goes on regardless',
+  'a slot is released when a call is cancelled, even if the tool continues',
   async () => {
     const { start, slots, running } = gated({ perCaller: 1 });
     const cancellation = new Cancellation();
@@ -236,7 +236,7 @@ test(
   FAST_MS,
 );
 
-test('without a time limit further in, a call that is cancelled keeps its slot until the tool ends', async () => {
+test('without a time limit in an inner stage, a cancelled call keeps its slot until the tool ends', async () => {
   const slots = new Slots();
   let finish = (): void => {};
   const tool = toolCalled('a', { handler: () => new Promise<void>((resolve) => (finish = resolve)) });
@@ -251,8 +251,8 @@ test('without a time limit further in, a call that is cancelled keeps its slot u
   expect(slots.running).toBe(0);
 });
 
-describe('R6 a client that hangs up while the intent is written', () => {
-  test('R6 leaves no open intent: the record says it was cancelled, the tool did not run, and a retry under the key runs', async () => {
+describe('R6 a client that disconnects while the intent is written', () => {
+  test('R6 leaves no open intent: the record says cancelled, the tool did not run, and a retry under the key runs', async () => {
     const { source, pay, written, entries, runs, slots } = recordedLine((own) =>
       concurrency({ perCaller: 1 }, { slots: own }),
     );
@@ -285,7 +285,7 @@ describe('R6 a client that hangs up while the intent is written', () => {
     ]);
   });
 
-  test('R6 control: behind a stage that gives up by itself the intent would stay open and the key taken', async () => {
+  test('R6 control: behind a stage that gives up by itself the intent stays open and the key used', async () => {
     const giveUp: Stage = {
       name: 'giveUp',
       wrap: (_tool, next) => (call) => call.cancellation.race(Promise.resolve(next(call))),
@@ -304,7 +304,7 @@ describe('R6 a client that hangs up while the intent is written', () => {
   });
 });
 
-test('a call that goes on as a task keeps its slot until it ends', async () => {
+test('a call that becomes a task keeps its slot until it ends', async () => {
   const slots = new Slots();
   let finish = (): void => {};
   const source = withStages(recordingSource(), [concurrency({}, { slots })]);
@@ -324,13 +324,13 @@ test('a call that goes on as a task keeps its slot until it ends', async () => {
   expect(slots.running).toBe(0);
 });
 
-test('a call that is answered at once is answered at once, however many there are', () => {
+test('a synchronous call stays synchronous, however many there are', () => {
   const source = withStages(recordingSource(), [concurrency({ perCaller: 1 })]);
   for (let made = 0; made < 100; made++)
     expect(source.call(createTestCall(toolCalled('a')))).toMatchObject({ kind: 'done' });
 });
 
-test('new options see the calls that are under way', async () => {
+test('new options count the calls that are running', async () => {
   const slots = new Slots();
   const clock = createFakeClock();
   const held = withStages(endless(), [concurrency({ perCaller: 5 }, { slots, clock })]);
@@ -339,19 +339,19 @@ test('new options see the calls that are under way', async () => {
   await expect(after.call(createTestCall(toolCalled('a')))).rejects.toMatchObject({ code: 'busy' });
 });
 
-test('readings take slots too', async () => {
+test('resource reads use slots too', async () => {
   const slots = new Slots();
   const source = withStages(endless(), [concurrency({ perCaller: 1, queue: 0 }, { slots })]);
   void source.call(readingOf());
   await expect(source.call(readingOf())).rejects.toMatchObject({ code: 'busy' });
 });
 
-test('a tool that does not exist takes no slot', () => {
+test('an unknown tool uses no slot', () => {
   const next = (): Result => DONE;
   expect(concurrency().wrap!(absentTool('x'), next)).toBe(next);
 });
 
-test('whatever happens in whatever order, limits hold and no slot is lost', async () => {
+test('for any sequence of events, limits hold and no slot is lost', async () => {
   const random = seeded(7);
   const { start, running, end, slots, clock } = gated({
     perCaller: 2,
@@ -387,7 +387,7 @@ test('whatever happens in whatever order, limits hold and no slot is lost', asyn
   expect(slots).toMatchObject({ running: 0, waiting: 0 });
 });
 
-test('options that make no sense are refused', () => {
+test('invalid options are refused', () => {
   for (const wrong of [
     { perCaller: 0 },
     { queue: -1 },
@@ -451,7 +451,7 @@ function openIntents(entries: readonly Entry[]): string[] {
   return intents.entries().map(([call]) => call);
 }
 
-/** Tools that run until they are told to end; a call is known by its key, or by the name of its tool. */
+/** Tools that run until the test ends them; a call is known by its key, or by the name of its tool. */
 function gated(options: Parameters<typeof concurrency>[0]): Gated {
   const clock = createFakeClock();
   const slots = new Slots();

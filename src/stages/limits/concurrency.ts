@@ -126,7 +126,7 @@ async function waitForSlot(call: Call, claim: Claim, { slots, deadlines, waitMs 
   }
 }
 
-interface Seat {
+interface Slot {
   readonly claim: Claim;
   readonly admission: Admission;
 }
@@ -134,7 +134,7 @@ interface Seat {
 function run<C extends Call>(
   call: C,
   next: Next<C>,
-  { claim, admission: { slots } }: Seat,
+  { claim, admission: { slots } }: Slot,
 ): Awaitable<Result> {
   let work: Awaitable<Result>;
   call.record.slot = 'free';

@@ -9,7 +9,7 @@ import type { ToolSource } from '../../core/source.ts';
 import type { Tool } from '../../core/tool.ts';
 import type { Quotas } from '../../store/store.ts';
 import { createFakeClock, createTestCall, recordingSource } from '../../testing.ts';
-import { Accounts } from './call-counts.ts';
+import { CallCounts } from './call-counts.ts';
 import { Buckets } from './buckets.ts';
 import { rateLimit, rateLimitOptions } from './rate-limit.ts';
 
@@ -21,7 +21,7 @@ const lookUp = toolCalled('look_up', { annotations: { readOnlyHint: true } });
 const ada = callerCalled('ada');
 const bob = callerCalled('bob');
 
-test('the call beyond the limit is refused, and passes after the wait it names (000-37, 001-57, 002-21, 003-20, 004-18)', () => {
+test('a call over the limit is refused, and succeeds after the wait that the refusal names (000-37, 001-57, 002-21, 003-20, 004-18)', () => {
   const clock = createFakeClock();
   const source = limited(rateLimit({ perMinute: 60 }, { clock }));
   expect(admittedOf(60, () => source.call(createTestCall(echo)))).toBe(60);
@@ -37,7 +37,7 @@ test('the call beyond the limit is refused, and passes after the wait it names (
   expect(source.call(createTestCall(echo))).toMatchObject({ kind: 'done' });
 });
 
-test('a refusal names the tool only where other tools could be called at once', () => {
+test('a refusal names the tool only if other tools could be called at once', () => {
   const clock = createFakeClock();
   const source = limited(rateLimit({ perMinute: 3, perTool: { echo: 2 } }, { clock }));
   for (let i = 0; i < 2; i++) void source.call(createTestCall(echo));
@@ -47,12 +47,12 @@ test('a refusal names the tool only where other tools could be called at once', 
     expect(refusalOf(() => source.call(createTestCall(tool))).message).toMatch(/^Too many calls; /);
 });
 
-test('a limit of 600 calls a minute applies where nothing is set (002-21)', () => {
+test('the default limit is 600 calls a minute (002-21)', () => {
   const source = limited(rateLimit({}, { clock: createFakeClock() }));
   expect(admittedOf(1_000, () => source.call(createTestCall(echo)))).toBe(600);
 });
 
-test('B13 an expensive tool has a lower limit of its own, and the most specific pattern counts (001-57)', () => {
+test('B13 an expensive tool has a lower limit of its own, and the most specific pattern applies (001-57)', () => {
   const clock = createFakeClock();
   const perTool = { '*': 50, 'report.*': 5, 'report.yearly': 2 };
   const source = limited(rateLimit({ perMinute: 100, perTool }, { clock }));
@@ -63,7 +63,7 @@ test('B13 an expensive tool has a lower limit of its own, and the most specific 
   expect(admittedOf(60, () => source.call(createTestCall(toolCalled('another'))))).toBe(43);
 });
 
-test('B13 of 10,000 parallel calls at a limit of 100, 100 are admitted; without the stage all of them are', async () => {
+test('B13 of 10,000 parallel calls at a limit of 100, 100 run; without the stage all of them do', async () => {
   const clock = createFakeClock();
   const flood = (source: ToolSource): Promise<number> =>
     Promise.all(
@@ -80,7 +80,7 @@ test('B13 of 10,000 parallel calls at a limit of 100, 100 are admitted; without 
   expect(await flood(limited())).toBe(10_000);
 });
 
-test('B13 other keys, scopes, clients, metadata, sessions or spellings give a caller nothing more', () => {
+test('B13 other keys, scopes, clients, metadata, sessions or spellings give a caller no further calls', () => {
   const clock = createFakeClock();
   const source = limited(rateLimit({ perMinute: 100, perTool: { echo: 100 } }, { clock }));
   const disguises = (index: number): ToolCall =>
@@ -105,7 +105,7 @@ test('B13 other keys, scopes, clients, metadata, sessions or spellings give a ca
   expect(codeOf(() => source.call(createTestCall(echo, { caller: bob })))).toBe('done');
 });
 
-test('two callers whose names run together are still two', () => {
+test('two callers whose tenant and name look the same when joined are counted separately', () => {
   const clock = createFakeClock();
   const source = limited(rateLimit({ perMinute: 1, perTool: { '*': 1 } }, { clock }));
   const callers = [
@@ -119,7 +119,7 @@ test('two callers whose names run together are still two', () => {
     expect(codeOf(() => source.call(createTestCall(echo, { caller })))).toBe('done');
 });
 
-test('B13 setting the wall clock back an hour, or ahead, gives nobody a burst', () => {
+test('B13 setting the wall clock back an hour, or ahead, allows no burst', () => {
   const clock = createFakeClock();
   let offMs = 0;
   const moved = { ...clock, now: () => clock.now() + offMs };
@@ -134,7 +134,7 @@ test('B13 setting the wall clock back an hour, or ahead, gives nobody a burst', 
   expect(admittedOf(200, () => source.call(createTestCall(echo)))).toBe(100);
 });
 
-test('R19 over 1,000,000 decisions in bursts of every size, callers get what they are entitled to', () => {
+test('R19 over 1,000,000 decisions in bursts of every size, callers get exactly the rate they are entitled to', () => {
   // Hundreds of thousands of refusals: their stack traces would cost more than everything else.
   const { stackTraceLimit } = Error;
   onTestFinished(() => void (Error.stackTraceLimit = stackTraceLimit));
@@ -175,7 +175,7 @@ test('R19 over 1,000,000 decisions in bursts of every size, callers get what the
   }
 });
 
-test('R21 a tenant at a hundred times its limit costs other tenants nothing', () => {
+test('R21 a tenant at a hundred times its limit does not affect other tenants', () => {
   const clock = createFakeClock();
   const source = limited(rateLimit({ perMinute: 60, perTenant: 60, burst: 10 }, { clock }));
   const noisy = callerCalled('noisy', 'noisy');
@@ -190,7 +190,7 @@ test('R21 a tenant at a hundred times its limit costs other tenants nothing', ()
   expect(ofNoisy).toBeLessThanOrEqual(10 + 120);
 });
 
-test('the callers of a tenant share its limit, and a refusal for one reason uses up nothing else', () => {
+test('the callers of a tenant share its limit, and a refused call uses no other limit', () => {
   const clock = createFakeClock();
   const source = limited(rateLimit({ perMinute: 10, perTenant: 12 }, { clock }));
   expect(admittedOf(10, () => source.call(createTestCall(echo, { caller: ada })))).toBe(10);
@@ -200,7 +200,7 @@ test('the callers of a tenant share its limit, and a refusal for one reason uses
   expect(admittedOf(10, () => source.call(createTestCall(echo, { caller: bob })))).toBe(6);
 });
 
-test('a burst bounds how many calls come at once, not how many come in a minute', () => {
+test('a burst limits simultaneous calls, not the calls of a minute', () => {
   const clock = createFakeClock();
   const source = limited(rateLimit({ perMinute: 60, burst: 5, perTool: { slow: 3 } }, { clock }));
   expect(admittedOf(60, () => source.call(createTestCall(echo)))).toBe(5);
@@ -213,22 +213,22 @@ test('a burst bounds how many calls come at once, not how many come in a minute'
   expect(admittedOf(60, () => source.call(createTestCall(toolCalled('slow'), { caller: bob })))).toBe(3);
 });
 
-test('a continued call was counted when it was first made', () => {
+test('a continued call was counted when it first came', () => {
   const source = limited(rateLimit({ perMinute: 1 }, { clock: createFakeClock() }));
   const resumed = (): ToolCall => createTestCall(echo, { record: new CallRecord('resumed') });
   expect(admittedOf(50, () => source.call(resumed()))).toBe(50);
   expect(admittedOf(50, () => source.call(createTestCall(echo)))).toBe(1);
 });
 
-test('B13 continuing a read-only call from the same state over and over is counted', () => {
+test('B13 continuing a read-only call from the same state again and again is counted', () => {
   const source = limited(rateLimit({ perMinute: 3 }, { clock: createFakeClock() }));
   const resumed = (): ToolCall => createTestCall(lookUp, { record: new CallRecord('resumed') });
   expect(admittedOf(50, () => source.call(resumed()))).toBe(3);
 });
 
-test('names that do not exist count too, and none of them has a limit of its own to fill memory with', () => {
-  const accounts = new Accounts();
-  const buckets = new Buckets(accounts);
+test('calls of unknown names count too, and no name gets a limit of its own that takes memory', () => {
+  const callCounts = new CallCounts();
+  const buckets = new Buckets(callCounts);
   const source = limited(
     rateLimit({ perMinute: 50, perTool: { '*': 10 } }, { clock: createFakeClock(), buckets }),
   );
@@ -237,10 +237,10 @@ test('names that do not exist count too, and none of them has a limit of its own
   );
   expect(codes.filter((code) => code === 'unknown_tool')).toHaveLength(50);
   expect(codes.filter((code) => code === 'rate_limited')).toHaveLength(50);
-  expect(accounts.size).toBe(1);
+  expect(callCounts.size).toBe(1);
 });
 
-test('readings count like calls', async () => {
+test('resource reads count like calls', async () => {
   const source = limited(rateLimit({ perMinute: 3 }, { clock: createFakeClock() }));
   const read = (): unknown => source.call(readingOf());
   for (let made = 0; made < 3; made++) expect(await read()).toMatchObject({ kind: 'done' });
@@ -251,7 +251,7 @@ test('readings count like calls', async () => {
   expect(codeOf(() => source.call(createTestCall(echo)))).toBe('rate_limited');
 });
 
-test('new options keep what was counted under the old ones', () => {
+test('new options keep the counts of the old ones', () => {
   const clock = createFakeClock();
   const buckets = new Buckets();
   const before = limited(rateLimit({ perMinute: 10 }, { clock, buckets }));
@@ -266,22 +266,22 @@ test('new options keep what was counted under the old ones', () => {
   ).toBeGreaterThan(1);
 });
 
-test('memory holds those who called lately, however many callers there ever were', () => {
+test('memory holds only recent callers, however many callers there ever were', () => {
   const clock = createFakeClock();
-  const accounts = new Accounts();
-  const buckets = new Buckets(accounts);
+  const callCounts = new CallCounts();
+  const buckets = new Buckets(callCounts);
   const wrapped = rateLimit({ perMinute: 60 }, { clock, buckets }).wrap!(echo, () => ({ kind: 'done' }));
   let largest = 0;
   for (let index = 0; index < 50_000; index++) {
     void wrapped(createTestCall(echo, { caller: callerCalled(`caller-${index}`) }));
     clock.advance(10);
-    largest = Math.max(largest, accounts.size);
+    largest = Math.max(largest, callCounts.size);
   }
   // One call uses up a second and is kept for ten more, in which eleven hundred newcomers arrive.
   expect(largest).toBeLessThan(3_000);
 });
 
-test('the sweep forgets nobody who is at the limit', () => {
+test('the cleanup keeps every caller that is at its limit', () => {
   const clock = createFakeClock();
   const wrapped = rateLimit({ perMinute: 60 }, { clock }).wrap!(echo, () => ({ kind: 'done' }));
   expect(admittedOf(60, () => wrapped(createTestCall(echo, { caller: ada })))).toBe(60);
@@ -290,12 +290,12 @@ test('the sweep forgets nobody who is at the limit', () => {
   expect(admittedOf(60, () => wrapped(createTestCall(echo, { caller: ada })))).toBe(0);
 });
 
-test('a call that is answered at once is answered at once', () => {
+test('a synchronous call stays synchronous', () => {
   const source = limited(rateLimit({ perDay: 10 }, { clock: createFakeClock(), quotas: countingQuotas() }));
   expect(source.call(createTestCall(echo))).not.toBeInstanceOf(Promise);
 });
 
-test('a quota holds for a day of UTC, says how long that is, and survives a restart', () => {
+test('a quota is for a day in UTC, says how long that is, and survives a restart', () => {
   const clock = createFakeClock(Date.UTC(2026, 0, 1, 18));
   const quotas = countingQuotas();
   const start = (): ToolSource => limited(rateLimit({ perDay: 5 }, { clock, quotas }));
@@ -309,7 +309,7 @@ test('a quota holds for a day of UTC, says how long that is, and survives a rest
   expect(admittedOf(10, () => start().call(createTestCall(echo)))).toBe(5);
 });
 
-test('a caller who has used up the own quota does not use up that of the tenant', async () => {
+test('a caller that has used its own quota does not use that of the tenant', async () => {
   const clock = createFakeClock();
   const quotas = countingQuotas({ isSlow: true });
   const source = limited(rateLimit({ perDay: 5, perTenantPerDay: 8 }, { clock, quotas }));
@@ -326,7 +326,7 @@ test('a caller who has used up the own quota does not use up that of the tenant'
   expect(await admitted(callerCalled('carol', 'globex'))).toBe(5);
 });
 
-test('without its store a quota refuses what has effects, lets pass and counts what has none, and rates still hold', () => {
+test('without its store a quota refuses calls with effects, allows and counts read-only calls, and rate limits still apply', () => {
   const buckets = new Buckets();
   const quotas: Quotas = {
     take() {
@@ -343,7 +343,7 @@ test('without its store a quota refuses what has effects, lets pass and counts w
   expect(buckets.unmetered).toBe(3);
 });
 
-test('a store that hangs is waited for once a second, not by every call, and is asked again later', async () => {
+test('a store that hangs delays one call a second, not every call, and is tried again later', async () => {
   const clock = createFakeClock();
   const hanging = countingQuotas({ isHanging: true });
   const source = limited(rateLimit({ perDay: 100 }, { clock, quotas: hanging }));
@@ -358,11 +358,11 @@ test('a store that hangs is waited for once a second, not by every call, and is 
   expect(source.call(createTestCall(echo))).toMatchObject({ kind: 'done' });
 });
 
-test('quotas without a store are refused when the stage is made', () => {
+test('quotas without a store are refused at setup', () => {
   expect(() => rateLimit({ perDay: 5 })).toThrow('pass quotas');
 });
 
-test('options that make no sense are refused', () => {
+test('invalid options are refused', () => {
   for (const wrong of [
     { perMinute: 0 },
     { perMinute: 1.5 },

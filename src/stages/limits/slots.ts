@@ -1,6 +1,6 @@
 import type { Caller } from '../../core/caller.ts';
 import type { Clock } from '../../base/clock.ts';
-import { Accounts, type Account, type TenantAccount } from './call-counts.ts';
+import { CallCounts, type CallerCounts, type TenantCounts } from './call-counts.ts';
 
 /** How many calls may be under way. */
 export interface SlotLimits {
@@ -14,9 +14,9 @@ export interface SlotLimits {
   readonly isLent?: boolean;
 }
 
-/** The limits and account of one call. */
+/** The limits and counts of one call. */
 export interface Claim {
-  readonly account: Account;
+  readonly counts: CallerCounts;
   readonly limits: SlotLimits;
 }
 
@@ -35,14 +35,14 @@ interface Queued extends Waiter {
 
 /** The running and waiting calls. A free slot goes to a waiting call before any new call can take it. */
 export class Slots {
-  readonly #accounts: Accounts;
+  readonly #counts: CallCounts;
   readonly #tools = new Map<string, number>();
   /** By tenant; the tenant that was served last is at the end. */
-  readonly #queues = new Map<TenantAccount, Set<Queued>>();
+  readonly #queues = new Map<TenantCounts, Set<Queued>>();
   #running = 0;
 
-  constructor(accounts = new Accounts()) {
-    this.#accounts = accounts;
+  constructor(callCounts = new CallCounts()) {
+    this.#counts = callCounts;
   }
 
   /** How many calls are under way. */
@@ -55,20 +55,20 @@ export class Slots {
     return [...this.#queues.values()].reduce((total, { size }) => total + size, 0);
   }
 
-  /** The limits and account of a call. */
+  /** The limits and counts of a call. */
   claim(caller: Caller, limits: SlotLimits, clock: Clock): Claim {
-    return { account: this.#accounts.of(caller, clock), limits };
+    return { counts: this.#counts.of(caller, clock), limits };
   }
 
   /** Takes a slot if one is free. */
-  tryEnter({ account, limits }: Claim): boolean {
+  tryEnter({ counts, limits }: Claim): boolean {
     const { perCaller, perTenant, tool, isLent = false } = limits;
-    const { tenant } = account;
+    const { tenant } = counts;
     const ofTool = tool ? (this.#tools.get(tool.name) ?? 0) : 0;
-    if (!isLent && (account.underWay >= perCaller || tenant.underWay >= perTenant)) return false;
+    if (!isLent && (counts.underWay >= perCaller || tenant.underWay >= perTenant)) return false;
     if (tool && ofTool >= tool.most) return false;
     if (!isLent) {
-      account.underWay++;
+      counts.underWay++;
       tenant.underWay++;
     }
     this.#running++;
@@ -77,10 +77,10 @@ export class Slots {
   }
 
   /** Releases a slot. */
-  leave({ account, limits: { tool, isLent = false } }: Claim): void {
-    const { tenant } = account;
+  leave({ counts, limits: { tool, isLent = false } }: Claim): void {
+    const { tenant } = counts;
     if (!isLent) {
-      account.underWay--;
+      counts.underWay--;
       tenant.underWay--;
     }
     this.#running--;
@@ -92,8 +92,8 @@ export class Slots {
 
   /** Queues a call, unless too many of its tenant wait already. */
   queueUp(claim: Claim): Waiter | undefined {
-    const { account } = claim;
-    const queue = this.#queues.get(account.tenant) ?? new Set<Queued>();
+    const { counts } = claim;
+    const queue = this.#queues.get(counts.tenant) ?? new Set<Queued>();
     if (queue.size >= claim.limits.queue) return undefined;
     let start!: () => void;
     let giveUp!: (error: Error) => void;
@@ -103,8 +103,8 @@ export class Slots {
     });
     const waiter: Queued = { claim, turn, start, giveUp, hasSlot: false };
     queue.add(waiter);
-    account.waiting++;
-    this.#queues.set(account.tenant, queue);
+    counts.waiting++;
+    this.#queues.set(counts.tenant, queue);
     return waiter;
   }
 
@@ -115,7 +115,7 @@ export class Slots {
   }
 
   // The free slot of a tool goes to the first waiting call that fits; otherwise all that fit start, in order.
-  #startFitting(tenant: TenantAccount, tool: string | undefined): boolean {
+  #startFitting(tenant: TenantCounts, tool: string | undefined): boolean {
     for (const waiter of this.#queues.get(tenant) ?? []) {
       if (tool !== undefined && waiter.claim.limits.tool?.name !== tool) continue;
       if (!this.tryEnter(waiter.claim)) continue;
@@ -134,7 +134,7 @@ export class Slots {
     for (const tenant of this.#queues.keys()) if (this.#startFitting(tenant, tool)) return;
   }
 
-  #moveToEnd(tenant: TenantAccount): void {
+  #moveToEnd(tenant: TenantCounts): void {
     const queue = this.#queues.get(tenant);
     if (!queue) return;
     this.#queues.delete(tenant);
@@ -142,10 +142,10 @@ export class Slots {
   }
 
   #unqueue(waiter: Queued): void {
-    const { account } = waiter.claim;
-    const queue = this.#queues.get(account.tenant);
+    const { counts } = waiter.claim;
+    const queue = this.#queues.get(counts.tenant);
     if (!queue?.delete(waiter)) return;
-    account.waiting--;
-    if (queue.size === 0) this.#queues.delete(account.tenant);
+    counts.waiting--;
+    if (queue.size === 0) this.#queues.delete(counts.tenant);
   }
 }

@@ -39,7 +39,7 @@ export class Admission<T extends object> {
     if (known?.epoch === this.#book.epoch) return known.verdict === 'admitted' ? item : undefined;
     const judged = (): Awaitable<T | undefined> =>
       andThen(this.#judge(item), (verdict) => (verdict === 'admitted' ? item : undefined));
-    // The whole listing is pinned with the first thing that is looked for: what is not in it comes later.
+    // The first lookup pins the whole listing: what is not in it is new later.
     return this.#isNew(item)
       ? andThen(
           andThen(listed(), (all) => this.admit(all)),

@@ -1,6 +1,7 @@
 import { canonicalJson } from '../../base/canonical-json.ts';
+import { exactDefinition } from '../../core/definition-digest.ts';
 import type { ServedSkill } from '../../core/resources/skill.ts';
-import { asAuthored, describeTool, type Tool } from '../../core/tool.ts';
+import { asAuthored, type Tool } from '../../core/tool.ts';
 import { skillsOf, type PinPlace } from '../../store/pin.ts';
 
 /** Something of another server whose definition is pinned: a tool or a skill. */
@@ -25,7 +26,7 @@ export function definedTool(tool: Tool): Defined | undefined {
     server,
     names: [name],
     place: { server, account, tool: name },
-    definition: () => canonicalJson({ ...describeTool(asAuthored(tool)), name }),
+    definition: () => canonicalJson({ ...exactDefinition(asAuthored(tool)), name }),
   };
 }
 

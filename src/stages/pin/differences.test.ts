@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { differencesBetween } from './differences.ts';
 
-test('each place that differs is named, with what was and what is there', () => {
+test('each difference is named with its place, the old and the new value', () => {
   const before = {
     name: 'a',
     description: 'Adds.',
@@ -22,7 +22,7 @@ test('each place that differs is named, with what was and what is there', () => 
   ]);
 });
 
-test('of lists with objects each one is compared, and without an earlier definition all is new', () => {
+test('lists with objects are compared item by item, and without an earlier definition everything is new', () => {
   expect(differencesBetween('{"l":[{"a":1},{"b":1}]}', '{"l":[{"a":1},{"b":2},{}]}')).toEqual([
     { path: 'l[1].b', before: '1', after: '2' },
     { path: 'l[2]', after: '{}' },
@@ -30,5 +30,11 @@ test('of lists with objects each one is compared, and without an earlier definit
   expect(differencesBetween(undefined, '{"name":"a"}')).toEqual([{ path: 'name', after: '"a"' }]);
   expect(differencesBetween('{"__proto__":1}', '{"__proto__":2}')).toEqual([
     { path: '__proto__', before: '1', after: '2' },
+  ]);
+});
+
+test('a long integer that changed in its last digit is shown with all its digits', () => {
+  expect(differencesBetween('{"most":9223372036854775807}', '{"most":9223372036854775806}')).toEqual([
+    { path: 'most', before: '9223372036854775807', after: '9223372036854775806' },
   ]);
 });

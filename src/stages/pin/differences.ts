@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../base/canonical-json.ts';
 import { isObject } from '../../base/json.ts';
-import { parseJson } from '../../base/parse-json.ts';
+import { readJson } from '../../base/parse-json.ts';
 
 /** One place where two definitions differ; the side that has nothing there is left out. */
 export interface Difference {
@@ -14,7 +14,7 @@ export interface Difference {
 
 /** The places where two definitions differ, by path; without an earlier one, everything is new. */
 export function differencesBetween(before: string | undefined, after: string): readonly Difference[] {
-  return differ(before === undefined ? {} : parseJson(before), parseJson(after), '');
+  return differ(before === undefined ? {} : readJson(before, 'exact'), readJson(after, 'exact'), '');
 }
 
 function differ(before: unknown, after: unknown, path: string): readonly Difference[] {

@@ -7,7 +7,7 @@ export interface FoundPhrase {
 }
 
 /** The words of a text in lower case; an apostrophe joins what is around it. */
-export function wordsOf(lower: string): readonly string[] {
+export function plainWordsOf(lower: string): readonly string[] {
   return lower.replaceAll(/['’]/g, '').match(/[\p{L}\p{N}_-]+/gu) ?? [];
 }
 

@@ -5,7 +5,7 @@ import type { Log } from '../../observe/log.ts';
 import { OPERATOR_CHAIN } from '../../store/journal/chain.ts';
 import type { Entry } from '../../store/store.ts';
 import {
-  subjectOf,
+  pinnedThing,
   type ListedDefinition,
   type PinDigests,
   type PinLister,
@@ -29,7 +29,7 @@ export interface PinRule {
   readonly mode: 'approve' | 'first-use';
   /** Whether the operator named this tool, so that its first definition counts whenever it appears. */
   readonly isNamed: boolean;
-  /** Whether what is held goes on record. */
+  /** Whether held definitions are recorded. */
   readonly isRecorded: boolean;
 }
 
@@ -169,7 +169,7 @@ export class PinBook {
       const held = await this.#parts.pins.hold(place, seen, row);
       this.#set({ ...place, pinned: pin?.pinned, held: seen.digest, revision: 0 });
       if (!held) return 'held';
-      const { kind } = subjectOf(place);
+      const { kind } = pinnedThing(place);
       const what = isNew
         ? `A new ${kind} is held`
         : `The definition of a ${kind} has changed, and it is held`;
@@ -190,14 +190,14 @@ export class PinBook {
   }
 
   #failed(place: PinPlace, cause: unknown): Verdict {
-    const what = `A pin could not be written, so the ${subjectOf(place).kind} is held.`;
+    const what = `A pin could not be written, so the ${pinnedThing(place).kind} is held.`;
     this.#parts.log('error', what, { ...place, cause });
     return 'unknown';
   }
 
   #warn(place: PinPlace, seen: SeenDefinition): void {
     const facts = factsOf(place, seen);
-    const what = `The definition of a new ${subjectOf(place).kind} deserves a look`;
+    const what = `The definition of a new ${pinnedThing(place).kind} deserves a look`;
     if (facts.findings > 0)
       this.#parts.log('warn', `${what}; see: toolcrib pins diff ${nameFor(place)}`, facts);
   }
@@ -210,7 +210,7 @@ export class PinBook {
     const now = this.#parts.clock.now();
     if ((this.#quietUntil.get(place.server) ?? 0) <= now) {
       this.#quietUntil.set(place.server, now + QUIET_MS);
-      const { server, kind } = subjectOf(place);
+      const { server, kind } = pinnedThing(place);
       const why = isLarge
         ? `it is larger than ${MAX_BYTES} bytes`
         : `it has more than ${MAX_PER_ACCOUNT} ${kind}s`;
@@ -220,7 +220,7 @@ export class PinBook {
   }
 
   #rowOf(place: PinPlace, { digest }: SeenDefinition, isNew: boolean): Entry {
-    const { server, kind, name } = subjectOf(place);
+    const { server, kind, name } = pinnedThing(place);
     const { account } = place;
     const did = `${isNew ? 'new' : 'changed'} ${kind} held`;
     const at = new Date(this.#parts.clock.now()).toISOString();
@@ -310,7 +310,7 @@ function digestOf(definition: string): string {
 function factsOf(place: PinPlace, { digest, definition }: SeenDefinition) {
   const findings = scanDefinition(definition);
   const kinds = [...new Set(findings.map(({ kind }) => kind))].join(', ');
-  const { server, kind, name } = subjectOf(place);
+  const { server, kind, name } = pinnedThing(place);
   const whose = place.account !== '' && { account: place.account };
   return {
     server,
@@ -322,9 +322,9 @@ function factsOf(place: PinPlace, { digest, definition }: SeenDefinition) {
   };
 }
 
-// A name is chosen by the server, and somebody may paste the line into a shell.
+// The server chooses the name, and an operator may paste the line into a shell.
 function nameFor(place: PinTool): string {
-  const { server, name } = subjectOf(place);
+  const { server, name } = pinnedThing(place);
   return /^[\w.-]+$/.test(name) ? `${server}.${name}` : server;
 }
 

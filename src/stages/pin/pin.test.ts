@@ -46,7 +46,7 @@ describe('pin', () => {
   ];
 
   test.each(changes)(
-    'C4 %s: the tool is refused on the very next call, others go on, and a revert is accepted again',
+    'C4 %s: the tool is refused on the next call, other tools work, and the old definition is accepted again',
     async (_what, change) => {
       const { upstream, source, held } = stand();
       expect(await callable(source)).toEqual(['fetch', 'search']);
@@ -67,7 +67,7 @@ describe('pin', () => {
     expect(await callable(source)).toEqual(['search']);
   });
 
-  test('C4 a tool that is gone is gone, and is accepted when it comes back as it was', async () => {
+  test('C4 a removed tool is unknown, and is accepted when it returns unchanged', async () => {
     const { upstream, source, held } = stand();
     await callable(source);
     upstream.offer(fetchPage);
@@ -80,7 +80,7 @@ describe('pin', () => {
     expect(held()).toHaveLength(1);
   });
 
-  test('C4 an added tool is held where new tools are to be approved, and so is one under a new name', async () => {
+  test('C4 an added tool is held in approval mode, and so is a tool under a new name', async () => {
     const { upstream, source, held, store } = stand('approve', [search]);
     expect(await callable(source)).toEqual([]);
     await approveAll(store);
@@ -96,7 +96,7 @@ describe('pin', () => {
     ]);
   });
 
-  test('C4 a tool that appears after the first listing is held, also after a restart and for a call alone', async () => {
+  test('C4 a tool that appears after the first listing is held, also after a restart and for a single call', async () => {
     const { upstream, source, held, store, log } = stand('first-use', [search]);
     expect(await source.find('search', localCaller)).toBeDefined();
     upstream.offer(search, fetchPage);
@@ -112,7 +112,7 @@ describe('pin', () => {
     await vi.waitFor(async () => expect(await callable(restarted)).toEqual(['fetch', 'search']));
   });
 
-  test('C4 the first call pins the whole first listing, so that nothing of it is new afterwards', async () => {
+  test('C4 the first call pins the whole first listing, so that nothing of it is new later', async () => {
     const { source, held } = stand('first-use', [search, fetchPage]);
     const [found] = await Promise.all([
       source.find('search', localCaller),
@@ -124,7 +124,7 @@ describe('pin', () => {
     expect(held()).toEqual([]);
   });
 
-  test('C4 control: a tool that the operator named may appear later, and is pinned then', async () => {
+  test('C4 control: a tool that the operator listed by name may appear later, and is pinned then', async () => {
     const { upstream, book, held } = stand('first-use', [search]);
     const source = withStages(merge({ web: upstream.source }, { prefix: 'never' }), [
       pin({}, { book, named: { web: ['fetch'] } }),
@@ -137,14 +137,14 @@ describe('pin', () => {
     expect(await callable(source)).toEqual(['search']);
   });
 
-  test('a server that lists nothing at first has its first listing when it lists something', async () => {
+  test('the first listing of a server that lists nothing at first is the first one with tools', async () => {
     const { upstream, source } = stand('first-use', []);
     expect(await callable(source)).toEqual([]);
     upstream.offer(search, fetchPage);
     expect(await callable(source)).toEqual(['fetch', 'search']);
   });
 
-  test('C4 what a first listing could not keep is not pinned later: all of it is pinned, or nothing', async () => {
+  test('C4 a first listing is pinned completely or not at all', async () => {
     const { store, log } = stand();
     const pins: Pins = {
       list: () => store.pins.list(),
@@ -166,7 +166,7 @@ describe('pin', () => {
     expect(await callable(source)).toEqual(['fetch', 'search']);
   });
 
-  test('what an operator dismisses is no longer listed, and is held anew if the server still shows it', async () => {
+  test('a dismissed definition is no longer listed, and is held again if the server still has it', async () => {
     const { upstream, source, store, clock } = stand('first-use', [search]);
     await callable(source);
     upstream.offer({ ...search, title: 'Other' }, fetchPage);
@@ -185,7 +185,7 @@ describe('pin', () => {
     });
   });
 
-  test('of one server at most 5,000 tools are kept, and what is beyond is held', async () => {
+  test('at most 5,000 tools of a server are pinned, and further tools are held', async () => {
     const many = Array.from({ length: 5_003 }, (_, n) => ({ ...search, name: `t${n}` }));
     const { source, store, lines } = stand('first-use', many);
     expect(await source.list(localCaller)).toHaveLength(5_000);
@@ -196,7 +196,7 @@ describe('pin', () => {
     ]);
   });
 
-  test('a held tool gets the answer of one that does not exist', async () => {
+  test('a held tool gets the response of an unknown tool', async () => {
     const { source } = stand('approve');
     const client = createTestClient(createServer({ source }));
     expect(await client.listTools()).toEqual([]);
@@ -206,7 +206,7 @@ describe('pin', () => {
     expect(String(hidden)).toBe(String(absent).replace('absent', 'search'));
   });
 
-  test('an approved definition is served without a restart, and listeners are told', async () => {
+  test('an approved definition is served without a restart, and subscribers are notified', async () => {
     const { upstream, source, store } = stand();
     await callable(source);
     upstream.offer({ ...search, title: 'New' }, fetchPage);
@@ -220,7 +220,7 @@ describe('pin', () => {
     expect(await callable(source)).toEqual(['fetch']);
   });
 
-  test('what the operator calls a tool is no part of its definition', async () => {
+  test('the name that the operator gives a tool is not part of its definition', async () => {
     const { upstream, book } = stand();
     for (const prefix of ['never', 'always', 'collisions'] as const) {
       const own = new ToolRegistry().registerTool(
@@ -234,7 +234,7 @@ describe('pin', () => {
     expect(await renamed.list(localCaller)).toEqual([]);
   });
 
-  test('what the operator says about a tool is no part of its definition either, and hides no change of it', async () => {
+  test('the description that the operator gives a tool is not part of its definition, and does not hide a change of it', async () => {
     const { upstream, source, book } = stand();
     const described = (text: string): ToolSource => {
       const shown = new WeakMap<Tool, Tool>();
@@ -269,7 +269,7 @@ describe('pin', () => {
     expect(await store.pins.list()).toEqual([]);
   });
 
-  test('a server has its own mode, whatever the others have', async () => {
+  test('each server has its own mode', async () => {
     const { book } = stand();
     const part = upstreamOf(search).source;
     const source = withStages(merge({ strict: part, free: part, usual: part }), [
@@ -278,7 +278,7 @@ describe('pin', () => {
     expect(await callable(source)).toEqual(['free__search', 'usual__search']);
   });
 
-  test('a change that is seen over and over is on record once, and one that never stops is noted in turns', async () => {
+  test('a repeated change is recorded once, and endless changes are recorded at intervals', async () => {
     const { upstream, source, held, clock, store } = stand();
     await callable(source);
     for (let n = 0; n < 20; n++) {
@@ -294,7 +294,7 @@ describe('pin', () => {
     );
   });
 
-  test('C4 whoever asks first, only one of two definitions at once is used', async () => {
+  test('C4 of two simultaneous definitions only one is used, whoever asks first', async () => {
     const { store, log } = stand();
     const other = { ...search, title: 'Other' };
     const sources = [search, other].map((listed) =>
@@ -307,7 +307,7 @@ describe('pin', () => {
     expect(await Promise.all(sources.map((source) => callable(source)))).toEqual(lists);
   });
 
-  test('tools are held while pins can be neither read nor written', async () => {
+  test('tools are held while pins cannot be read or written', async () => {
     const { store, log } = stand();
     const disk = (): Promise<never> => Promise.reject(new Error('disk'));
     const pins: Pins = {
@@ -333,7 +333,7 @@ describe('pin', () => {
     expect(await callable(source)).toEqual(['web__search']);
   });
 
-  test('the log names the command to run, and no name that a shell would read', async () => {
+  test('the log names the command to run, and no name with a meaning for a shell', async () => {
     const { source, lines } = stand('approve', [search, { ...search, name: 'x; rm -rf ~' }]);
     await callable(source);
     expect(lines.map(({ message }) => message)).toEqual([
@@ -342,7 +342,7 @@ describe('pin', () => {
     ]);
   });
 
-  test('a server with too many or too large tools fills no disk', async () => {
+  test('a server with too many or too large tools does not fill the disk', async () => {
     const huge = { ...search, name: 'huge', description: 'x'.repeat(300_000) };
     const { source, store, lines } = stand('first-use', [huge]);
     expect(await callable(source)).toEqual([]);

@@ -30,7 +30,7 @@ export interface PinParts {
   readonly modes?: Readonly<Record<string, PinMode | undefined>>;
   /** What the operator named one by one, by server, skills by `skillsOf` it; it may appear at any time. */
   readonly named?: Readonly<Record<string, readonly string[]>>;
-  /** Whether what is held goes on record; it does unless set. */
+  /** Whether held definitions are recorded; they are unless set. */
   readonly isRecorded?: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { andThen, type Awaitable } from '../../base/awaitable.ts';
 import type { Caller } from '../../core/caller.ts';
-import type { Resource } from '../../core/resources/resource.ts';
-import { isFileBelow, skillRoot, type ServedSkill } from '../../core/resources/skill.ts';
+import type { Resource, ResourceTemplate } from '../../core/resources/resource.ts';
+import { isFileBelow, mayReach, skillRoot, type ServedSkill } from '../../core/resources/skill.ts';
 import type { ResourceFace, SkillFace } from '../../core/source.ts';
 import type { Admission } from './admission.ts';
 
@@ -27,8 +27,13 @@ export function pinnedResources(face: ResourceFace, admission: Admission<ServedS
     templates: (caller) => face.templates(caller),
     find: (uri, caller) =>
       andThen(face.find(uri, caller), (found) => {
-        if (!found || !('skillFile' in found.resource) || !found.resource.place) return found;
-        return andThen(skillsOf(caller), (known) => (isHeld(uri, known) ? undefined : found));
+        if (!found?.resource.place) return found;
+        const { resource } = found;
+        if (!('skillFile' in resource || 'uriTemplate' in resource)) return found;
+        return andThen(skillsOf(caller), (known) => {
+          const isOut = 'uriTemplate' in resource ? mayReachHeld(uri, resource, known) : isHeld(uri, known);
+          return isOut ? undefined : found;
+        });
       }),
   };
 }
@@ -61,6 +66,12 @@ function isHeld(uri: string, { all, shown }: Skills): boolean {
   const has = (skill: ServedSkill): boolean =>
     skill.isDynamic ? isFileBelow(skillRoot(skill), uri) : skill.files.some((file) => file.uri === uri);
   return !shown.some(has) && all.some(has);
+}
+
+function mayReachHeld(uri: string, { place }: ResourceTemplate, { all, shown }: Skills): boolean {
+  if (all === shown) return false;
+  const held = all.filter((skill) => !shown.includes(skill) && skill.place?.source === place?.source);
+  return mayReach(held, uri);
 }
 
 const NONE: readonly never[] = Object.freeze([]);

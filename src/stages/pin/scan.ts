@@ -1,7 +1,7 @@
 import { isObject } from '../../base/json.ts';
 import { parseJson } from '../../base/parse-json.ts';
 import { cleanText } from '../../observe/clean-text.ts';
-import { phraseIn, wordsOf } from './phrases.ts';
+import { phraseIn, plainWordsOf } from './phrases.ts';
 
 /** What deserves a look in a definition. */
 export type ScanKind =
@@ -58,7 +58,7 @@ function findingsIn(path: string, text: string, others: ReadonlySet<string>): re
     if (mark !== undefined) add('instruction to the model', around(read, lower.indexOf(mark)));
     const secret = SECRET_PLACES.find((one) => lower.includes(one));
     if (secret !== undefined) add('secret place', around(read, lower.indexOf(secret)));
-    const words = wordsOf(lower);
+    const words = plainWordsOf(lower);
     for (const { kind, phrase } of phraseIn(words)) add(kind, phrase);
     const other = words.find((word) => others.has(word));
     if (other !== undefined) add('reference to other tools', other);

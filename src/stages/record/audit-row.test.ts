@@ -11,7 +11,7 @@ import { ada, callBase, callOf } from '../../../test/recorded-calls.ts';
 
 const pay = defineTool({ name: 'pay', description: 'Pays.', input: z.looseObject({}) }, () => 'paid');
 
-test('equal arguments have equal digests in any order, which cannot be guessed without the key (000-39)', () => {
+test('equal arguments have equal digests in any order, and a digest cannot be guessed without the key (000-39)', () => {
   const digestOf = (args: Record<string, unknown>, digestKey = 'one'): unknown =>
     rowOf({ digestKey }, args)['arguments'];
   expect(digestOf({ a: 1, b: 2 })).toBe(digestOf({ b: 2, a: 1 }));
@@ -52,14 +52,14 @@ test('a change after the end of a preview changes the digest beside it (000-39)'
   expect(rows[0]!['arguments']).toBe(rowOf({ show: 'hashed' }, { amount: 5, note: long })['arguments']);
 });
 
-test('E4 a secret that the end of a preview falls into is taken out before the cut', () => {
+test('E4 a secret at the end of a preview is removed before the cut', () => {
   const redact = (text: string): string => text.replaceAll('hunter2', '[secret]');
   const row = rowOf({ show: 'preview', redact }, { note: `${'x'.repeat(4_081)}hunter2` });
   expect(row['preview']).not.toContain('hunt');
 });
 
 test.each([165, 176, 188])(
-  'E4 a secret behind %i letters of a name is taken out before the cut, wherever the name is',
+  'E4 a secret after %i letters of a name is removed before the cut, in any field',
   (before) => {
     const name = `${'x'.repeat(before)}${secret}`;
     const text = rowsNaming(name, { redact: redactSecret }).join('\n');
@@ -70,7 +70,7 @@ test.each([165, 176, 188])(
   },
 );
 
-test('E4 a secret at the end of what is searched is not shown in part, however much was taken out before it', () => {
+test('E4 a secret at the end of the searched text is not shown in part, however much was removed before it', () => {
   const long = `<${'y'.repeat(30_000)}>`;
   const redact = (text: string): string => redactSecret(text).replaceAll(/<y*>/g, '[long]');
   for (const end of [65_536 - secret.length + 1, 65_510, 65_524]) {
@@ -83,7 +83,7 @@ test('E4 a secret at the end of what is searched is not shown in part, however m
   }
 });
 
-test('E2 a name is shown to its 200th letter, however long it is', () => {
+test('E2 a name is cut after 200 letters', () => {
   for (const length of [200, 201, 65_536, 65_537, 1_000_000]) {
     const [row] = rowsNaming('n'.repeat(length), {});
     const { tool } = JSON.parse(row!) as { tool: string };
@@ -91,7 +91,7 @@ test('E2 a name is shown to its 200th letter, however long it is', () => {
   }
 });
 
-test('nothing is said about arguments when that is asked for, nor about those of resources', () => {
+test('with that option a row has no arguments, and rows of resource reads have none either', () => {
   const row = rowOf({ show: 'none' }, { a: 1 });
   expect(row).not.toHaveProperty('arguments');
   expect(row).not.toHaveProperty('preview');
@@ -100,7 +100,7 @@ test('nothing is said about arguments when that is asked for, nor about those of
   expect(writerOf({}).ending(call, { outcome: 'done', ms: 0 })).not.toContain('"arguments"');
 });
 
-test('an outcome says whose call of which tool has ended, and what the intent could not', () => {
+test('an outcome has the caller, the tool and the facts that were not known for the intent', () => {
   const call = callOf(pay);
   call.record.noteIntent();
   call.record.measure(12);
@@ -119,7 +119,7 @@ test('an outcome says whose call of which tool has ended, and what the intent co
   });
 });
 
-test('E2 the chain of a tenant is one word, and no two tenants share one', () => {
+test('E2 the chain name of a tenant is one word, and different for each tenant', () => {
   expect(['acme', 'a.b-c_d', '42'].map(chainOfTenant)).toEqual(['acme', 'a.b-c_d', '42']);
   const odd = ['', ' ', '@operator', 'a\tb', 'a\nb', 'ä', '\ud800', '\udc00', '%20', '"', 'a b', '\u0000'];
   const chains = odd.map(chainOfTenant);

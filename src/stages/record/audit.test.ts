@@ -27,7 +27,7 @@ const look = defineTool(
 );
 
 describe('every call is on record', () => {
-  test('a call has one row that says when, who, with what, which tool, which rule, how it ended and how long it took (000-39, 004-20)', async () => {
+  test('a call has one row with time, caller, credential, tool, rule, outcome and duration (000-39, 004-20)', async () => {
     const { store, clock, rows } = recordInMemory();
     const slow: Stage = {
       name: 'slow',
@@ -86,14 +86,14 @@ describe('every call is on record', () => {
     ['upstream_unavailable', 'refused'],
     ['timed_out', 'refused'],
     ['cancelled', 'allowed'],
-  ])('a call that a stage ends with %s has a row, and counts as %s (003-21)', async (code, decision) => {
+  ])('a call that a stage ends with %s has a row, and is recorded as %s (003-21)', async (code, decision) => {
     const { source, rows } = setUp([failing(new ToolcribError(code, 'No.'))]);
     await expect(async () => source.call(callOf(look))).rejects.toMatchObject({ code });
     expect(rows()).toMatchObject([{ kind: 'call', tool: 'look', decision, outcome: code }]);
   });
 
   test.each<ErrorCode>(['refused', 'upstream_unavailable', 'timed_out', 'tool_failed'])(
-    'a call that its tool ends with %s was allowed (003-21)',
+    'a call that its tool ends with %s is recorded as allowed (003-21)',
     async (code) => {
       const annotations = { readOnlyHint: true };
       const broken = defineTool({ name: 'broken', description: 'Fails.', annotations }, () => {
@@ -114,7 +114,7 @@ describe('every call is on record', () => {
     );
     expect(error).toMatchObject({ code: 'internal', incident: expect.stringMatching(/^[\da-f]{8}$/) });
     expect(error.message).toBe(`The server failed unexpectedly (incident ${error.incident}).`);
-    // The log gets to see what happened; whoever writes down refusals further out leaves this one alone.
+    // The log has the cause; code further out that records refusals skips this one.
     expect(error.cause).toBe(accident);
     expect(recorded.has(error)).toBe(true);
     expect(store.entries).toHaveLength(1);
@@ -122,14 +122,14 @@ describe('every call is on record', () => {
     expect(store.entries[0]!.body).not.toContain('hunter2');
   });
 
-  test('an error that is on record is marked, so that nobody writes it down again', async () => {
+  test('an error that is on record is marked, so that it is not recorded again', async () => {
     const error = new ToolcribError('refused', 'No.');
     const { source } = setUp([failing(error)]);
     await expect(async () => source.call(callOf(look))).rejects.toBe(error);
     expect(recorded.has(error)).toBe(true);
   });
 
-  test('a call that asks something has a row that says so', async () => {
+  test('a call that asks a question has a row that says so', async () => {
     const questions = { 'q-1': { method: 'elicitation/create' } } as never;
     const asking: Stage = { name: 'ask', wrap: () => () => ({ kind: 'needs_input', questions }) as never };
     const { source, rows } = setUp([asking]);
@@ -137,7 +137,7 @@ describe('every call is on record', () => {
     expect(rows()).toMatchObject([{ decision: 'allowed', outcome: 'needs_input' }]);
   });
 
-  test('a result that is an error, and one from the cache, say so', async () => {
+  test('the row of a failed or a cached result says so', async () => {
     const cached: Stage = {
       name: 'cached',
       wrap: () => (call) => {
@@ -150,7 +150,7 @@ describe('every call is on record', () => {
     expect(rows()).toMatchObject([{ outcome: 'failed', from: 'cache' }]);
   });
 
-  test('a call that has ended begins no more, whatever its handler still does', async () => {
+  test('a call that has ended cannot continue, whatever its handler does', async () => {
     const { source, rows } = setUp();
     const call = callOf(look);
     await source.call(call);
@@ -158,7 +158,7 @@ describe('every call is on record', () => {
     expect(rows()).toMatchObject([{ kind: 'call', outcome: 'done' }]);
   });
 
-  test('readings have rows: resources, prompts and completions', async () => {
+  test('reads of resources, prompts and completions have rows', async () => {
     const resource = defineResource({ uri: 'file:///a.txt', name: 'a' }, () => 'text');
     const prompt = definePrompt(
       { name: 'greet', arguments: { who: { complete: () => ['Eve'] } } },
@@ -176,7 +176,7 @@ describe('every call is on record', () => {
     ]);
   });
 
-  test('a name nobody knows is on record, cut to 200 letters, without a definition', async () => {
+  test('an unknown name is recorded, cut to 200 letters, without a definition', async () => {
     const { source, rows } = setUp();
     const tool = absentTool('x'.repeat(100_000));
     await expect(async () => source.call(callOf(tool))).rejects.toMatchObject({ code: 'unknown_tool' });
@@ -184,7 +184,7 @@ describe('every call is on record', () => {
     expect(rows()[0]).not.toHaveProperty('definition');
   });
 
-  test('somebody refused before there was a call is on record', async () => {
+  test('a caller that is refused before there is a call is recorded', async () => {
     const { stage, rows, clock } = setUp();
     stage.refuse({ caller: ada, method: 'tasks/get', target: 't1', code: 'unknown_task' });
     clock.advance(1_000);
@@ -200,7 +200,7 @@ describe('every call is on record', () => {
     ]);
   });
 
-  test('arguments that are no JSON do not keep a call off the record', async () => {
+  test('arguments that are not JSON do not stop a call from being recorded', async () => {
     const { source, rows } = setUp();
     const loop: Record<string, unknown> = {};
     loop['self'] = loop;
@@ -210,8 +210,8 @@ describe('every call is on record', () => {
   });
 });
 
-describe('a flood of refusals is not a flood of rows', () => {
-  test('over-limit refusals are one row per caller, tool and second, with a count', async () => {
+describe('many refusals make few rows', () => {
+  test('rate-limit refusals are one row per caller, tool and second, with a count', async () => {
     const { source, rows, clock } = setUp([failing(new ToolcribError('rate_limited', 'Slow down.'))]);
     const bob: Caller = { ...ada, id: 'bob' };
     for (let n = 0; n < 500; n++) {
@@ -231,7 +231,7 @@ describe('a flood of refusals is not a flood of rows', () => {
     expect(rows()).toHaveLength(3);
   });
 
-  test('names that callers make up are counted as one', async () => {
+  test('names made up by callers are counted as one', async () => {
     const { source, rows, clock } = setUp([failing(new ToolcribError('rate_limited', 'Slow down.'))]);
     for (let n = 0; n < 100; n++)
       await expect(async () => source.call(callOf(absentTool(`t${n}`)))).rejects.toThrow();
@@ -239,7 +239,7 @@ describe('a flood of refusals is not a flood of rows', () => {
     expect(rows()).toMatchObject([{ tool: 't0', count: 100 }]);
   });
 
-  test('E3 of what is refused before it is a call, ten targets of a caller are named in a second, and the rest together', () => {
+  test('E3 of refusals before there is a call, ten targets of a caller are named each second, and the rest are counted together', () => {
     const { stage, rows, clock } = setUp();
     const refuse = (target: string, caller = ada): void =>
       stage.refuse({ caller, method: 'tools/call', target, code: 'invalid_params' });
@@ -261,7 +261,7 @@ describe('a flood of refusals is not a flood of rows', () => {
     expect(counts().at(-1)).toEqual(['ada', 'made-up-999', 1]);
   });
 
-  test('callers whose names run together are told apart', async () => {
+  test('callers whose tenant and name look the same when joined have separate rows', async () => {
     const { stage, rows, clock } = setUp();
     for (const [id, method] of [
       ['a b', 'c'],
@@ -272,7 +272,7 @@ describe('a flood of refusals is not a flood of rows', () => {
     expect(rows()).toMatchObject([{ caller: 'a b' }, { caller: 'a' }]);
   });
 
-  test('what is being counted is written before the record is closed', async () => {
+  test('open counts are written before the record is closed', async () => {
     const { source, rows, stage } = setUp([failing(new ToolcribError('busy', 'Later.'))]);
     await expect(async () => source.call(callOf(look))).rejects.toThrow();
     stage.flush();
@@ -304,21 +304,21 @@ describe('E3 R3 without a record nothing runs', () => {
     expect(runs).toHaveLength(1);
   });
 
-  test('R3 without the stage the same call runs', async () => {
+  test('R3 control: without the stage the same call runs', async () => {
     const runs: unknown[] = [];
     const tool = counting(runs);
     await withStages(new ToolRegistry().registerTool(tool), []).call(callOf(tool));
     expect(runs).toHaveLength(1);
   });
 
-  test('R3 a result whose row cannot be written is not handed out', async () => {
+  test('R3 a result whose row cannot be written is not returned', async () => {
     const { stage, journal } = fragile();
     const source = withStages(new ToolRegistry().registerTool(look), [stage]);
     journal.failing = true;
     await expect(async () => source.call(callOf(look))).rejects.toThrow('disk full');
   });
 
-  test('the answer waits until its row is on stable storage', async () => {
+  test('the response waits until its row is on stable storage', async () => {
     const { stage, journal } = fragile();
     let written = (): void => {};
     const entries: unknown[] = [];
@@ -338,7 +338,7 @@ describe('E3 R3 without a record nothing runs', () => {
   });
 });
 
-describe('E2 what callers send stays one row', () => {
+describe('E2 text of callers stays in one row', () => {
   const hostile = [
     'a\r\nb',
     'a\n@operator\t1\tx\t{"kind":"cut"}',
@@ -354,7 +354,7 @@ describe('E2 what callers send stays one row', () => {
     '=cmd|calc!A1',
   ];
 
-  test.each(hostile)('E2 %j in every place', async (text) => {
+  test.each(hostile)('E2 %j in every field', async (text) => {
     const { source, store } = setUp();
     const client = { name: text, version: text, protocolVersion: text, capabilities: {} };
     const caller: Caller = { ...ada, id: text, credential: text, tenant: { ...ada.tenant, id: text } };
@@ -378,7 +378,7 @@ describe('E2 what callers send stays one row', () => {
     });
   });
 
-  test('E2 any text in any place is one row that reads back as it was sent', async () => {
+  test('E2 any text in any field is one row that reads back unchanged', async () => {
     const { source, store } = setUp();
     const anything = fc.string({ unit: 'binary', maxLength: 60 });
     await fc.assert(
@@ -398,7 +398,7 @@ describe('E2 what callers send stays one row', () => {
     );
   });
 
-  test('E2 no tenant can write to the chain of the operators, or of another tenant', async () => {
+  test('E2 no tenant can write to the chain of the operators or of another tenant', async () => {
     const { source, store } = setUp();
     const ids = [
       '@operator',
@@ -420,7 +420,7 @@ describe('E2 what callers send stays one row', () => {
   });
 });
 
-test('the options have sensible defaults and nothing else', () => {
+test('the options have exactly the documented defaults', () => {
   expect(auditOptions.parse({})).toEqual({
     arguments: 'hashed',
     retentionDays: 90,

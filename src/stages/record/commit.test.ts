@@ -13,7 +13,7 @@ import type { Journal } from '../../store/store.ts';
 const digestKey = 'k'.repeat(43);
 
 describe('a tool with effects is on record before it runs', () => {
-  test('the intent comes first, and the outcome closes it (000-39, 004-20)', async () => {
+  test('the intent is written first, and the outcome closes it (000-39, 004-20)', async () => {
     const { store, rows } = recordInMemory();
     const { source, pay, seen } = setUp(store.journal, () => rows().length);
     const call = callOf(pay, { arguments: { amount: 5 } });
@@ -43,7 +43,7 @@ describe('a tool with effects is on record before it runs', () => {
     ]);
   });
 
-  test('a tool that only reads has one row, and its answer needs no second write', async () => {
+  test('a read-only tool has one row, and its result needs no second write', async () => {
     const { store, rows } = recordInMemory();
     const { source, pay } = setUp(store.journal, () => 0, { readOnlyHint: true });
     await source.call(callOf(pay));
@@ -51,7 +51,7 @@ describe('a tool with effects is on record before it runs', () => {
   });
 
   test.each([undefined, {}, { destructiveHint: false }, { idempotentHint: true }, { readOnlyHint: false }])(
-    'a tool has effects unless it says it only reads: %j',
+    'a tool has effects unless it is marked as read-only: %j',
     async (annotations) => {
       const { store, rows } = recordInMemory();
       const { source, pay } = setUp(store.journal, () => 0, annotations);
@@ -82,7 +82,7 @@ describe('a tool with effects is on record before it runs', () => {
     expect(rows()).toMatchObject([{ kind: 'intent' }, { kind: 'outcome', outcome: 'cancelled' }]);
   });
 
-  test('A8 one key too many runs nothing, and says so', async () => {
+  test('A8 a call over the limit of keys does not run, and says so', async () => {
     const { store, clock } = recordInMemory();
     const { source, pay, seen } = setUp(store.journal, () => 1);
     const keyOf = (n: number) => ({
@@ -98,7 +98,7 @@ describe('a tool with effects is on record before it runs', () => {
     expect(seen).toEqual([]);
   });
 
-  test('a key that is taken already runs nothing and writes no intent', async () => {
+  test('a call under a used key does not run and writes no intent', async () => {
     const { store, rows, clock } = recordInMemory();
     const { source, pay, seen } = setUp(store.journal, () => 1);
     const reservation = { owner: 'ada', key: 'k', subject: 'pay', expiresAt: clock.now() + 1_000 };
@@ -119,7 +119,7 @@ describe('a tool with effects is on record before it runs', () => {
 });
 
 describe('E3 R3 without a record nothing with effects runs', () => {
-  test('R3 an intent that cannot be written keeps the tool from running', async () => {
+  test('R3 if the intent cannot be written, the tool does not run', async () => {
     const journal = fragileJournal();
     const { source, pay, seen } = setUp(journal, () => 1);
     journal.failing = true;
@@ -130,7 +130,7 @@ describe('E3 R3 without a record nothing with effects runs', () => {
     expect(seen).toEqual([]);
   });
 
-  test('R3 without the stage it runs, although nothing about it can be written', async () => {
+  test('R3 control: without the stage it runs, although nothing can be recorded', async () => {
     const journal = fragileJournal();
     const { pay, seen, registry } = setUp(journal, () => 1);
     const open = withStages(registry, [audit({}, { journal, digestKey })]);
@@ -139,7 +139,7 @@ describe('E3 R3 without a record nothing with effects runs', () => {
     expect(seen).toEqual([1]);
   });
 
-  test('R3 the caller is told that the tool ran when its outcome cannot be written', async () => {
+  test('R3 the caller learns that the tool ran when its outcome cannot be written', async () => {
     const journal = fragileJournal();
     const { source, pay, seen } = setUp(journal, () => {
       journal.failing = true;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createFakeClock } from '../../testing.ts';
 import { RefusalCounts } from './refusal-counts.ts';
 
-test('refusals of a kind within a second are one row, and the next second begins anew', () => {
+test('equal refusals within a second are one row, and the next second begins a new one', () => {
   const { counts, clock, written } = setUp();
   for (let n = 0; n < 3; n++) counts.count('kind', 'acme', () => `{"n":${n}}`);
   counts.count('other', 'acme', () => '{"other":true}');
@@ -15,14 +15,14 @@ test('refusals of a kind within a second are one row, and the next second begins
   expect(written.at(-1)).toBe('acme {"n":9,"count":1}');
 });
 
-test('the row is made for the first of a kind only', () => {
+test('the text of a row is made only for the first refusal of its kind', () => {
   const { counts } = setUp();
   let made = 0;
   for (let n = 0; n < 100; n++) counts.count('kind', 'acme', () => `{"made":${++made}}`);
   expect(made).toBe(1);
 });
 
-test('E3 more kinds than anybody needs are counted by chain: memory and rows have an end', () => {
+test('E3 beyond a limit of kinds, refusals are counted by chain, so that memory and rows are limited', () => {
   const { counts, clock, written } = setUp();
   for (let n = 0; n < 50_000; n++) counts.count(`kind ${n}`, 'acme', () => `{"n":${n}}`);
   clock.advance(1_000);
@@ -30,7 +30,7 @@ test('E3 more kinds than anybody needs are counted by chain: memory and rows hav
   expect(written.at(-1)).toBe('acme {"n":10000,"count":40000}');
 }, 60_000);
 
-test('a flush writes what there is, once', () => {
+test('a flush writes the open counts once', () => {
   const { counts, clock, written } = setUp();
   counts.count('kind', 'acme', () => '{"n":1}');
   counts.flush();
@@ -38,7 +38,7 @@ test('a flush writes what there is, once', () => {
   expect(written).toEqual(['acme {"n":1,"count":1}']);
 });
 
-test('what is counted after a flush has a row and a second of its own', () => {
+test('refusals after a flush have a row and a second of their own', () => {
   const { counts, clock, written } = setUp();
   counts.count('kind', 'acme', () => '{"n":1}');
   clock.advance(500);

@@ -18,7 +18,7 @@ export function genesis(chain: string): ChainHead {
 }
 
 /** The head after one more row. */
-export function link({ seq, hash: before }: ChainHead, body: string): ChainHead {
+export function linkRow({ seq, hash: before }: ChainHead, body: string): ChainHead {
   const next = seq + 1;
   return { seq: next, hash: hash('sha256', `${before}\n${next}\n${body}`, 'base64url' as 'hex') };
 }

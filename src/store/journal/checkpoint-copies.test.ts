@@ -17,7 +17,7 @@ const uncopied: Readonly<Record<string, () => unknown>> = {
 };
 
 test.each(Object.entries(uncopied))(
-  '%s, which cannot be handed to the thread, fails its own request and no other',
+  '%s, which cannot be sent to the worker thread, fails its own request only',
   async (_what, make) => {
     const { journal, memory } = await createStoreFolder().open();
     const put = async (id: string, asked: unknown): Promise<void> => memory.tasks.put(taskOf(id, asked));

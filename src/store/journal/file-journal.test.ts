@@ -24,7 +24,7 @@ test('rows are lines of a file, in order, and later ones are appended', async ()
   expect((await stat(file)).mode & 0o077).toBe(0);
 });
 
-test('a closed file takes no more rows, so no more calls run', async () => {
+test('a closed file accepts no more rows, so no more calls run', async () => {
   const journal = await openFileJournal(await fileFor('run.ndjson'));
   await journal.close();
   expect(journal.isReady).toBe(false);
@@ -33,7 +33,7 @@ test('a closed file takes no more rows, so no more calls run', async () => {
   });
 });
 
-test('what only a store can keep is refused', async () => {
+test('a request that needs a database is refused', async () => {
   const journal = await openFileJournal(await fileFor('run.ndjson'));
   onTestFinished(() => journal.close());
   await expect(journal.commit({ chain: 'local', body: '{}' }, undefined, 'apr_1')).rejects.toMatchObject({

@@ -1,7 +1,7 @@
 import { open, type FileHandle } from 'node:fs/promises';
 import { recordUnavailable, type Committed, type Entry, type Journal } from '../store.ts';
 
-/** A record that is a file of JSON lines, to be closed by whoever opened it. */
+/** A record that is a file of JSON lines, to be closed by the code that opened it. */
 export interface FileJournal extends Journal {
   /** Waits for the last rows and closes the file. */
   close(): Promise<void>;

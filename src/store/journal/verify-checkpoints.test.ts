@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createStoreFolder, type StoreFolder } from '../../../test/store-folder.ts';
-import { genesis, link, writeRow } from './chain.ts';
+import { genesis, linkRow, writeRow } from './chain.ts';
 import { checkpointKeys, openCheckpoint, signCheckpoint } from './checkpoint.ts';
 
-test('E1 two forks signed with one key are noticed where they are joined, although every row fits', async () => {
+test('E1 two forks signed with one key are detected where they are joined, although every row fits', async () => {
   const folder = await createRecord(['acme', 'lonely', 'acme']);
   // What the same server would have signed, had the lonely row never been written and another in its place.
   const { signing, checking } = checkpointKeys(folder.signingKey);
-  const head = link(genesis('quiet'), '{}');
+  const head = linkRow(genesis('quiet'), '{}');
   const heads = { quiet: [head.seq, head.hash] as const };
   const forked = signCheckpoint({ ...openCheckpoint(linesOf(folder)[1]!, checking)!, heads }, signing);
   folder.inside((db) => {
@@ -19,7 +19,7 @@ test('E1 two forks signed with one key are noticed where they are joined, althou
   expect(folder.verify().problem).toEqual({ what: 'Checkpoint 3 does not follow the one before it.' });
 });
 
-test('E1 a signature in another spelling is noticed', async () => {
+test('E1 a signature in another encoding is detected', async () => {
   const folder = await createRecord(['acme', 'acme']);
   const line = linesOf(folder)[1]!;
   // The last letter of a signature ends in bits that reading it passes over.

@@ -22,7 +22,7 @@ export interface Problem {
 }
 
 /** Thrown to end the check with a problem. */
-export class Found extends Error {
+export class ProblemFound extends Error {
   readonly problem: Problem;
 
   constructor(problem: Problem) {
@@ -55,17 +55,19 @@ export function collectCheckpoints(
     `select n, ${wholeNumber('up_to')}, ${wholeNumber('at')}, ${textBytes('line')} from checkpoints order by n`,
   );
   const lines = kept.map(({ n, line }, index) => {
-    if (n !== index + 1) throw new Found({ what: `The database lacks checkpoint ${index + 1}.` });
+    if (n !== index + 1) throw new ProblemFound({ what: `The database lacks checkpoint ${index + 1}.` });
     const text = decodeText(line);
-    if (text === undefined) throw new Found({ what: `Checkpoint ${n} in the database is not text.` });
+    if (text === undefined) throw new ProblemFound({ what: `Checkpoint ${n} in the database is not text.` });
     return text;
   });
   for (const copy of comparable(copies, kept.length)) addCopy(lines, copy, kept.length);
   const checkpoints = lines.map((line, index) => openNext(line, lines[index - 1], { n: index + 1, key }));
   const moved = kept.find(({ up_to: upTo }, index) => checkpoints[index]!.upTo !== upTo);
-  if (moved) throw new Found({ what: `The place of checkpoint ${moved.n} in the database was changed.` });
+  if (moved)
+    throw new ProblemFound({ what: `The place of checkpoint ${moved.n} in the database was changed.` });
   const shifted = kept.find(({ at }, index) => Date.parse(checkpoints[index]!.at) !== at);
-  if (shifted) throw new Found({ what: `The time of checkpoint ${shifted.n} in the database was changed.` });
+  if (shifted)
+    throw new ProblemFound({ what: `The time of checkpoint ${shifted.n} in the database was changed.` });
   return { checkpoints, inside: kept.length };
 }
 
@@ -77,24 +79,26 @@ function comparable(copies: readonly NamedCopy[], inside: number): readonly Name
   const isLost = present.length === 0 && !copies.some(({ file }) => existsSync(file));
   if (isLost && copies.length > 0 && inside > 1) {
     const files = copies.map(({ file }) => file).join(', ');
-    throw new Found({ what: `No copy of the checkpoints is left; the database holds ${inside}: ${files}` });
+    throw new ProblemFound({
+      what: `No copy of the checkpoints is left; the database holds ${inside}: ${files}`,
+    });
   }
   return present;
 }
 
 function addCopy(lines: string[], { file, lines: copied, problem }: NamedCopy, inside: number): void {
-  if (problem !== undefined) throw new Found({ what: problem });
+  if (problem !== undefined) throw new ProblemFound({ what: problem });
   let last = 0;
   for (const [n, line] of copied) {
     last = Math.max(last, n);
     if (lines[n - 1] !== undefined && lines[n - 1] !== line)
-      throw new Found({ what: `Checkpoint ${n} in ${file} is not the one in the database.` });
+      throw new ProblemFound({ what: `Checkpoint ${n} in ${file} is not the one in the database.` });
   }
   // A crash can happen between writing the last checkpoint and its copy; the next start adds what is missing.
   for (let n = 1; n <= Math.max(inside - 1, last); n++) {
     const line = copied.get(n);
     if (line === undefined)
-      throw new Found({ what: `${file} lacks checkpoint ${n}; there are ${Math.max(inside, last)}.` });
+      throw new ProblemFound({ what: `${file} lacks checkpoint ${n}; there are ${Math.max(inside, last)}.` });
     lines[n - 1] ??= line;
   }
 }
@@ -105,10 +109,11 @@ function openNext(
   { n, key }: { readonly n: number; readonly key: KeyObject },
 ): Checkpoint {
   const checkpoint = openCheckpoint(line, key);
-  if (!checkpoint) throw new Found({ what: `Checkpoint ${n} was not signed with this key, or was changed.` });
+  if (!checkpoint)
+    throw new ProblemFound({ what: `Checkpoint ${n} was not signed with this key, or was changed.` });
   const before = previous === undefined ? '' : fingerprint(previous);
   if (checkpoint.n !== n || checkpoint.before !== before)
-    throw new Found({ what: `Checkpoint ${n} does not follow the one before it.` });
+    throw new ProblemFound({ what: `Checkpoint ${n} does not follow the one before it.` });
   return checkpoint;
 }
 
@@ -130,7 +135,7 @@ export function compareIntents(db: SqliteDatabase, last: Checkpoint | undefined)
     return [decodeText(call) ?? '', entry] as const;
   });
   if (intentsDigest(intents) !== (last?.intents ?? intentsDigest([])))
-    throw new Found({ what: 'The open intents kept in the database are not those that were signed.' });
+    throw new ProblemFound({ what: 'The open intents kept in the database are not those that were signed.' });
 }
 
 interface KeptHead {
@@ -148,10 +153,13 @@ export function compareHeads(db: SqliteDatabase, checkpoints: readonly Checkpoin
     const chain = decodeText(kept.chain) ?? '';
     const head = signed.get(chain);
     if (head?.seq !== kept.seq || head?.hash !== decodeText(kept.hash))
-      throw new Found({ chain, what: 'The head kept in the database is not the one that was signed.' });
+      throw new ProblemFound({
+        chain,
+        what: 'The head kept in the database is not the one that was signed.',
+      });
     signed.delete(chain);
   }
   const [missing] = signed.keys();
   if (missing !== undefined)
-    throw new Found({ chain: missing, what: 'The head that was signed is not kept in the database.' });
+    throw new ProblemFound({ chain: missing, what: 'The head that was signed is not kept in the database.' });
 }

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { ToolcribError } from '../../base/errors.ts';
 import { parseJson } from '../../base/parse-json.ts';
-import { genesis, link, parseRow, type ChainHead, type ChainRow, OPERATOR_CHAIN } from './chain.ts';
+import { genesis, linkRow, parseRow, type ChainHead, type ChainRow, OPERATOR_CHAIN } from './chain.ts';
 import {
   foldGroup,
   headsAfter,
@@ -16,7 +16,7 @@ import {
   collectCheckpoints,
   compareHeads,
   compareIntents,
-  Found,
+  ProblemFound,
   type NamedCopy,
   type Problem,
 } from './verify-checkpoints.ts';
@@ -24,7 +24,7 @@ import {
 const DAY_MS = 24 * 3_600_000;
 
 /** The result of verifying the record. */
-export interface Verdict {
+export interface JournalVerdict {
   readonly problem: Problem | undefined;
   readonly rows: number;
   readonly chains: number;
@@ -47,7 +47,7 @@ export interface VerifyOptions {
 }
 
 /** Verifies every row against its chain, and every chain against the checkpoints; names the first bad row. */
-export function verifyJournal(db: SqliteDatabase, options: VerifyOptions): Verdict {
+export function verifyJournal(db: SqliteDatabase, options: VerifyOptions): JournalVerdict {
   // Read before the database: a checkpoint is in the database before it is in a copy.
   const copies = options.checkpointFiles.map((file) => ({ file, ...readCopy(file) }));
   const walk = new Walk(db, copies);
@@ -63,12 +63,12 @@ export function verifyJournal(db: SqliteDatabase, options: VerifyOptions): Verdi
     part = 'open intents';
     compareIntents(db, checkpoints[inside - 1]);
     if (inside < checkpoints.length)
-      throw new Found({
+      throw new ProblemFound({
         what: `The database ends at checkpoint ${inside}, a copy at ${checkpoints.length}.`,
       });
     return walk.verdict(undefined);
   } catch (error) {
-    if (error instanceof Found) return walk.verdict(error.problem);
+    if (error instanceof ProblemFound) return walk.verdict(error.problem);
     const damage = damageIn(error);
     if (damage === undefined) throw error;
     return walk.verdict({ what: `The ${part} in the database cannot be read. ${damage}` });
@@ -146,7 +146,7 @@ class Walk {
       });
   }
 
-  verdict(problem: Problem | undefined): Verdict {
+  verdict(problem: Problem | undefined): JournalVerdict {
     return {
       problem,
       rows: this.#rows,
@@ -158,12 +158,12 @@ class Walk {
     };
   }
 
-  // Retention removes rows up to a checkpoint, whose heads stand for them.
+  // Retention removes rows up to a checkpoint, whose heads replace them.
   #startAt(oldest: number | undefined, checkpoints: readonly Checkpoint[]): readonly Checkpoint[] {
     if (oldest === undefined || oldest === 1) return checkpoints;
     const cut = checkpoints.findLast(({ upTo }) => upTo < oldest);
     if (cut?.upTo !== oldest - 1)
-      throw new Found({
+      throw new ProblemFound({
         group: oldest,
         what: `The record begins with group ${oldest}, and no checkpoint ends before it.`,
       });
@@ -181,7 +181,7 @@ class Walk {
     const row = parseRow(line);
     if (!row) throw this.#found({ what: `Row ${this.#rows + 1} of the record is not a row.` });
     const { chain, seq, hash, body } = row;
-    const right = link(this.#heads.get(chain) ?? genesis(chain), body);
+    const right = linkRow(this.#heads.get(chain) ?? genesis(chain), body);
     if (seq !== right.seq) {
       const what = `Row ${seq} stands where row ${right.seq} should be: one is missing, repeated or moved.`;
       throw this.#found({ chain, seq: Math.min(seq, right.seq), what });
@@ -230,10 +230,10 @@ class Walk {
     return { chain, seq, what: `${which} not what checkpoint ${n} saw: rows were changed or put in.` };
   }
 
-  #found(problem: Problem): Found {
+  #found(problem: Problem): ProblemFound {
     const { what } = problem;
     const missing = this.#missingGroup;
-    return new Found({
+    return new ProblemFound({
       ...problem,
       group: missing ?? problem.group ?? this.#group,
       what: missing === undefined ? what : `${what} Group ${missing} of the record is missing.`,

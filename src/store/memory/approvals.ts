@@ -1,11 +1,11 @@
 import {
   MAX_APPROVALS_PER_OWNER,
-  MAX_ROUNDS,
+  MAX_APPROVED_ROUNDS,
   type Approval,
   type ApprovalDecision,
   type ApprovalRequest,
   type Approvals,
-  type Asked,
+  type FiledRequest,
   type OperatorRow,
 } from '../../core/memory/approval.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -33,7 +33,7 @@ export class InMemoryApprovals implements Approvals {
     this.#write = write;
   }
 
-  async ask(request: ApprovalRequest): Promise<Asked | undefined> {
+  async ask(request: ApprovalRequest): Promise<FiledRequest | undefined> {
     const all = this.list();
     const own = all.filter(({ owner }) => owner === request.owner);
     const known = own.find(({ subject }) => subject === request.subject);
@@ -72,7 +72,7 @@ export class InMemoryApprovals implements Approvals {
       ({ approval }) => approval.owner === owner && approval.subject === subject,
     );
     if (same.some(({ approval }) => approval.decision?.isApproved === false)) return undefined;
-    const used = same.findLast(({ isUsed, rounds }) => isUsed && rounds < MAX_ROUNDS);
+    const used = same.findLast(({ isUsed, rounds }) => isUsed && rounds < MAX_APPROVED_ROUNDS);
     if (used) used.rounds++;
     return used?.approval.id;
   }

@@ -14,7 +14,7 @@ describeStore(
   ({ entries }, chain) => entries.filter((entry) => entry.chain === chain).map(({ body }) => body),
 );
 
-test('R6 a key is kept for as long as its call asked, and no longer', async () => {
+test('R6 a key is stored for as long as its call asked, and no longer', async () => {
   const { store, clock } = openStore();
   const reservation = keyOf('k', clock.now() + 24 * HOUR_MS);
   await store.journal.commit({ chain: 'acme', body: '' }, reservation);
@@ -24,7 +24,7 @@ test('R6 a key is kept for as long as its call asked, and no longer', async () =
   expect(store.reservations.find('ada', 'k')).toBeUndefined();
 });
 
-test('one caller cannot fill the store with keys, and no key that is still good is forgotten for room', async () => {
+test('a caller cannot fill the store with keys, and no valid key is removed to make room', async () => {
   const { store, clock } = openStore();
   const expiresAt = clock.now() + 24 * HOUR_MS;
   for (let n = 0; n < 10_000; n++)
@@ -45,7 +45,7 @@ test('the journal keeps the newest rows', async () => {
   expect(store.entries.at(-1)).toEqual({ chain: 'acme', body: '100000' });
 });
 
-test('a closed store takes no rows', async () => {
+test('a closed store accepts no rows', async () => {
   const { store, clock } = openStore();
   await store.close();
   expect(store.journal.isReady).toBe(false);

@@ -1,6 +1,6 @@
 import {
   MAX_APPROVALS_PER_OWNER,
-  MAX_ROUNDS,
+  MAX_APPROVED_ROUNDS,
   type Approval,
   type ApprovalDecision,
   type ApprovalRequest,
@@ -110,7 +110,7 @@ export function approvalUses(db: SqliteDatabase) {
       return db.get<{ id: string }>(
         `update approvals set rounds = rounds + 1 where id = (
            select id from approvals
-           where owner = ?1 and subject = ?2 and used_at is not null and rounds < ${MAX_ROUNDS} and expires_at > ?3
+           where owner = ?1 and subject = ?2 and used_at is not null and rounds < ${MAX_APPROVED_ROUNDS} and expires_at > ?3
              and not exists (
                select 1 from approvals where owner = ?1 and subject = ?2 and not decision ->> 'isApproved' and expires_at > ?3
              )

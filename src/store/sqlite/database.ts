@@ -1,7 +1,8 @@
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, existsSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type Database from 'libsql';
 import { ToolcribError } from '../../base/errors.ts';
+import { runAsOwner } from '../secrets-file.ts';
 
 type Statement = Database.Statement;
 type Value = string | number | bigint | null;
@@ -32,7 +33,7 @@ export class SqliteDatabase {
       );
     } catch (cause) {
       const text = `${file} cannot be opened as a database: ${(cause as Error).message}`;
-      throw new ToolcribError('invalid_setup', text, { cause });
+      throw new ToolcribError('invalid_setup', `${text}${isOthers(file) ? runAsOwner : ''}`, { cause });
     }
   }
 
@@ -108,5 +109,14 @@ function loadSqlite(): typeof Database | Error {
     return createRequire(import.meta.url)('libsql') as typeof Database;
   } catch (error) {
     return error as Error;
+  }
+}
+
+function isOthers(file: string): boolean {
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EACCES';
   }
 }

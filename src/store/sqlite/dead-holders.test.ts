@@ -48,7 +48,7 @@ function outcomesIn({ inside }: StoreFolder): unknown[] {
   );
 }
 
-test('tasks and calls of a process that lives are left alone, by a start and by a look', async () => {
+test('tasks and calls of a running process are left alone, at a start and at a check', async () => {
   const folder = createStoreFolder();
   await startHolder(folder);
   const { memory } = await folder.open();
@@ -57,7 +57,7 @@ test('tasks and calls of a process that lives are left alone, by a start and by 
   expect(outcomesIn(folder)).toEqual([undefined]);
 });
 
-test('a task whose process was killed has failed after the next start', async () => {
+test('a task whose process was killed is failed after the next start', async () => {
   const folder = createStoreFolder();
   await (await startHolder(folder)).kill();
   const { memory } = await folder.open();
@@ -65,7 +65,7 @@ test('a task whose process was killed has failed after the next start', async ()
   expect(outcomesIn(folder)).toEqual([undefined, 'unknown']);
 });
 
-test('a task whose process is killed fails for other processes of the database, without a restart', async () => {
+test('a task whose process is killed is failed for other processes of the database, without a restart', async () => {
   const folder = createStoreFolder();
   const child = await startHolder(folder);
   const { memory } = await folder.open();
@@ -77,17 +77,14 @@ test('a task whose process is killed fails for other processes of the database, 
   expect(await memory.tasks.get('theirs')).toEqual(found);
 });
 
-test.runIf(process.platform === 'linux')(
-  'a process that was killed counts as dead although its parent never takes note of it',
-  async () => {
-    const folder = createStoreFolder();
-    const pid = await startNeglected(folder);
-    process.kill(pid, 'SIGKILL');
-    await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ');
-    // Its number is still taken, so that to ask for it is not enough.
-    expect(() => process.kill(pid, 0)).not.toThrow();
-    const { memory } = await folder.open();
-    expect(await memory.tasks.get('theirs')).toMatchObject(failed);
-    expect(outcomesIn(folder)).toEqual([undefined, 'unknown']);
-  },
-);
+test.runIf(process.platform === 'linux')('a killed process counts as dead even as a zombie', async () => {
+  const folder = createStoreFolder();
+  const pid = await startNeglected(folder);
+  process.kill(pid, 'SIGKILL');
+  await expect.poll(() => readFileSync(`/proc/${pid}/stat`, 'utf8')).toContain(') Z ');
+  // Its number is still taken, so that to ask for it is not enough.
+  expect(() => process.kill(pid, 0)).not.toThrow();
+  const { memory } = await folder.open();
+  expect(await memory.tasks.get('theirs')).toMatchObject(failed);
+  expect(outcomesIn(folder)).toEqual([undefined, 'unknown']);
+});

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { genesis, link, parseRow, writeRow, type ChainHead } from '../journal/chain.ts';
+import { genesis, linkRow, parseRow, writeRow, type ChainHead } from '../journal/chain.ts';
 import {
   fingerprint,
   foldGroup,
@@ -85,7 +85,7 @@ export class JournalWriter {
     for (const { chain: name, body } of entries) {
       const chain = this.#chain(name);
       rows.push({ chain, before: { seq: chain.seq, hash: chain.hash } });
-      const next = link(chain, body);
+      const next = linkRow(chain, body);
       setHead(chain, next);
       lines.push(writeRow(name, next, body));
       hashes.push(next.hash);
@@ -179,7 +179,7 @@ export class JournalWriter {
   #catchUp(): void {
     const covered = this.#db.get<{ up_to: number }>('select up_to from checkpoints order by n desc limit 1');
     if (covered && covered.up_to > this.#lastId) {
-      // Rows another process covered with a checkpoint may be many, or removed: the stored heads stand for them.
+      // Rows another process covered with a checkpoint may be many, or removed: the stored heads replace them.
       this.#lastId = covered.up_to;
       for (const { chain, seq, hash } of this.#db.all<ChainHead & { chain: string }>(
         'select chain, seq, hash from heads',

@@ -4,6 +4,7 @@ import type { KeptText } from '../../core/memory/text.ts';
 import type { StreamEvent } from '../../core/memory/memory.ts';
 import { settledTask } from '../journal/settled-task.ts';
 import type { SqliteDatabase } from './database.ts';
+import type { KeptEvent } from './gathered-events.ts';
 import type { Removed, SqliteShares } from './shares.ts';
 
 // The most a caller and its tenant can have together.
@@ -97,30 +98,30 @@ export function events(db: SqliteDatabase, shares: SqliteShares) {
       db.all<Removed>(`delete from events where ${which} returning owner, bytes, stream`, ...values),
     );
   return {
-    /** Stores an event; `false` if its owner has too much. */
-    keepEvent(stream: string, { id, text, bytes }: StreamEvent & KeptText, owner: string): boolean {
-      const n = db.get<{ n: number }>(
+    /** Stores events of a stream; `false` if its owner has too much. */
+    keepEvents(stream: string, kept: readonly KeptEvent[], owner: string): boolean {
+      const { n } = db.get<{ n: number }>(
         'select coalesce(max(n), 0) + 1 as n from events where stream = ?',
         stream,
-      )!.n;
+      )!;
       db.run(
-        'insert into events (stream, n, id, text, at, owner, tenant, bytes) values (?, ?, ?, ?, ?, ?, ?, ?)',
+        `insert into events (stream, n, id, text, at, owner, tenant, bytes)
+         select ?1, ?2 + key, value ->> 0, value ->> 1, ?3, ?4, ?5, value ->> 2 from json_each(?6)`,
         stream,
         n,
-        id,
-        text,
         Date.now(),
         owner,
         tenantOf(owner),
-        bytes,
+        JSON.stringify(kept.map(({ id, text, bytes }) => [id, text, bytes])),
       );
-      shares.addEvent(stream, owner, bytes);
-      remove('stream = ? and n <= ?', stream, n - MAX_EVENTS_PER_STREAM);
+      const bytes = kept.reduce((sum, event) => sum + event.bytes, 0);
+      shares.addEvents(stream, owner, { rows: kept.length, bytes });
+      remove('stream = ? and n < ?', stream, n + kept.length - MAX_EVENTS_PER_STREAM);
       const held = shares.held('stream', stream);
       while (held.bytes > maxKept.stream && held.rows > 1)
         remove('stream = ?1 and n = (select min(n) from events where stream = ?1)', stream);
       if (shares.trim('events', owner, MAX_TRIMMED_EVENTS)) return true;
-      remove('stream = ? and n = ?', stream, n);
+      remove('stream = ? and n >= ?', stream, n);
       return false;
     },
     eventsAfter(stream: string, eventId: string): StreamEvent[] | undefined {

@@ -1,11 +1,13 @@
 import { tenantOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { maxKept } from '../../core/memory/limits.ts';
-import { endedTaskText, eventText, sessionText, taskText, type KeptText } from '../../core/memory/text.ts';
+import { endedTaskText, sessionText, taskText, type KeptText } from '../../core/memory/text.ts';
 import type { EventLog, Memory, SessionRecord, TaskRecord, TaskRecords } from '../../core/memory/memory.ts';
 import { parseJson } from '../../base/parse-json.ts';
-import { ANY_BYTES, LARGE_BYTES, type Asking } from './worker-requests.ts';
-import type { Body } from './work-queue.ts';
+import { ANY_BYTES, LARGE_BYTES, type WorkerRequests } from './worker-requests.ts';
+import { GatheredEvents } from './gathered-events.ts';
+import type { BodySize } from './work-queue.ts';
+import { makeRoomIn } from '../../core/memory/bounded-map.ts';
 
 // Every request of a session needs its record: it is cached, and read again when another process could have ended it.
 const SESSION_FRESH_MS = 5_000;
@@ -14,21 +16,21 @@ const SESSION_MS = 24 * 3_600_000;
 const SEALING_KEY_FRESH_MS = 3_600_000;
 
 /** The protocol's memory, kept by the thread of a store. */
-export function createMemory(asking: Asking): Memory {
-  const { ask, askBody } = asking;
+export function createMemory(requests: WorkerRequests): Memory {
+  const { ask, askBody } = requests;
   const sessions = new Map<string, { record: SessionRecord; until: number }>();
   // The latest read of each session under way, unless the session ended since.
   const readings = new Map<string, object>();
   const remember = (record: SessionRecord): SessionRecord => {
-    if (sessions.size >= MAX_SESSIONS) sessions.delete(sessions.keys().next().value!);
+    makeRoomIn(sessions, MAX_SESSIONS);
     sessions.set(record.id, { record, until: performance.now() + SESSION_FRESH_MS });
     return record;
   };
   return {
     keys: createSealingKeys(ask),
     spent: { spend: (id, expiresAt) => ask('spend', id, expiresAt) },
-    tasks: createTasks(asking),
-    events: createEvents(asking),
+    tasks: createTasks(requests),
+    events: createEvents(requests),
     sessions: {
       async put(record) {
         const { id, owner, createdAt } = record;
@@ -60,7 +62,7 @@ export function createMemory(asking: Asking): Memory {
   };
 }
 
-function createTasks({ ask, askBody }: Asking): TaskRecords {
+function createTasks({ ask, askBody }: WorkerRequests): TaskRecords {
   const put = (record: TaskRecord, kept: KeptText): Promise<void> => {
     const { id, owner, createdAt, ttlMs, status } = record;
     const isOpen = status === 'working' || status === 'input_required';
@@ -86,31 +88,31 @@ function createTasks({ ask, askBody }: Asking): TaskRecords {
   };
 }
 
-// All events go apart, small ones too: a stream keeps its order, and nobody waits for them to be stored.
-function createEvents({ askApart }: Asking): EventLog {
-  const bodyOf = (owner: string, bytes: number): Body => ({ share: tenantOf(owner), bytes });
+// Events have a queue of their own: a stream keeps its order, and no call waits until they are stored.
+function createEvents({ askApart }: WorkerRequests): EventLog {
+  const gathered = new GatheredEvents(askApart);
+  const bodyOf = (owner: string, bytes: number): BodySize => ({ share: tenantOf(owner), bytes });
   return {
-    async keep(stream, event, owner) {
-      const { bytes } = eventText(event);
-      const kept = { ...event, bytes };
-      if (await askApart(bodyOf(owner, bytes + EVENT_BYTES), 'keepEvent', stream, kept, owner)) return;
-      throw new ToolcribError('busy', 'Too many events are kept for this caller or its tenant.');
+    keep: async (stream, event, owner) => gathered.keep(stream, event, owner),
+    after(stream, eventId, owner) {
+      gathered.flush(stream);
+      return askApart(bodyOf(owner, maxKept.stream), 'eventsAfter', stream, eventId);
     },
-    after: (stream, eventId, owner) =>
-      askApart(bodyOf(owner, maxKept.stream), 'eventsAfter', stream, eventId),
-    forget: (stream, owner) => askApart(bodyOf(owner, FORGET_BYTES), 'forgetEvents', stream),
+    forget(stream, owner) {
+      gathered.flush(stream);
+      return askApart(bodyOf(owner, FORGET_BYTES), 'forgetEvents', stream);
+    },
   };
 }
 
-// Estimated cost of storing an event beside its text, and of deleting a stream.
-const EVENT_BYTES = 512;
+// Estimated cost of deleting a stream.
 const FORGET_BYTES = 65_536;
 
 function isBusy(error: unknown): boolean {
   return error instanceof ToolcribError && error.code === 'busy';
 }
 
-function createSealingKeys(ask: Asking['ask']): Memory['keys'] {
+function createSealingKeys(ask: WorkerRequests['ask']): Memory['keys'] {
   let current: { key: { id: string; bytes: Uint8Array }; until: number } | undefined;
   return {
     async current() {

@@ -13,8 +13,8 @@ import { checkpointKeys } from '../journal/checkpoint.ts';
 import { verifyJournal } from '../journal/verify.ts';
 import { createStoreFolder, newSigningKey, type StoreFolder } from '../../../test/store-folder.ts';
 
-describe('E1 a database that a copy of the checkpoints has seen more of', () => {
-  test('is not started when it is an older one, and the first row that is missing can still be told', async () => {
+describe('E1 a database that has less than a copy of its checkpoints', () => {
+  test('is not started if it is an older one, and the first missing row can still be found', async () => {
     const folder = await withOlder();
     copyFileSync(`${folder.file}.old`, folder.file);
     await expectUntouched(
@@ -27,7 +27,7 @@ describe('E1 a database that a copy of the checkpoints has seen more of', () => 
   test.each([
     ['empty', (file: string) => writeFileSync(file, '')],
     ['gone', (file: string) => rmSync(file)],
-  ])('is not started when it is %s', async (_what, change) => {
+  ])('is not started if it is %s', async (_what, change) => {
     const folder = await withOlder();
     change(folder.file);
     await expectUntouched(
@@ -37,13 +37,13 @@ describe('E1 a database that a copy of the checkpoints has seen more of', () => 
     expect(folder.verify().problem).toMatchObject({ chain: 'acme', seq: 1 });
   });
 
-  test('is not started when it is gone with the key that signed it', async () => {
+  test('is not started if it was deleted together with its key', async () => {
     const folder = await withOlder();
     rmSync(folder.file);
     await expectUntouched(folder, 'holds checkpoint 1', newSigningKey());
   });
 
-  test('is not started when it went on by itself', async () => {
+  test('is not started if it continued without the copy', async () => {
     const folder = await withOlder();
     copyFileSync(`${folder.file}.old`, folder.file);
     const seen = readFileSync(folder.copy);
@@ -54,7 +54,7 @@ describe('E1 a database that a copy of the checkpoints has seen more of', () => 
     expect(folder.verify().problem?.what).toContain('Checkpoint 2 in');
   });
 
-  test('is not started where only one of several copies shows it', async () => {
+  test('is not started if only one of several copies shows it', async () => {
     const folder = await withOlder();
     copyFileSync(`${folder.file}.old`, folder.file);
     copyFileSync(`${folder.copy}.old`, folder.copy);
@@ -69,7 +69,7 @@ describe('E1 a database that a copy of the checkpoints has seen more of', () => 
     expect(problem).toMatchObject({ chain: 'acme', seq: 2 });
   });
 
-  test('is left as it was: nothing beside it would mix with what is put in its place', async () => {
+  test('is not changed, so that files beside it do not mix with a restored database', async () => {
     const folder = await withOlder();
     rmSync(folder.file);
     await expect(folder.open()).rejects.toThrow('it ends at 0');
@@ -79,7 +79,7 @@ describe('E1 a database that a copy of the checkpoints has seen more of', () => 
     expect(folder.verify()).toMatchObject({ problem: undefined, rows: 3, checkpoints: 3 });
   });
 
-  test('is started once the copies were put elsewhere, and goes on with new ones', async () => {
+  test('is started once the copies are moved away, and continues with new ones', async () => {
     const folder = await withOlder();
     copyFileSync(`${folder.file}.old`, folder.file);
     await expect(folder.open()).rejects.toThrow('put the copies of the checkpoints elsewhere first');
@@ -89,7 +89,7 @@ describe('E1 a database that a copy of the checkpoints has seen more of', () => 
   });
 });
 
-test('E1 a copy that comes back with other checkpoints while the server runs is told, and not written to', async () => {
+test('E1 a copy that returns with other checkpoints while the server runs is reported, and not written to', async () => {
   const folder = createStoreFolder();
   const warned = vi.fn<(reason: string) => void>();
   const { journal } = await folder.open({ checkpointRows: 1, onWarning: warned });
@@ -109,7 +109,7 @@ test('E1 a copy that comes back with other checkpoints while the server runs is 
   expect(journal.isReady).toBe(true);
 });
 
-test('a file that holds something else is not added to', async () => {
+test('a file with other content is not appended to', async () => {
   const folder = createStoreFolder();
   writeFileSync(folder.copy, 'Notes of a meeting.\nNothing was decided.\n');
   await expectUntouched(

@@ -3,7 +3,7 @@ import { createRecord } from '../../../test/journal-record.ts';
 import { checkpointKeys } from '../journal/checkpoint.ts';
 import { retain } from './journal-upkeep.ts';
 
-test('A8 a long record is cut slice by slice, at checkpoints, and is good after each', async () => {
+test('A8 a long record is cut in slices, at checkpoints, and is valid after each', async () => {
   const record = await createRecord({ groups: 0 });
   const { db, signingKey, verify } = record;
   const writer = record.writer();

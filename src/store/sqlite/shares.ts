@@ -60,10 +60,10 @@ export class SqliteShares {
     change(this.#find(table, tenantOf(owner)), amount);
   }
 
-  /** Counts a stored event. */
-  addEvent(stream: string, owner: string, bytes: number): void {
-    this.add('events', owner, { rows: 1, bytes });
-    change(this.#find('stream', stream), { rows: 1, bytes });
+  /** Counts stored events of a stream. */
+  addEvents(stream: string, owner: string, amount: Amount): void {
+    this.add('events', owner, amount);
+    change(this.#find('stream', stream), amount);
   }
 
   /** Counts removed rows. */

@@ -14,7 +14,7 @@ export function startStoreWorker(): Worker {
 }
 
 /** Why a thread has failed, if it has. */
-export function failureOf(worker: Worker): Error | undefined {
+export function workerFailure(worker: Worker): Error | undefined {
   return failures.get(worker);
 }
 

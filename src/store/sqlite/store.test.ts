@@ -38,7 +38,7 @@ describeStore(
   (store, chain) => bodiesIn(files.get(store)!, chain),
 );
 
-test('everything survives a close and a reopen', async () => {
+test('all data survives a close and a reopen', async () => {
   const folder = createStoreFolder();
   const first = await folder.open();
   const window = { startsAt: Date.now(), endsAt: Date.now() + HOUR_MS };
@@ -79,7 +79,7 @@ test('everything survives a close and a reopen', async () => {
   expect(folder.verify().problem).toBeUndefined();
 });
 
-test('A9 a session that ends while it is read is not remembered from that reading', async () => {
+test('A9 a session that ends while it is read is not cached from that read', async () => {
   const folder = createStoreFolder();
   const [here, there] = [await folder.open(), await folder.open()];
   await here.memory.sessions.put({ ...facts('s1'), protocolVersion: '2025-11-25', client: {} });
@@ -89,7 +89,7 @@ test('A9 a session that ends while it is read is not remembered from that readin
   expect(await there.memory.sessions.get('s1')).toBeUndefined();
 });
 
-test('what has run out is gone: tasks, sessions and ended sessions', async () => {
+test('expired tasks, sessions and ended sessions are removed', async () => {
   const { memory } = await createStoreFolder().open();
   const past = Date.now() - 48 * HOUR_MS;
   const task = { ...facts('t1'), status: 'completed' as const, updatedAt: past, ttlMs: HOUR_MS };
@@ -100,7 +100,7 @@ test('what has run out is gone: tasks, sessions and ended sessions', async () =>
   expect(await memory.sessions.get('s1')).toBeUndefined();
 });
 
-test('two stores on one file interleave without forking a chain', async () => {
+test('two stores on one file take turns without forking a chain', async () => {
   const folder = createStoreFolder();
   const stores = [
     await folder.open({ checkpointRows: 7 }),
@@ -120,7 +120,7 @@ test('two stores on one file interleave without forking a chain', async () => {
   expect(bodiesIn(folder.file, 'tenant-0')).toHaveLength(60);
 });
 
-test('a store that was idle while another wrote, covered and cut its rows goes on with the right heads', async () => {
+test('a store that was idle while another wrote, signed and cut rows continues with the right heads', async () => {
   const folder = createStoreFolder();
   const [busy, idle] = [await folder.open({ checkpointRows: 2 }), await folder.open()];
   for (let n = 0; n < 6; n++) await busy.journal.append({ chain: 'acme', body: `{"n":${n}}` });
@@ -131,7 +131,7 @@ test('a store that was idle while another wrote, covered and cut its rows goes o
   expect(rows[0]).toMatchObject({ seq: 7, facts: { n: 6 } });
 });
 
-test('a tenant called __proto__ has a chain like any other, over restarts', async () => {
+test('a tenant named __proto__ has a chain like any other, also after a restart', async () => {
   const folder = createStoreFolder();
   for (let n = 0; n < 3; n++) {
     const { journal, close } = await folder.open();
@@ -155,7 +155,7 @@ test('a key revoked through one store is noticed by another', async () => {
   expect((await theirs.identities.findKey('hash of k1'))?.key.revokedAt).toBe(5_000);
 });
 
-test('a state is spent once, by 100 parallel attempts through two stores', async () => {
+test('a request state is used once, by 100 parallel attempts through two stores', async () => {
   const folder = createStoreFolder();
   const stores = [await folder.open(), await folder.open()];
   const attempts = Array.from({ length: 100 }, async (_, n) =>
@@ -164,7 +164,7 @@ test('a state is spent once, by 100 parallel attempts through two stores', async
   expect((await Promise.all(attempts)).filter(Boolean)).toHaveLength(1);
 });
 
-test('R6 of 100 commits under one key through two stores one takes it', async () => {
+test('R6 of 100 commits under one key through two stores one succeeds', async () => {
   const folder = createStoreFolder();
   const stores = [await folder.open(), await folder.open()];
   const attempts = Array.from({ length: 100 }, (_, n) =>
@@ -174,7 +174,7 @@ test('R6 of 100 commits under one key through two stores one takes it', async ()
   expect(bodiesIn(folder.file, 'acme')).toHaveLength(1);
 });
 
-test('a database of a newer version is refused with words, and left alone', async () => {
+test('a database of a newer version is refused with a message, and not changed', async () => {
   const folder = createStoreFolder();
   await (await folder.open()).close();
   folder.inside((db) => db.run(`pragma user_version = ${schemaVersion + 1}`));
@@ -185,7 +185,7 @@ test('a database of a newer version is refused with words, and left alone', asyn
   expect(folder.inside((db) => db.version)).toBe(schemaVersion + 1);
 });
 
-test('migrations go forward only: an empty file is brought up to date, and what is there is kept', async () => {
+test('migrations only go forward: an empty file is migrated, and existing content is kept', async () => {
   const folder = createStoreFolder();
   new SqliteDatabase(folder.file).close();
   expect(folder.inside((db) => db.version)).toBe(0);
@@ -196,7 +196,7 @@ test('migrations go forward only: an empty file is brought up to date, and what 
   expect(await (await folder.open()).identities.listTenants()).toEqual([acme]);
 });
 
-test('a file that is no database, and a folder that is not there, are refused with words', async () => {
+test('a file that is not a database, and a missing folder, are refused with a message', async () => {
   const folder = createStoreFolder();
   writeFileSync(folder.file, 'Dear diary, '.repeat(1_000));
   const refused = {
@@ -208,7 +208,7 @@ test('a file that is no database, and a folder that is not there, are refused wi
   await expect(folder.open({ file: `${folder.file}/none/x.db` })).rejects.toMatchObject(refused);
 });
 
-test('a thread that cannot start is told in one line', async () => {
+test('a worker thread that cannot start is reported in one line', async () => {
   const worker = new Worker('throw new Error("no native part\\nRequire stack: ...")', { eval: true });
   await expect(createStoreFolder().open({ worker })).rejects.toMatchObject({
     code: 'invalid_setup',
@@ -227,7 +227,7 @@ test('secrets of another deployment are refused before anything is signed with t
   });
 });
 
-test('E4 the database and the copies can be read by their owner alone', async () => {
+test('E4 the database and the copies can be read by their owner only', async () => {
   const folder = createStoreFolder();
   const store = await folder.open();
   await store.journal.append({ chain: 'acme', body: '{}' });
@@ -236,7 +236,7 @@ test('E4 the database and the copies can be read by their owner alone', async ()
   expect([...modes, statSync(folder.copy).mode & 0o777]).toEqual([0o600, 0o600, 0o600]);
 });
 
-test('E2 text that would be several rows is refused, and nothing else suffers', async () => {
+test('E2 text that would make several rows is refused, without an effect on other requests', async () => {
   const folder = createStoreFolder();
   const { journal } = await folder.open();
   const good = journal.append({ chain: 'acme', body: '{"good":true}' });
@@ -267,7 +267,7 @@ const alive: readonly [which: string, holder: string][] = [
 ];
 
 test.each(dead.flatMap((one) => [true, false].map((isClosed) => [...one, isClosed] as const)))(
-  'intents of a process that died (%s %s, its last rows checkpointed: %s) are settled as unknown at the next start, once',
+  'intents of a dead process (%s %s, its last rows checkpointed: %s) are closed as unknown at the next start, once',
   async (_which, holder, isClosed) => {
     const folder = createStoreFolder();
     const first = await folder.open();
@@ -299,23 +299,26 @@ test.each(dead.flatMap((one) => [true, false].map((isClosed) => [...one, isClose
 test.each([
   ['{"kind":"intent","call":"999999999.0123456789ab-1","tool":"pay"}', { tool: 'pay' }],
   ['{"kind":"intent","call":"999999999.0123456789ab-1",', {}],
-])('an intent that says nobody, or nothing at all, is settled all the same: %s', async (body, said) => {
-  const folder = createStoreFolder();
-  const first = await folder.open();
-  await first.journal.append({ chain: 'acme', body });
-  await first.close();
-  await (await folder.open()).close();
-  expect(JSON.parse(bodiesIn(folder.file, 'acme')[1]!)).toEqual({
-    kind: 'outcome',
-    call: '999999999.0123456789ab-1',
-    at: expect.any(String),
-    ...said,
-    outcome: 'unknown',
-    reason: 'The process ended while the call ran.',
-  });
-});
+])(
+  'an intent without a caller, or without any content, is closed as unknown as well: %s',
+  async (body, said) => {
+    const folder = createStoreFolder();
+    const first = await folder.open();
+    await first.journal.append({ chain: 'acme', body });
+    await first.close();
+    await (await folder.open()).close();
+    expect(JSON.parse(bodiesIn(folder.file, 'acme')[1]!)).toEqual({
+      kind: 'outcome',
+      call: '999999999.0123456789ab-1',
+      at: expect.any(String),
+      ...said,
+      outcome: 'unknown',
+      reason: 'The process ended while the call ran.',
+    });
+  },
+);
 
-test('E2 what is taken over from an intent stays as hard to hide in as it was', async () => {
+test('E2 text that is copied from an intent stays escaped', async () => {
   const folder = createStoreFolder();
   const first = await folder.open();
   const body = `{"kind":"intent","call":"999999999.0123456789ab-1","caller":"a\\u202eb","tool":"\\u001b[2J"}`;
@@ -327,7 +330,7 @@ test('E2 what is taken over from an intent stays as hard to hide in as it was', 
   expect(JSON.parse(outcome!)).toMatchObject({ caller: 'a\u202eb', tool: '\u001b[2J' });
 });
 
-test.each(alive)('intents of a process that lives (%s) are left alone', async (_which, holder) => {
+test.each(alive)('intents of a running process (%s) are left alone', async (_which, holder) => {
   const folder = createStoreFolder();
   const first = await folder.open();
   const intent = intentOf(`${holder}-1`);
@@ -338,7 +341,7 @@ test.each(alive)('intents of a process that lives (%s) are left alone', async (_
   expect(keptIntents(folder)).toEqual([`${holder}-1`]);
 });
 
-test('a second store of the same process does not settle the intents and tasks of the first', async () => {
+test('a second store of the same process does not close the intents and tasks of the first', async () => {
   const folder = createStoreFolder();
   const first = await folder.open();
   const call = `${processName}-1`;
@@ -358,7 +361,7 @@ test('a second store of the same process does not settle the intents and tasks o
 });
 
 test.each(dead)(
-  'tasks under way when their process (%s) died have failed after a restart',
+  'running tasks of a process (%s) that died are failed after a restart',
   async (_which, holder) => {
     const folder = createStoreFolder();
     const first = await folder.open();
@@ -381,7 +384,7 @@ test.each(dead)(
   },
 );
 
-test.each(alive)('tasks under way in a process that lives (%s) go on', async (_which, holder) => {
+test.each(alive)('running tasks of a process that lives (%s) continue', async (_which, holder) => {
   const folder = createStoreFolder();
   const first = await folder.open();
   await first.memory.tasks.put(taskOf('t1'));
@@ -390,7 +393,7 @@ test.each(alive)('tasks under way in a process that lives (%s) go on', async (_w
   expect(await (await folder.open()).memory.tasks.get('t1')).toEqual(taskOf('t1'));
 });
 
-test('a closed store takes no rows and answers nothing', async () => {
+test('a closed store accepts no rows and no requests', async () => {
   const store = await createStoreFolder().open();
   await store.close();
   await store.close();
@@ -403,7 +406,7 @@ test('a closed store takes no rows and answers nothing', async () => {
   await expect(store.identities.listKeys()).rejects.toMatchObject(refused);
 });
 
-test('what was asked for before the close is done', async () => {
+test('requests from before the close are completed', async () => {
   const folder = createStoreFolder();
   const { journal, close } = await folder.open();
   const rows = Array.from({ length: 100 }, (_, n) => journal.append({ chain: 'acme', body: `{"n":${n}}` }));
@@ -412,7 +415,7 @@ test('what was asked for before the close is done', async () => {
   expect(folder.verify()).toMatchObject({ problem: undefined, rows: 100, unproven: 0 });
 });
 
-test('one bad request does not spoil those that come after it', async () => {
+test('an invalid request does not affect later ones', async () => {
   const { identities, journal } = await createStoreFolder().open();
   await identities.putKey(keyOf('k1'));
   await expect(identities.putKey(keyOf('k1'))).rejects.toMatchObject({ code: 'record_unavailable' });
@@ -421,7 +424,7 @@ test('one bad request does not spoil those that come after it', async () => {
   expect(await identities.listKeys()).toHaveLength(1);
 });
 
-test('E3 the queue of rows has an end', async () => {
+test('E3 the queue of rows is limited', async () => {
   const { journal } = await createStoreFolder().open();
   const answers = await Promise.allSettled(
     Array.from({ length: 20_100 }, () => journal.append({ chain: 'acme', body: '{}' })),
@@ -431,7 +434,7 @@ test('E3 the queue of rows has an end', async () => {
   expect(refused[0]).toMatchObject({ reason: { code: 'record_unavailable' } });
 });
 
-test('E3 the queue of everything else has an end too: an intent beyond it is refused, and takes no key', async () => {
+test('E3 the queue of all other requests is limited too: an intent beyond it is refused, and uses no key', async () => {
   const folder = createStoreFolder();
   const { journal, reservations } = await folder.open();
   const reads = Array.from({ length: 19_999 }, async () => reservations.find('ada', 'none'));
@@ -449,7 +452,7 @@ test('E3 the queue of everything else has an end too: an intent beyond it is ref
   expect(bodiesIn(folder.file, 'acme')).toEqual([intentOf('a').body]);
 });
 
-test('R3 while the disk hangs everything is refused; what was refused is taken back when it answers', async () => {
+test('R3 while the disk hangs everything is refused; refused writes are undone when it works again', async () => {
   const folder = createStoreFolder();
   const [troubled, recovered] = [vi.fn<(reason: string) => void>(), vi.fn<() => void>()];
   const before = await folder.open();
@@ -458,7 +461,7 @@ test('R3 while the disk hangs everything is refused; what was refused is taken b
   const store = await folder.open({ checkpointRows: 1, onTrouble: troubled, onRecovery: recovered });
   const { journal, reservations, approvals, identities } = store;
   rmSync(folder.copy);
-  // Reading a pipe nobody writes to hangs like a disk that does not answer.
+  // Reading a pipe without a writer hangs like a disk that does not answer.
   execFileSync('mkfifo', [folder.copy]);
   await journal.append({ chain: 'acme', body: '{"n":1}' });
   const refused = { code: 'record_unavailable' };
@@ -486,7 +489,7 @@ test('R3 while the disk hangs everything is refused; what was refused is taken b
   expect(kinds).toEqual([
     { n: 1 },
     JSON.parse(intentOf('c1').body),
-    // Of a call that runs already: how it ends is for whoever runs it to say.
+    // Of a call that is already running, whose process writes the outcome.
     JSON.parse(intentOf('c0').body),
     JSON.parse(intentOf('c2').body),
     expect.objectContaining({ ...outcome, call: 'c1' }),
@@ -498,7 +501,7 @@ test('R3 while the disk hangs everything is refused; what was refused is taken b
   expect(folder.verify()).toMatchObject({ problem: undefined, unproven: 0 });
 });
 
-test('R3 a damaged database is given up and opened anew, and the gap is on record', async () => {
+test('R3 a damaged database is closed and opened again, and the gap is on record', async () => {
   const folder = createStoreFolder();
   const [troubled, recovered] = [vi.fn<(reason: string) => void>(), vi.fn<() => void>()];
   const { journal } = await folder.open({ onTrouble: troubled, onRecovery: recovered });
@@ -516,7 +519,7 @@ test('R3 a damaged database is given up and opened anew, and the gap is on recor
   expect(folder.verify()).toMatchObject({ problem: undefined, rows: 2 });
 });
 
-test('a copy that cannot be written is told, and catches up when it can be again', async () => {
+test('a copy that cannot be written is reported, and catches up when it can be written again', async () => {
   const folder = createStoreFolder();
   const warned = vi.fn<(reason: string) => void>();
   const store = await folder.open({ checkpointRows: 1, onWarning: warned });

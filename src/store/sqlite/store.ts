@@ -1,11 +1,11 @@
 import type { Worker } from 'node:worker_threads';
-import type { ApprovalRequest, Asked } from '../../core/memory/approval.ts';
+import type { ApprovalRequest, FiledRequest } from '../../core/memory/approval.ts';
 import { tenantOf } from '../../core/caller.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import { maxKept } from '../../core/memory/limits.ts';
 import { notKept } from '../../core/memory/text.ts';
 import { processName } from '../../core/record.ts';
-import { ANY_BYTES, askOver, LARGE_BYTES, type Asking } from './worker-requests.ts';
+import { ANY_BYTES, requestsOver, LARGE_BYTES, type WorkerRequests } from './worker-requests.ts';
 import { createMemory } from './memory.ts';
 import type { Operations } from './operations.ts';
 import { WorkerClient, type WorkerEvents } from './worker-client.ts';
@@ -62,8 +62,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     onWarning: (reason) => (options.onWarning ?? options.onTrouble)?.(reason),
   };
   const client = await WorkerClient.open(workerOptions, events, options.worker);
-  const asking = askOver(client);
-  const { ask } = asking;
+  const requests = requestsOver(client);
+  const { ask } = requests;
   return {
     journal: {
       append: (entry) => client.append(entry),
@@ -77,9 +77,9 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
         return client.isReady;
       },
     },
-    reservations: createReservations(asking),
+    reservations: createReservations(requests),
     approvals: {
-      ask: (request) => askApproval(asking, request),
+      ask: (request) => askApproval(requests, request),
       find: (id) => ask('findApproval', id),
       decide: (id, decision, row) => client.ask({ name: 'decideApproval', args: [id, decision], row }),
       use: (id) => ask('useApproval', id),
@@ -88,13 +88,13 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     },
     quotas: { take: (name, { startsAt, endsAt }) => ask('takeQuota', name, startsAt, endsAt) },
     identities: createIdentities(ask, { tell, listeners, confirmedAt: () => lookedAt }),
-    pins: createPins(asking, client, { tell, listeners }),
-    memory: createMemory(asking),
+    pins: createPins(requests, client, { tell, listeners }),
+    memory: createMemory(requests),
     close: () => client.close(),
   };
 }
 
-function createReservations({ ask, askBody }: Asking): Reservations {
+function createReservations({ ask, askBody }: WorkerRequests): Reservations {
   return {
     async find(owner, key) {
       const found = await ask('findReserved', owner, key, LARGE_BYTES);
@@ -119,7 +119,10 @@ function createReservations({ ask, askBody }: Asking): Reservations {
   };
 }
 
-async function askApproval({ askBody }: Asking, request: ApprovalRequest): Promise<Asked | undefined> {
+async function askApproval(
+  { askBody }: WorkerRequests,
+  request: ApprovalRequest,
+): Promise<FiledRequest | undefined> {
   const { owner, subject, expiresAt } = request;
   const text = JSON.stringify(request);
   const body = { share: tenantOf(owner), bytes: Buffer.byteLength(text) };
@@ -130,7 +133,7 @@ async function askApproval({ askBody }: Asking, request: ApprovalRequest): Promi
 }
 
 function createPins(
-  { ask, askBody }: Asking,
+  { ask, askBody }: WorkerRequests,
   client: WorkerClient,
   { tell, listeners }: Pick<Watchers, 'tell' | 'listeners'>,
 ): Pins {
@@ -178,7 +181,10 @@ interface Watchers {
   readonly confirmedAt: () => number;
 }
 
-function createIdentities(ask: Asking['ask'], { tell, listeners, confirmedAt }: Watchers): IdentityStore {
+function createIdentities(
+  ask: WorkerRequests['ask'],
+  { tell, listeners, confirmedAt }: Watchers,
+): IdentityStore {
   const change = async <T>(work: Promise<T>): Promise<T> => {
     const value = await work;
     tell();

@@ -20,7 +20,7 @@ function sent(queue: WorkQueue): string[][] {
   return parcels;
 }
 
-test('A8 rows go between bodies, however many of these wait', () => {
+test('A8 rows are written between bodies, however many bodies wait', () => {
   const queue = new WorkQueue();
   for (let n = 0; n < 3; n++) queue.addBody(named(`body ${n}`), nobody, { share: 'evil', bytes: MIB });
   queue.addRow('row 1', nobody);
@@ -30,11 +30,11 @@ test('A8 rows go between bodies, however many of these wait', () => {
   expect(sent(queue)).toEqual([['body 0'], ['row 2'], ['body 1'], ['body 2']]);
 });
 
-test('A8 tenants take turns with their bodies, each in its own order, and what is small shares a parcel', () => {
+test('A8 tenants take turns with their bodies, each in its own order, and small bodies share a batch', () => {
   const queue = new WorkQueue();
-  for (let n = 0; n < 3; n++) queue.addBody(named(`evil ${n}`), nobody, { share: 'evil', bytes: 900_000 });
-  for (let n = 0; n < 2; n++) queue.addBody(named(`good ${n}`), nobody, { share: 'good', bytes: 100_000 });
-  queue.addBody(named('late'), nobody, { share: 'late', bytes: 100_000 });
+  for (let n = 0; n < 3; n++) queue.addBody(named(`evil ${n}`), nobody, { share: 'evil', bytes: 55_000 });
+  for (let n = 0; n < 2; n++) queue.addBody(named(`good ${n}`), nobody, { share: 'good', bytes: 6_000 });
+  queue.addBody(named('late'), nobody, { share: 'late', bytes: 6_000 });
   expect(sent(queue)).toEqual([
     ['evil 0', 'good 0'],
     ['late', 'evil 1'],
@@ -42,7 +42,7 @@ test('A8 tenants take turns with their bodies, each in its own order, and what i
   ]);
 });
 
-test('A8 a flood of rows goes in parcels that are soon written', () => {
+test('A8 many rows are written in batches that are soon finished', () => {
   const queue = new WorkQueue();
   for (let n = 0; n < 20_000; n++) queue.addRow(`${n}`, nobody);
   expect(queue.hasRoomForRow).toBe(false);
@@ -52,7 +52,7 @@ test('A8 a flood of rows goes in parcels that are soon written', () => {
   expect(queue.hasRoomForRow).toBe(true);
 });
 
-test('A8 what may wait of one tenant has an end, and leaves room for others', () => {
+test('A8 the waiting bytes of one tenant are limited, and leave room for others', () => {
   const queue = new WorkQueue();
   const add = (share: string, bytes: number): boolean => {
     const has = queue.hasRoomFor({ share, bytes });
@@ -68,7 +68,7 @@ test('A8 what may wait of one tenant has an end, and leaves room for others', ()
   expect(add('another', 2 * MIB)).toBe(true);
 });
 
-test('everybody who waits is refused at once, and rows are counted', () => {
+test('all waiting requests can be refused at once, and rows are counted', () => {
   const queue = new WorkQueue();
   const refused: string[] = [];
   const waiting = (name: string): Waiting => ({ resolve: () => {}, reject: () => void refused.push(name) });

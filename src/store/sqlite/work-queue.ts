@@ -5,6 +5,8 @@ import type { Operation } from './worker-messages.ts';
 const MIB = 1_048_576;
 // The most that goes into one transaction: little enough for any disk to finish in time.
 const MAX_PARCEL_BYTES = MIB;
+// Rows wait until a parcel of bodies is written, so these are shorter; a body that is larger goes alone.
+const MAX_BODY_PARCEL_BYTES = MIB / 16;
 // Small work costs time too: a tenth of a millisecond per operation, far less per row.
 const MIN_BYTES = { row: 512, operation: 4_096 };
 const MAX_BODIES_BYTES_PER_SHARE = 16 * MIB;
@@ -30,7 +32,7 @@ export interface Parcel {
 }
 
 /** The size of a body and the share it belongs to. */
-export interface Body {
+export interface BodySize {
   /** Bodies of one share keep their order; shares take turns. */
   readonly share: string;
   readonly bytes: number;
@@ -73,7 +75,7 @@ export class WorkQueue {
   }
 
   /** Whether a body may be queued: each share has room for at least one. */
-  hasRoomFor({ share, bytes }: Body): boolean {
+  hasRoomFor({ share, bytes }: BodySize): boolean {
     const own = this.#shares.get(share)?.bytes ?? 0;
     if (own === 0) return this.#bodies < MAX_QUEUED;
     const isTooMuch = own + bytes > MAX_BODIES_BYTES_PER_SHARE || this.#bodyBytes + bytes > MAX_BODIES_BYTES;
@@ -94,7 +96,7 @@ export class WorkQueue {
     this.#operations++;
   }
 
-  addBody(operation: Operation, waiting: Waiting, { share, bytes }: Body): void {
+  addBody(operation: Operation, waiting: Waiting, { share, bytes }: BodySize): void {
     let own = this.#shares.get(share);
     if (!own) this.#shares.set(share, (own = { bodies: [], bytes: 0 }));
     own.bodies.push({ operation, waiting, bytes });
@@ -138,7 +140,7 @@ export class WorkQueue {
     for (const [name, share] of this.#shares) {
       const { operation, waiting, bytes } = share.bodies[0]!;
       const cost = Math.max(bytes, MIN_BYTES.operation);
-      if (parcel.bytes > 0 && parcel.bytes + cost > MAX_PARCEL_BYTES) break;
+      if (parcel.bytes > 0 && parcel.bytes + cost > MAX_BODY_PARCEL_BYTES) break;
       share.bodies.shift();
       share.bytes -= bytes;
       this.#bodyBytes -= bytes;

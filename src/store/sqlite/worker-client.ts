@@ -4,9 +4,9 @@ import type { Reservation } from '../../core/memory/memory.ts';
 import { isOneRow } from '../journal/chain.ts';
 import { endIntent, intentIn } from '../journal/intent.ts';
 import { recordUnavailable, type Entry } from '../store.ts';
-import { failureOf, startStoreWorker } from './start-worker.ts';
-import { refuseParcel, WorkQueue, type Body, type Parcel, type Waiting } from './work-queue.ts';
-import type { Batch, News, Operation, Reply, WorkerOptions } from './worker-messages.ts';
+import { workerFailure, startStoreWorker } from './start-worker.ts';
+import { refuseParcel, WorkQueue, type BodySize, type Parcel, type Waiting } from './work-queue.ts';
+import type { WorkBatch, News, Operation, BatchReply, WorkerOptions } from './worker-messages.ts';
 
 /** Events of the worker thread. */
 export interface WorkerEvents {
@@ -69,7 +69,7 @@ export class WorkerClient {
         reject(
           new ToolcribError('invalid_setup', `The store cannot be opened: ${message.split('\n', 1)[0]}`),
         );
-      const earlier = failureOf(worker);
+      const earlier = workerFailure(worker);
       if (earlier) fail(earlier);
       worker.once('error', fail);
       worker.once('message', (news: News) => ('failed' in news ? fail(new Error(news.failed)) : resolve()));
@@ -126,7 +126,7 @@ export class WorkerClient {
    * Runs an operation with a body, apart from rows; those of one share keep their order. Fails with `busy` if the queue
    * is full.
    */
-  askApart<T>(operation: Operation, body: Body): Promise<T> {
+  askApart<T>(operation: Operation, body: BodySize): Promise<T> {
     if (this.#closing || this.#hasEnded) return Promise.reject(recordUnavailable());
     if (!this.#queue.hasRoomFor(body)) return Promise.reject(new ToolcribError('busy', TOO_MUCH));
     return new Promise<T>((resolve, reject) => {
@@ -187,12 +187,12 @@ export class WorkerClient {
   #post(id: number, refused: number, parcel: Parcel): Parcel {
     const { text: rows, work } = parcel;
     try {
-      this.#worker.postMessage({ id, rows, operations: work, refused } satisfies Batch);
+      this.#worker.postMessage({ id, rows, operations: work, refused } satisfies WorkBatch);
       return parcel;
     } catch {
       const copied = work.map((operation, index) => copyOf(operation, parcel.operations[index]!));
       const operations = copied.filter((operation) => operation !== undefined);
-      this.#worker.postMessage({ id, rows, operations, refused } satisfies Batch);
+      this.#worker.postMessage({ id, rows, operations, refused } satisfies WorkBatch);
       const waiting = parcel.operations.filter((_, index) => copied[index]);
       return { ...parcel, work: operations, operations: waiting };
     }
@@ -206,7 +206,7 @@ export class WorkerClient {
     else if ('upkeep' in news) this.#events.onWarning(news.upkeep);
   }
 
-  #settle({ id, results, error }: Reply): void {
+  #settle({ id, results, error }: BatchReply): void {
     const sent = this.#sent;
     if (sent?.id !== id) return;
     const { parcel } = sent;

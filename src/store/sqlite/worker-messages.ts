@@ -22,7 +22,7 @@ export interface Operation {
 }
 
 /** Everything that goes into one transaction. */
-export interface Batch {
+export interface WorkBatch {
   readonly id: number;
   /** One line per row, chain and body; one string is cheaper to send than many. */
   readonly rows: string;
@@ -32,7 +32,7 @@ export interface Batch {
 }
 
 /** The results of a batch: one per operation, or one error for all. */
-export interface Reply {
+export interface BatchReply {
   readonly id: number;
   readonly results?: readonly unknown[];
   readonly error?: string;
@@ -40,7 +40,7 @@ export interface Reply {
 
 /** A message from the thread, with or without a request. */
 export type News =
-  | Reply
+  | BatchReply
   | { readonly ready: true }
   | { readonly changed: boolean }
   | { readonly trouble: string }

@@ -1,5 +1,5 @@
 import type { OperationName, Operations } from './operations.ts';
-import type { Body } from './work-queue.ts';
+import type { BodySize } from './work-queue.ts';
 import type { WorkerClient } from './worker-client.ts';
 
 /** Larger bodies are sent apart from rows. */
@@ -9,7 +9,7 @@ export const LARGE_BYTES = 16_384;
 export const ANY_BYTES = Number.MAX_SAFE_INTEGER;
 
 /** Runs operations on the thread of a store, by name. */
-export interface Asking {
+export interface WorkerRequests {
   readonly ask: <N extends OperationName>(
     name: N,
     ...args: Parameters<Operations[N]>
@@ -21,13 +21,13 @@ export interface Asking {
 }
 
 type AskWithBody = <N extends OperationName>(
-  body: Body,
+  body: BodySize,
   name: N,
   ...args: Parameters<Operations[N]>
 ) => Promise<ReturnType<Operations[N]>>;
 
 /** The ways to ask through a worker client. */
-export function askOver(client: WorkerClient): Asking {
+export function requestsOver(client: WorkerClient): WorkerRequests {
   return {
     ask: (name, ...args) => client.ask({ name, args }),
     askApart: (body, name, ...args) => client.askApart({ name, args }, body),

@@ -6,7 +6,7 @@ import { requireFreshBuild } from '../../../test/store-worker.ts';
 
 const built = 'dist/store-worker.js';
 
-test('a thread that was built after its sources were changed is taken, whatever happened to their tests since', () => {
+test('a worker built after its sources changed is used, whatever happened to their tests since', () => {
   const root = folderOf({
     [built]: 5,
     'src/core/call.ts': 4,
@@ -17,7 +17,7 @@ test('a thread that was built after its sources were changed is taken, whatever 
 });
 
 test.each(['src/core/call.ts', 'src/store/journal/chain.ts'])(
-  'one that is older than %s is not',
+  'a worker that is older than %s is refused',
   (changed) => {
     const root = folderOf({
       [built]: 5,
@@ -29,7 +29,7 @@ test.each(['src/core/call.ts', 'src/store/journal/chain.ts'])(
   },
 );
 
-test('one that was never built is not', () => {
+test('a worker that was never built is refused', () => {
   const root = folderOf({ 'src/core/call.ts': 4, 'src/store/journal/chain.ts': 4 });
   expect(() => requireFreshBuild(root)).toThrow(`There is no ${built}; run npm run build.`);
 });

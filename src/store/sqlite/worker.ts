@@ -12,7 +12,7 @@ import { SqliteShares } from './shares.ts';
 import { sweepSlice } from './sweep.ts';
 import { migrate, schemaVersion } from './schema.ts';
 import type { Entry } from '../store.ts';
-import type { Batch, Operation, Reply, WorkerOptions } from './worker-messages.ts';
+import type { WorkBatch, Operation, BatchReply, WorkerOptions } from './worker-messages.ts';
 
 const SWEEP_MS = 60_000;
 const PAUSE_MS = 1;
@@ -71,7 +71,7 @@ async function prepare(db: SqliteDatabase): Promise<Opened> {
   return { db, writer, shares, operations: createOperations(db, options.holder, shares), key: checking };
 }
 
-function perform(batch: Batch): Reply {
+function perform(batch: WorkBatch): BatchReply {
   const { db, writer, shares, operations } = opened!;
   const entries = readRows(batch.rows);
   const results: unknown[] = [];
@@ -100,7 +100,7 @@ function readRows(text: string): Entry[] {
   });
 }
 
-function answer(batch: Batch): Reply {
+function answer(batch: WorkBatch): BatchReply {
   if (!opened) {
     refusedRows += rowsIn(batch) + batch.refused;
     return { id: batch.id, error: 'The database is being reopened.' };
@@ -119,7 +119,7 @@ function answer(batch: Batch): Reply {
   }
 }
 
-function rowsIn({ rows, operations }: Batch): number {
+function rowsIn({ rows, operations }: WorkBatch): number {
   const riding = operations.filter(({ row }) => row).length;
   return riding + (rows === '' ? 0 : rows.split('\n').length);
 }
@@ -208,7 +208,7 @@ function lookForForeignWrites({ db }: Opened): void {
   foreignWrites = writes;
 }
 
-port.on('message', (batch: Batch | 'close') => {
+port.on('message', (batch: WorkBatch | 'close') => {
   if (batch === 'close') {
     isClosing = true;
     keepUp(({ writer }) => writer.checkpoint());

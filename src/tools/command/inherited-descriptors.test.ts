@@ -36,7 +36,7 @@ function source(path: string): string {
   return JSON.stringify(resolve(import.meta.dirname, path));
 }
 
-test('D5 a command gets no file that was open when the gateway was started', async () => {
+test('D5 a command does not inherit files that the gateway has open', async () => {
   const said = await startedWithSecret(`
     import { runCommandTool } from ${source('run-command.ts')};
     import { ToolRegistry } from ${source('../../core/registry.ts')};
@@ -48,7 +48,7 @@ test('D5 a command gets no file that was open when the gateway was started', asy
   expect(said).not.toContain('secret');
 });
 
-test('D5 control: a program that is started without this care gets them', async () => {
+test('D5 control: a program that is started in the usual way inherits them', async () => {
   const said = await startedWithSecret(`
     import { execFileSync } from 'node:child_process';
     console.log(execFileSync('/usr/bin/ls', ['-l', '/proc/self/fd'], { encoding: 'utf8' }));
@@ -56,7 +56,7 @@ test('D5 control: a program that is started without this care gets them', async 
   for (const at of HIGH) expect(said).toMatch(new RegExp(`${at} -> .*secret`));
 });
 
-test('D5 nor does the process that reads an SQLite file', async () => {
+test('D5 the process that reads an SQLite file does not inherit them either', async () => {
   const folder = scratch();
   const file = join(folder, 'data.db');
   const owner = new Libsql(file);

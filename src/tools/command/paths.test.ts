@@ -56,14 +56,14 @@ function withSecret() {
   return { folder, secret: join(outer, 'secret') };
 }
 
-test('a file below the working folder can be read, and one elsewhere cannot (003-01)', async () => {
+test('a file below the working folder can be read, and a file elsewhere cannot (003-01)', async () => {
   const { folder, secret } = withSecret();
   const { run } = open({ read }, { folder });
   expect((await run('read', ['a/note'])).stdout).toBe('inside');
   for (const path of escapes(secret)) await expect(run('read', [path])).rejects.toThrow('without ".."');
 });
 
-test('negative control: without path: true the same arguments get out (003-01)', async () => {
+test('control: without path: true the same arguments leave the folder (003-01)', async () => {
   const { folder, secret } = withSecret();
   const naive = { ...read, arguments: [{ description: 'A file.', pattern: '.+' }] };
   const { run } = open({ read: naive }, { folder });
@@ -82,7 +82,7 @@ function setLinks(folder: string, secret: string): string[] {
 
 const outOfFolder = 'must stay below the working folder, also where it goes through a link';
 
-test('a link leads no path out of the working folder, and one that stays inside can be used (003-01)', async () => {
+test('no symbolic link leads a path out of the working folder, and a link that stays inside works (003-01)', async () => {
   const { folder, secret } = withSecret();
   const links = setLinks(folder, secret);
   symlinkSync('a/note', join(folder, 'harmless'));
@@ -96,14 +96,14 @@ test('a link leads no path out of the working folder, and one that stays inside 
   expect((await run('read', ['a/none'])).error).toBe('Command failed');
 });
 
-test('negative control: a program that is given those links reads what is outside (003-01)', async () => {
+test('control: a program that gets those links reads files outside (003-01)', async () => {
   const { folder, secret } = withSecret();
   const naive = { ...read, arguments: [{ description: 'A file.', pattern: '.+' }] };
   const { run } = open({ read: naive }, { folder });
   for (const path of setLinks(folder, secret)) expect((await run('read', [path])).stdout).toBe('outside');
 });
 
-test('a link to what is not there is refused, since a program could make it (003-01)', async () => {
+test('a link to a missing file is refused, because a program could create it (003-01)', async () => {
   const { folder, secret } = withSecret();
   symlinkSync('../made', join(folder, 'dangling'));
   symlinkSync('loop', join(folder, 'loop'));
@@ -125,14 +125,14 @@ test('a link to what is not there is refused, since a program could make it (003
   expect(existsSync(join(folder, '../made'))).toBe(true);
 });
 
-test('the rest of the arguments follows the same rule (003-01)', async () => {
+test('the rest arguments follow the same rule (003-01)', async () => {
   const { folder, secret } = withSecret();
   setLinks(folder, secret);
   const { run } = open({ read: { ...read, rest: { description: 'Files.', path: true } } }, { folder });
   await expect(run('read', ['a/note', 'a/note', 'chain'])).rejects.toThrow(`arguments[2] ${outOfFolder}`);
 });
 
-test('a path cannot be read as an address, a list of arguments or an option (003-01)', async () => {
+test('a path cannot be interpreted as a URL, a list of arguments or an option (003-01)', async () => {
   const { run } = open({ show: { ...print, arguments: [file] } });
   expect((await run('show', ['file:///etc/passwd'])).stdout).toBe('[./file:///etc/passwd]');
   expect((await run('show', ['@/etc/passwd'])).stdout).toBe('[./@/etc/passwd]');

@@ -102,7 +102,7 @@ async function pidIn(file: string): Promise<number> {
 }
 
 describe('run_command', () => {
-  test('runs a named program with fixed arguments and those of the model (003-01)', async () => {
+  test('runs a named program with fixed arguments and arguments of the model (003-01)', async () => {
     const word = { name: 'word', description: 'A word.', pattern: '[a-z]+' };
     const { run } = open({ show: { ...PRINT, args: ['<%s>', 'first'], arguments: [word] } });
     expect(await run('show', ['second'])).toEqual({
@@ -115,13 +115,13 @@ describe('run_command', () => {
     });
   });
 
-  test('runs no program that is not named (003-01)', async () => {
+  test('runs only named programs (003-01)', async () => {
     const { run } = open({ show: PRINT });
     for (const name of ['ls', '/usr/bin/printf', 'show ', 'SHOW', '__proto__', 'constructor', ''])
       await expect(run(name)).rejects.toMatchObject({ code: 'invalid_arguments' });
   });
 
-  test('tells the model what there is, and with which arguments', () => {
+  test('tells the model its commands and their arguments', () => {
     const { registry } = open({
       show: {
         ...PRINT,
@@ -146,7 +146,7 @@ describe('run_command', () => {
   test.each([
     [[true, true], true],
     [[true, false], false],
-  ])('says that it changes nothing only when no command does: %j', (readOnly, isReadOnly) => {
+  ])('is marked as read-only only when every command is: %j', (readOnly, isReadOnly) => {
     const commands = readOnly.map((one, index) => [`c${index}`, { ...PRINT, readOnly: one }]);
     expect(open(Object.fromEntries(commands)).tool.annotations).toEqual({
       readOnlyHint: isReadOnly,
@@ -156,7 +156,7 @@ describe('run_command', () => {
     });
   });
 
-  test('a failing exit code is an error with everything the program said', async () => {
+  test('a non-zero exit code is an error with the whole output of the program', async () => {
     const { run } = openScript('echo half; echo "no such article" >&2; exit 3');
     expect(await run('go')).toMatchObject({
       error: 'Command failed',
@@ -171,7 +171,7 @@ describe('run_command', () => {
     expect(await run('go')).toMatchObject({ error: 'Command failed', exit_code: null, signal: 'SIGSEGV' });
   });
 
-  test('a program that vanished says so without a path', async () => {
+  test('a missing program is an error without a path', async () => {
     const { folder, run } = openScript('true');
     rmSync(folder, { recursive: true });
     const failure = await run('go').catch((error: unknown) => error as Error & { code: string });
@@ -181,12 +181,12 @@ describe('run_command', () => {
     });
   });
 
-  test('output that is not UTF-8 is shown as far as it can be', async () => {
+  test('output that is not UTF-8 is shown as far as possible', async () => {
     const { run } = openScript(String.raw`printf 'a\377\303b\000c'`);
     expect((await run('go')).stdout).toBe('a\uFFFD\uFFFDb\0c');
   });
 
-  test('standard input is at its end', async () => {
+  test('standard input is empty', async () => {
     const { run } = openScript('cat; echo "then $?"');
     expect((await run('go')).stdout).toBe('then 0\n');
   });
@@ -205,15 +205,15 @@ const probes = [
   "'; touch MARK; '",
 ];
 
-describe('C1 nothing a model writes is read by a shell', () => {
-  test.each(probes)('%j arrives as it is (003-01)', async (probe) => {
+describe('C1 text of a model is never read by a shell', () => {
+  test.each(probes)('%j arrives unchanged (003-01)', async (probe) => {
     const folder = scratch();
     const { run } = open({ show: { ...PRINT, rest: anything } }, { folder });
     expect((await run('show', [probe])).stdout).toBe(`[${probe}]`);
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('negative control: with a shell, these probes do leave their mark', async () => {
+  test('control: with a shell, these probes have an effect', async () => {
     for (const probe of probes) {
       const folder = scratch();
       const quote = /^["']?/.exec(probe)![0];
@@ -222,7 +222,7 @@ describe('C1 nothing a model writes is read by a shell', () => {
     }
   });
 
-  test('any text arrives byte by byte, one argument each', async () => {
+  test('any text arrives byte for byte, as one argument', async () => {
     const { run } = open({ show: { ...PRINT, rest: anything } });
     const text = fc.string({ unit: 'binary', maxLength: 40 }).filter((one) => !one.includes('\0'));
     await fc.assert(
@@ -234,12 +234,12 @@ describe('C1 nothing a model writes is read by a shell', () => {
   });
 });
 
-describe('C1 arguments are held to their patterns', () => {
+describe('C1 arguments must match their patterns', () => {
   const word = { name: 'word', description: 'A word.', pattern: '[a-z]+' };
   const loose = { name: 'text', description: 'Text.', pattern: '(?s).*' };
 
   test.each(['--output=/etc/x', '-rf', '-', '--upload-pack=touch MARK', '-oProxyCommand=x'])(
-    '%j is not taken, however loose the pattern',
+    '%j is refused, however loose the pattern',
     async (argument) => {
       const { run } = open({ show: { ...PRINT, arguments: [loose] } });
       await expect(run('show', [argument])).rejects.toMatchObject({
@@ -249,7 +249,7 @@ describe('C1 arguments are held to their patterns', () => {
     },
   );
 
-  test('negative control: a program that gets such an argument takes it for an option', async () => {
+  test('control: a program reads such an argument as an option', async () => {
     const folder = scratch();
     const rest = { description: 'Text.', pattern: '.*', allowDash: true };
     const { run } = open(
@@ -260,7 +260,7 @@ describe('C1 arguments are held to their patterns', () => {
     expect(readdirSync(folder)).toEqual(['MARK']);
   });
 
-  test('one that is written to allow dashes gets only what its pattern says', async () => {
+  test('an argument that may begin with a dash is still checked against its pattern', async () => {
     const flag = { description: 'How.', pattern: '-[nr]', allowDash: true };
     const { run } = open({ show: { ...PRINT, arguments: [flag] } });
     expect((await run('show', ['-n'])).stdout).toBe('[-n]');
@@ -281,7 +281,7 @@ describe('C1 arguments are held to their patterns', () => {
     await expect(run('show', ['a'.repeat(4_097)])).rejects.toMatchObject({ code: 'invalid_arguments' });
   });
 
-  test('NUL and half a character are never taken', async () => {
+  test('NUL and unpaired surrogates are always refused', async () => {
     const { run } = open({ show: { ...PRINT, rest: anything } });
     for (const argument of ['a\0b', '\0', '\ud800', 'x\udfff'])
       await expect(run('show', [argument])).rejects.toMatchObject({
@@ -301,28 +301,28 @@ describe('C1 arguments are held to their patterns', () => {
     await expect(run('some', many)).rejects.toMatchObject({ code: 'invalid_arguments' });
   });
 
-  test('arguments that are too much together are refused before anything is started', async () => {
+  test('arguments that are too long together are refused before a program is started', async () => {
     const { run } = open({ show: { ...PRINT, rest: anything } });
     const large = Array.from({ length: 1_000 }, () => 'a'.repeat(4_000));
     await expect(run('show', large)).rejects.toThrow('Together they may have 131072 bytes at most.');
   });
 
-  test('a pattern that would keep another engine busy for ages is done at once', async () => {
+  test('a pattern on which another engine backtracks for ages is checked at once', async () => {
     const nested = { description: 'Letters.', pattern: '(a+)+(a*)*' };
     const { run } = open({ show: { ...PRINT, arguments: [nested] } });
     await expect(run('show', [`${'a'.repeat(4_000)}!`])).rejects.toMatchObject({ code: 'invalid_arguments' });
   });
 
-  test('negative control: that pattern keeps the engine of JavaScript busy until somebody stops it', () => {
+  test('control: that pattern keeps the engine of JavaScript busy', () => {
     const match = "/^(?:(a+)+(a*)*)$/.test('a'.repeat(4_000) + '!')";
     expect(() => runInNewContext(match, {}, { timeout: 100 })).toThrow(/timed out/);
   });
 });
 
-describe('C2 a command gets nothing it was not given', () => {
+describe('C2 a command gets only what it was given', () => {
   const show = { file: '/usr/bin/env', description: 'Shows the environment.' };
 
-  test('the environment is empty, not even PATH is there', async () => {
+  test('the environment is empty, without PATH', async () => {
     vi.stubEnv('TOOLCRIB_CANARY', 'canary');
     vi.stubEnv('NODE_V8_COVERAGE', '/tmp/canary');
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -332,18 +332,18 @@ describe('C2 a command gets nothing it was not given', () => {
     expect(naive.stdout).toContain('TOOLCRIB_CANARY=canary');
   });
 
-  test('it holds what the options say', async () => {
+  test('the environment has the variables of the options', async () => {
     const { run } = open({ show }, { env: { LANG: 'C.UTF-8' } });
     expect((await run('show')).stdout).toBe('LANG=C.UTF-8\n');
   });
 
-  test('it runs in the folder that is named', async () => {
+  test('a command runs in the configured folder', async () => {
     const folder = scratch();
     const { run } = open({ where: { file: '/usr/bin/pwd', description: 'Tells the folder.' } }, { folder });
     expect((await run('where')).stdout).toBe(`${folder}\n`);
   });
 
-  test('it has no open files of this process', async () => {
+  test('a command has no open files of this process', async () => {
     const folder = scratch();
     writeFileSync(join(folder, 'secret'), '');
     const open3 = openSync(join(folder, 'secret'), 'r');
@@ -381,12 +381,12 @@ describe('each tenant has a folder of its own', () => {
   });
 });
 
-describe('D5 nothing is left running', () => {
+describe('D5 no process is left running', () => {
   // Its first process, and one it starts and forgets, which holds the pipes; neither ends when asked to.
   const stubborn =
     'trap "" TERM; (trap "" TERM; echo $$ >first; sh -c "echo \\$PPID" >second; while :; do sleep 0.1; done) & wait';
 
-  test('cancelling ends the whole group, even what does not want to end', async () => {
+  test('cancelling ends the whole process group, even a process that ignores signals', async () => {
     const { folder, run } = openScript(stubborn, { timeoutSeconds: 60 });
     const stop = new AbortController();
     const running = run('go', [], { signal: stop.signal });
@@ -399,7 +399,7 @@ describe('D5 nothing is left running', () => {
     expect(zombiesOfThisProcess()).toEqual([]);
   });
 
-  test('negative control: ending only the first process leaves the second running', async () => {
+  test('control: ending only the first process leaves the second running', async () => {
     const folder = scratch();
     const child = spawn(script(folder, stubborn), { cwd: folder, detached: true, stdio: 'ignore' });
     const second = await pidIn(join(folder, 'second'));
@@ -409,7 +409,7 @@ describe('D5 nothing is left running', () => {
     expect(isAlive(second)).toBe(true);
   });
 
-  test('a call that was cancelled before starts nothing', async () => {
+  test('a call that was cancelled before it began starts nothing', async () => {
     const { folder, run } = openScript('touch started');
     await expect(run('go', [], { signal: AbortSignal.abort(new Error('Too late.')) })).rejects.toThrow(
       'Too late.',
@@ -417,7 +417,7 @@ describe('D5 nothing is left running', () => {
     expect(existsSync(join(folder, 'started'))).toBe(false);
   });
 
-  test('a command that takes too long is ended and tells what it wrote', async () => {
+  test('a command that takes too long is ended, and its output so far is returned', async () => {
     const { folder, run } = openScript(`echo begun; ${stubborn}`, { timeoutSeconds: 0.5 });
     expect(await run('go')).toMatchObject({
       error: 'Command timed out after 0.5 seconds',
@@ -427,13 +427,13 @@ describe('D5 nothing is left running', () => {
     expect(isAlive(await pidIn(join(folder, 'second')))).toBe(false);
   });
 
-  test('what a command leaves behind is ended, and does not keep the call waiting', async () => {
+  test('processes that a command leaves behind are ended, and do not delay the call', async () => {
     const { folder, run } = openScript('sleep 1000 & echo $! >left; echo done');
     expect(await run('go')).toMatchObject({ exit_code: 0, stdout: 'done\n' });
     expect(isAlive(await pidIn(join(folder, 'left')))).toBe(false);
   });
 
-  test('one that left the group does not keep the call waiting either', async () => {
+  test('a process that left the group does not delay the call either', async () => {
     const { folder, run } = openScript(
       'setsid sh -c "echo \\$\\$ >left; exec sleep 1000" & until [ -s left ]; do sleep 0.05; done; echo done',
     );
@@ -442,7 +442,7 @@ describe('D5 nothing is left running', () => {
     process.kill(left, 'SIGKILL');
   });
 
-  test('closing lets a command under way finish', async () => {
+  test('closing lets a running command finish', async () => {
     const { folder, tool, run } = openScript(
       'touch started; until [ -e go ]; do sleep 0.05; done; echo done',
     );
@@ -457,7 +457,7 @@ describe('D5 nothing is left running', () => {
     await closing;
   });
 
-  test('when this process ends, so do its commands', async () => {
+  test('when this process ends, its commands end too', async () => {
     const folder = scratch();
     const sleeper = script(folder, 'echo $$ >pid; exec sleep 1000');
     const program = `
@@ -491,12 +491,12 @@ describe('D5 output is limited', () => {
     expect({ stderr, truncated, exitCode }).toEqual({ stderr: 'end\n', truncated: true, exitCode: 0 });
   });
 
-  test('output of just the limit is not cut', async () => {
+  test('output of exactly the limit is not cut', async () => {
     const { run } = openScript('yes | head -c 1000', { maxOutputBytes: 1_000 });
     expect(await run('go')).toMatchObject({ stdout: 'y\n'.repeat(500), truncated: false });
   });
 
-  test('a cut never leaves half a character', async () => {
+  test('a cut never splits a character', async () => {
     const { run } = openScript(String.raw`printf '\303\244\303\244\303\244'`, { maxOutputBytes: 3 });
     expect((await run('go')).stdout).toBe('ä\n[cut here: 3 of 6 bytes are shown]');
   });
@@ -512,7 +512,7 @@ describe('D5 output is limited', () => {
   });
 });
 
-describe('C1 a setup that is not safe is refused at the start', () => {
+describe('C1 an unsafe setup is refused at the start', () => {
   const folder = tmpdir();
   const make = (command: Partial<Command>, options: Partial<Options> = {}) =>
     runCommandTool({ folder, ...options, commands: { show: { ...PRINT, ...command } } });
@@ -556,7 +556,7 @@ describe('C1 a setup that is not safe is refused at the start', () => {
     expect(() => runCommandTool({ folder, commands: {} })).toThrow('at least one command');
   });
 
-  test('a folder that is not there', () => {
+  test('a missing folder', () => {
     for (const path of ['/there/is/no/such', '/there/is/no/{tenant}', '/etc/passwd', '/etc/passwd/{tenant}'])
       expect(() => make({}, { folder: path })).toThrow('is not a folder: create it or name another.');
     for (const path of ['x{tenant}', '{tenant}/{tenant}', '{tenant}/x{tenant}', '{tenant}-{tenant}'])

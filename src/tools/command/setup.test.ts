@@ -19,7 +19,7 @@ function scratch(): string {
 }
 
 test.each(['toybox', 'bash-static', 'ksh93', 'lksh', 'yash', 'posh', 'sash', 'nu', 'busybox', 'dash'])(
-  'D5 a program called %s is taken for a shell',
+  'D5 a program named %s counts as a shell',
   (name) => {
     const folder = scratch();
     copyFileSync('/usr/bin/true', join(folder, name));
@@ -34,12 +34,15 @@ const listed = linesOf('/etc/shells').find(
   (path) => path.startsWith('/') && existsSync(path) && !realpathSync(path).endsWith('sh'),
 );
 
-test.skipIf(listed === undefined)('D5 what /etc/shells lists is a shell too, under any name', () => {
-  const harmless = join(scratch(), 'harmless');
-  symlinkSync(listed!, harmless);
-  for (const file of [listed!, harmless])
-    expect(() => checkProgram('go', file)).toThrow('commands.go.file is a shell');
-});
+test.skipIf(listed === undefined)(
+  'D5 a program listed in /etc/shells counts as a shell, under any name',
+  () => {
+    const harmless = join(scratch(), 'harmless');
+    symlinkSync(listed!, harmless);
+    for (const file of [listed!, harmless])
+      expect(() => checkProgram('go', file)).toThrow('commands.go.file is a shell');
+  },
+);
 
 function linesOf(file: string): string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];

@@ -153,7 +153,7 @@ function multiply(a: Rational, b: Rational): Rational {
 }
 
 function divide(a: Rational, b: Rational): Rational {
-  if (b.over === 0n) throw new ExpressionError('Nothing can be divided by nought.');
+  if (b.over === 0n) throw new ExpressionError('Nothing can be divided by zero.');
   return rational(a.over * b.under, a.under * b.over, a.isExact && b.isExact);
 }
 
@@ -167,7 +167,7 @@ function remainder(a: Rational, b: Rational): Rational {
 function raise(base: Rational, exponent: Rational): Rational {
   if (exponent.under !== 1n)
     throw new ExpressionError('An exponent must be a whole number; use sqrt for roots.');
-  if (base.over === 0n && exponent.over < 0n) throw new ExpressionError('Nothing can be divided by nought.');
+  if (base.over === 0n && exponent.over < 0n) throw new ExpressionError('Nothing can be divided by zero.');
   return power(base, exponent.over);
 }
 

@@ -16,7 +16,7 @@ export const MAX_DIGITS = 500;
 
 const LIMIT = 10n ** BigInt(MAX_DIGITS);
 
-/** Makes a number of two whole ones, of which the second is not nought. */
+/** Makes a number of two whole ones, of which the second is not zero. */
 export function rational(over: bigint, under = 1n, isExact = true): Rational {
   const divisor = gcd(over, under);
   const sign = under < 0n ? -1n : 1n;
@@ -52,7 +52,7 @@ export function squareRoot({ over, under, isExact }: Rational): Rational {
   return rational(wholeRoot((over * scale * scale) / under), scale, false);
 }
 
-/** Rounds to so many places behind the point, halves away from nought. */
+/** Rounds to so many places behind the point, halves away from zero. */
 export function round({ over, under, isExact }: Rational, places: number): Rational {
   const scale = 10n ** BigInt(Math.abs(places));
   const [a, b] = places < 0 ? [over, under * scale] : [over * scale, under];

@@ -3,6 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
 import { ToolcribError } from '../../base/errors.ts';
 import { parseJson } from '../../base/parse-json.ts';
+import { Overdue, within } from '../../base/within.ts';
 import { defineTool, type Tool } from '../../core/tool.ts';
 import { transformDataOptions } from './transform-data-options.ts';
 import { FORMATS, type Format, type TransformReply, type TransformRequest } from './transform-messages.ts';
@@ -74,26 +75,21 @@ async function runInThread(
     execArgv: entry.pathname.endsWith('.ts') ? ['--import', 'jiti/register'] : [],
     resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: 16, stackSizeMb: 2 },
   });
-  let settle = (): void => {};
+  const reply = new Promise<TransformReply>((proceed, refuse) => {
+    worker.once('message', proceed);
+    worker.once('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'ERR_WORKER_OUT_OF_MEMORY' || error instanceof RangeError
+        ? proceed(TOO_MUCH)
+        : refuse(error),
+    );
+    worker.once('exit', () => proceed(TOO_MUCH));
+  });
   try {
-    return await new Promise<TransformReply>((proceed, refuse) => {
-      const stop = (): void => refuse(signal.reason as Error);
-      const timer = setTimeout(() => proceed(TOO_LONG), timeoutMs);
-      settle = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', stop);
-      };
-      signal.addEventListener('abort', stop);
-      worker.once('message', proceed);
-      worker.once('error', (error: NodeJS.ErrnoException) =>
-        error.code === 'ERR_WORKER_OUT_OF_MEMORY' || error instanceof RangeError
-          ? proceed(TOO_MUCH)
-          : refuse(error),
-      );
-      worker.once('exit', () => proceed(TOO_MUCH));
-    });
+    return await within(timeoutMs, signal, reply);
+  } catch (error) {
+    if (error instanceof Overdue) return TOO_LONG;
+    throw error;
   } finally {
-    settle();
     await worker.terminate();
   }
 }

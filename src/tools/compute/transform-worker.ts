@@ -78,7 +78,7 @@ function readYaml(text: string): unknown {
   const document = parseDocument(text, { prettyErrors: true, logLevel: 'silent' });
   const [error] = document.errors;
   if (error) throw error;
-  // A few lines of anchors can stand for gigabytes.
+  // A few lines of anchors can expand to gigabytes.
   return document.toJS({ maxAliasCount: 100 });
 }
 

@@ -191,7 +191,7 @@ async function querySqlite(driver: SqliteDriver, statement: SqlStatement, rules:
   return driver.query({ ...statement, ...patience, scope });
 }
 
-// A view may hold names nobody here may know of.
+// A view may contain names that callers must not learn.
 function locatedIn(sql: string, error: unknown): unknown {
   return located(error, (data) => {
     const word = data?.['word'];

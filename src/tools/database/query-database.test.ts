@@ -30,7 +30,7 @@ type Answer = {
 const acme: Caller = { id: 'ada', tenant: { id: 'acme', name: 'Acme', data: {} }, scopes: [], roles: [] };
 const globex: Caller = { ...acme, tenant: { id: 'globex', name: 'Globex', data: {} } };
 
-test('PostgreSQL and MariaDB are there to be tested with', () => {
+test('PostgreSQL and MariaDB are available for the tests', () => {
   expect([hasPostgres(), hasMariaDb()]).toEqual([true, true]);
 });
 
@@ -50,7 +50,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     return (await registry.execute('query_database', query, { caller })) as Answer;
   };
 
-  test('the tool is called query_database, takes a table, columns, filters and a limit, and says that it only reads (001-26, 001-27, 001-28)', () => {
+  test('the tool is named query_database, takes a table, columns, filters and a limit, and is read-only (001-26, 001-27, 001-28)', () => {
     const { tools } = new ToolRegistry()
       .registerTool(databaseQueryTool({ db: world.db, tables: ['orders'] }))
       .getToolsList();
@@ -73,7 +73,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(outputSchema).toBeDefined();
   });
 
-  test('a limit outside 1 to 100, or a filter that is no plain value, is refused before anything is asked (001-27)', async () => {
+  test('a limit outside 1 to 100, or a filter that is not a plain value, is refused before any query (001-27)', async () => {
     for (const wrong of [
       { limit: 0 },
       { limit: 101 },
@@ -86,7 +86,7 @@ describe.each(databases)('query_database on %s', (kind) => {
       });
   });
 
-  test('no table can be read unless it is listed, and all only with "*" (001-29)', async () => {
+  test('only listed tables can be read, and all tables only with "*" (001-29)', async () => {
     const none = {
       error: 'Table not allowed',
       message: 'No table can be read here; its operator must list some.',
@@ -106,7 +106,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect((await ask({ tables: ['paid_orders'] }, { table: 'paid_orders' })).row_count).toBe(2);
   });
 
-  test('an invalid name is refused first, so that nothing is learned about the list (001-30)', async () => {
+  test('an invalid name is refused first, so that it reveals nothing about the list (001-30)', async () => {
     const wrong = {
       error: 'Invalid table name',
       message:
@@ -118,7 +118,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(await ask({ tables: '*' }, { table: 'x'.repeat(64) })).toEqual(wrong);
   });
 
-  test('columns are checked and quoted, and "*" stands for those that can be read (001-31)', async () => {
+  test('columns are checked and quoted, and "*" means those that can be read (001-31)', async () => {
     const tables = { orders: { columns: ['id', 'item'] }, order: {} };
     const one = { table: 'orders', where: { id: 1 } };
     expect((await ask({ tables }, one)).data).toEqual([{ id: 1, item: 'anvil' }]);
@@ -136,7 +136,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     ]);
   });
 
-  test('a redacted column shows only that it is there, and tells nothing through a filter either (001-31)', async () => {
+  test('a redacted column shows only that it exists, and reveals nothing through a filter (001-31)', async () => {
     const tables = { customers: { redact: ['password'] } };
     const all = await ask({ tables }, { table: 'customers', where: { id: 7 } });
     expect(all.data).toEqual([
@@ -163,7 +163,7 @@ describe.each(databases)('query_database on %s', (kind) => {
       expect(await ask({ tables }, { table: 'orders', where })).toMatchObject({ error: 'Invalid where key' });
   });
 
-  test('values are bound as what they are: text, whole numbers, fractions, truth values and nothing at all (001-33)', async () => {
+  test('values are bound with their types: text, integers, fractions, booleans and null (001-33)', async () => {
     const idsWhere = async (where: Record<string, unknown>): Promise<unknown[]> => {
       const { data } = await ask({ tables: ['orders'] }, { table: 'orders', columns: ['id'], where });
       return data.map(({ id }) => id);
@@ -177,7 +177,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(await idsWhere({ item: "' or '1'='1" })).toEqual([]);
   });
 
-  test('the limit is bound, ten unless given, and the answer says when rows were left out (001-34)', async () => {
+  test('the limit is bound, with ten as default, and the result says when rows were left out (001-34)', async () => {
     const asked: unknown[] = [];
     const db: SqlDriver = {
       ...world.db,
@@ -198,14 +198,14 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect([all.row_count, all.truncated]).toEqual([50, undefined]);
   });
 
-  test('rows that are too large together are cut off, and that is said', async () => {
+  test('rows that are too large together are cut, and the result says so', async () => {
     const cut = await ask({ tables: ['wide'], maxBytes: 35_000 }, { table: 'wide', limit: 50 });
     expect([cut.row_count, cut.truncated]).toEqual([3, true]);
     const none = await ask({ tables: ['wide'], maxBytes: 1_024 }, { table: 'wide' });
     expect([none.row_count, none.truncated]).toEqual([0, true]);
   });
 
-  test('the answer is the table, the count, the rows and when they were read (001-35)', async () => {
+  test('the result has the table, the count, the rows and the time (001-35)', async () => {
     const clock = createFakeClock();
     expect(await ask({ tables: ['accounts'], clock }, { table: 'accounts', where: { id: 1 } })).toEqual({
       table: 'accounts',
@@ -215,7 +215,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     });
   });
 
-  test('values come as plain JSON: large and exact numbers as text, bytes as base64, moments in ISO 8601', async () => {
+  test('values are plain JSON: large and exact numbers as text, bytes as base64, times in ISO 8601', async () => {
     const { data } = await ask({ tables: ['kinds'] }, { table: 'kinds' });
     expect(data).toEqual([
       {
@@ -230,7 +230,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     ]);
   });
 
-  test('a failure says what to do, and the words of the database go to the log (001-36)', async () => {
+  test("an error says what to do, and the database's own text goes to the log (001-36)", async () => {
     const heard: unknown[] = [];
     const options = { tables: '*' as const, onFailure: (error: unknown) => heard.push(error) };
     expect(await ask(options, { table: 'not_there' })).toEqual({
@@ -248,7 +248,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(String(heard[1])).toContain('hunter2');
   });
 
-  test('a database that is down or busy is told apart from a query that fails, so that stages can react (001-36)', async () => {
+  test('an unavailable or busy database has another error code than a failed query, so that stages can react (001-36)', async () => {
     const heard: unknown[] = [];
     const onFailure = (error: unknown): number => heard.push(error);
     const away = {
@@ -283,7 +283,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     await narrow.close();
   });
 
-  test('a call that found the database away is made again by the retry stage', async () => {
+  test('the retry stage repeats a call when the database was unavailable', async () => {
     const columns = vi.fn(world.db.columns);
     columns.mockRejectedValueOnce(sqlError('unavailable'));
     const tool = databaseQueryTool({ db: { ...world.db, columns }, tables: ['accounts'] });
@@ -311,7 +311,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect(good.structuredContent).toMatchObject({ table: 'orders', row_count: 1 });
   });
 
-  test('a caller gets the rows of its own tenant only', async () => {
+  test('a caller gets only rows of its own tenant', async () => {
     const tables = { orders: { tenantColumn: 'tenant_id' } };
     const query = { table: 'orders', columns: ['id'] };
     expect((await ask({ tables }, query, acme)).data).toEqual([{ id: 1 }, { id: 2 }, { id: 4 }]);
@@ -319,7 +319,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect((await ask({ tables: ['orders'] }, query, globex)).row_count).toBe(4);
   });
 
-  test('a query that takes too long is ended, and the next one is answered', async () => {
+  test('a query that takes too long is ended, and the next one works', async () => {
     const options = { tables: ['slow', 'accounts'], timeoutSeconds: 0.5 };
     await expect(ask(options, { table: 'slow' })).rejects.toMatchObject({
       code: 'timed_out',
@@ -329,7 +329,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     expect((await ask(options, { table: 'accounts' })).row_count).toBe(2);
   });
 
-  test('D5 a query whose call is cancelled is gone from the database', async () => {
+  test('D5 a query whose call is cancelled is ended in the database', async () => {
     const stop = new AbortController();
     const query = vi.fn(world.db.query);
     const tool = databaseQueryTool({ db: { ...world.db, query }, tables: ['slow'], timeoutSeconds: 60 });
@@ -367,7 +367,7 @@ describe.each(databases)('query_database on %s', (kind) => {
     return last;
   }
 
-  test('a gateway offers it from its configuration, and lets go of the database when it closes', async () => {
+  test('a gateway offers the tool from its configuration, and closes the database when it closes', async () => {
     const before = await settledSessions();
     const crib = await openCrib({
       config: {

@@ -7,12 +7,12 @@ import { queryDatabaseOptions } from './options.ts';
 import {
   checkQuery,
   misspelt,
-  placeOf,
+  tableNameOf,
   tableNames,
   tableNotAllowed,
   tableRules,
   viewOf,
-  type Complaint,
+  type QueryComplaint,
   type DatabaseQuery,
   type TableRule,
 } from './rules.ts';
@@ -78,7 +78,7 @@ export class DatabaseQueryTool extends AbstractTool<DatabaseQuery> {
       tables === '*' ? ((await driver.tables?.(MOST_LISTED, patience)) ?? []) : tableNames(tables);
     const places = names.flatMap((table) => {
       const rule = this.#ruleOf(table);
-      return rule ? [{ ...placeOf(table, rule, driver), ...columnsOf(rule) }] : [];
+      return rule ? [{ ...tableNameOf(table, rule, driver), ...columnsOf(rule) }] : [];
     });
     const told = await columnsOfTables(driver, places, patience);
     // A call names tables without their schema.
@@ -115,11 +115,11 @@ async function readTable(parts: {
   readonly context: ToolContext;
   readonly driver: SqlDriver;
   readonly options: Options;
-}): Promise<Read | Complaint> {
+}): Promise<Read | QueryComplaint> {
   const { query, rule, context, driver, options } = parts;
   const { signal, tenant } = context;
   const patience = sharedPatience({ signal, timeoutMs: options.timeoutSeconds * 1000 });
-  const place = placeOf(query.table, rule, driver);
+  const place = tableNameOf(query.table, rule, driver);
   const found = await driver.columns(place, patience);
   if (found.length === 0) throw sqlError('unknown_table');
   if (rule.tenantColumn !== undefined && !(found.includes(rule.tenantColumn) && tenant.id))

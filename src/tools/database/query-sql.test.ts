@@ -45,7 +45,7 @@ function registryFor(options: Partial<SqlQueryOptions> = {}, parts: SqlQueryPart
 
 const text = { type: 'string' };
 
-test('query_sql takes a query and parameters that are text, numbers, truth values or null (003-03)', () => {
+test('query_sql takes a query and parameters that are text, numbers, booleans or null (003-03)', () => {
   const [tool] = shared.getToolsList().tools;
   expect(tool?.inputSchema.required).toEqual(['query']);
   expect(tool?.inputSchema.properties).toMatchObject({
@@ -84,7 +84,7 @@ test('a parameter of another type is refused (003-03)', async () => {
   await expect(wrong).rejects.toMatchObject({ code: 'invalid_arguments' });
 });
 
-test('rows come as objects with their number, and as a Markdown table in text (003-03, 003-07)', async () => {
+test('rows come as objects with a count, and as a Markdown table in text (003-03, 003-07)', async () => {
   const registry = shared;
   const query = 'SELECT id, name, size, raw, id FROM users ORDER BY name DESC';
   const call = createTestCall(registry.find('query_sql')!, { arguments: { query, parameters: [] } });
@@ -127,7 +127,7 @@ test('a query that finds nothing still names its columns (003-07)', async () => 
   });
 });
 
-test('what goes beyond the limit is cut off, and the answer says so', async () => {
+test('rows over the limit are cut off, and the result says so', async () => {
   const registry = registryFor({ maxRows: 2 });
   const all = await registry.execute('query_sql', { query: 'SELECT id FROM users ORDER BY id' });
   expect(all).toMatchObject({
@@ -169,7 +169,7 @@ test('each tenant reads its own file, and a tenant without one is refused', asyn
   });
 });
 
-test('a failure tells the model what to change, and the operator why', async () => {
+test('an error tells the model what to change, and the log why', async () => {
   const heard: unknown[] = [];
   const registry = registryFor({}, { onFailure: (error) => heard.push(error) });
   const failureOf = (query: string): Promise<unknown> => registry.execute('query_sql', { query });
@@ -193,7 +193,7 @@ test('a failure tells the model what to change, and the operator why', async () 
   });
 });
 
-test('a value that is missing is not taken for null, and one too many is not left out', async () => {
+test('too few and too many parameters are refused', async () => {
   const errorOf = (query: string, parameters: unknown[]): Promise<unknown> =>
     shared.execute('query_sql', { query, parameters });
   expect(await errorOf('SELECT ?, ?', [1])).toEqual({
@@ -228,7 +228,7 @@ test.each([
   'WITH x AS (SELECT 1) REPLACE INTO users SELECT * FROM x',
   'EXPLAIN SELECT 1',
   '-- SELECT 1',
-])('what is not one SELECT is refused as such: %s', async (query) => {
+])('a statement other than one SELECT is refused as such: %s', async (query) => {
   expect(await shared.execute('query_sql', { query })).toEqual({
     error: 'Only one SELECT is allowed',
     message: 'Send one SELECT (or WITH ... SELECT) and nothing else.',
@@ -239,7 +239,7 @@ test.each([
   ['SELEC 1', 'near SELEC. Begin with SELECT, WITH or VALUES.'],
   ['  -- first\n selct * from users', 'near selct. Begin with SELECT, WITH or VALUES.'],
   ['SELECT 1 FRM users WHERE', 'look at users'],
-])('a mistyped word is told as such, and not as another statement: %s', async (query, told) => {
+])('a mistyped word is reported as such, and not as another statement: %s', async (query, told) => {
   const { message } = (await shared.execute('query_sql', { query })) as { message: string };
   expect(message).toContain(told);
   expect(message).not.toContain('Only one SELECT');
@@ -251,11 +251,11 @@ test.each([
   'SELECT 1 /* ; */ -- the; end',
   'WITH [insert;] AS (SELECT 1 AS `delete;`) SELECT * FROM [insert;]',
   "SELECT replace(name, 'x', 'y') FROM users",
-])('signs inside of texts, names and comments end no statement: %s', async (query) => {
+])('special characters inside of texts, names and comments end no statement: %s', async (query) => {
   expect(await shared.execute('query_sql', { query })).toHaveProperty('structuredContent');
 });
 
-test('functions can be added to those that are allowed', async () => {
+test('functions can be added to the allowed ones', async () => {
   const registry = registryFor({ functions: ['zeroblob'] });
   const answer = await registry.execute('query_sql', { query: 'SELECT hex(zeroblob(2)) AS z' });
   expect(answer).toMatchObject({ structuredContent: { rows: [{ z: '0000' }] } });
@@ -281,13 +281,13 @@ test.each<[string, SqlQueryOptions]>([
     'belongs to the database itself',
     { url: 'postgres://127.0.0.1/x', tables: ['information_schema.tables'] },
   ],
-])('a setup that cannot work is refused: %s', (message, options) => {
+])('an invalid setup is refused: %s', (message, options) => {
   expect(() => sqlQueryTool(options, { folder })).toThrow(
     expect.objectContaining({ code: 'invalid_setup', message: expect.stringContaining(message) }),
   );
 });
 
-test('a table that is not there is told in the words of the document it follows (003-08)', async () => {
+test('an unknown table is reported in the words of the specification (003-08)', async () => {
   const registry = registryFor({ name: 'query_database' });
   const { text: said, isError } = await createTestClient(createServer({ source: registry })).callTool(
     'query_database',
@@ -299,7 +299,7 @@ test('a table that is not there is told in the words of the document it follows 
   });
 });
 
-test('the tool can have the name, title and description of the document it follows (003-03)', () => {
+test('the tool can have the name, title and description of the specification (003-03)', () => {
   const told = {
     name: 'query_database',
     title: 'Database Query Tool',

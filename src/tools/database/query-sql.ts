@@ -25,7 +25,7 @@ export type SqlQueryOptions = z.input<typeof querySqlOptions>;
 export interface SqlQueryParts {
   /** What file paths are relative to; the working directory unless set. */
   readonly folder?: string;
-  /** Called with every failure of the database and its cause: the model is told less. */
+  /** Called with every failure of the database and its cause: the model gets less. */
   readonly onFailure?: (error: unknown) => void;
 }
 

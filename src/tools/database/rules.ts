@@ -13,7 +13,7 @@ export interface TableRule {
   readonly tenantColumn?: string;
 }
 
-/** Finds the rule of a table; `undefined` for a table nobody may read. */
+/** Finds the rule of a table; `undefined` for a table that may not be read. */
 export function tableRules(tables: Tables): (table: string) => TableRule | undefined {
   if (tables === '*') return () => NO_LIMITS;
   const rules = new Map<string, TableRule>(
@@ -29,7 +29,7 @@ export function tableNames(tables: Tables): readonly string[] {
 }
 
 /** Refuses a table that is not listed, whether it exists or not. */
-export function tableNotAllowed(table: string, tables: Tables): Complaint {
+export function tableNotAllowed(table: string, tables: Tables): QueryComplaint {
   const names = tableNames(tables);
   const message =
     names.length === 0
@@ -70,7 +70,7 @@ export function viewOf(name: TableName, rule: TableRule, found: readonly string[
 }
 
 /** The schema of a table: that of its rule, or else the default one. */
-export function placeOf(table: string, rule: TableRule, driver: SqlDriver): TableName {
+export function tableNameOf(table: string, rule: TableRule, driver: SqlDriver): TableName {
   const usual = driver.schema ?? (driver.dialect === 'sqlite' ? 'main' : 'public');
   return { schema: rule.schema ?? usual, table };
 }
@@ -84,13 +84,13 @@ export type DatabaseQuery = {
 };
 
 /** A result that says what to change. */
-export interface Complaint {
+export interface QueryComplaint {
   readonly error: string;
   readonly message: string;
 }
 
 /** Complains about an invalid name, before any list is checked. */
-export function misspelt({ table, columns, where }: DatabaseQuery): Complaint | undefined {
+export function misspelt({ table, columns, where }: DatabaseQuery): QueryComplaint | undefined {
   if (!plainName.test(table))
     return {
       error: 'Invalid table name',
@@ -111,7 +111,7 @@ export function checkQuery(
   { columns, where }: DatabaseQuery,
   view: View,
 ):
-  | Complaint
+  | QueryComplaint
   | { readonly columns: readonly string[]; readonly where: readonly (readonly [string, SqlValue])[] } {
   const unknown = columns.find((name) => name !== '*' && !view.columns.includes(name));
   if (unknown !== undefined)
@@ -126,11 +126,11 @@ export function checkQuery(
   return { columns: [...new Set(chosen.length === 0 ? view.columns : chosen)], where: filters };
 }
 
-function invalidColumn(message: string): Complaint {
+function invalidColumn(message: string): QueryComplaint {
   return { error: 'Invalid column name', message };
 }
 
-function invalidKey(message: string): Complaint {
+function invalidKey(message: string): QueryComplaint {
   return { error: 'Invalid where key', message };
 }
 

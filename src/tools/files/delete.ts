@@ -1,15 +1,15 @@
 import { rmdir, unlink } from 'node:fs/promises';
-import { lookUp, withFolder, type Entry } from './jail.ts';
+import { lookUp, withFolder, type HeldEntry } from './jail.ts';
 import { JailRefusal } from './jail-refusal.ts';
 import { HARD_LINKED, typeNotAllowed } from './failure.ts';
-import { isAllowedType, nameIn, type Operation, type Outcome } from './site.ts';
+import { isAllowedType, nameIn, type FileOperation, type FileOutcome } from './site.ts';
 import { syncFolder } from './write.ts';
 import { inTurn } from './folder-turns.ts';
 
 /** Removes a file or an empty folder. */
-export const remove: Operation = ({ path }, site) => {
+export const remove: FileOperation = ({ path }, site) => {
   const { folder: place, name } = nameIn(path, site);
-  const removeFrom = async (folder: Entry): Promise<Outcome> => {
+  const removeFrom = async (folder: HeldEntry): Promise<FileOutcome> => {
     const stats = await lookUp(folder, name);
     if (!stats?.isFile() && !stats?.isDirectory()) throw new JailRefusal('missing');
     const isFile = stats.isFile();

@@ -34,7 +34,7 @@ test.each([
   [{ operation: 'info', path: 'none' }, 'Path not found', listing],
   [{ operation: 'move', path: 'none', to: 'x' }, 'Path not found', /the directory of to/],
 ])(
-  'the refusal of %j says what to do, and nothing about the machine (001-63, 001-65, 001-66, 001-67)',
+  'the refusal of %j says what to do, and reveals nothing about the machine (001-63, 001-65, 001-66, 001-67)',
   async (args, error, words) => {
     const { root, run } = openDesk({ write: true, extensions: ['txt', 'md'] });
     const answer = await run(args);
@@ -43,7 +43,7 @@ test.each([
   },
 );
 
-test('where names that begin with a dot are allowed, the refusal does not mention them (001-63)', async () => {
+test('where hidden files are allowed, the refusal does not mention them (001-63)', async () => {
   const { run } = openDesk({ hidden: true });
   expect(await run({ operation: 'read', path: '../a' })).toMatchObject({
     error: 'Invalid path',

@@ -22,7 +22,7 @@ export const HARD_LINKED: Failure = {
 };
 
 /** The failure for an error of the jail or the file system; any other error is rethrown. */
-export function failureOf(error: unknown, operation: string, settings: FileSettings): Failure {
+export function fileFailure(error: unknown, operation: string, settings: FileSettings): Failure {
   if (error instanceof JailRefusal)
     return error.reason === 'invalid' ? invalid(settings) : missing(operation);
   if (!(error instanceof Error) || !('syscall' in error)) throw error;

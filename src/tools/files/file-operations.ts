@@ -5,7 +5,7 @@ import type { ToolAnnotations } from '../../core/tool.ts';
 import { readOutputSchema, type JsonSchema, type Parse } from '../../schema/schema.ts';
 import { createRoots } from './jail-roots.ts';
 import { remove } from './delete.ts';
-import { failureOf } from './failure.ts';
+import { fileFailure } from './failure.ts';
 import { info } from './info.ts';
 import { list } from './list.ts';
 import { mkdir } from './mkdir.ts';
@@ -14,7 +14,7 @@ import { fileOperationsOptions } from './options.ts';
 import { read } from './read.ts';
 import { inputSchema, outputSchema, type FileArguments } from './schema.ts';
 import { search } from './search.ts';
-import type { FileSettings, Operation } from './site.ts';
+import type { FileSettings, FileOperation } from './site.ts';
 import { write } from './write.ts';
 
 /** The options of `file_operations`, as written. */
@@ -33,7 +33,7 @@ export class FileOperationsTool extends AbstractTool<FileArguments> {
   readonly parseOutput?: Parse;
   readonly #settings: FileSettings;
   readonly #findRoot: ReturnType<typeof createRoots>;
-  readonly #operations: ReadonlyMap<string, Operation>;
+  readonly #operations: ReadonlyMap<string, FileOperation>;
 
   constructor(options: FileOperationsOptions, { folder = process.cwd() }: FileOperationsParts = {}) {
     const settings = fileOperationsOptions.parse(options, { jitless: true });
@@ -61,7 +61,7 @@ export class FileOperationsTool extends AbstractTool<FileArguments> {
       return await operation(args, { settings, root, signal });
     } catch (error) {
       signal.throwIfAborted();
-      return failureOf(error, args.operation, settings);
+      return fileFailure(error, args.operation, settings);
     }
   }
 }

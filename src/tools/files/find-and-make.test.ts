@@ -27,7 +27,7 @@ function open(options: Partial<FileOperationsOptions> = {}) {
   return { root, folder, use, find };
 }
 
-test('search finds files and folders below a folder by a part of the name or a pattern', async () => {
+test('search finds files and folders below a folder by part of the name or a pattern', async () => {
   const { find, use } = open();
   expect(await find('*.md')).toEqual(['reports/2026/june.md', 'reports/May.md']);
   expect(await find('MAY')).toEqual(['reports/May.md']);
@@ -37,7 +37,7 @@ test('search finds files and folders below a folder by a part of the name or a p
   expect(await use({ operation: 'search' })).toMatchObject({ error: 'Missing name' });
 });
 
-test('D2 search follows no link, shows no hidden name, and cannot begin outside', async () => {
+test('D2 search follows no link, shows no hidden name, and cannot begin outside of the root', async () => {
   const { find, use } = open();
   expect(await find('secret')).toEqual([]);
   expect(await find('hidden')).toEqual([]);
@@ -45,7 +45,7 @@ test('D2 search follows no link, shows no hidden name, and cannot begin outside'
     expect(JSON.stringify(await use({ operation: 'search', name: '*', path }))).not.toContain('secret.md');
 });
 
-test('D3 search looks at so much and no more, and says so', async () => {
+test('D3 search looks at a limited number of entries, and says so', async () => {
   const { root, find, use } = open();
   for (let index = 0; index < 30; index++) writeFileSync(join(root, `n${index}.txt`), '');
   const cut = await use({ operation: 'search', name: 'n', limit: 5 });
@@ -55,7 +55,7 @@ test('D3 search looks at so much and no more, and says so', async () => {
   expect((await find('d')).every((name) => name.split('/').length <= 17)).toBe(true);
 });
 
-test('mkdir makes a folder where writing is allowed, and nowhere else', async () => {
+test('mkdir creates a folder only where writing is allowed', async () => {
   const { root, folder, use } = open({ write: true });
   expect(await use({ operation: 'mkdir', path: 'new' })).toEqual({ path: 'new', type: 'directory' });
   expect(statSync(join(root, 'new')).isDirectory()).toBe(true);
@@ -71,7 +71,7 @@ test('mkdir makes a folder where writing is allowed, and nowhere else', async ()
   });
 });
 
-test('the tool is a class, as those of the seeds are', () => {
+test('the tool is also available as a class', () => {
   const { root } = open();
   expect(new FileOperationsTool({ root })).toBeInstanceOf(FileOperationsTool);
   expect(fileOperationsTool({ root })).toBeInstanceOf(FileOperationsTool);

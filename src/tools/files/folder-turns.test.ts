@@ -1,20 +1,20 @@
 import { statSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { Entry } from './jail.ts';
+import type { HeldEntry } from './jail.ts';
 import { inTurn } from './folder-turns.ts';
 
-const folder: Entry = { name: '', path: '/', stats: statSync('/') };
-const other: Entry = { name: 'etc', path: '/etc', stats: statSync('/etc') };
+const folder: HeldEntry = { name: '', path: '/', stats: statSync('/') };
+const other: HeldEntry = { name: 'etc', path: '/etc', stats: statSync('/etc') };
 const { signal } = new AbortController();
 
-/** Something under way until it is told to end. */
+/** Work that runs until the test ends it. */
 function work() {
   let end = (): void => {};
   const over = new Promise<void>((done) => (end = done));
   return { end, run: () => over };
 }
 
-test('D2 changes of one folder come one after the other, and those of another do not wait', async () => {
+test('D2 changes in one folder run one after the other, and changes in another folder do not wait', async () => {
   const order: string[] = [];
   const first = work();
   const done = [
@@ -29,7 +29,7 @@ test('D2 changes of one folder come one after the other, and those of another do
   expect(order).toEqual(['elsewhere', 'first', 'both', 'last']);
 });
 
-test('D5 a call that is cancelled does not wait for its turn, and lets nobody past', async () => {
+test('D5 a cancelled call does not wait for its turn, and does not let another call pass', async () => {
   const order: string[] = [];
   const first = work();
   const cancelled = new AbortController();
@@ -44,7 +44,7 @@ test('D5 a call that is cancelled does not wait for its turn, and lets nobody pa
   expect(order).toEqual(['last']);
 });
 
-test('D2 a change that fails does not keep the next one waiting', async () => {
+test('D2 a failed change does not block the next one', async () => {
   const failed = inTurn([folder], signal, () => Promise.reject(new Error('full')));
   const next = inTurn([folder], signal, () => Promise.resolve('next'));
   await expect(failed).rejects.toThrow('full');

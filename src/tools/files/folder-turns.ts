@@ -1,10 +1,10 @@
 import { within } from '../../base/within.ts';
 import { nothing } from '../../base/awaitable.ts';
-import type { Entry } from './jail.ts';
+import type { HeldEntry } from './jail.ts';
 
 /** Changes folders one call at a time within this process, first come first served; a cancelled call does not wait. */
 export async function inTurn<T>(
-  folders: readonly Entry[],
+  folders: readonly HeldEntry[],
   signal: AbortSignal,
   change: () => Promise<T>,
 ): Promise<T> {

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { withEntry } from './jail.ts';
-import { baseNameOf, placeOf, type Operation } from './site.ts';
+import { baseNameOf, jailPlaceOf, type FileOperation } from './site.ts';
 
 /** Returns the metadata of a file or folder. */
-export const info: Operation = ({ path }, site) =>
-  withEntry(placeOf(path, site), async ({ stats }) => ({
+export const info: FileOperation = ({ path }, site) =>
+  withEntry(jailPlaceOf(path, site), async ({ stats }) => ({
     path: baseNameOf(path, site),
     type: stats.isDirectory() ? 'directory' : 'file',
     size: stats.size,

@@ -3,7 +3,7 @@ import { lstat, open, type FileHandle } from 'node:fs/promises';
 import { JailRefusal } from './jail-refusal.ts';
 
 /** A place below a root: the operator's folder, and the names to follow from there. */
-export interface Place {
+export interface JailPlace {
   /** A folder the operator named; links in its path are trusted. */
   readonly base: string;
   /** Checked names, each an entry of the one before. */
@@ -12,7 +12,7 @@ export interface Place {
 }
 
 /** A file or folder held by a descriptor: it stays the same one, whatever happens to its name. */
-export interface Entry {
+export interface HeldEntry {
   /** Its name in its folder; empty for the root. */
   readonly name: string;
   /** Opens what is held, and nothing else, as long as it is held. */
@@ -27,7 +27,7 @@ export const O_PATH = 0o10_000_000;
 export const DESCRIPTORS = '/proc/self/fd';
 
 /** Walks to a place, one held folder after the other and never through a link, and holds the entry while it is used. */
-export async function withEntry<T>(place: Place, use: (entry: Entry) => Promise<T>): Promise<T> {
+export async function withEntry<T>(place: JailPlace, use: (entry: HeldEntry) => Promise<T>): Promise<T> {
   let held = await hold(await open(place.base, O_PATH | constants.O_DIRECTORY), '');
   try {
     for (const name of place.names) {
@@ -44,7 +44,7 @@ export async function withEntry<T>(place: Place, use: (entry: Entry) => Promise<
 }
 
 /** As `withEntry`, for a folder. */
-export function withFolder<T>(place: Place, use: (folder: Entry) => Promise<T>): Promise<T> {
+export function withFolder<T>(place: JailPlace, use: (folder: HeldEntry) => Promise<T>): Promise<T> {
   return withEntry(place, (entry) => {
     if (!entry.stats.isDirectory()) throw new JailRefusal('missing');
     return use(entry);
@@ -52,7 +52,7 @@ export function withFolder<T>(place: Place, use: (folder: Entry) => Promise<T>):
 }
 
 /** The entry of a held folder with this name, if there is one; links are refused. */
-export async function lookUp(folder: Entry, name: string): Promise<Stats | undefined> {
+export async function lookUp(folder: HeldEntry, name: string): Promise<Stats | undefined> {
   try {
     const stats = await lstat(`${folder.path}/${name}`);
     if (stats.isSymbolicLink()) throw new JailRefusal('invalid');
@@ -63,7 +63,7 @@ export async function lookUp(folder: Entry, name: string): Promise<Stats | undef
   }
 }
 
-interface Held extends Entry {
+interface Held extends HeldEntry {
   readonly handle: FileHandle;
 }
 

@@ -1,11 +1,11 @@
 import { lstat, opendir } from 'node:fs/promises';
-import { withFolder, type Entry } from './jail.ts';
+import { withFolder, type HeldEntry } from './jail.ts';
 import { isSafeName } from './jail-path.ts';
-import { baseNameOf, placeOf, type Operation, type Site } from './site.ts';
+import { baseNameOf, jailPlaceOf, type FileOperation, type Site } from './site.ts';
 
 /** Returns a page of the entries of a folder, sorted by name; links and special files are left out. */
-export const list: Operation = ({ path, cursor = '', limit }, site) =>
-  withFolder(placeOf(path, site), async (folder) => {
+export const list: FileOperation = ({ path, cursor = '', limit }, site) =>
+  withFolder(jailPlaceOf(path, site), async (folder) => {
     const names = await namesAfter(cursor, folder, { site, limit: limit + 1 });
     const page = names.slice(0, limit);
     const items: Item[] = [];
@@ -35,7 +35,7 @@ const AT_ONCE = 32;
 // Keeps only the names that can be on the page, however many entries there are.
 async function namesAfter(
   cursor: string,
-  folder: Entry,
+  folder: HeldEntry,
   { site, limit }: { readonly site: Site; readonly limit: number },
 ): Promise<readonly string[]> {
   const { settings, signal } = site;
@@ -56,7 +56,7 @@ function smallest(names: readonly string[], count: number): string[] {
 }
 
 /** What is shown of an entry; nothing of one that disappeared. Never fails, so no lookup outlives its folder. */
-export async function describe(folder: Entry, name: string): Promise<Item | undefined> {
+export async function describe(folder: HeldEntry, name: string): Promise<Item | undefined> {
   const stats = await lstat(`${folder.path}/${name}`).catch(() => undefined);
   if (!stats?.isFile() && !stats?.isDirectory()) return undefined;
   const isFile = stats.isFile();

@@ -1,27 +1,27 @@
 import type { Stats } from 'node:fs';
 import { link, lstat, mkdir, opendir, rename, rmdir, unlink } from 'node:fs/promises';
-import { lookUp, withFolder, type Entry } from './jail.ts';
+import { lookUp, withFolder, type HeldEntry } from './jail.ts';
 import { JailRefusal } from './jail-refusal.ts';
 import { ALREADY_EXISTS, HARD_LINKED, typeNotAllowed } from './failure.ts';
 import {
   isAllowedType,
   nameIn,
-  placeOf,
+  jailPlaceOf,
   type Failure,
   type FileSettings,
-  type Operation,
-  type Outcome,
+  type FileOperation,
+  type FileOutcome,
 } from './site.ts';
 import { syncFolder } from './write.ts';
 import { inTurn } from './folder-turns.ts';
 
 /** Moves a file or folder below the same root. */
-export const move: Operation = async ({ path, to, overwrite = false }, site) => {
+export const move: FileOperation = async ({ path, to, overwrite = false }, site) => {
   if (to === undefined) return { error: 'Missing to', message: 'Pass the new path as to.' };
   const { settings, signal } = site;
   const source = nameIn(path, site);
   const target = nameIn(to, site);
-  const carryOver = async (from: Entry, into: Entry): Promise<Outcome> => {
+  const carryOver = async (from: HeldEntry, into: HeldEntry): Promise<FileOutcome> => {
     const moved = await lookUp(from, source.name);
     if (!moved?.isFile() && !moved?.isDirectory()) throw new JailRefusal('missing');
     const isFile = moved.isFile();
@@ -29,7 +29,7 @@ export const move: Operation = async ({ path, to, overwrite = false }, site) => 
       return typeNotAllowed(settings);
     const problem = obstacle(moved, await lookUp(into, target.name), { overwrite });
     if (problem) return problem;
-    if (!isFile && !isAllOffered(settings) && !(await withFolder(placeOf(path, site), isEmpty)))
+    if (!isFile && !isAllOffered(settings) && !(await withFolder(jailPlaceOf(path, site), isEmpty)))
       return NOT_EMPTY;
     signal.throwIfAborted();
     const carry = isFile ? (overwrite ? rename : moveFile) : moveFolder;
@@ -54,7 +54,7 @@ function isAllOffered({ extensions, hidden }: FileSettings): boolean {
   return extensions.length === 0 && hidden;
 }
 
-async function isEmpty({ path }: Entry): Promise<boolean> {
+async function isEmpty({ path }: HeldEntry): Promise<boolean> {
   const entries = await opendir(path);
   try {
     return (await entries.read()) === null;

@@ -1,19 +1,19 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { content as blocks } from '../../core/content.ts';
-import { withEntry, type Entry } from './jail.ts';
+import { withEntry, type HeldEntry } from './jail.ts';
 import { extensionOf, parsePath } from './jail-path.ts';
 import { JailRefusal } from './jail-refusal.ts';
 import { typeNotAllowed } from './failure.ts';
 import { mediaTypeOf } from './media.ts';
-import { isAllowedType, placeOf, type Operation, type Outcome } from './site.ts';
+import { isAllowedType, jailPlaceOf, type FileOperation, type FileOutcome } from './site.ts';
 
 /** Returns a file, or the requested part of it: text as text, other bytes as a resource. */
-export const read: Operation = (args, site) => {
+export const read: FileOperation = (args, site) => {
   const { settings, signal } = site;
   const { maxBytes } = settings;
   const isPart = args.offset !== undefined || args.length !== undefined;
-  return withEntry(placeOf(args.path, site), async (file): Promise<Outcome> => {
+  return withEntry(jailPlaceOf(args.path, site), async (file): Promise<FileOutcome> => {
     if (!file.stats.isFile()) throw new JailRefusal('missing');
     if (!isAllowedType(file.name, settings)) return typeNotAllowed(settings);
     if (!isPart && file.stats.size > maxBytes) return tooLarge(file.stats.size, maxBytes);
@@ -41,7 +41,7 @@ export const read: Operation = (args, site) => {
 const CHUNK = 256 * 1024;
 
 async function readBytes(
-  file: Entry,
+  file: HeldEntry,
   { start, wanted }: { readonly start: number; readonly wanted: number },
   signal: AbortSignal,
 ): Promise<Buffer> {
@@ -90,7 +90,7 @@ function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0b1100_0000) === 0b1000_0000;
 }
 
-function tooLarge(size: number, maxBytes: number): Outcome {
+function tooLarge(size: number, maxBytes: number): FileOutcome {
   return {
     error: 'File too large',
     message: `The file has ${size} bytes; one call returns at most ${maxBytes}. Read it in parts with offset and length.`,

@@ -4,7 +4,7 @@ import { JailRefusal } from './jail-refusal.ts';
 import { isSafeName } from './jail-path.ts';
 import { withFolder } from './jail.ts';
 import { describe, type Item } from './list.ts';
-import { baseNameOf, placeOf, type Failure, type Operation, type Site } from './site.ts';
+import { baseNameOf, jailPlaceOf, type Failure, type FileOperation, type Site } from './site.ts';
 
 // However large the tree is, a call looks at so much of it and no more.
 const MAX_LOOKED_AT = 10_000;
@@ -12,7 +12,7 @@ const MAX_DEPTH = 16;
 const MAX_FOUND = 200;
 
 /** Finds files and folders by their names, below a folder; links are neither found nor followed. */
-export const search: Operation = async ({ path, name, limit }, site) => {
+export const search: FileOperation = async ({ path, name, limit }, site) => {
   if (name === undefined) return MISSING_NAME;
   const hunt: Hunt = {
     isWanted: matcherOf(name),
@@ -63,7 +63,7 @@ async function searchFolder(
   names: readonly string[],
   { hunt, site }: { readonly hunt: Hunt; readonly site: Site },
 ): Promise<void> {
-  const place = placeOf(path, site);
+  const place = jailPlaceOf(path, site);
   try {
     await withFolder({ ...place, names: [...place.names, ...names] }, async (folder) => {
       for await (const found of await opendir(folder.path, { bufferSize: 256 })) {
@@ -80,7 +80,7 @@ async function searchFolder(
       }
     });
   } catch (error) {
-    // A folder below that is gone, closed to this process or a link by now is left out.
+    // A folder below that was removed, is not readable or is now a link is left out.
     const { code = '' } = error as NodeJS.ErrnoException;
     if (names.length === 0 || !(error instanceof JailRefusal || GONE.has(code))) throw error;
   }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ResourceBlock } from '../../core/content.ts';
 import { extensionOf, parsePath } from './jail-path.ts';
-import type { Place } from './jail.ts';
+import type { JailPlace } from './jail.ts';
 import { JailRefusal } from './jail-refusal.ts';
 import type { fileOperationsOptions } from './options.ts';
 import type { FileArguments, outputSchema } from './schema.ts';
@@ -24,7 +24,7 @@ export interface Failure {
 }
 
 /** The result of an operation. */
-export type Outcome = z.input<typeof outputSchema> | Failure | Binary;
+export type FileOutcome = z.input<typeof outputSchema> | Failure | Binary;
 
 interface Binary {
   readonly content: readonly ResourceBlock[];
@@ -32,10 +32,10 @@ interface Binary {
 }
 
 /** One operation of the tool. */
-export type Operation = (args: FileArguments, site: Site) => Promise<Outcome>;
+export type FileOperation = (args: FileArguments, site: Site) => Promise<FileOutcome>;
 
 /** The place of a path. */
-export function placeOf(path: string, { root, settings, signal }: Site): Place {
+export function jailPlaceOf(path: string, { root, settings, signal }: Site): JailPlace {
   return { base: root.base, names: [...root.names, ...parsePath(path, settings)], signal };
 }
 
@@ -45,10 +45,10 @@ export function baseNameOf(path: string, { settings }: Site): string {
 }
 
 /** The folder of a path, and the name in it; the root has none, so it cannot be changed. */
-export function nameIn(path: string, site: Site): { readonly folder: Place; readonly name: string } {
+export function nameIn(path: string, site: Site): { readonly folder: JailPlace; readonly name: string } {
   const name = parsePath(path, site.settings).at(-1);
   if (name === undefined) throw new JailRefusal('invalid');
-  const place = placeOf(path, site);
+  const place = jailPlaceOf(path, site);
   return { folder: { ...place, names: place.names.slice(0, -1) }, name };
 }
 

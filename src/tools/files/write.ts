@@ -1,21 +1,21 @@
 import { constants, type Stats } from 'node:fs';
 import { link, open, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { nothing } from '../../base/awaitable.ts';
-import { lookUp, withFolder, type Entry } from './jail.ts';
+import { lookUp, withFolder, type HeldEntry } from './jail.ts';
 import { TEMPORARY_PREFIX } from './jail-path.ts';
 import { ALREADY_EXISTS, HARD_LINKED, typeNotAllowed } from './failure.ts';
-import { isAllowedType, nameIn, type Operation, type Outcome } from './site.ts';
+import { isAllowedType, nameIn, type FileOperation, type FileOutcome } from './site.ts';
 import { inTurn } from './folder-turns.ts';
 
 /** Writes text to a file atomically: readers see all of the old or all of the new content. */
-export const write: Operation = async ({ path, content, overwrite = false }, site) => {
+export const write: FileOperation = async ({ path, content, overwrite = false }, site) => {
   const { settings, signal } = site;
   const { folder: place, name } = nameIn(path, site);
   if (content === undefined) return { error: 'Missing content', message: 'Pass the text as content.' };
   if (!isAllowedType(name, settings)) return typeNotAllowed(settings);
   const bytes = Buffer.from(content);
   if (bytes.length > settings.maxBytes) return tooLarge(bytes.length, settings.maxBytes);
-  const put = async (folder: Entry): Promise<Outcome> => {
+  const put = async (folder: HeldEntry): Promise<FileOutcome> => {
     const before = await lookUp(folder, name);
     if (before && (!overwrite || !before.isFile())) return ALREADY_EXISTS;
     if (before && before.nlink > 1) return HARD_LINKED;
@@ -35,7 +35,7 @@ export const write: Operation = async ({ path, content, overwrite = false }, sit
 };
 
 /** Makes changes in a folder survive a power failure. */
-export async function syncFolder(folder: Entry): Promise<void> {
+export async function syncFolder(folder: HeldEntry): Promise<void> {
   const handle = await open(folder.path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
     await handle.sync();
@@ -76,7 +76,7 @@ async function likeBefore(handle: FileHandle, { mode, uid, gid }: Stats): Promis
   await handle.chmod(mode & 0o777);
 }
 
-function tooLarge(size: number, maxBytes: number): Outcome {
+function tooLarge(size: number, maxBytes: number): FileOutcome {
   return {
     error: 'File too large',
     message: `The content has ${size} bytes; one call writes at most ${maxBytes}. Split it into several files.`,

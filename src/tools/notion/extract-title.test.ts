@@ -63,11 +63,11 @@ test.each([
   ['null', null],
   ['nothing', undefined],
   ['a text', 'page'],
-])('%s is called Untitled (000-24)', (_what, given) => {
+])('%s has the title Untitled (000-24)', (_what, given) => {
   expect(extractTitle(given)).toBe('Untitled');
 });
 
-test('every answer of the API gives a title that is not empty (000-24)', () => {
+test('every response of the API gives a title that is not empty (000-24)', () => {
   const part = fc.record(
     { plain_text: fc.anything(), text: fc.oneof(fc.anything(), fc.record({ content: fc.anything() })) },
     { requiredKeys: [] },

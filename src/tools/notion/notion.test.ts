@@ -101,7 +101,7 @@ async function open(answer: Answer, settings: Partial<NotionSettings> = {}): Pro
 
 const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => `page-${index}`);
 
-test('search_pages sends query and page_size and returns id, title and url of each page (000-23)', async () => {
+test('search_pages sends query and page_size and returns the id, title and url of each page (000-23)', async () => {
   const { registry, seen } = await open(workspace(['a', 'b']));
   expect(await registry.execute('search_pages', { query: 'plans' })).toEqual({
     results: [
@@ -144,7 +144,7 @@ test.each([
   [25, 100, 3],
   [8, 10, 1],
 ])(
-  'of %i pages given out ten at a time, %i are gathered in %i requests (000-23)',
+  'of %i pages in responses of ten, %i are collected with %i requests (000-23)',
   async (count, limit, rounds) => {
     const { registry, seen } = await open(workspace(ids(count), 10));
     const answer = (await registry.execute('search_pages', { query: 'page', limit })) as {
@@ -155,7 +155,7 @@ test.each([
   },
 );
 
-test('the rest is asked for from the cursor, and no more than the rest (000-23)', async () => {
+test('a search with a cursor continues there, and requests no more than needed (000-23)', async () => {
   const { registry, seen } = await open(workspace(ids(40), 10));
   await registry.execute('search_pages', { query: 'page', limit: 25 });
   expect(seen.map(({ body }) => [body?.['page_size'], body?.['start_cursor']])).toEqual([
@@ -165,7 +165,7 @@ test('the rest is asked for from the cursor, and no more than the rest (000-23)'
   ]);
 });
 
-test('an API that returns empty pages without end is asked only a few times (000-23)', async () => {
+test('an API that returns empty pages endlessly gets a few requests only (000-23)', async () => {
   const { registry, seen } = await open((_seen, response) =>
     reply(response, 200, { results: [], has_more: true, next_cursor: 'again' }),
   );
@@ -173,7 +173,7 @@ test('an API that returns empty pages without end is asked only a few times (000
   expect(seen.length).toBeLessThan(50);
 });
 
-test('a query shorter than 2 characters is refused before anything is asked (000-28)', async () => {
+test('a query shorter than 2 characters is refused before a request is sent (000-28)', async () => {
   const { registry, seen } = await open(workspace([]));
   await expect(registry.execute('search_pages', { query: 'a' })).rejects.toMatchObject({
     code: 'invalid_arguments',
@@ -192,7 +192,7 @@ test.each([
   expect(seen[0]?.body).toMatchObject({ page_size: size });
 });
 
-test('get_page returns the text of the page where it is asked for, over all pages of blocks', async () => {
+test('get_page returns the text of the page on request, from all pages of blocks', async () => {
   const block = (type: string, ...texts: string[]): object => ({
     object: 'block',
     type,
@@ -217,7 +217,7 @@ test('get_page returns the text of the page where it is asked for, over all page
   expect(seen).toHaveLength(3);
 });
 
-test('text that never ends is cut, and said to be', async () => {
+test('endless text is cut, and the result says so', async () => {
   const { registry } = await open((one, response) =>
     one.path?.includes('/children')
       ? reply(response, 200, { results: [], next_cursor: 'again' })
@@ -240,7 +240,7 @@ test('get_page returns id, title, properties and both times (000-25)', async () 
   });
 });
 
-test('delete_page says that it is destructive, and asks in a bare registry too (000-32, 000-33)', async () => {
+test('delete_page is marked as destructive, and needs a confirmation even without stages (000-32, 000-33)', async () => {
   const { registry, seen } = await open(workspace(['a']));
   const tool = registry.find('delete_page')!;
   expect(tool.description).toMatch(/^Deletes a Notion page.*\. DESTRUCTIVE - requires confirmation\.$/);
@@ -282,7 +282,7 @@ const failures = {
 };
 
 test.each(Object.entries(failures))(
-  '%s is a failure a model can act on (000-30, 000-31, 004-15)',
+  '%s is a failure that a model can act on (000-30, 000-31, 004-15)',
   async (_what, { status, code, words }) => {
     const { registry } = await open(({ headers }, response) => {
       response.setHeader('retry-after', '12').setHeader('location', 'http://127.0.0.1:9/v1');
@@ -302,7 +302,7 @@ test.each(Object.entries(failures))(
 );
 
 test.each(['', 'no JSON', '[]', '{"results":5}', '{}', 'null'])(
-  'an answer that makes no sense is told as that: %j',
+  'a malformed response is reported as such: %j',
   async (body) => {
     const { registry } = await open((_seen, response) => reply(response, 200, body));
     for (const [name, args] of [
@@ -313,7 +313,7 @@ test.each(['', 'no JSON', '[]', '{"results":5}', '{}', 'null'])(
   },
 );
 
-test('an API that is not there is told as out of reach, without its address', async () => {
+test('an unreachable API is reported as unavailable, without its address', async () => {
   const registry = new ToolRegistry().registerTool(
     ...notionTools({ token, baseUrl: 'http://127.0.0.1:1/v1' }),
   );
@@ -322,7 +322,7 @@ test('an API that is not there is told as out of reach, without its address', as
   expect(JSON.stringify(answer)).not.toMatch(/127\.0\.0\.1|ECONN|secret/);
 });
 
-test('an exception in a given fetch is not shown to the model (000-31)', async () => {
+test('an exception of a custom fetch is not shown to the model (000-31)', async () => {
   const tools = notionTools({
     token,
     fetch: () => Promise.reject(new TypeError(`fetch failed: Bearer ${token}`)),
@@ -331,7 +331,7 @@ test('an exception in a given fetch is not shown to the model (000-31)', async (
   expect(JSON.stringify(answer)).not.toContain(token);
 });
 
-test('a call that is cancelled lets go of the API at once', async () => {
+test('a cancelled call aborts its request at once', async () => {
   const events = new EventEmitter();
   const [asked, left] = [once(events, 'asked'), once(events, 'left')];
   const { registry } = await open((_seen, response) => {
@@ -359,7 +359,7 @@ const HOSTILE_IDS = [
   'a'.repeat(65),
 ];
 
-test.each(HOSTILE_IDS)('the id %j leads nowhere: it is refused before anything is asked', async (pageId) => {
+test.each(HOSTILE_IDS)('the id %j is refused before a request is sent', async (pageId) => {
   const { registry, seen, baseUrl } = await open(workspace(['a']));
   await expect(registry.execute('get_page', { pageId })).rejects.toMatchObject({
     code: 'invalid_arguments',
@@ -368,13 +368,13 @@ test.each(HOSTILE_IDS)('the id %j leads nowhere: it is refused before anything i
   expect(seen).toEqual([]);
 });
 
-test('put into the address as they are, some of these ids would reach other parts of the API', async () => {
+test('control: put into the URL unchanged, some of these ids would reach other parts of the API', async () => {
   const { seen, baseUrl } = await open(workspace(['a']));
   await fetch(`${baseUrl}/pages/../users`, { headers: { authorization: `Bearer ${token}` } });
   expect(seen[0]?.path).toBe('/v1/users');
 });
 
-test('whatever the id, nothing but pages is ever asked for', async () => {
+test('for any id, only pages are requested', async () => {
   const paths: string[] = [];
   const tools = notionTools({
     token,
@@ -395,14 +395,14 @@ test('whatever the id, nothing but pages is ever asked for', async () => {
   for (const path of paths) expect(path).toMatch(/^https:\/\/api\.notion\.com\/v1\/pages\/[\w-]+$/);
 });
 
-test('an address of the API may end with a slash', async () => {
+test('the base URL of the API may end with a slash', async () => {
   const { seen, baseUrl } = await open(workspace(['a']));
   const tools = notionTools({ token, baseUrl: `${baseUrl}/` });
   await new ToolRegistry().registerTool(...tools).execute('get_page', { pageId: 'a' });
   expect(seen).toMatchObject([{ path: '/v1/pages/a' }]);
 });
 
-test('another version of the API can be spoken', async () => {
+test('another version of the API can be configured', async () => {
   const { registry, seen } = await open(workspace(['a']), { version: '2026-03-11' });
   await registry.execute('get_page', { pageId: 'a' });
   expect(seen[0]?.headers).toMatchObject({ 'notion-version': '2026-03-11' });
@@ -415,7 +415,7 @@ test.each([
   { token, baseUrl: 'ftp://api.notion.com' },
   { token, version: 'newest' },
   { token, secret: 'x' },
-])('settings that cannot be are refused at once, without repeating them: %j', (settings) => {
+])('invalid settings are refused at once, without repeating them: %j', (settings) => {
   let told = '';
   try {
     notionTools(settings);
@@ -426,7 +426,7 @@ test.each([
   expect(told).not.toContain('canary');
 });
 
-test('the token is in nothing the tools show of themselves', async () => {
+test('the token is in no visible part of the tools', async () => {
   const { registry } = await open(workspace([]));
   expect(
     JSON.stringify([registry.getToolsList(), registry.list(), new NotionClient({ token })]),

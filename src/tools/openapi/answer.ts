@@ -15,7 +15,7 @@ export interface ReadAnswer {
   readonly content: readonly ContentBlock[];
 }
 
-/** What a model is told when the API refuses a call. */
+/** The error for the model when the API refuses a call. */
 export interface ApiRefusal {
   readonly error: string;
   readonly status: number;
@@ -33,7 +33,7 @@ export interface AnswerParts {
 }
 
 /** Reads a successful response. */
-export function readAnswer(response: OutboundResponse, parts: AnswerParts): ReadAnswer | ApiRefusal {
+export function readApiAnswer(response: OutboundResponse, parts: AnswerParts): ReadAnswer | ApiRefusal {
   const { status, body, isCut } = response;
   const mediaType = mediaTypeOf(response, parts);
   const kind = kindOf(mediaType, body);
@@ -179,7 +179,7 @@ function wordsFor(status: number): string {
   }
 }
 
-// Only a plain message: HTML pages and stack traces help nobody.
+// Only a plain message: HTML pages and stack traces do not help a model.
 function messageIn(response: OutboundResponse, parts: AnswerParts): string {
   const { body, isCut } = response;
   const mediaType = mediaTypeOf(response, parts);

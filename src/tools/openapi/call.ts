@@ -4,7 +4,7 @@ import { isObject } from '../../base/json.ts';
 import { validatorOf } from '../../schema/validator.ts';
 import type { OutboundClient } from '../../net/create-outbound-client.ts';
 import { OutboundError, type OutboundResponse } from '../../net/outbound.ts';
-import { doubt, readAnswer, readRefusal, type AnswerParts } from './answer.ts';
+import { doubt, readApiAnswer, readRefusal, type AnswerParts } from './answer.ts';
 import type { OwnParts } from './credential.ts';
 import { isRepeatable, type OpenApiOperation } from './operation.ts';
 import type { OpenApiSettings } from './options.ts';
@@ -55,7 +55,7 @@ export function createApiCall(way: Pick<OutboundClient, 'request'>, parts: ApiCa
       return unanswered(error, reading);
     }
     if (response.status < 200 || response.status > 299) return readRefusal(response, reading);
-    const answer = readAnswer(response, reading);
+    const answer = readApiAnswer(response, reading);
     if ('error' in answer) return answer;
     // Always a complete result, so that a response that looks like a result or an error is not taken for one.
     return { content: answer.content, ...structuredOf(answer.value, shape) };

@@ -62,7 +62,7 @@ test('D3 a path parameter cannot lead to another path', async () => {
   }
 });
 
-test('D3 control: put into the path as they are, the same values do lead elsewhere', async () => {
+test('D3 control: put into the path unchanged, the same values do lead elsewhere', async () => {
   const api = await openApi();
   for (const petId of ['..', '../admin', '%2e%2e', '..\\admin', 'a?b=c#d']) {
     await fetch(`${api.url}/v1/pets/${petId}`);
@@ -70,7 +70,7 @@ test('D3 control: put into the path as they are, the same values do lead elsewhe
   }
 });
 
-test('D3 whatever a path parameter holds, the request stays below its path on its server', () => {
+test('D3 for any value of a path parameter, the request stays below its path on its server', () => {
   const part = fc.constantFrom(
     '.',
     '..',
@@ -107,7 +107,7 @@ test('D3 whatever a path parameter holds, the request stays below its path on it
       const arrived = { href: url.href, id: decodeURIComponent(segment), rest };
       expect(arrived).toEqual({ href: `https://api.example/v1${path}`, id, rest: ['toys'] });
     }),
-    { numRuns: propertyRuns() },
+    { numRuns: propertyRuns(1_000, 40) },
   );
 });
 
@@ -128,7 +128,7 @@ function operationOf(): OpenApiOperation {
   };
 }
 
-test('D3 a header parameter cannot add a header, nor take the place of one that is not its own', async () => {
+test('D3 a header parameter cannot add a header, or replace another one', async () => {
   const api = await openApi();
   const registry = registryOf(api, { credential: { header: { name: 'x-flags', value: 'mine-alone' } } });
   for (const trace of ['a\r\nX-Evil: 1', 'a\nX-Evil: 1', 'a\rb', 'a\0b', 'ü', '\u{1f600}'])
@@ -141,7 +141,7 @@ test('D3 a header parameter cannot add a header, nor take the place of one that 
   expect(api.last().headers).not.toHaveProperty('x-evil');
 });
 
-test('D3 control: written into the request as it is, the same value does add a header', async () => {
+test('D3 control: written unchanged, the same value does add a header', async () => {
   const api = await openApi();
   const port = Number(new URL(api.url).port);
   await new Promise<void>((resolve) => {
@@ -153,14 +153,14 @@ test('D3 control: written into the request as it is, the same value does add a h
   expect(api.last().headers).toHaveProperty('x-evil', '1');
 });
 
-test('D3 a server on plain http or by its address has to be vouched for', () => {
+test('D3 a server on plain http or with an IP address must be trusted explicitly', () => {
   for (const server of ['http://api.example', 'https://127.0.0.1', 'https://[::1]/v1', 'https://2130706433'])
     expect(() => toolsFromOpenApi(petstore, { server })).toThrow(/set "trustServer: true"/);
   for (const server of ['ftp://a.example', 'https://a:b@a.example', 'https://a.example?x=1', 'api.example'])
     expect(() => toolsFromOpenApi(petstore, { server })).toThrow(/"server" must be an address/);
 });
 
-test('D3 a name that leads into the private network is refused before anything is connected', async () => {
+test('D3 a name that resolves to the private network is refused before any connection', async () => {
   const world = await createWorld((_request, response) => response.end('{}'));
   onTestFinished(() => world.close());
   const server = `https://api.example.com:${world.port}`;
@@ -187,25 +187,22 @@ test.each([
   { header: { name: 'X-Api-Key', value: TOKEN } },
   { bearer: TOKEN },
   { query: { name: 'api_key', value: TOKEN } },
-])(
-  'D3 D4 a redirect to somewhere else is not followed, and takes no credential along: %j',
-  async (credential) => {
-    const inner = await openApi();
-    const outer = await openApi((response, { url }) =>
-      response.writeHead(302, { location: `${inner.url}/secret${new URL(url, inner.url).search}` }).end(),
-    );
-    const registry = registryOf(outer, { credential });
-    const answer = await registry.execute('getPet', { petId: '1' });
-    expect(answer).toMatchObject({ error: 'The API cannot be called like this' });
-    const { url, headers } = outer.last();
-    expect(inner.seen).toEqual([]);
-    // Control: a client that follows every redirect with all it was given hands the credential over.
-    await naiveFollow(`${outer.url}${url}`, headers);
-    const [handed] = inner.seen;
-    const given = [handed!.url, handed!.headers['x-api-key'], handed!.headers.authorization];
-    expect(decodeURIComponent(given.join(' '))).toContain(TOKEN);
-  },
-);
+])('D3 D4 a redirect to another place is not followed, and gets no credential: %j', async (credential) => {
+  const inner = await openApi();
+  const outer = await openApi((response, { url }) =>
+    response.writeHead(302, { location: `${inner.url}/secret${new URL(url, inner.url).search}` }).end(),
+  );
+  const registry = registryOf(outer, { credential });
+  const answer = await registry.execute('getPet', { petId: '1' });
+  expect(answer).toMatchObject({ error: 'The API cannot be called like this' });
+  const { url, headers } = outer.last();
+  expect(inner.seen).toEqual([]);
+  // Control: a client that follows every redirect with all it was given hands the credential over.
+  await naiveFollow(`${outer.url}${url}`, headers);
+  const [handed] = inner.seen;
+  const given = [handed!.url, handed!.headers['x-api-key'], handed!.headers.authorization];
+  expect(decodeURIComponent(given.join(' '))).toContain(TOKEN);
+});
 
 async function naiveFollow(url: string, headers: IncomingHttpHeaders): Promise<void> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -216,7 +213,7 @@ async function naiveFollow(url: string, headers: IncomingHttpHeaders): Promise<v
   if (response.headers.location) await naiveFollow(new URL(response.headers.location, url).href, headers);
 }
 
-test('D4 nothing an argument holds is sent to another host than the server', async () => {
+test('D4 no argument makes a request go to a host other than the server', async () => {
   const api = await openApi();
   const other = await openApi();
   const registry = registryOf(api);
@@ -233,7 +230,7 @@ test('D4 nothing an argument holds is sent to another host than the server', asy
   expect(other.seen).toHaveLength(1);
 });
 
-test('D3 an answer is read no further than allowed', async () => {
+test('D3 a response is read only up to the limit', async () => {
   const long = 'x'.repeat(100_000);
   const endless = await openApi((response, { url }) => {
     if (url.includes('json')) return sayJson(response, { long });
@@ -276,48 +273,45 @@ const credentials: [object, (seen: { headers: object; url: string }) => unknown,
   ],
 ];
 
-test.each(credentials)(
-  'D4 a credential is sent and shown to nobody: %j',
-  async (credential, find, expected) => {
-    // An API that repeats everything it is sent, in a good answer and in a refusal.
-    const api = await openApi((response, seen) => {
-      const isBad = seen.url.includes('bad');
-      const parts = [
-        seen.url,
-        JSON.stringify(seen.headers),
-        decodeURIComponent(seen.url),
-        seen.headers.authorization,
-      ];
-      sayJson(
-        response,
-        { message: isBad ? parts.join(' ') : '', name: parts.join(' '), ...seen },
-        isBad ? 400 : 200,
-      );
-    });
-    const options = { server: api.url, trustServer: true, credential };
-    const { tools, problems } = importOpenApi(petstore, options);
-    const client = createTestClient(createToolServer({ source: new ToolRegistry().registerTool(...tools) }));
-    const said = [
-      await client.callTool('getPet', { petId: 'good' }),
-      await client.callTool('getPet', { petId: 'bad' }),
-      await client.callTool('listPets', { limit: 5 }),
-      await client.listTools(),
-      problems,
-      Object.entries(tools.map((tool: Tool) => ({ ...tool }))),
+test.each(credentials)('D4 a credential is sent and never shown: %j', async (credential, find, expected) => {
+  // An API that repeats everything it is sent, in a good answer and in a refusal.
+  const api = await openApi((response, seen) => {
+    const isBad = seen.url.includes('bad');
+    const parts = [
+      seen.url,
+      JSON.stringify(seen.headers),
+      decodeURIComponent(seen.url),
+      seen.headers.authorization,
     ];
-    expect(find(api.last())).toBe(expected);
-    const texts = JSON.stringify(said);
-    expect(texts).toContain('[hidden]');
-    const secrets = [TOKEN, JSON.stringify(TOKEN).slice(1, -1), encodeURIComponent(TOKEN), '1234567890'];
-    for (const secret of [...secrets, Buffer.from(`ada:${TOKEN}`).toString('base64')])
-      expect(texts).not.toContain(secret);
-    // Control: the API itself does repeat it.
-    const echoed = await (await fetch(`${api.url}/x`, { headers: { authorization: TOKEN } })).text();
-    expect(echoed).toContain('1234567890');
-  },
-);
+    sayJson(
+      response,
+      { message: isBad ? parts.join(' ') : '', name: parts.join(' '), ...seen },
+      isBad ? 400 : 200,
+    );
+  });
+  const options = { server: api.url, trustServer: true, credential };
+  const { tools, problems } = importOpenApi(petstore, options);
+  const client = createTestClient(createToolServer({ source: new ToolRegistry().registerTool(...tools) }));
+  const said = [
+    await client.callTool('getPet', { petId: 'good' }),
+    await client.callTool('getPet', { petId: 'bad' }),
+    await client.callTool('listPets', { limit: 5 }),
+    await client.listTools(),
+    problems,
+    Object.entries(tools.map((tool: Tool) => ({ ...tool }))),
+  ];
+  expect(find(api.last())).toBe(expected);
+  const texts = JSON.stringify(said);
+  expect(texts).toContain('[hidden]');
+  const secrets = [TOKEN, JSON.stringify(TOKEN).slice(1, -1), encodeURIComponent(TOKEN), '1234567890'];
+  for (const secret of [...secrets, Buffer.from(`ada:${TOKEN}`).toString('base64')])
+    expect(texts).not.toContain(secret);
+  // Control: the API itself does repeat it.
+  const echoed = await (await fetch(`${api.url}/x`, { headers: { authorization: TOKEN } })).text();
+  expect(echoed).toContain('1234567890');
+});
 
-test('D4 no argument can take the place of a credential in the query', async () => {
+test('D4 no argument can replace a credential in the query', async () => {
   const api = await openApi();
   const credential = { query: { name: 'api_key', value: TOKEN } };
   const registry = registryOf(api, { credential });
@@ -332,7 +326,7 @@ test('D4 no argument can take the place of a credential in the query', async () 
   expect(api.last().url).toBe('/v1/pets?%EF%BF%BD=%EF%BF%BD');
 });
 
-test('headers with which every call would fail are refused at once', () => {
+test('headers that would make every call fail are refused at once', () => {
   const server = 'https://api.example';
   expect(() => toolsFromOpenApi(petstore, { server, headers: { Host: 'a' } })).toThrow(/host cannot be set/);
   expect(() => toolsFromOpenApi(petstore, { server, credential: { bearer: 'a\r\nb' } })).toThrow(
@@ -340,7 +334,7 @@ test('headers with which every call would fail are refused at once', () => {
   );
 });
 
-test('a description that is made to hurt ends as a few tools or as none', () => {
+test('a hostile description gives a few tools or none', () => {
   let deep: object = { type: 'string' };
   for (let level = 0; level < 5_000; level++) deep = { type: 'object', properties: { a: deep } };
   const wide = Object.fromEntries(

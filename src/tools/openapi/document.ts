@@ -23,7 +23,7 @@ export function readDocument(document: object): OpenApiDocument {
   checkVersion(root);
   const find = (reference: string): unknown => follow(root, reference);
   return {
-    title: textOf(asObject(root['info'])['title']) || 'the API',
+    title: asText(asObject(root['info'])['title']) || 'the API',
     paths: asObject(root['paths']),
     servers: asList(root['servers']),
     find,
@@ -48,7 +48,7 @@ export function asObject(value: unknown): Json {
 }
 
 /** The value if it is text, or an empty text. */
-export function textOf(value: unknown): string {
+export function asText(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

@@ -17,7 +17,7 @@ const operations = Object.values(github.paths).flatMap((item) =>
   Object.values(item).filter(({ operationId }) => operationId !== undefined),
 );
 
-test('a description with over seven hundred operations is imported whole, every one a tool that lists and lints', async () => {
+test('a description with over seven hundred operations is imported completely, and every tool can be listed and linted', async () => {
   const { tools, problems } = importOpenApi(github, { otherServers: ['https://uploads.github.com'] });
   expect(operations.length).toBeGreaterThan(700);
   expect(problems).toEqual([]);
@@ -30,14 +30,14 @@ test('a description with over seven hundred operations is imported whole, every 
   expect(counts.error).toBe(0);
 });
 
-test('D3 an operation that another host serves is left out until that host is named', () => {
+test('D3 an operation on another host is left out until that host is allowed', () => {
   const { problems } = importOpenApi(github);
   expect(problems).toEqual([
     'POST /repos/{owner}/{repo}/releases/{release_id}/assets is left out: it is served from another address; to offer it, add that address to "otherServers".',
   ]);
 });
 
-test('the schemas of a large description can be checked against', () => {
+test('the schemas of a large description can check arguments', () => {
   const { tools } = importOpenApi(github);
   // Compiling all of them takes long; these are enough to meet every kind, and the largest is among them.
   const largest = tools.toSorted((a, b) => sizeOf(b) - sizeOf(a))[0]!;
@@ -53,7 +53,7 @@ function sizeOf(value: unknown): number {
   return JSON.stringify(value).length;
 }
 
-test('an operation of a large description is called as described', async () => {
+test('an operation of a large description can be called as described', async () => {
   const issue = { id: 1, number: 7, title: 'Broken', user: { login: 'ada' }, unexpected: [1] };
   const api = await openApi((response) => sayJson(response, issue));
   const { tools } = importOpenApi(github, {

@@ -1,7 +1,7 @@
 import { asList, isObject } from '../../base/json.ts';
 import { isLinearPattern } from '../../base/linear-pattern.ts';
 import type { JsonSchema } from '../../schema/schema.ts';
-import { asObject, textOf, type Json, type OpenApiDocument } from './document.ts';
+import { asObject, asText, type Json, type OpenApiDocument } from './document.ts';
 import { findUnseen, plainText } from './text.ts';
 
 /** Converts a subschema. */
@@ -51,7 +51,7 @@ export function keepForOutput(schema: Json, convert: Convert, document: OpenApiD
   if (all.length > 0) kept['allOf'] = all;
   const any = [...schemasIn(schema['oneOf'], convert), ...schemasIn(schema['anyOf'], convert)];
   if (any.length > 0) kept['anyOf'] = any;
-  const words = [textOf(schema['description']), choicesText(schema['enum'])].filter(Boolean).join(' ');
+  const words = [asText(schema['description']), choicesText(schema['enum'])].filter(Boolean).join(' ');
   const description = plainText(words, MAX_WORDS.output);
   if (description !== '') kept['description'] = description;
   return kept;
@@ -187,7 +187,7 @@ function withNull(kept: Record<string, unknown>): JsonSchema {
 function inputWords(schema: Json): string {
   const { description, default: standard, example } = schema;
   const parts = [
-    plainText(textOf(description), MAX_WORDS.input),
+    plainText(asText(description), MAX_WORDS.input),
     shown('Default', standard),
     Array.isArray(schema['examples']) ? '' : shown('Example', example),
   ];

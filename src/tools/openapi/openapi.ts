@@ -7,11 +7,11 @@ import type { JsonSchema, ObjectSchema } from '../../schema/schema.ts';
 import { defineTool, type Tool, type ToolAnnotations } from '../../core/tool.ts';
 import { createApiCall, type ApiCall } from './call.ts';
 import { readOwnParts } from './credential.ts';
-import { readDocument, textOf, unusable } from './document.ts';
+import { readDocument, asText, unusable } from './document.ts';
 import { NameGiver } from './names.ts';
 import {
   isRepeatable,
-  placesIn,
+  operationPlacesIn,
   readOperation,
   type OpenApiOperation,
   type OperationPlace,
@@ -65,7 +65,7 @@ export function importOpenApi(
   const chosen = chooser(settings);
   const leaveOut = (where: string, reason: string): void =>
     void problems.push(escapeUnseen(`${where} is left out: ${reason}.`));
-  for (const place of placesIn(read, leaveOut)) {
+  for (const place of operationPlacesIn(read, leaveOut)) {
     if (!chosen.has(place)) continue;
     try {
       const operation = readOperation(place, read, own.names);
@@ -171,7 +171,7 @@ function chooser({ operations, exclude }: OpenApiSettings): Chooser {
   const wanted = operations.map((pattern) => ({ pattern, fits: compileGlob(pattern), isUsed: false }));
   const unwanted = exclude.map((pattern) => ({ pattern, fits: compileGlob(pattern), isUsed: false }));
   const matches = (patterns: typeof wanted, place: OperationPlace): boolean => {
-    const names = [textOf(place.operation['operationId']), labelOf(place)];
+    const names = [asText(place.operation['operationId']), labelOf(place)];
     const fitting = patterns.filter(({ fits }) => names.some(fits));
     for (const pattern of fitting) pattern.isUsed = true;
     return fitting.length > 0;

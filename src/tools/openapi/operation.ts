@@ -1,6 +1,6 @@
 import { asList } from '../../base/json.ts';
 import { foldedHeader, isRefusedHeader } from '../../net/prepare-request.ts';
-import { asObject, textOf, unusable, type Json, type OpenApiDocument } from './document.ts';
+import { asObject, asText, unusable, type Json, type OpenApiDocument } from './document.ts';
 import { NameGiver } from './names.ts';
 
 /** One argument, and its place in the request. */
@@ -66,7 +66,7 @@ export interface OwnNames {
 const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete'];
 
 /** Every operation of a document; those whose method cannot be called are passed to `onLeftOut`. */
-export function* placesIn(
+export function* operationPlacesIn(
   document: OpenApiDocument,
   onLeftOut: (place: string, reason: string) => void,
 ): Generator<OperationPlace> {
@@ -111,11 +111,11 @@ export function readOperation(
     property: names.give(isTaken(one) ? `${one.name}_${one.in}` : one.name, `${one.in}_parameter`),
   }));
   return {
-    id: textOf(operation['operationId']),
+    id: asText(operation['operationId']),
     method,
     template,
-    summary: textOf(operation['summary']) || textOf(item['summary']),
-    description: textOf(operation['description']) || textOf(item['description']),
+    summary: asText(operation['summary']) || asText(item['summary']),
+    description: asText(operation['description']) || asText(item['description']),
     returns: answer.description,
     isDeprecated: operation['deprecated'] === true,
     parameters,
@@ -152,12 +152,12 @@ function readParameters(
     .toSorted((a, b) => rank(a) - rank(b));
 }
 
-// The server sets these itself, beside headers nobody may set.
+// The server sets these itself, beside headers that may not be set.
 const NOT_OFFERED = /^(?:accept|authorization|content-type)$/;
 const DEFAULT_STYLES = { path: 'simple', query: 'form', header: 'simple' };
 
 function readParameter(parameter: Json, own: OwnNames): Declared | undefined {
-  const name = textOf(parameter['name']);
+  const name = asText(parameter['name']);
   const place = parameter['in'];
   const isRequired = parameter['required'] === true || place === 'path';
   if (name === '') throw unusable('a parameter has no name');
@@ -170,7 +170,7 @@ function readParameter(parameter: Json, own: OwnNames): Declared | undefined {
   const [mediaType, content] = Object.entries(asObject(parameter['content']))[0] ?? [];
   if (mediaType !== undefined && !isJsonType(mediaType))
     throw unusable(`its parameter "${name}" is sent as ${mediaType}`);
-  const style = textOf(parameter['style']) || DEFAULT_STYLES[place];
+  const style = asText(parameter['style']) || DEFAULT_STYLES[place];
   return {
     name,
     in: place,
@@ -178,7 +178,7 @@ function readParameter(parameter: Json, own: OwnNames): Declared | undefined {
     explode: typeof parameter['explode'] === 'boolean' ? parameter['explode'] : style === 'form',
     isJson: mediaType !== undefined,
     isRequired,
-    description: textOf(parameter['description']),
+    description: asText(parameter['description']),
     schema: mediaType === undefined ? withExample(parameter) : asObject(content)['schema'],
   };
 }
@@ -206,12 +206,12 @@ function readBody(value: unknown, document: OpenApiDocument): Omit<OpenApiBody, 
   const name = mediaTypes.find(kind.fits)!;
   const schema = asObject(content[name])['schema'];
   const { encoding } = kind;
-  const own = textOf(body['description']);
+  const own = asText(body['description']);
   return {
     encoding,
     mediaType: kind.sentAs(name),
     isRequired: body['required'] === true,
-    description: own === '' && encoding !== 'json' ? textOf(asObject(schema)['description']) : own,
+    description: own === '' && encoding !== 'json' ? asText(asObject(schema)['description']) : own,
     schema: encoding === 'json' ? schema : textSchema(schema, encoding),
   };
 }
@@ -258,9 +258,9 @@ function readAnswer(responses: Json, document: OpenApiDocument): { schema: unkno
     const content = asObject(response['content']);
     const mediaType = Object.keys(content).find(isJsonType);
     const schema = mediaType === undefined ? undefined : asObject(content[mediaType])['schema'];
-    if (schema !== undefined) return { schema, description: textOf(response['description']) };
+    if (schema !== undefined) return { schema, description: asText(response['description']) };
   }
-  return { schema: undefined, description: textOf(read[0]?.['description']) };
+  return { schema: undefined, description: asText(read[0]?.['description']) };
 }
 
 /** Whether a call can be repeated without further effect. */

@@ -2,7 +2,7 @@ import { ToolcribError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { decoded } from './document.ts';
 import type { OpenApiBody, OpenApiOperation, OpenApiParameter } from './operation.ts';
-import { headerValue, pathValue, queryPairs, type Pair } from './values.ts';
+import { headerArgument, pathValue, queryPairs, type Pair } from './values.ts';
 
 /** The request of a call. */
 export interface BuiltRequest {
@@ -91,7 +91,7 @@ function textsIn(value: unknown): string[] {
 }
 
 function checkedHeader(parameter: OpenApiParameter, value: unknown): string {
-  const text = headerValue(parameter, value);
+  const text = headerArgument(parameter, value);
   if (/^[\t\x20-\x7e]*$/.test(text)) return text;
   throw refused(parameter.property, 'must be one line of plain characters, because it is sent as a header');
 }

@@ -4,7 +4,7 @@ import { createOutboundClient, type OutboundClient } from '../../net/create-outb
 import { OutboundError, type OutboundOptions } from '../../net/outbound.ts';
 import { isIpHost } from '../../net/is-global-address.ts';
 import { prepareRequest } from '../../net/prepare-request.ts';
-import { asObject, textOf, unusable, type OpenApiDocument } from './document.ts';
+import { asObject, asText, unusable, type OpenApiDocument } from './document.ts';
 import type { OpenApiSettings } from './options.ts';
 import { withoutEnd } from '../without-end.ts';
 
@@ -114,8 +114,8 @@ function parseServer(text: string): ApiServer | undefined {
 // Variables in the URL of a server get their defaults, as the author intends.
 function filledIn(described: unknown): string {
   const { url, variables } = asObject(described);
-  return textOf(url).replaceAll(/\{([^{}]*)\}/g, (whole, name: string) => {
+  return asText(url).replaceAll(/\{([^{}]*)\}/g, (whole, name: string) => {
     const variable = asObject(asObject(variables)[name]);
-    return textOf(variable['default']) || textOf(asList(variable['enum'])[0]) || whole;
+    return asText(variable['default']) || asText(asList(variable['enum'])[0]) || whole;
   });
 }

@@ -1,4 +1,4 @@
-import { asObject, textOf } from './document.ts';
+import { asObject, asText } from './document.ts';
 import type { OpenApiOperation } from './operation.ts';
 
 const MAX_WHAT = 600;
@@ -80,8 +80,8 @@ function nameOf(schema: unknown): string {
     const each = nameOf(items);
     return each === '' ? '' : `a list of ${each}`;
   }
-  const last = textOf(reference).split('/').at(-1)!;
-  return (textOf(title) || last)
+  const last = asText(reference).split('/').at(-1)!;
+  return (asText(title) || last)
     .replaceAll(/[-_]+/g, ' ')
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
     .toLowerCase();

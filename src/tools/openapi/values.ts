@@ -33,7 +33,7 @@ export function queryPairs({ name, style, explode }: Styled, value: unknown): Pa
 }
 
 /** A value as a header: style `simple`, not encoded. */
-export function headerValue({ explode }: Styled, value: unknown): string {
+export function headerArgument({ explode }: Styled, value: unknown): string {
   return joined(value, { explode, between: ',', encode: textOf });
 }
 

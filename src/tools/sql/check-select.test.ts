@@ -22,7 +22,7 @@ async function refusalOf(sql: string): Promise<string | undefined> {
   }
 }
 
-describe('what is sent names every table in full', () => {
+describe('the checked query names every table in full', () => {
   test.each([
     ['select 1', 'select 1'],
     ['select * from orders', 'select * from "public".orders'],
@@ -53,7 +53,7 @@ describe('what is sent names every table in full', () => {
   });
 });
 
-test('ordinary queries are let through', async () => {
+test('ordinary queries are accepted', async () => {
   for (const sql of [
     `select date_trunc('month', created) as month, count(*) filter (where total > $1), sum(total)::numeric(10,2)
      from orders where status in ('paid', 'sent') and note ilike '%x%' and created >= current_date - interval '30 days'
@@ -225,7 +225,7 @@ test('a table is found wherever a query can hide it', async () => {
   }
 });
 
-test('text the parser could choke on is refused before it is parsed, time and again', async () => {
+test('text that the parser could hang on is refused before it is parsed', async () => {
   const deep = [
     `select ${'('.repeat(900)}1${')'.repeat(900)}`,
     `select ${'not '.repeat(2_400)}true`,
@@ -238,7 +238,7 @@ test('text the parser could choke on is refused before it is parsed, time and ag
   expect(await refusalOf('select 1')).toBeUndefined();
 });
 
-test('a mistake is told with its place, and what is allowed is listed', async () => {
+test('an error is reported with its place, and with the allowed names', async () => {
   await expect(checkSelect('select *\nfrm orders', rules)).rejects.toThrow('at character 10, near frm.');
   await expect(checkSelect('select * from orders where id = ?', rules)).rejects.toThrow(
     'Parameters are written $1, $2.',

@@ -1,5 +1,5 @@
 import { namesIn, visitChildren, visitValue, type Fields } from './query-grammar.ts';
-import { postgresTypes } from './query-functions.ts';
+import { postgresCastTypes } from './query-functions.ts';
 import { LoadCheck } from './query-load.ts';
 import {
   checkText,
@@ -247,7 +247,7 @@ function refuseForeign(path: readonly string[], what: string): void {
 function checkType(path: readonly string[]): void {
   const name = path.at(-1) ?? '';
   const isBuiltIn = path.length === 1 || (path.length === 2 && path[0] === 'pg_catalog');
-  if (!isBuiltIn || !postgresTypes.has(name))
+  if (!isBuiltIn || !postgresCastTypes.has(name))
     throw new SqlRefusal('Type not allowed', `Values cannot be cast to the type "${path.join('.')}" here.`);
 }
 

@@ -34,7 +34,7 @@ async function serve(): Promise<void> {
   process.send!({ ready: true });
 }
 
-// Ends the process if its server is gone or a statement uses too much memory.
+// Ends the process if its server has ended or a statement uses too much memory.
 function watch(): void {
   const parent = process.ppid;
   setInterval(() => {

@@ -14,7 +14,7 @@ function stoppedClock(): (ms: number) => void {
   };
 }
 
-test('D5 every step of a call is told what is left of its time, and starting a process does not count', () => {
+test('D5 every step of a call gets the remaining time, and starting a process does not count', () => {
   const pass = stoppedClock();
   const outer = sharedPatience({ timeoutMs: 5_000, signal: new AbortController().signal });
   pass(2_000);
@@ -27,7 +27,7 @@ test('D5 every step of a call is told what is left of its time, and starting a p
   expect(outer.timeoutMs).toBe(1);
 });
 
-test('D5 query_database has one limit for looking at the columns and for reading the rows', async () => {
+test('D5 query_database has one time limit for reading the columns and the rows', async () => {
   const pass = stoppedClock();
   const told: number[] = [];
   const db: SqlDriver = {

@@ -1,5 +1,7 @@
+import { nothing } from '../../base/awaitable.ts';
 import { systemClock } from '../../base/clock.ts';
 import { ToolcribError, type ErrorCode } from '../../base/errors.ts';
+import { Overdue, within } from '../../base/within.ts';
 
 /** One reading statement with its limits. */
 export interface SqlStatement {
@@ -108,6 +110,20 @@ export function sqlError(trouble: SqlTrouble, details: TroubleDetails = {}): Too
 export function troubleOf(error: unknown): SqlTrouble | undefined {
   const trouble = error instanceof ToolcribError ? error.data?.['trouble'] : undefined;
   return typeof trouble === 'string' && trouble in troubles ? (trouble as SqlTrouble) : undefined;
+}
+
+/** Waits for a connection of a pool; one that arrives after its caller has left is released. */
+export async function connectedInTime<C extends { release(): void }>(
+  connecting: Promise<C>,
+  { signal, timeoutMs }: SqlPatience,
+  late: SqlTrouble,
+): Promise<C> {
+  try {
+    return await within(timeoutMs, signal, connecting);
+  } catch (error) {
+    connecting.then((connection) => connection.release(), nothing);
+    throw error instanceof Overdue ? sqlError(late) : error;
+  }
 }
 
 /** One connection, for one statement. */

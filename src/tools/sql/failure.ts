@@ -1,7 +1,7 @@
 import { ToolcribError, type ErrorCode } from '../../base/errors.ts';
 import { sqlError, troubleOf } from './driver.ts';
 
-/** What a model is told about a failed query. */
+/** The error of a failed query for the model. */
 export interface SqlFailure {
   readonly error: 'Database query failed';
   readonly message: string;

@@ -18,7 +18,7 @@ export function mysqlError(cause: unknown): ToolcribError {
 const NUMBERS: readonly (readonly [readonly number[], SqlTrouble])[] = [
   // Ended for taking too long: 1969 by MariaDB, 3024 by MySQL; 1317 and 1927 by KILL.
   [[1317, 1927, 1969, 3024], 'timed_out'],
-  // Too many connections, or a lock that somebody holds.
+  // Too many connections, or a lock held by another statement.
   [[1040, 1203, 1205, 1226], 'busy'],
   [[1044, 1045, 1049, 1053, 1077, 1079, 1080, 1130], 'unavailable'],
   [[1146, 1051], 'unknown_table'],

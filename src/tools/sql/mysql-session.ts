@@ -11,7 +11,7 @@ const STOP_MS = 5_000;
 const SLACK_BYTES = 1024 * 1024;
 
 /** What a session needs of the pool it belongs to. */
-export interface MysqlLine {
+export interface MysqlSessionParts {
   /** Connects beside the pool, which may be full. */
   connect(): Connection;
   /** Hears of a statement that could not be ended. */
@@ -21,7 +21,7 @@ export interface MysqlLine {
 /** A connection while one statement has it. */
 export class MysqlSession {
   readonly #connection: PoolConnection;
-  readonly #line: MysqlLine;
+  readonly #parts: MysqlSessionParts;
   #isRunning = false;
   #reason: Error | undefined;
   #ended: Promise<void> | undefined;
@@ -31,9 +31,9 @@ export class MysqlSession {
   #cut: (reason: Error) => void = nothing;
   readonly #isStopped = new Promise<never>((_, refuse) => (this.#giveUp = refuse));
 
-  constructor(connection: PoolConnection, line: MysqlLine) {
+  constructor(connection: PoolConnection, parts: MysqlSessionParts) {
     this.#connection = connection;
-    this.#line = line;
+    this.#parts = parts;
     // A connection that breaks fails the statement, which is enough.
     connection.on('error', nothing);
     this.#isStopped.catch(nothing);
@@ -65,7 +65,7 @@ export class MysqlSession {
     );
   }
 
-  /** Gives the connection back as it was, or not at all; a server that falls silent keeps nobody waiting. */
+  /** Gives the connection back as it was, or not at all; a server that falls silent blocks no other call. */
   async leave(): Promise<void> {
     const isClean = await within(LEAVE_MS, undefined, this.#clean()).then(
       () => true,
@@ -165,7 +165,7 @@ export class MysqlSession {
 
   // Closing the connection alone would leave the statement running.
   async #kill(): Promise<void> {
-    const through = this.#line.connect();
+    const through = this.#parts.connect();
     through.on('error', nothing);
     const killed = new Promise<void>((proceed, refuse) => {
       through.query(`kill connection ${this.#connection.threadId}`, (error) => {
@@ -177,7 +177,7 @@ export class MysqlSession {
     try {
       await within(STOP_MS, undefined, killed);
     } catch (cause) {
-      this.#line.onFailure(new Error('A statement could not be ended.', { cause }));
+      this.#parts.onFailure(new Error('A statement could not be ended.', { cause }));
     } finally {
       through.destroy();
       this.#connection.destroy();

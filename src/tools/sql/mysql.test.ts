@@ -6,7 +6,7 @@ import { hasMariaDb, startMariaDb, type MariaDbServer } from '../../../test/mari
 import { troubleOf, type SqlRows, type SqlStatement } from './driver.ts';
 import { openMysql, type MysqlDriver } from './mysql.ts';
 
-test('MariaDB is there to be tested with', () => {
+test('MariaDB is available for the tests', () => {
   expect(hasMariaDb()).toBe(true);
 });
 
@@ -62,20 +62,20 @@ describe.skipIf(!hasMariaDb())('a MySQL database', () => {
     'select * from orders for update into @x',
     'kill 1',
     'with x as (select 1) delete from orders',
-  ])('D1 nothing but one SELECT that writes nothing is run: %s', async (sql) => {
+  ])('D1 only a single SELECT that writes nothing is run: %s', async (sql) => {
     expect(await troubleIn(sql)).not.toBe('nothing');
     expect(await server.run('select * from orders')).toEqual([{ id: 1, note: 'one' }]);
     expect(existsSync(outside)).toBe(false);
   });
 
-  test('D1 the same rights would write a file and change a table without the driver', async () => {
+  test('D1 control: without the driver the same rights write a file and change a table', async () => {
     await server.run('create table proof (id integer); insert into proof values (1)');
     expect(await server.run('select count(*) as n from proof')).toEqual([{ n: 1 }]);
     const variables = await server.run("show variables like 'secure_file_priv'");
     expect(variables[0]!['Value']).toBe('');
   });
 
-  test('values of every type come as plain JSON', async () => {
+  test('values of every type become plain JSON', async () => {
     await server.run(`create table kinds (a tinyint, b smallint unsigned, c mediumint, d int unsigned, e bigint unsigned, f decimal(30,10),
       g float, h double, i bit(12), j bit(64), k date, l datetime(6), m timestamp(3) null, n time, o year, p char(5), q varchar(20), r binary(3),
       s varbinary(4), t tinyblob, u longtext, v enum('x','y'), w set('a','b'), x json, y point, z boolean, nothing int, id uuid, ip inet6);
@@ -142,7 +142,7 @@ describe.skipIf(!hasMariaDb())('a MySQL database', () => {
       .toBeLessThanOrEqual(1);
   });
 
-  test('nothing of a statement stays behind on its connection', async () => {
+  test('no state of a statement is left on its connection', async () => {
     const own = openMysql(server.url('almighty'), { maxConnections: 1 });
     onTestFinished(() => own.close());
     await ask("select get_lock('mine', 0)", {}, own);
@@ -151,7 +151,7 @@ describe.skipIf(!hasMariaDb())('a MySQL database', () => {
     expect(await server.run("select is_free_lock('mine') as free")).toEqual([{ free: 1 }]);
   });
 
-  test('a value that is too large is not read to its end', async () => {
+  test('a value that is too large is not read completely', async () => {
     expect(await troubleIn("select repeat('x', 15000000)", { maxBytes: 1_024 })).toBe('too_large');
     expect((await ask('select 1')).rows).toEqual([[1]]);
     const { rows, isCut } = await ask('select 1 union all select 2 union all select 3', { maxRows: 2 });
@@ -164,11 +164,11 @@ describe.skipIf(!hasMariaDb())('a MySQL database', () => {
     ['selec 1', 'invalid_statement'],
     ['', 'invalid_statement'],
     ['select 1 \0', 'invalid_statement'],
-  ])('a mistake is told by its kind: %s', async (sql, trouble) => {
+  ])('the kind of an error is recognised: %s', async (sql, trouble) => {
     expect(await troubleIn(sql)).toBe(trouble);
   });
 
-  test('a server that is away, or that does not let somebody in, is unavailable', async () => {
+  test('a server that is down, or refuses the login, is unavailable', async () => {
     for (const url of ['mysql://x@127.0.0.1:1/shop', `mysql://nobody:wrong@127.0.0.1:${server.port}/shop`]) {
       const away = openMysql(url);
       await expect(ask('select 1', {}, away)).rejects.toMatchObject({ code: 'upstream_unavailable' });
@@ -180,7 +180,7 @@ describe.skipIf(!hasMariaDb())('a MySQL database', () => {
     'mysql://host',
     'mysql://host/shop?multipleStatements=true',
     'mysql://host/shop?flags=LOCAL_FILES',
-  ])('an address that says more than where is refused: %s', (url) =>
+  ])('a URL without a database, or with options, is refused: %s', (url) =>
     expect(() => openMysql(url)).toThrow(/^url /),
   );
 });

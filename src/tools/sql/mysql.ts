@@ -2,6 +2,7 @@ import type { Pool, PoolConnection, PoolOptions } from 'mysql2';
 import { nothing } from '../../base/awaitable.ts';
 import { ToolcribError } from '../../base/errors.ts';
 import {
+  connectedInTime,
   runInSession,
   sharedPatience,
   sqlError,
@@ -12,7 +13,7 @@ import {
   type SqlStatement,
 } from './driver.ts';
 import { mysqlError } from './mysql-error.ts';
-import { MysqlSession, type MysqlLine } from './mysql-session.ts';
+import { MysqlSession, type MysqlSessionParts } from './mysql-session.ts';
 
 /** How a MySQL or MariaDB database is reached. */
 export interface MysqlOptions {
@@ -70,7 +71,7 @@ export function openMysql(url: string, options: MysqlOptions = {}): MysqlDriver 
   };
 }
 
-interface MysqlPool extends MysqlLine {
+interface MysqlPool extends MysqlSessionParts {
   readonly connections: Pool;
 }
 
@@ -113,7 +114,7 @@ const READING = {
 async function openPool(
   settings: Settings,
   maxConnections: number,
-  onFailure: MysqlLine['onFailure'],
+  onFailure: MysqlSessionParts['onFailure'],
 ): Promise<MysqlPool> {
   const { createConnection, createPool } = await import('mysql2');
   const connections = createPool({ ...settings, connectionLimit: maxConnections, idleTimeout: 30_000 });
@@ -126,33 +127,17 @@ async function runAlone(pool: MysqlPool, statement: SqlStatement): Promise<SqlRo
   return runInSession(session, { ...statement, timeoutMs: patience.timeoutMs });
 }
 
-function checkOut(pool: Pool, { signal, timeoutMs }: SqlPatience): Promise<PoolConnection> {
+async function checkOut(pool: Pool, patience: SqlPatience): Promise<PoolConnection> {
   const { _freeConnections: free, _allConnections: all } = pool as unknown as PoolState;
   const isFull = free.length === 0 && all.length >= (pool as unknown as PoolState).config.connectionLimit;
-  const trouble = isFull ? 'busy' : 'unavailable';
-  return new Promise((proceed, refuse) => {
-    let isLeft = false;
-    const leave = (reason: Error): void => {
-      isLeft = true;
-      settle();
-      refuse(reason);
-    };
-    const stop = (): void => leave(signal.reason as Error);
-    const timer = setTimeout(() => leave(sqlError(trouble)), timeoutMs);
-    const settle = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-    };
-    signal.addEventListener('abort', stop);
+  const connecting = new Promise<PoolConnection>((proceed, refuse) => {
     pool.getConnection((error, connection) => {
-      // A connection that arrives after its caller has left is released.
-      if (isLeft) return error ? undefined : connection.release();
-      settle();
       if (!error) return proceed(connection);
       const known = mysqlError(error);
       refuse(troubleOf(known) === 'busy' ? known : sqlError('unavailable', { cause: error }));
     });
   });
+  return connectedInTime(connecting, patience, isFull ? 'busy' : 'unavailable');
 }
 
 interface PoolState {

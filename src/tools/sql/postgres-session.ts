@@ -57,7 +57,7 @@ export class PostgresSession {
     this.#ended = this.#end();
   }
 
-  /** Returns the connection in a clean state, or closes it; a server that does not respond blocks nobody. */
+  /** Returns the connection in a clean state, or closes it; a server that does not respond blocks no other call. */
   async leave(): Promise<void> {
     const isClean = await within(LEAVE_MS, undefined, this.#clean()).then(
       () => true,

@@ -59,7 +59,7 @@ describe.skipIf(!hasPostgres())('the PostgreSQL driver', () => {
     return ended;
   };
 
-  test('D1 nothing but one SELECT is run, and nothing is changed', async () => {
+  test('D1 only a single SELECT is run, and nothing is changed', async () => {
     const db = open();
     for (const sql of [
       'select 1; drop table t',
@@ -80,7 +80,7 @@ describe.skipIf(!hasPostgres())('the PostgreSQL driver', () => {
     expect(await server.run('select count(*)::int as n from t')).toEqual([{ n: 2 }]);
   });
 
-  test('D1 the same words do get out of a read-only transaction that takes several statements', async () => {
+  test('D1 control: the same text leaves a read-only transaction over a connection that takes several statements', async () => {
     const naive = "begin read only; select 1; commit; insert into t values (8, 'out')";
     const { default: pg } = await import('pg');
     const client = new pg.Client(server.url('reader'));
@@ -90,7 +90,7 @@ describe.skipIf(!hasPostgres())('the PostgreSQL driver', () => {
     expect(await server.run('delete from t where a = 8 returning b')).toEqual([{ b: 'out' }]);
   });
 
-  test('D1 what a statement sets is forgotten before the connection is used again', async () => {
+  test('D1 settings of a statement are reset before the connection is used again', async () => {
     const db = open(1);
     const leave = `select set_config('default_transaction_read_only', 'off', false), set_config('toolcrib.tenant', 'globex', false),
       set_config('search_path', 'secrets', false), pg_advisory_lock(1)::text, pg_backend_pid()`;
@@ -101,7 +101,7 @@ describe.skipIf(!hasPostgres())('the PostgreSQL driver', () => {
     expect(after.rows).toEqual([['', 'pg_catalog, public, pg_temp', 0, rows[0]?.[4]]]);
   });
 
-  test('what the server says stays out of the answer, and what went wrong can be told apart', async () => {
+  test("the server's own error text is not returned, and kinds of errors can be told apart", async () => {
     const db = open();
     const troubles = [
       ['select * from secrets', 'not_permitted'],
@@ -123,7 +123,7 @@ describe.skipIf(!hasPostgres())('the PostgreSQL driver', () => {
     await expect(ask(db, 'select 1 frm t')).rejects.toMatchObject({ data: { position: 14 } });
   });
 
-  test('rows and bytes are limited, also those of a single value, and that there was more is said', async () => {
+  test('rows and bytes are limited, also those of a single value, and the result says so', async () => {
     const db = open();
     expect(await ask(db, 'select a from t order by a', { maxRows: 1 })).toMatchObject({
       rows: [[1]],
@@ -142,7 +142,7 @@ describe.skipIf(!hasPostgres())('the PostgreSQL driver', () => {
     expect([late.rows, late.isCut]).toEqual([[['x']], true]);
   });
 
-  test('D5 a hundred statements whose callers go away are gone from the server', async () => {
+  test('D5 a hundred statements whose callers disconnect are ended in the server', async () => {
     const db = open(5);
     const stop = new AbortController();
     setMaxListeners(0, stop.signal);
@@ -157,7 +157,7 @@ describe.skipIf(!hasPostgres())('the PostgreSQL driver', () => {
     expect((await ask(db, 'select 1')).rows).toEqual([[1]]);
   });
 
-  test('D5 a statement is gone also where its role may not log in a second time', async () => {
+  test('D5 a statement is ended even if its role may not log in a second time', async () => {
     const db = open(1, server.url('single'));
     const stop = new AbortController();
     const ended = ask(db, 'select pg_sleep(60)::text', { signal: stop.signal, timeoutMs: 60_000 });
@@ -173,11 +173,11 @@ describe.skipIf(!hasPostgres())('the PostgreSQL driver', () => {
     await expect.poll(() => ask(db, 'select 1').catch(codeOf)).toMatchObject({ rows: [[1]] });
   });
 
-  test('D5 a statement that does not listen is ended with its session', async () => {
+  test('D5 a statement that ignores cancellation is ended with its session', async () => {
     expect(await runAndStop(open(), 'select stubborn()')).toBe('Error: gone');
   });
 
-  test('D5 with TLS, whatever ends a statement is sent through TLS too', async () => {
+  test('D5 with TLS, the request to end a statement uses TLS too', async () => {
     const certificate = await switchOnTls(server);
     const line = await recordOpenings(server.port);
     const url = `postgres://single@127.0.0.1:${line.port}/postgres`;
@@ -193,7 +193,7 @@ describe.skipIf(!hasPostgres())('the PostgreSQL driver', () => {
     expect(line.openings.at(-1)).not.toBe(ASKS_FOR_TLS);
   });
 
-  test('D5 closing the connection alone would leave the statement running', async () => {
+  test('D5 control: closing the connection alone leaves the statement running', async () => {
     const { default: pg } = await import('pg');
     const client = new pg.Client(server.url('reader'));
     client.on('error', () => {});
@@ -212,7 +212,7 @@ describe.skipIf(!hasPostgres())('the PostgreSQL driver', () => {
     await server.run("select pg_terminate_backend(pid) from pg_stat_activity where usename = 'reader'");
   });
 
-  test('a statement that takes too long is ended by the server as well', async () => {
+  test('the server itself also ends a statement that takes too long', async () => {
     const db = open();
     await expect(ask(db, 'select pg_sleep(60)::text', { timeoutMs: 300 })).rejects.toMatchObject({
       code: 'timed_out',
@@ -224,7 +224,7 @@ describe.skipIf(!hasPostgres())('the PostgreSQL driver', () => {
     expect(rows).toEqual([[true, true]]);
   });
 
-  test('a server that cannot be reached is unavailable, and a pool that is used up is busy', async () => {
+  test('a server that cannot be reached is unavailable, and a full pool is busy', async () => {
     const away = openPostgres('postgres://reader:hunter2@127.0.0.1:1/postgres');
     await expect(ask(away, 'select 1')).rejects.toMatchObject({
       code: 'upstream_unavailable',
@@ -245,7 +245,7 @@ describe.skipIf(!hasPostgres())('the PostgreSQL driver', () => {
     expect((await ask(full, 'select 1')).rows).toEqual([[1]]);
   });
 
-  test('closing twice is closing once, and afterwards there is nothing', async () => {
+  test('closing twice is allowed, and later queries fail', async () => {
     const db = open();
     await ask(db, 'select 1');
     await Promise.all([db.close(), db.close()]);

@@ -1,6 +1,7 @@
 import type { Pool, PoolClient } from 'pg';
 import { nothing } from '../../base/awaitable.ts';
 import {
+  connectedInTime,
   runInSession,
   sharedPatience,
   sqlError,
@@ -82,7 +83,7 @@ async function runAlone(pool: PostgresPool, statement: SqlStatement): Promise<Sq
   return runInSession(session, { ...statement, timeoutMs: patience.timeoutMs });
 }
 
-async function checkOut(pool: Pool, { signal, timeoutMs }: SqlPatience): Promise<PoolClient> {
+async function checkOut(pool: Pool, patience: SqlPatience): Promise<PoolClient> {
   const connecting = pool.connect();
   const trouble = pool.waitingCount > 0 ? 'busy' : 'unavailable';
   const connected = connecting.catch((cause: unknown) => {
@@ -90,20 +91,5 @@ async function checkOut(pool: Pool, { signal, timeoutMs }: SqlPatience): Promise
     // A server without a free connection is available, but busy.
     throw troubleOf(known) === 'busy' ? known : sqlError(trouble, { cause });
   });
-  return new Promise((proceed, refuse) => {
-    const leave = (reason: Error): void => {
-      settle();
-      refuse(reason);
-      // A connection that arrives after its caller has left is released.
-      connected.then((client) => client.release(), nothing);
-    };
-    const stop = (): void => leave(signal.reason as Error);
-    const timer = setTimeout(() => leave(sqlError(trouble)), timeoutMs);
-    const settle = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', stop);
-    };
-    signal.addEventListener('abort', stop);
-    connected.then(proceed, refuse).finally(settle);
-  });
+  return connectedInTime(connected, patience, trouble);
 }

@@ -27,7 +27,7 @@ export const postgresFunctions: ReadonlySet<string> = words(`
  * PostgreSQL types a value may be cast to. Types that look up names in the catalog are left out, and so are those that
  * make ranking take minutes.
  */
-export const postgresTypes: ReadonlySet<string> = words(`
+export const postgresCastTypes: ReadonlySet<string> = words(`
   bit bool boolean bpchar bytea char cidr date daterange decimal float4 float8 inet int2 int4 int4range int8 int8range integer interval json
   jsonb macaddr money numeric numrange smallint bigint real text time timestamp timestamptz timetz tsrange tstzrange uuid varbit
   varchar

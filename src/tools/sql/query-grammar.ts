@@ -4,10 +4,10 @@ import { SqlRefusal } from './query-rules.ts';
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Called with an allowed node. */
-export type Visit = (kind: string, fields: Fields) => void;
+export type VisitNode = (kind: string, fields: Fields) => void;
 
 /** Visits the nodes directly below a node, and refuses a field that is not allowed in a query. */
-export function visitChildren(kind: string, fields: Fields, visit: Visit): void {
+export function visitChildren(kind: string, fields: Fields, visit: VisitNode): void {
   const known = grammar.get(kind);
   if (!known) throw new SqlRefusal('Query not allowed', `A query cannot hold ${describe(kind)}.`);
   for (const [field, value] of Object.entries(fields)) {
@@ -20,7 +20,7 @@ export function visitChildren(kind: string, fields: Fields, visit: Visit): void 
 }
 
 /** Visits a node wrapped in its kind, or a list of such nodes. */
-export function visitValue(value: unknown, visit: Visit): void {
+export function visitValue(value: unknown, visit: VisitNode): void {
   if (Array.isArray(value)) {
     for (const item of value) visitValue(item, visit);
     return;

@@ -58,7 +58,7 @@ test.each([
   ['select note::tsvector from orders', 'Type not allowed'],
   ['select note::tsquery from orders', 'Type not allowed'],
   [`select ${Array.from({ length: 61 }, () => 'mod(a, b)').join(' + ')} from orders`, complex],
-])('D5 refused, because PostgreSQL could not be stopped at it: %s', async (sql, error) => {
+])('D5 a query is refused because PostgreSQL could not interrupt it: %s', async (sql, error) => {
   await expect(checkSelect(sql, rules)).rejects.toMatchObject({ error });
 });
 
@@ -76,16 +76,16 @@ test.each([
   "select ts_rank(to_tsvector('english', note), q) from orders, plainto_tsquery('english', $1) q where to_tsvector('english', note) @@ q",
   "select 1 from orders where search @@ websearch_to_tsquery('german', $1) and a = any (select b from orders) and c in (1, 2)",
   'select 1 from orders where a between 1 and 2 and b not between symmetric 1 and 2 and nullif(a, b) is distinct from c',
-])('D5 let through, because it is short or can be stopped: %s', async (sql) => {
+])('D5 a query is accepted because it is short or can be interrupted: %s', async (sql) => {
   expect(await checkSelect(sql, rules)).toHaveProperty('sql');
 });
 
-test('D5 which parameters must be short is told', async () => {
+test('D5 the check names the parameters that must be short', async () => {
   const sql = 'select note = $1, note like $2, strpos(note, $4), tags && $3 from orders';
   expect((await checkSelect(sql, rules)).shortParameters).toEqual(new Set([2, 4, 3]));
 });
 
-test('D5 long runs of signs and many comments are refused before they are scanned', async () => {
+test('D5 long runs of special characters and many comments are refused before they are scanned', async () => {
   await expect(checkSelect(`select 1 ${'+-'.repeat(4_900)}1`, rules)).rejects.toMatchObject({
     error: complex,
   });

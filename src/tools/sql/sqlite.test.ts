@@ -47,7 +47,7 @@ function limits(): Omit<SqlStatement, 'sql'> {
 
 const ENDLESS = 'with recursive n(x) as (select 1 union all select x + 1 from n) select count(*) from n';
 
-test('D1 nothing but one SELECT is run, however it is wrapped', async () => {
+test('D1 only a single SELECT is run, however it is wrapped', async () => {
   const { query, file } = open();
   const before = readFileSync(file);
   for (const sql of [
@@ -75,7 +75,7 @@ test('D1 nothing but one SELECT is run, however it is wrapped', async () => {
   expect(readFileSync(file).equals(before)).toBe(true);
 });
 
-test('D1 files and other SQL are out of reach of a SELECT, though the library offers them', async () => {
+test('D1 a SELECT cannot reach files or run other SQL, even though the library could', async () => {
   const { query, folder } = open();
   const target = join(folder, 'written');
   const naive = new Libsql(':memory:');
@@ -97,7 +97,7 @@ test('D1 files and other SQL are out of reach of a SELECT, though the library of
   expect(existsSync(target)).toBe(false);
 });
 
-test('the plan tells which tables and functions a statement uses, also behind views, names and indexes', async () => {
+test('the plan of a statement names its tables and functions, also behind views, names and indexes', async () => {
   const { db } = open();
   const survey = (sql: string): ReturnType<SqliteDriver['survey']> => db.survey(sql, limits());
   expect(await survey('select * from v')).toEqual({
@@ -120,7 +120,7 @@ test('the plan tells which tables and functions a statement uses, also behind vi
   expect((await survey('select * from json_each(?1)')).unclear).toContain('VOpen');
 });
 
-test('a statement that goes beyond its scope is not run', async () => {
+test('a statement that goes beyond its tables is not run', async () => {
   const { query } = open();
   const scope = { tables: ['t'], functions: ['upper'] };
   expect((await query('select upper(b) from t', { scope })).rows).toEqual([['X'], ['Y']]);
@@ -128,7 +128,7 @@ test('a statement that goes beyond its scope is not run', async () => {
     expect([sql, await query(sql, { scope }).catch(troubleOf)]).toEqual([sql, 'not_permitted']);
 });
 
-test('D5 a statement that takes too much time or memory ends with its process, and the next one gets another', async () => {
+test('D5 a statement that takes too much time or memory is ended with its process, and the next one gets a new process', async () => {
   const { query } = open();
   await expect(query(ENDLESS, { timeoutMs: 300 })).rejects.toMatchObject({ code: 'timed_out' });
   await expect(query('select hex(zeroblob(100000000))')).rejects.toMatchObject({ code: 'result_too_large' });
@@ -138,7 +138,7 @@ test('D5 a statement that takes too much time or memory ends with its process, a
   expect((await query('select a from t')).rows).toHaveLength(2);
 });
 
-test('rows and bytes are limited, and that there was more is said', async () => {
+test('rows and bytes are limited, and the result says so', async () => {
   const { query } = open();
   expect(await query('select a from t', { maxRows: 1 })).toMatchObject({ rows: [[1]], isCut: true });
   expect(await query('select a from t', { maxRows: 2 })).toMatchObject({ rows: [[1], [2]], isCut: false });
@@ -149,7 +149,7 @@ test('rows and bytes are limited, and that there was more is said', async () => 
 });
 
 test.each(['wal', 'delete'])(
-  'a database in %s mode can be written to after every kind of query, and the next one sees it',
+  'a database in %s mode can be written to after every kind of query, and the next query sees it',
   async (mode) => {
     const { db, file, query } = open(1);
     const owner = new Libsql(file);
@@ -175,7 +175,7 @@ test.each(['wal', 'delete'])(
   },
 );
 
-test('values are bound as what they are', async () => {
+test('values are bound with their types', async () => {
   const { query } = open();
   const sql = 'select typeof(?1), typeof(?2), typeof(?3), typeof(?4), typeof(?5), ?6';
   const values = [1, 1.5, true, 'x', null, 9007199254740993n];
@@ -184,7 +184,7 @@ test('values are bound as what they are', async () => {
   ]);
 });
 
-test('who waits for a process longer than a statement may take is told that the database is busy', async () => {
+test('a query that waits too long for a process is refused as busy', async () => {
   const { query } = open(1);
   const stop = new AbortController();
   const first = query(ENDLESS, { signal: stop.signal }).catch(String);
@@ -197,7 +197,7 @@ test('who waits for a process longer than a statement may take is told that the 
   expect((await third).rows).toEqual([[1]]);
 });
 
-test("a process that cannot be started takes nobody else's place", async () => {
+test('a process that cannot be started frees its place', async () => {
   const db = openSqlite('no\0file', { maxProcesses: 1 });
   onTestFinished(() => db.close());
   for (let turn = 0; turn < 3; turn++)
@@ -206,7 +206,7 @@ test("a process that cannot be started takes nobody else's place", async () => {
     });
 });
 
-test('a file that is not there or is no database is unavailable', async () => {
+test('a missing file, or one that is not a database, is unavailable', async () => {
   const { folder } = open();
   const file = join(folder, 'text.db');
   writeFileSync(file, 'no database, but long enough to be looked at as one'.repeat(40));
@@ -221,7 +221,7 @@ test('a file that is not there or is no database is unavailable', async () => {
   expect(existsSync(join(folder, 'none.db'))).toBe(false);
 });
 
-test('D5 the process of a statement does not outlive its server', async () => {
+test('D5 the process of a statement ends with its server', async () => {
   const { folder, file } = open();
   const script = join(folder, 'server.mts');
   writeFileSync(
@@ -244,7 +244,7 @@ test('D5 the process of a statement does not outlive its server', async () => {
   await expect.poll(() => statesOf(file), { timeout: 5_000 }).toEqual([]);
 });
 
-test('a server that is done ends, whether it closes its databases or not', async () => {
+test('a program that has finished ends, whether it closes its databases or not', async () => {
   const { folder, file } = open();
   const script = join(folder, 'program.mts');
   writeFileSync(

@@ -100,7 +100,7 @@ class Children {
   async #ask(question: Question, patience: SqlPatience): Promise<ChildReply> {
     if (this.#isClosed) throw sqlError('unavailable');
     const shared = sharedPatience(patience);
-    await this.#seat(shared);
+    await this.#enter(shared);
     let child: Child | undefined;
     try {
       child = this.#idle.pop() ?? new Child(this.#file, (gone) => this.#forget(gone));
@@ -115,37 +115,34 @@ class Children {
         this.#idle.push(child);
         child.rest();
       }
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#free++;
+      this.#leave();
     }
   }
 
-  async #seat({ timeoutMs, signal }: SqlPatience): Promise<void> {
+  async #enter({ timeoutMs, signal }: SqlPatience): Promise<void> {
     signal.throwIfAborted();
     if (this.#free > 0) {
       this.#free--;
       return;
     }
-    await new Promise<void>((proceed, refuse) => {
-      const done = (): void => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', stop);
-      };
-      const leave = (reason: Error): void => {
-        done();
-        this.#waiting.splice(this.#waiting.indexOf(go), 1);
-        refuse(reason);
-      };
-      const go = (): void => {
-        done();
-        proceed();
-      };
-      const stop = (): void => leave(signal.reason as Error);
-      const timer = setTimeout(() => leave(sqlError('busy')), timeoutMs);
-      signal.addEventListener('abort', stop);
-      this.#waiting.push(go);
-    });
+    let go = nothing;
+    const turn = new Promise<void>((proceed) => (go = proceed));
+    this.#waiting.push(go);
+    try {
+      await within(timeoutMs, signal, turn);
+    } catch (error) {
+      const at = this.#waiting.indexOf(go);
+      if (at >= 0) this.#waiting.splice(at, 1);
+      // Its turn came at the same moment, so it goes to the next one.
+      else this.#leave();
+      throw error instanceof Overdue ? sqlError('busy') : error;
+    }
+  }
+
+  #leave(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#free++;
   }
 
   #forget(child: Child): void {

@@ -3,10 +3,10 @@ import { Client } from '../client.ts';
 import { Crib } from '../crib.ts';
 import type { Outcome, RunOptions, Scenario } from '../scenario.ts';
 
-/** Sessions that nobody ends do not pile up. */
+/** Sessions that are never ended do not pile up. */
 export const hoardedSessions: Scenario = {
   id: 'A8',
-  title: 'sessions opened and never ended are capped',
+  title: 'the number of sessions that are never ended is limited',
   run: (options) => hoard(options, { sessions: options.counts === 'full' ? 100_000 : 5_000, callers: 1 }),
   // Several callers, who may have as many each, hold more than one may.
   control: (options) => hoard(options, { sessions: 2_000, callers: 4 }),

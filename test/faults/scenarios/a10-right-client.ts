@@ -8,7 +8,7 @@ import { pause, Random, summarise, type Outcome, type RunOptions, type Scenario 
 /** Every answer reaches the client that asked. */
 export const rightClient: Scenario = {
   id: 'A10',
-  title: 'every answer reaches the client that asked, although all count their calls from 0',
+  title: 'every response reaches the client that asked, although all count their calls from 0',
   async run(options) {
     const crib = new Crib();
     try {

@@ -5,7 +5,7 @@ import { eventually, pause, type Outcome, type RunOptions, type Scenario } from 
 /** A call whose client has left is stopped. */
 export const runaway: Scenario = {
   id: 'D5',
-  title: 'calls whose clients hang up are stopped, and nothing happens afterwards',
+  title: 'calls whose clients disconnect are stopped, and nothing happens afterwards',
   run: (options) => hangUp(options, 'heedful'),
   // A tool that takes no notice of being stopped.
   control: (options) => hangUp(options, 'deaf'),

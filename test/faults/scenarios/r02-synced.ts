@@ -5,10 +5,10 @@ import { nonceOf } from '../load.ts';
 import { summarise, type Outcome, type RunOptions, type Scenario } from '../scenario.ts';
 import { tracingObstacle } from '../tracer.ts';
 
-/** What a client is told has been synced to the disk before. */
+/** The row of a response has been synced to the disk before the response is sent. */
 export const synced: Scenario = {
   id: 'R2',
-  title: 'every answer is written after a completed sync of its row',
+  title: 'every response is sent after a completed sync of its audit row',
   run: (options) => trace(options, options.counts === 'full' ? 10_000 : 400),
   control: (options) => trace(options, 50, { withoutSyncs: true }),
 };

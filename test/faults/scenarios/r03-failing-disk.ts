@@ -15,10 +15,10 @@ import {
 import { mountingObstacle, onSmallDisk, type SmallDisk } from '../small-disk.ts';
 import { Interference, tracingObstacle } from '../tracer.ts';
 
-/** A disk that fails, is full or hangs stops the tools, and everything goes on when it is well again. */
+/** A disk that fails, is full or hangs stops the tools, and calls work again when the disk does. */
 export const failingDisk: Scenario = {
   id: 'R3',
-  title: 'no tool runs while the disk fails, is full or hangs, and all is well when it is',
+  title: 'no tool runs while the disk fails, is full or hangs, and calls work again afterwards',
   async run(options) {
     const notRun = tracingObstacle() ?? mountingObstacle();
     if (notRun !== undefined) return { counts: '', failures: [], notRun };
@@ -137,7 +137,7 @@ async function fillDisk({ report }: RunOptions): Promise<Part> {
   });
 }
 
-// Only a copy of the checkpoints is on the small disk: calls go on, and the copy is made whole when there is space.
+// Only a copy of the checkpoints is on the small disk: calls continue, and the copy is completed when there is space.
 async function fillCopy({ report }: RunOptions): Promise<Part> {
   // Full before the first checkpoint: a file that is there has some room left on its last page.
   const how = { startsFull: true };

@@ -10,10 +10,10 @@ import {
   type Scenario,
 } from '../scenario.ts';
 
-/** Whatever a tool did is on record, even when nobody lived to see how it ended. */
+/** Every effect of a tool is on record, even when its process died before the outcome was known. */
 export const noUnrecordedEffect: Scenario = {
   id: 'R5',
-  title: 'every effect has an intent on record, and every intent an outcome, be it unknown',
+  title: 'every effect has an intent on record, and every intent has an outcome, even if it is unknown',
   run: (options) => killMidway(options, { kills: options.counts === 'full' ? 1_000 : 50 }),
   control: (options) => killMidway(options, { kills: 3, audit: false }),
 };

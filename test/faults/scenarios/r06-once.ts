@@ -5,7 +5,7 @@ import { eventually, summarise, type Outcome, type RunOptions, type Scenario } f
 /** A call with a key has its effect once. */
 export const once: Scenario = {
   id: 'R6',
-  title: 'a call with an idempotency key runs once, whatever is sent and whenever the server dies',
+  title: 'a call with an idempotency key runs once, however often it is sent and whenever the server dies',
   run: (options) => repeat(options, { isOn: true }),
   control: (options) => repeat(options, { isOn: false }),
 };

@@ -11,7 +11,7 @@ import type { Outcome, RunOptions, Scenario } from '../scenario.ts';
 export const fuzz: Scenario = {
   id: 'R13',
   title:
-    'mutated messages, heads, lines and connections are each answered or ended, crash nothing and learn nothing',
+    'mutated messages, headers, lines and connections are each answered or ended, and crash and reveal nothing',
   run: (options) => inChildren(options),
   control,
 };

@@ -7,7 +7,8 @@ import { against, eventually, summarise, type Outcome, type RunOptions, type Sce
 /** A server that is told to stop finishes what it has begun. */
 export const gracefulStop: Scenario = {
   id: 'R16',
-  title: 'SIGTERM loses no call under way, ends streams properly, and a second one ends at once',
+  title:
+    'SIGTERM loses no running call and ends streams properly, and a second SIGTERM ends the server at once',
   async run(options) {
     const isFull = options.counts === 'full';
     const first = await stopUnderLoad(options, {

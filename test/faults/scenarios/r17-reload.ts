@@ -16,7 +16,7 @@ import {
 /** A configuration can be replaced under load, and one that cannot be used changes nothing. */
 export const reload: Scenario = {
   id: 'R17',
-  title: 'reloads under load fail no call, invalid ones are refused whole, and every row names its policy',
+  title: 'reloads under load fail no call, invalid ones change nothing, and every audit row names its policy',
   async run(options) {
     const isFull = options.counts === 'full';
     const { counts, failures } = await reloadOften(options, { reloads: isFull ? 1_000 : 50, how: 'reload' });

@@ -10,7 +10,7 @@ import { nothingShown, type Outcome, type RunOptions, type Scenario } from '../s
 /** A limit lets through what it says, and no more. */
 export const limiter: Scenario = {
   id: 'R19',
-  title: 'limits admit what they promise over HTTP, of calls, rounds of questions and all other requests',
+  title: 'rate limits over HTTP allow exactly their number of calls, rounds of questions and other requests',
   run: (options) => pressAll(options, { seconds: options.counts === 'full' ? 30 : 3, isOn: true }),
   // Long enough for a slow machine to get beyond every limit.
   control: (options) => pressAll(options, { seconds: 4, isOn: false }),

@@ -8,7 +8,7 @@ import type { Outcome, RunOptions, Scenario } from '../scenario.ts';
 /** What must hold for every input, tried on very many. */
 export const properties: Scenario = {
   id: 'R22',
-  title: 'the canonical form is stable, and a header is taken exactly when it says what the body says',
+  title: 'the canonical form is stable, and a header is accepted exactly when it matches the body',
   async run(options) {
     const site = await openGoverned();
     try {

@@ -1,0 +1,32 @@
+// A piece of one byte takes a hundred of memory.
+const MOST_PIECES = 1_024;
+
+/** Bytes that come in pieces, until all are there; however small these are, they take little more than their length. */
+export class GatheredBytes {
+  #pieces: Buffer[] = [];
+  #joined = 0;
+  length = 0;
+
+  /** Keeps a piece; its bytes must not change later. */
+  add(piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.length += piece.length;
+    if (this.#pieces.length - this.#joined < MOST_PIECES) return;
+    this.#pieces.push(Buffer.concat(this.#pieces.splice(this.#joined)));
+    this.#joined++;
+  }
+
+  /** Gives away what is there, in one piece, and keeps nothing. */
+  take(): Buffer {
+    const [pieces, length] = [this.#pieces, this.length];
+    this.drop();
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces, length);
+  }
+
+  /** Keeps nothing of what is there. */
+  drop(): void {
+    this.#pieces = [];
+    this.#joined = 0;
+    this.length = 0;
+  }
+}

@@ -1,0 +1,3 @@
+import { describeGateway, gatewayCells } from './gateway-cells.ts';
+
+describeGateway(gatewayCells);

@@ -1,0 +1,3 @@
+import { describeGateway, someGatewayCells } from './gateway-cells.ts';
+
+describeGateway(someGatewayCells);
