@@ -76,7 +76,7 @@ interface Found {
 
 function report({ small, large, listMs, ofOne, ofUnused }: Found): PartResult {
   return {
-    title: '13. Many servers behind a gateway',
+    title: '14. Many servers behind a gateway',
     about:
       `A gateway with every stage on; all entries lead to one server over HTTP. A list is the first page of \`tools/list\` from what is known, the median of ${LISTS}, sent one by one. ` +
       `What is unused is looked at for ${QUIET_SECONDS} seconds, after ${count(REQUESTS)} requests that need no tool: memory, sockets and CPU.`,

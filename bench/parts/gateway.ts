@@ -27,7 +27,7 @@ export async function gatewayPart(bench: Bench): Promise<PartResult> {
     });
   });
   return {
-    title: '12. The gateway',
+    title: '13. The gateway',
     about: ABOUT,
     table: {
       columns: [
