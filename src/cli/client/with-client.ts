@@ -10,7 +10,7 @@ import { questionHandlers } from './questions.ts';
 import type { Recorder } from './recording.ts';
 import { findTarget, openTarget, type Meant, type OpenOptions, type ServerFlags } from './target.ts';
 
-/** What a command does with a server, and with what. */
+/** The work of a command with a server, and its options. */
 export interface ServerTalk {
   readonly meant: Meant;
   readonly options?: OpenOptions;
@@ -59,7 +59,7 @@ export function reportFailure(error: unknown, { json = false }: Pick<ServerFlags
 
 const SIGN_IN = '\nRun toolcrib login TARGET, or give a credential with --key or --header.';
 
-/** What a program wrote to its error output before it ended. */
+/** The error output of a program before it ended. */
 export function lastWordsOf({ code, cause }: ToolcribError): string | undefined {
   return code === 'upstream_unavailable' && isLastWords(cause) ? cause.message : undefined;
 }
