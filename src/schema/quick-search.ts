@@ -24,7 +24,7 @@ export function searchingParser(schema: QuickSchema, parse: Parse): Parse {
   const parseWhole = endingParser(schema, parse);
   return (value) => {
     if (!isLarge(value)) return parse(value);
-    // The quick check does not see values that fail only after conversion; that may depend on the whole value.
+    // The quick check does not see what fails only once it is replaced. That may depend on all of the value.
     if (schema.allows(value)) return schema.in === schema ? parse(value) : parseWhole(value);
     const slices = beginSlices({ async: false });
     const search: Search = { value, parse, schema, slices, issues: [], tookMs: 0, isUnclear: false };

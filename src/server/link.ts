@@ -25,7 +25,7 @@ export interface Link {
    * under it.
    */
   idText: string | undefined;
-  /** Whether the client hung up, maybe before its message was read. */
+  /** Whether the client hung up, which may be before anybody knew what it wanted. */
   readonly isGone: boolean;
   /** Whether the client takes messages before the answer. */
   readonly canStream: boolean;

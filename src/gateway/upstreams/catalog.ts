@@ -34,7 +34,7 @@ export interface CatalogParts {
   readonly clock: Clock;
   readonly relistMs: () => number;
   readonly firstListMs: () => number;
-  /** Takes invisible text and secrets out of an entry; `undefined` if it cannot be shown then. */
+  /** Takes what is invisible, and secrets, out of what is listed; `undefined` for what cannot be shown then. */
   clean<T extends Readable>(item: T): T | undefined;
   /** Whether nothing would be taken out of a value. */
   isClean(value: unknown): boolean;
@@ -102,16 +102,19 @@ export class Catalog {
 
   /** The lists. Only the first time they are waited for; later, old ones are fetched again in the background. */
   known(): Awaitable<UpstreamLists> {
-    // An upstream that is down, or announces changes without end, must not delay the lists of others.
+    // Only the first attempt is waited for; an upstream that is down, or never done changing, delays nobody's lists.
     if (this.#listedAt === undefined && !this.isDegraded) return this.#waitForFirst(this.#nextRead());
     if (this.#isOld() || this.#mayRetry()) void this.#load();
     return this.#lists;
   }
 
-  /** The lists, fetched after the last announced change: for definitions that are about to be used. Waits that long. */
+  /**
+   * What is known, and read since the upstream last changed, or may have: for what is about to be used. Waits so long
+   * at most.
+   */
   current(withinMs = this.#parts.firstListMs()): Awaitable<UpstreamLists> {
     if (this.#listedAt === undefined) return this.known();
-    // An upstream that was down may be another one when it is back.
+    // One that is back may have come back as another.
     if (this.isDegraded && this.#mayRetry()) return this.#wait(this.#nextRead(), withinMs);
     if (this.isCurrent || this.isDegraded) return this.known();
     return this.#wait(this.#readSince(this.#changes), withinMs);
@@ -146,7 +149,7 @@ export class Catalog {
     return this.#parts.clock.ticks() - last >= this.#parts.relistMs();
   }
 
-  // The time counts from the first attempt, so that callers who come later wait only for the rest of it.
+  // Those who come while it is being reached wait for the rest of that time, so that all of them together wait once.
   #waitForFirst(loading: Promise<void>): Awaitable<UpstreamLists> {
     const { clock, firstListMs } = this.#parts;
     const restMs = firstListMs() - (clock.ticks() - (this.#triedAt ?? clock.ticks()));

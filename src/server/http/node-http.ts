@@ -76,8 +76,8 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
   const allowedHosts = server.options.allowedHosts ?? loopbackHosts(host, bound);
   const gate = new Gate(server.options, { path, tenants: true, allowedHosts });
   const endpoint = new NodeEndpoint(server, gate);
-  const sseEndpoint = sse ? new SseEndpoint(server, allowedHosts) : undefined;
-  const others = otherPaths(server, { routes: all, allowedHosts, sseEndpoint });
+  const old = sse ? new SseEndpoint(server, allowedHosts) : undefined;
+  const others = otherPaths(server, { routes: all, allowedHosts, old });
   const publicPaths = new Set(all.filter(({ access }) => access === 'public').map((route) => route.path));
   const take: RequestListener = (request, response) => {
     if (connections.isSpare(request.socket)) {
@@ -95,17 +95,17 @@ export async function listen(server: Server, options: ListenOptions = {}): Promi
   http.on('request', take);
   // Answered by us, so that a refused client is never told to go on with its body.
   http.on('checkContinue', take);
-  const dismiss: Dismiss = (isGone) => sseEndpoint?.dismiss(isGone);
+  const dismiss: Dismiss = (isGone) => old?.dismiss(isGone);
   server.dismissals.add(dismiss);
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}${path}`,
     routes: declare(path, sse, all),
     async close(graceMs = 5_000) {
-      const stop = (): void => stopOn(connections.all, sseEndpoint, server);
+      const stop = (): void => stopOn(connections.all, old, server);
       const closed = closeGently(http, connections.all, { graceMs, stop });
       server.close();
       server.dismissals.delete(dismiss);
-      sseEndpoint?.close();
+      old?.close();
       await closed;
     },
   };
@@ -116,23 +116,19 @@ type Dismiss = Parameters<Server['dismissals']['add']>[0];
 interface OtherPaths {
   readonly routes: readonly Route[];
   readonly allowedHosts: readonly string[];
-  readonly sseEndpoint: SseEndpoint | undefined;
+  readonly old: SseEndpoint | undefined;
 }
 
 // Who answers at the paths beside that of the endpoint; each has a gate of its own.
-function otherPaths(
-  server: Server,
-  { routes, allowedHosts, sseEndpoint }: OtherPaths,
-): Map<string, RequestListener> {
+function otherPaths(server: Server, { routes, allowedHosts, old }: OtherPaths): Map<string, RequestListener> {
   const listeners = new Map<string, RequestListener>();
   for (const route of routes) {
     const hosts = route.hosts ?? allowedHosts;
     const gate = new Gate(server.options, { path: route.path, allowedHosts: hosts, allow: 'GET' });
     listeners.set(route.path, (request, response) => void answerRoute(request, response, { route, gate }));
   }
-  if (sseEndpoint)
-    for (const path of ssePaths)
-      listeners.set(path, (request, response) => sseEndpoint.take(request, response));
+  if (old)
+    for (const path of ssePaths) listeners.set(path, (request, response) => old.take(request, response));
   return listeners;
 }
 
@@ -206,15 +202,11 @@ function loopbackHosts(host: string, port: number): string[] {
   return port === 80 ? names : names.map((name) => `${name}:${port}`);
 }
 
-// One request that cannot be stopped must not keep the others from being stopped and answered.
-function stopOn(
-  sockets: ReadonlySet<Socket>,
-  sseEndpoint: SseEndpoint | undefined,
-  { options }: Server,
-): void {
+// Each by itself: one that cannot be stopped must not keep others from their answers.
+function stopOn(sockets: ReadonlySet<Socket>, old: SseEndpoint | undefined, { options }: Server): void {
   const reason = new ToolcribError('cancelled', 'The server is stopping.');
   for (const socket of sockets) options.accidents.contain(() => stopRequests(socket, reason));
-  options.accidents.contain(() => sseEndpoint?.dismiss(() => true));
+  options.accidents.contain(() => old?.dismiss(() => true));
 }
 
 interface Closing {
