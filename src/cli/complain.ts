@@ -14,7 +14,7 @@ export function withoutConcealed(text: string): string {
   return concealValues(text, concealed);
 }
 
-/** The content of a file; if it cannot be read, that is reported, and there is none. */
+/** What is read from a file; one that cannot be read is complained about, and has nothing. */
 export async function readOrComplain<T>(reading: Promise<readonly T[]>): Promise<readonly T[]> {
   try {
     return await reading;
