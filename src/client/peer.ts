@@ -185,7 +185,7 @@ export class Peer {
     }
   }
 
-  // If the listener throws, the message is handled all the same, and the exception becomes a warning.
+  // What fails there is no failure of the message, and while a program is read nobody else would hear of it.
   #contained(tell: OnMessage): OnMessage {
     return (from, text) => {
       try {

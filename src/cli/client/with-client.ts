@@ -59,7 +59,7 @@ export function reportFailure(error: unknown, { json = false }: Pick<ServerFlags
 
 const SIGN_IN = '\nRun toolcrib login TARGET, or give a credential with --key or --header.';
 
-/** The error output of a program before it ended. */
+/** What a program wrote to its error output before it ended. */
 export function lastWordsOf({ code, cause }: ToolcribError): string | undefined {
   return code === 'upstream_unavailable' && isLastWords(cause) ? cause.message : undefined;
 }
